@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use almanac_engine::units::{
-    BindOutcome, Elapsed, Ledger, LongestBind, Node, NodeId, Owner, Pod, PreparedPolicy,
-    ResourcePolicy, Ruling, Unit, Verdict,
+    BindOutcome, Elapsed, FilterOutcome, Ledger, LongestBind, Node, NodeId, Owner, Pod,
+    PreparedPolicy, ResourcePolicy, Unit, Verdict,
 };
 use almanac_engine::{Identity, Labels};
 use almanac_fixtures::levels::label_selector;
@@ -149,7 +149,8 @@ fn verdicts(criterion: &mut Criterion) {
     let nodes: Vec<NodeId> = names.iter().map(|name| ledger.node(name).unwrap()).collect();
     criterion.bench_function("units/verdicts over 5,000 nodes", |bencher| {
         bencher.iter(|| {
-            let Ruling::ByNode(verdicts) = ledger.verdicts(&name, uid, black_box(&nodes)) else {
+            let FilterOutcome::ByNode(verdicts) = ledger.verdicts(&name, uid, black_box(&nodes))
+            else {
                 panic!("the pod is governed");
             };
             let mut chosen = 0;

@@ -47,7 +47,7 @@ impl Calls {
     async fn measure(&self, cluster: &Cluster, nodes: usize, pod: &Value) -> Result<()> {
         let mut connection = Connection::open(cluster.port.number()).await?;
         let names: Vec<String> = (0..nodes).map(node_name).collect();
-        let asked = json!({"Pod": pod, "Nodes": null, "NodeNames": names}).to_string();
+        let arguments = json!({"Pod": pod, "Nodes": null, "NodeNames": names}).to_string();
         // As many as kube-scheduler tries to find victims on.
         let candidates = names.iter().take((nodes / 10).max(100).min(nodes));
         let victims = candidates.map(|name| {
@@ -55,12 +55,12 @@ impl Calls {
         });
         let victims: BTreeMap<_, _> = victims.collect();
         let preempting = json!({"Pod": pod, "NodeNameToMetaVictims": victims}).to_string();
-        await_nodes(&mut connection, &asked, nodes).await?;
+        await_nodes(&mut connection, &arguments, nodes).await?;
         for (path, body) in [
-            ("/filter", &asked),
-            ("/prioritize", &asked),
+            ("/filter", &arguments),
+            ("/prioritize", &arguments),
             ("/preempt", &preempting),
-            ("/none", &asked),
+            ("/none", &arguments),
         ] {
             let mut times = Vec::new();
             for _ in 0..self.times {
@@ -90,12 +90,12 @@ impl Calls {
         for (number, pod) in pods.iter().enumerate() {
             let node = node_name(number * UNITS.len() % (nodes / UNITS.len() * UNITS.len()));
             let metadata = &pod.metadata;
-            let asked = json!({
+            let arguments = json!({
                 "PodName": metadata.name, "PodNamespace": metadata.namespace,
                 "PodUID": metadata.uid, "Node": node,
             });
             let begun = Instant::now();
-            let (_, answer) = connection.post("/bind", asked.to_string().as_bytes()).await?;
+            let (_, answer) = connection.post("/bind", arguments.to_string().as_bytes()).await?;
             times.push(begun.elapsed());
             let answer: Value = serde_json::from_slice(answer)?;
             ensure!(answer["Error"] == "", "{answer}");
@@ -106,9 +106,9 @@ impl Calls {
 }
 
 /// The extender follows the nodes in a watch.
-async fn await_nodes(connection: &mut Connection, asked: &str, nodes: usize) -> Result<()> {
+async fn await_nodes(connection: &mut Connection, arguments: &str, nodes: usize) -> Result<()> {
     loop {
-        let (_, answer) = connection.post("/filter", asked.as_bytes()).await?;
+        let (_, answer) = connection.post("/filter", arguments.as_bytes()).await?;
         let answer: Value = serde_json::from_slice(answer)?;
         let left = answer["NodeNames"].as_array().context("no names")?.len();
         if left == nodes.div_ceil(UNITS.len()) && !answer.to_string().contains("not known yet") {
@@ -119,7 +119,7 @@ async fn await_nodes(connection: &mut Connection, asked: &str, nodes: usize) -> 
 }
 
 #[derive(serde::Deserialize)]
-struct Asked<'a> {
+struct FilterArguments<'a> {
     #[serde(rename = "Pod")]
     _pod: serde::de::IgnoredAny,
     #[serde(rename = "NodeNames", borrow)]
@@ -128,7 +128,7 @@ struct Asked<'a> {
 
 #[derive(serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "PascalCase")]
-struct Told<'a> {
+struct FilterResult<'a> {
     #[serde(borrow)]
     node_names: Vec<&'a str>,
     failed_nodes: BTreeMap<&'a str, String>,
@@ -137,13 +137,13 @@ struct Told<'a> {
 
 /// Reads and writes what a filter reads and writes, and nothing else: the pod is passed over, and names are not copied.
 fn json_alone(body: &str, answer: &[u8]) -> Result<Duration> {
-    let told: Told<'_> = serde_json::from_slice(answer)?;
+    let result: FilterResult<'_> = serde_json::from_slice(answer)?;
     let rounds = 200;
     let begun = Instant::now();
     for _ in 0..rounds {
-        let asked: Asked<'_> = serde_json::from_str(black_box(body))?;
-        black_box(asked.names.len());
-        black_box(serde_json::to_vec(black_box(&told))?);
+        let arguments: FilterArguments<'_> = serde_json::from_str(black_box(body))?;
+        black_box(arguments.names.len());
+        black_box(serde_json::to_vec(black_box(&result))?);
     }
     Ok(begun.elapsed() / rounds)
 }

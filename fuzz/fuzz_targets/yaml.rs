@@ -2,7 +2,7 @@
 #![no_main]
 
 use almanac_api::checking::{CheckContext, Layout, check_everything};
-use almanac_api::reading::{Reading, Source, mend, read_objects};
+use almanac_api::reading::{Reading, Source, fix_text, read_objects};
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 
@@ -17,6 +17,6 @@ fuzz_target!(|bytes: &[u8]| {
     }
     if let Some(source) = reading.sources.first() {
         let findings = [reading.findings.clone(), everything.findings].concat();
-        let _ = mend(source.text(), &findings);
+        let _ = fix_text(source.text(), &findings);
     }
 });

@@ -8,7 +8,7 @@
 mod controlled;
 mod cron_scaling;
 mod hub;
-mod meaning;
+mod interpretation;
 pub(crate) mod metric_scaling;
 mod placement;
 pub(crate) mod qos_levels;
@@ -23,7 +23,7 @@ use crate::finding::{FieldPath, Finding, Path};
 use crate::kinds::Kind;
 
 pub use controlled::Controlled;
-pub(crate) use meaning::{Meaning, Mended, meaning_of};
+pub(crate) use interpretation::{Interpretation, ShapeCheckedObject, interpret};
 pub use upstream::Upstream;
 use upstream::{KARMADA, KARPENTER, OPEN_CLUSTER_MANAGEMENT};
 
@@ -63,7 +63,7 @@ pub struct Descriptor {
     pub never_wins_fix: Option<&'static str>,
     /// The definitions of their kind and of those that come with it.
     definitions: fn() -> Vec<CustomResourceDefinition>,
-    check: fn(&mut Mended<'_>) -> Meaning,
+    check: fn(&mut ShapeCheckedObject<'_>) -> Interpretation,
     rule_field: fn(&Slim, usize) -> Option<FieldPath>,
     selector_field: fn(&Slim, Option<usize>) -> Option<FieldPath>,
 }
@@ -116,7 +116,7 @@ impl Descriptor {
         family: Family,
         flag: &'static str,
         definitions: fn() -> Vec<CustomResourceDefinition>,
-        check: fn(&mut Mended<'_>) -> Meaning,
+        check: fn(&mut ShapeCheckedObject<'_>) -> Interpretation,
     ) -> Descriptor {
         Descriptor {
             family,

@@ -150,7 +150,7 @@ impl Finding {
 
     /// A value that is there but cannot be, in Kubernetes' words.
     #[must_use]
-    pub fn invalid(code: Code, field: &Path<'_>, value: impl Shown, why: &str) -> Self {
+    pub fn invalid(code: Code, field: &Path<'_>, value: impl MessageValue, why: &str) -> Self {
         Self::new(code, field, format!("Invalid value: {}: {why}", value.shown()))
     }
 
@@ -192,7 +192,7 @@ impl std::fmt::Display for Finding {
 }
 
 /// How a value is shown in a message: text quoted, numbers bare, both short.
-pub trait Shown {
+pub trait MessageValue {
     /// The value as a message has it.
     fn shown(&self) -> String;
 }
@@ -200,7 +200,7 @@ pub trait Shown {
 /// The longest value a message repeats. The full value can be seen where the message points.
 const SHOWN_CHARACTERS: usize = 60;
 
-impl Shown for str {
+impl MessageValue for str {
     fn shown(&self) -> String {
         if self.chars().nth(SHOWN_CHARACTERS).is_none() {
             return format!("{self:?}");
@@ -210,19 +210,19 @@ impl Shown for str {
     }
 }
 
-impl Shown for String {
+impl MessageValue for String {
     fn shown(&self) -> String {
         self.as_str().shown()
     }
 }
 
-impl Shown for i32 {
+impl MessageValue for i32 {
     fn shown(&self) -> String {
         self.to_string()
     }
 }
 
-impl<T: Shown + ?Sized> Shown for &T {
+impl<T: MessageValue + ?Sized> MessageValue for &T {
     fn shown(&self) -> String {
         (*self).shown()
     }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value as Json};
 use self::form::{Form, form_of};
 pub(crate) use self::metadata::metadata_shape;
 pub(crate) use self::unknown_field::names;
-use crate::finding::{Code, Finding, Path, Shown};
+use crate::finding::{Code, Finding, MessageValue, Path};
 use crate::go_duration;
 use crate::kinds::nearest;
 use crate::tree::{Entry, Node, Value};
@@ -269,7 +269,7 @@ impl Shape {
     fn examine_text(&self, text: &str, path: &Path<'_>, findings: &mut Vec<Finding>) -> bool {
         let length = text.chars().count();
         if !self.choices.is_empty() && !self.choices.iter().any(|choice| choice == text) {
-            let choices: Vec<_> = self.choices.iter().map(Shown::shown).collect();
+            let choices: Vec<_> = self.choices.iter().map(MessageValue::shown).collect();
             let message = format!(
                 "Unsupported value: {}: supported values: {}",
                 text.shown(),

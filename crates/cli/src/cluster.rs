@@ -8,13 +8,13 @@
 mod changes;
 mod clock_arguments;
 mod cron_jobs;
-mod fleet;
 mod hub;
 mod input;
 mod levels;
 mod proposed;
 mod requests;
 mod targets;
+mod unit_objects;
 mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ use almanac_api::policy_clock::PolicyClock;
 use almanac_api::reading::{CronJob, Locator, PlacedFinding, Reading, Source, read_objects};
 use almanac_api::writing::to_yaml;
 use almanac_engine::qos_levels::QosLevels;
-use almanac_engine::units::FleetObject;
+use almanac_engine::units::UnitObject;
 use almanac_engine::{Identity, Workload};
 use almanac_shell::client::{ClientOptions, connect};
 use anyhow::Context as _;
@@ -42,10 +42,10 @@ use kube::api::{DynamicObject, TypeMeta};
 
 pub(crate) use self::changes::{Changes, WatchArguments};
 pub(crate) use self::clock_arguments::ClockArguments;
-use self::fleet::SeenOfFleet;
 use self::levels::{SeenNode, SeenPod};
 use self::proposed::Proposed;
-use self::requests::{AT_ONCE, Answer, Requests, Scope};
+use self::requests::{AT_ONCE, LookupResult, Requests, Scope};
+use self::unit_objects::SeenUnitObject;
 use crate::completion;
 use crate::input::{Input, InputObject, Wanted};
 use crate::subject::called;
@@ -133,7 +133,7 @@ struct Seen {
     /// The nodes, where such policies depend on them.
     nodes: Vec<SeenNode>,
     /// The nodes, pods and templates of policies for units, where there are some.
-    fleet: Vec<SeenOfFleet>,
+    unit_objects: Vec<SeenUnitObject>,
 }
 
 impl ClusterArguments {
@@ -206,7 +206,7 @@ impl ClusterArguments {
         let mut has_policies = objects.iter().any(|it| is_listed_policy(it.kind));
         let hub = hub::list(&requests, &mut objects, &mut seen).await?;
         objects.extend(hub.into_iter().flat_map(checked));
-        let workloads = fleet::list(&requests, &mut objects, &mut seen).await?;
+        let workloads = unit_objects::list(&requests, &mut objects, &mut seen).await?;
         complete.extend(workloads.iter().map(|(kind, _)| *kind));
         objects.extend(workloads.into_iter().flat_map(checked));
         if let Some(config_namespace) = config_namespace {
@@ -228,11 +228,11 @@ impl ClusterArguments {
         let wanted = targets::of_policies(&objects);
         let fetched = targets::fetch(&requests, wanted, &complete, &mut seen).await?;
         objects.extend(fetched.into_iter().flat_map(checked));
-        fleet::tell_unknown_templates(&objects, &mut seen);
+        unit_objects::tell_unknown_templates(&objects, &mut seen);
         let used = objects.iter().map(|it| identity_of(it.kind, &it.object));
         seen.unseen.extend(requests.proposed.left_out(used));
         let mut reading = requests.proposed.reading;
-        let mut findings = place_findings(&mut objects, &seen.fleet, &mut reading)?;
+        let mut findings = place_findings(&mut objects, &seen.unit_objects, &mut reading)?;
         let cron_jobs = cron_jobs::read(cron_jobs, &mut reading, &mut findings)?;
         let with_text = |it: &FetchedObject| Some((identity_of(it.kind, &it.object), it.position?));
         let positions = objects.iter().filter_map(with_text).collect();
@@ -250,9 +250,9 @@ impl ClusterArguments {
 /// Notes which namespaces bear the mark that exempts what is in them.
 async fn read_marks(requests: &Requests, seen: &mut Seen) -> anyhow::Result<()> {
     match requests.marked_namespaces().await? {
-        Answer::Found(marked) => seen.marked_namespaces = marked,
-        Answer::Absent => {}
-        Answer::Forbidden(_) => {
+        LookupResult::Found(marked) => seen.marked_namespaces = marked,
+        LookupResult::Absent => {}
+        LookupResult::Forbidden(_) => {
             let (verb, place) = requests.of_namespaces();
             seen.unseen.insert(format!(
                 "whether {place} is marked with {MARK} was not read: missing permission to {verb} \
@@ -293,15 +293,15 @@ async fn list_all(
     let mut found = Vec::new();
     for (kind, answer) in lists {
         match answer? {
-            Answer::Found(objects) => found.push((kind, objects)),
-            Answer::Absent => {}
+            LookupResult::Found(objects) => found.push((kind, objects)),
+            LookupResult::Absent => {}
             // Without these there is no answer; without the others there is a shorter one.
-            Answer::Forbidden(said) if listing(kind) == Some(Listing::Required) => {
+            LookupResult::Forbidden(said) if listing(kind) == Some(Listing::Required) => {
                 let (right, place) = (kind.resource_name(), requests.place());
                 let missing = format!("missing permission to list {right} in {place}");
                 return Err(anyhow::anyhow!(said).context(missing));
             }
-            Answer::Forbidden(_) => {
+            LookupResult::Forbidden(_) => {
                 let (right, place) = (kind.resource_name(), requests.place());
                 seen.unseen.insert(format!(
                     "no {} in {place} was read: missing permission to list {right}",
@@ -343,19 +343,20 @@ impl FetchedObject {
 /// Checks the objects together, and produces a text for each one with a finding.
 fn place_findings(
     objects: &mut [FetchedObject],
-    fleet: &[SeenOfFleet],
+    unit_objects: &[SeenUnitObject],
     reading: &mut Reading,
 ) -> anyhow::Result<Vec<PlacedFinding>> {
     let names: Vec<String> =
         objects.iter().map(|it| called(&identity_of(it.kind, &it.object))).collect();
     let checked = objects.iter().map(|it| &it.checked).enumerate();
-    let pods = fleet.iter().enumerate().filter_map(|(index, (identity, object))| match object {
-        FleetObject::Pod(pod) | FleetObject::Template(pod) => {
-            Some(Governed { identity: identity.clone(), pod, index })
-        }
-        FleetObject::Node(_) | FleetObject::AutoscalerOf(_) | FleetObject::FirstNumber(_) => None,
-    });
-    let name_of_pod = |index: usize| called(&fleet[index].0);
+    let pods =
+        unit_objects.iter().enumerate().filter_map(|(index, (identity, object))| match object {
+            UnitObject::Pod(pod) | UnitObject::Template(pod) => {
+                Some(Governed { identity: identity.clone(), pod, index })
+            }
+            UnitObject::Node(_) | UnitObject::AutoscalerOf(_) | UnitObject::FirstNumber(_) => None,
+        });
+    let name_of_pod = |index: usize| called(&unit_objects[index].0);
     let name = |index: usize| names[index].clone();
     let mut together = check_together(checked.clone(), name);
     together.extend(check_units_together(checked, pods, name, name_of_pod));

@@ -5,7 +5,7 @@
 
 use almanac_api::checking::{CheckContext, Layout, check_everything, check_json};
 use almanac_api::kinds::Kind;
-use almanac_api::reading::{Reading, Source, mend, read_objects};
+use almanac_api::reading::{Reading, Source, fix_text, read_objects};
 use almanac_calendar::{Cron, DailyWindow, PatternText};
 use almanac_engine::placement::{Document, Expression, Meter, Quantity, Subject};
 use jiff::Timestamp;
@@ -209,7 +209,7 @@ fn files(text: &str) {
             drop(object.node.to_json());
         }
         let findings = [reading.findings.clone(), everything.findings].concat();
-        drop(mend(text, &findings));
+        drop(fix_text(text, &findings));
     }
 }
 

@@ -1,6 +1,6 @@
 //! `almanac diff`: what a change of the files does to what will happen.
 
-mod alike;
+mod change_groups;
 mod columns;
 mod differing;
 mod git;

@@ -85,14 +85,14 @@ const UNUSABLE: &str = "nothing to explain: what has this name can't be used as 
 const NO_POLICY: &str = "nothing to explain: no usable policy";
 
 /// The question, and one of the answers.
-struct Answer<'a> {
+struct ExplainedTarget<'a> {
     input: &'a Input,
     place: &'a InputPlace,
     zone: Zone,
     explanation: Explanation,
 }
 
-impl Answer<'_> {
+impl ExplainedTarget<'_> {
     /// The findings about the policy, each with its position.
     fn findings(&self) -> impl Iterator<Item = &PlacedFinding> {
         self.input.errors_of(self.place, &self.explanation.policy)
@@ -156,7 +156,7 @@ pub(crate) fn run(
             let explanation = explainer.explain_object(&policy, &target, at, &place.initial);
             let Some(mut explanation) = explanation else { continue };
             tell_what_cannot_be_used(&input, place, &mut explanation);
-            answers.push(Answer { input: &input, place, zone, explanation });
+            answers.push(ExplainedTarget { input: &input, place, zone, explanation });
         }
     }
     match arguments.output {

@@ -27,7 +27,7 @@ use almanac_api::reading::{
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
 
-use self::folder::{Excluded, Found};
+use self::folder::{DirectoryScan, Excluded};
 pub(crate) use self::folder::{OUR_IGNORE_FILE, may_hold_objects};
 pub(crate) use self::glance::glance;
 pub(crate) use self::kustomize::why_it_failed;
@@ -92,7 +92,7 @@ pub(crate) struct Files {
     pub(crate) layout: Layout,
     /// The objects that were read in addition to the targets of policies.
     pub(crate) targets: Targets,
-    found: Found,
+    found: DirectoryScan,
     here: PathBuf,
     unnamed: PathBuf,
 }
@@ -134,7 +134,7 @@ impl FileArguments {
         if !fixed.is_empty() {
             layout.fixed = fixed;
         }
-        let found = Found::without(unnamed.clone(), reads_ignored);
+        let found = DirectoryScan::without(unnamed.clone(), reads_ignored);
         let reading = Reading::new(self.adds_up_pods);
         let mut files = Files { reading, layout, targets, found, here, unnamed };
         let mut standard_input = Some(io::stdin());
@@ -207,7 +207,7 @@ pub(crate) fn that_are_read(
     exclude: &[String],
 ) -> anyhow::Result<Vec<PathBuf>> {
     let excluded = Excluded::new(&viewpoint.here, exclude)?;
-    let mut found = Found::without(viewpoint.unnamed.clone(), viewpoint.reads_ignored);
+    let mut found = DirectoryScan::without(viewpoint.unnamed.clone(), viewpoint.reads_ignored);
     let (folders, mut named): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|it| it.is_dir());
     for folder in folders {
         found.walk(&folder, &viewpoint.here, &excluded)?;
@@ -245,13 +245,13 @@ impl Files {
     fn read_found(&mut self) {
         let mut others = Vec::new();
         let candidates = self.found.candidates();
-        self.reading.passed_over.files += self.found.expectations;
+        self.reading.skipped.files += self.found.expectations;
         for path in candidates {
             let Some(bytes) = self.found.open(&path) else { continue };
             if let Some(chart) = self.found.chart_of_template(&path, &self.here) {
                 // A file that Helm renders is not an object yet, with or without a placeholder in it.
                 self.found.unrendered.extend(claims_kind_of_ours(&bytes).then_some(chart));
-                self.reading.passed_over.files += 1;
+                self.reading.skipped.files += 1;
             } else if may_hold_policies(&bytes)
                 || self.reading.adds_up_pods() && may_bound_pods(&bytes)
             {
@@ -283,7 +283,7 @@ impl Files {
                     let source = self.found_source(&path, bytes);
                     read_targets(&mut self.reading, source, &targets, &borrowed(&similar));
                 }
-                None => self.reading.passed_over.files += 1,
+                None => self.reading.skipped.files += 1,
             }
         }
         for (path, why) in std::mem::take(&mut self.found.unreadable) {
@@ -352,7 +352,7 @@ impl Files {
             reading.cron_jobs.retain(|it| selector.fits(Some(&it.labels)));
         }
         let after = count(reading);
-        reading.passed_over.objects += before - after;
+        reading.skipped.objects += before - after;
         self
     }
 

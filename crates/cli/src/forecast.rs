@@ -4,6 +4,7 @@ mod agreeing;
 mod assumptions;
 mod csv;
 mod drawn;
+mod highlights;
 mod html;
 mod ics;
 pub(crate) mod in_order;
@@ -15,7 +16,6 @@ mod lanes;
 pub(crate) mod progress;
 mod question;
 mod ruler;
-mod standing_out;
 mod story;
 mod svg;
 mod text;
@@ -30,7 +30,7 @@ use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 
-use self::question::{Made, OfPlace, Question, View};
+use self::question::{Invocation, OfPlace, Question, View};
 pub(crate) use self::text::{in_zone, who};
 use crate::argument_error::ArgumentError;
 use crate::cluster::WatchArguments;
@@ -120,7 +120,7 @@ pub(crate) fn run(
 }
 
 /// The input, and the requested part of it.
-struct Asked<'a> {
+struct RequestedInput<'a> {
     /// The number of threads.
     threads: usize,
     arguments: &'a ForecastArguments,
@@ -138,22 +138,23 @@ fn run_on(
     let (read, names) = arguments.input.naming(&arguments.words)?;
     let only = Subject::parse_all("NAME", &names)?;
     arguments.beginning.check(&read)?;
-    let asked = Asked { threads, arguments, read, only };
+    let requested = RequestedInput { threads, arguments, read, only };
     if !arguments.watch.watch {
-        let (_, code) = asked.answer(now, None, output)?;
+        let (_, code) = requested.answer(now, None, output)?;
         return Ok(code);
     }
-    let form = asked.form()?;
-    watching::check(&asked.read)?;
-    let changes = asked.read.cluster().changes(asked.read.namespace(&asked.only), now)?;
+    let form = requested.form()?;
+    watching::check(&requested.read)?;
+    let changes =
+        requested.read.cluster().changes(requested.read.namespace(&requested.only), now)?;
     watching::watch(changes, form, output, |now| {
         let (mut notes, mut bytes) = (Vec::new(), Vec::new());
-        let (next, _) = asked.answer(now, Some(&mut notes), &mut bytes)?;
+        let (next, _) = requested.answer(now, Some(&mut notes), &mut bytes)?;
         Ok(Drawn { bytes, notes, next })
     })
 }
 
-impl Asked<'_> {
+impl RequestedInput<'_> {
     /// Writes the forecast from an instant on, and its notes to standard error unless they are kept. Returns when the
     /// first of it happens, if that is watched, and the exit code.
     fn answer(
@@ -162,7 +163,7 @@ impl Asked<'_> {
         notes: Option<&mut Vec<u8>>,
         output: &mut impl Write,
     ) -> anyhow::Result<(Option<Timestamp>, ExitCode)> {
-        let Asked { threads, arguments, read, only } = self;
+        let RequestedInput { threads, arguments, read, only } = self;
         let zone = arguments.period.zone()?;
         let checked_at = arguments.period.from(now, zone.unwrap_or(Zone::utc()))?;
         let zone_of_jobs = Some(arguments.cron_jobs.zone()?);
@@ -185,8 +186,8 @@ impl Asked<'_> {
             });
         }
         let view = View { period, zone: shown_in };
-        let made = Made { at: now, by: shell_word::command(std::env::args_os()) };
-        let question = Question { input: &input, forecasts, view, threads: *threads, made };
+        let invocation = Invocation { at: now, by: shell_word::command(std::env::args_os()) };
+        let question = Question { input: &input, forecasts, view, threads: *threads, invocation };
         arguments.check_out(&input)?;
         let has_colours = arguments.output == Output::Text;
         let width = text_width::of_output(arguments.out.as_deref());

@@ -13,9 +13,9 @@
 //!
 //! | to change | go to |
 //! |---|---|
-//! | an entry or a column of `next` | `next/happening.rs` has the values, `next/text.rs`, `next/csv.rs`, `next/json.rs`, `next/ics.rs` and `next/lines.rs` the formats |
+//! | an entry or a column of `next` | `next/entry.rs` has the values, `next/text.rs`, `next/csv.rs`, `next/json.rs`, `next/ics.rs` and `next/lines.rs` the formats |
 //! | how a series is drawn | `forecast/drawn.rs`, then `forecast/text.rs`, `forecast/svg.rs`, `forecast/html.rs` with the scripts in `src/forecast/page` |
-//! | highlights of a forecast; pods drawn as one | `forecast/standing_out.rs`, `forecast/agreeing.rs` |
+//! | highlights of a forecast; pods drawn as one | `forecast/highlights.rs`, `forecast/agreeing.rs` |
 //! | the words of `diff` | `diff/words.rs`; sides and revisions: `diff/side.rs`, `diff/git.rs` |
 //! | what `diff` renders, and what it refuses | `diff/render.rs`, `diff/render/kustomization.rs`, `diff/render/program.rs` |
 //! | codes and locations of findings over time | `lint/over_time.rs` |

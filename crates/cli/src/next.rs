@@ -1,7 +1,7 @@
 //! `almanac next`: the next actions of all objects, in order.
 
 mod csv;
-mod happening;
+mod entry;
 mod ics;
 mod json;
 #[cfg(feature = "cluster")]
@@ -21,7 +21,7 @@ use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCompleter;
 use jiff::{SignedDuration, Timestamp};
 
-use self::happening::Happening;
+use self::entry::NextEntry;
 use crate::argument_error::ArgumentError;
 use crate::clock_changes::TouchedRule;
 use crate::cluster::WatchArguments;
@@ -103,7 +103,7 @@ const USUAL_PERIOD: &str = "1y";
 const JUST_AFTER: SignedDuration = SignedDuration::from_secs(1);
 
 /// An event in a place, and the number of its pods.
-type Together<'a> = (&'a InputPlace, Happening<'a>, usize);
+type Together<'a> = (&'a InputPlace, NextEntry<'a>, usize);
 
 /// The effect of a clock change on a rule, and the place of the rule.
 type OfPlace<'a> = (&'a InputPlace, TouchedRule);
@@ -118,7 +118,7 @@ struct Question<'a> {
 }
 
 /// The input, and the requested part of it.
-struct Asked<'a> {
+struct RequestedInput<'a> {
     arguments: &'a NextArguments,
     read: InputArguments,
     only: Vec<Subject>,
@@ -132,22 +132,23 @@ pub(crate) fn run(
     let (read, names) = arguments.input.naming(&arguments.words)?;
     let only = Subject::parse_all("NAME", &names)?;
     arguments.beginning.check(&read)?;
-    let asked = Asked { arguments, read, only };
+    let requested = RequestedInput { arguments, read, only };
     if !arguments.watch.watch {
-        let (_, code) = asked.answer(now, None, output)?;
+        let (_, code) = requested.answer(now, None, output)?;
         return Ok(code);
     }
-    let form = asked.form()?;
-    watching::check(&asked.read)?;
-    let changes = asked.read.cluster().changes(asked.read.namespace(&asked.only), now)?;
+    let form = requested.form()?;
+    watching::check(&requested.read)?;
+    let changes =
+        requested.read.cluster().changes(requested.read.namespace(&requested.only), now)?;
     watching::watch(changes, form, output, |now| {
         let (mut notes, mut bytes) = (Vec::new(), Vec::new());
-        let (next, _) = asked.answer(now, Some(&mut notes), &mut bytes)?;
+        let (next, _) = requested.answer(now, Some(&mut notes), &mut bytes)?;
         Ok(Drawn { bytes, notes, next })
     })
 }
 
-impl Asked<'_> {
+impl RequestedInput<'_> {
     /// Writes the next actions after an instant, and its notes to standard error unless they are kept. Returns when the
     /// first of it happens, if that is watched, and the exit code.
     fn answer(
@@ -197,7 +198,7 @@ impl Asked<'_> {
 
 impl Question<'_> {
     /// The requested events of all places, found lazily, in order of time.
-    fn events(&self) -> impl Iterator<Item = (&InputPlace, Happening<'_>)> {
+    fn events(&self) -> impl Iterator<Item = (&InputPlace, NextEntry<'_>)> {
         self.all_events().take(self.count)
     }
 
@@ -218,7 +219,7 @@ impl Question<'_> {
         together.take(self.count)
     }
 
-    fn all_events(&self) -> impl Iterator<Item = (&InputPlace, Happening<'_>)> {
+    fn all_events(&self) -> impl Iterator<Item = (&InputPlace, NextEntry<'_>)> {
         let mut upcoming: Vec<_> = self
             .input
             .places
@@ -227,9 +228,9 @@ impl Question<'_> {
                 let world = place.world.clone();
                 let upcoming = Upcoming::new(world, self.period, &place.initial);
                 let events = upcoming.filter(|event| self.is_wanted(place, event));
-                let mut events = events.map(Happening::Event).peekable();
+                let mut events = events.map(NextEntry::Event).peekable();
                 let starts = cron_jobs::in_order(self.cron_jobs(place), self.period);
-                let mut starts = starts.map(|(job, at)| Happening::Start(job, at)).peekable();
+                let mut starts = starts.map(|(job, at)| NextEntry::Start(job, at)).peekable();
                 let both = iter::from_fn(move || match (events.peek(), starts.peek()) {
                     (Some(event), Some(start)) if start.at() < event.at() => starts.next(),
                     (None, _) => starts.next(),
@@ -320,19 +321,19 @@ impl Question<'_> {
 
 /// The events of an instant, those that differ in nothing but their pod as one, where the first of them is.
 fn joined<'a>(
-    events: impl Iterator<Item = (&'a InputPlace, Happening<'a>)>,
+    events: impl Iterator<Item = (&'a InputPlace, NextEntry<'a>)>,
 ) -> VecDeque<Together<'a>> {
     let mut all: VecDeque<Together<'a>> = VecDeque::new();
     let mut of_pods: BTreeMap<Option<Arc<str>>, Vec<usize>> = BTreeMap::new();
-    for (place, happening) in events {
-        if let Happening::Event(event) = &happening
+    for (place, entry) in events {
+        if let NextEntry::Event(event) = &entry
             && place.world.objects.pods.get(&event.target).is_some_and(|pod| !pod.is_template)
         {
             let of_rule = of_pods.entry(event.rule.clone()).or_default();
             let is_same = |index: &&usize| {
                 let (other, first, _) = &all[**index];
                 let target = event.target.clone();
-                let Happening::Event(first) = first else { return false };
+                let NextEntry::Event(first) = first else { return false };
                 std::ptr::eq(*other, place) && Event { target, ..first.clone() } == *event
             };
             if let Some(known) = of_rule.iter().find(is_same).copied() {
@@ -341,7 +342,7 @@ fn joined<'a>(
             }
             of_rule.push(all.len());
         }
-        all.push_back((place, happening, 1));
+        all.push_back((place, entry, 1));
     }
     all
 }

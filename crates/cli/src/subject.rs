@@ -178,7 +178,8 @@ impl Subject {
                     objects.extend(world.objects.pods.keys().filter(|it| self.fits(it)).cloned());
                 }
                 Family::Units => {
-                    let pods = world.units.extra.fleet.pods.keys().filter(|it| self.fits(it));
+                    let pods =
+                        world.units.extra.pods_and_nodes.pods.keys().filter(|it| self.fits(it));
                     objects.extend(pods.filter(|pod| answers_for(world, policy, pod)).cloned());
                 }
                 // The others set nothing of pods.

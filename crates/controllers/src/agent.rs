@@ -11,7 +11,7 @@
 //! | `term` | one term: lists everything, then resyncs and turns |
 //! | `watches`, `pods`, `config` | what is watched: pods, nodes, namespaces, the `ConfigMaps` |
 //! | `known` | the world and its bookkeeping, behind one lock |
-//! | `survey` | decides about all pods, and gives turns to those that differ |
+//! | `resync` | decides about all pods, and gives turns to those that differ |
 //! | `turn` | one pod: decides, writes, counts, reports |
 //! | `contest` | the pauses between two field managers |
 //! | `metrics` | counters and the histogram, which survive terms; `turn` and `config` count |
@@ -24,10 +24,10 @@ mod config;
 mod contest;
 mod event;
 mod gauges;
-mod known;
 mod metrics;
 mod pods;
-mod survey;
+mod resync;
+mod state;
 mod term;
 mod turn;
 mod watches;
@@ -43,8 +43,8 @@ use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
 use self::gauges::Gauges;
-use self::known::Known;
 use self::metrics::LevelMetrics;
+use self::state::SharedState;
 use self::term::Term;
 use crate::leadership::Leadership;
 use crate::namespaces::Namespaces;
@@ -92,7 +92,7 @@ pub struct Agent {
     runtime: Runtime,
     options: AgentOptions,
     levels: LevelMetrics,
-    leading: Leadership<Known>,
+    leading: Leadership<SharedState>,
 }
 
 impl Agent {

@@ -4,10 +4,10 @@
 //! it, so that each scheduler may run next to any of them. `almanac-engine` decides which nodes a pod may use.
 
 mod binding;
-mod calls;
-mod deciding;
 mod filtering;
 mod gauges;
+mod handlers;
+mod leader;
 mod metrics;
 mod peers;
 mod policies;
@@ -20,17 +20,17 @@ mod watches;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use almanac_shell::calls::{CallLimits, PassingOn, Tls, serve_calls};
 use almanac_shell::endpoints::Health;
 use almanac_shell::monotonic::Monotonic;
+use almanac_shell::server::{Forwarder, ServerLimits, Tls, serve_requests};
 use kube::Client;
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use self::calls::{Calls, CallsOfPeers, Others};
 use self::gauges::Gauges;
-use self::metrics::CallMetrics;
+use self::handlers::{Others, PeerHandler, SchedulerHandler};
+use self::metrics::RequestMetrics;
 use self::peers::Peers;
 use self::term::Term;
 use crate::leadership::Leadership;
@@ -56,7 +56,7 @@ pub struct ExtenderEndpoints {
     /// For calls of other replicas, and where a token for them is: without one, they know each other by certificates.
     pub others: Option<(TcpListener, Option<PathBuf>)>,
     /// Passes calls on to them.
-    pub passing_on: PassingOn,
+    pub forwarder: Forwarder,
     /// The settings for TLS; `None` for plain HTTP.
     pub tls: Option<Tls>,
 }
@@ -71,7 +71,7 @@ pub struct Extender {
 struct Leading {
     runtime: Runtime,
     options: ExtenderOptions,
-    calls: Arc<Calls>,
+    handler: Arc<SchedulerHandler>,
 }
 
 /// Where calls arrive: those of a scheduler, and those of other replicas.
@@ -92,20 +92,20 @@ impl Extender {
         registry: &mut Registry,
     ) -> Extender {
         let runtime = Runtime::new(client, options.process.clone(), health, registry);
-        let (metrics, leading) = (CallMetrics::default(), Leadership::default());
+        let (metrics, leading) = (RequestMetrics::default(), Leadership::default());
         metrics.register(registry);
         registry.register_collector(Box::new(Gauges { leading: Leadership::clone(&leading) }));
         let lease = options.process.lease.as_ref();
         let addresses = lease.and_then(|lease| lease.addresses.clone());
-        let ExtenderEndpoints { listener, others, passing_on, tls } = endpoints;
+        let ExtenderEndpoints { listener, others, forwarder, tls } = endpoints;
         let (peer_listener, token_file) = others.unzip();
         let others = addresses.zip(token_file).map(|(addresses, token_file)| {
             let peers = token_file.map(|file| Peers::new(runtime.client.clone(), file));
-            Others { addresses, passing_on, peers }
+            Others { addresses, forwarder, peers }
         });
-        let calls = Arc::new(Calls { leading, metrics, others });
+        let handler = Arc::new(SchedulerHandler { leading, metrics, others });
         let listeners = Listeners { of_scheduler: listener, of_peers: peer_listener, tls };
-        Extender { leading: Leading { runtime, options, calls }, listeners }
+        Extender { leading: Leading { runtime, options, handler }, listeners }
     }
 
     /// Runs until the token is canceled; then finishes work in progress and releases the Lease. Calls are forwarded
@@ -113,26 +113,26 @@ impl Extender {
     pub async fn run(self, end: CancellationToken) {
         let Extender { leading, listeners } = self;
         let served = CancellationToken::new();
-        let over = || drop(leading.calls.leading.end());
+        let over = || drop(leading.handler.leading.end());
         let term = |fence| Term { leading: &leading, fence }.run(&end);
         let led = async {
             leading.runtime.run(&end, term, over).await;
             served.cancel();
         };
-        tokio::join!(led, listeners.serve(&leading.calls, &served));
+        tokio::join!(led, listeners.serve(&leading.handler, &served));
     }
 }
 
 impl Listeners {
-    async fn serve(self, calls: &Arc<Calls>, end: &CancellationToken) {
+    async fn serve(self, handler: &Arc<SchedulerHandler>, end: &CancellationToken) {
         let Listeners { of_scheduler, of_peers, tls } = self;
-        let limits = CallLimits::default();
+        let limits = ServerLimits::default();
         let of_scheduler =
-            serve_calls(of_scheduler, tls.clone(), limits, Arc::clone(calls), end.clone());
+            serve_requests(of_scheduler, tls.clone(), limits, Arc::clone(handler), end.clone());
         let of_peers = async {
             if let Some(listener) = of_peers {
-                let peers = Arc::new(CallsOfPeers(Arc::clone(calls)));
-                serve_calls(listener, tls, limits, peers, end.clone()).await;
+                let peers = Arc::new(PeerHandler(Arc::clone(handler)));
+                serve_requests(listener, tls, limits, peers, end.clone()).await;
             }
         };
         tokio::join!(of_scheduler, of_peers);

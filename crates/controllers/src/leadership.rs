@@ -10,56 +10,56 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use crate::cluster::Cluster;
 
 /// Whether this process leads, and what it knows if so.
-pub(crate) struct Leadership<Known = Cluster> {
-    term: Arc<Mutex<Option<Current<Known>>>>,
+pub(crate) struct Leadership<State = Cluster> {
+    term: Arc<Mutex<Option<Current<State>>>>,
 }
 
-struct Current<Known> {
+struct Current<State> {
     fence: Fence,
-    cluster: Arc<Known>,
+    cluster: Arc<State>,
 }
 
-impl<Known> Clone for Leadership<Known> {
+impl<State> Clone for Leadership<State> {
     fn clone(&self) -> Self {
         Self { term: Arc::clone(&self.term) }
     }
 }
 
-impl<Known> Default for Leadership<Known> {
+impl<State> Default for Leadership<State> {
     fn default() -> Self {
         Self { term: Arc::default() }
     }
 }
 
-impl<Known> Leadership<Known> {
+impl<State> Leadership<State> {
     /// Starts a term, once everything is known.
-    pub(crate) fn begin(&self, fence: Fence, cluster: Arc<Known>) {
+    pub(crate) fn begin(&self, fence: Fence, cluster: Arc<State>) {
         *self.lock() = Some(Current { fence, cluster });
     }
 
     /// Ends it; returns what was known.
-    pub(crate) fn end(&self) -> Option<Arc<Known>> {
+    pub(crate) fn end(&self) -> Option<Arc<State>> {
         self.lock().take().map(|term| term.cluster)
     }
 
     /// What is known, while leading.
-    pub(crate) fn cluster(&self) -> Option<Arc<Known>> {
+    pub(crate) fn cluster(&self) -> Option<Arc<State>> {
         let term = self.lock();
         term.as_ref().filter(|term| term.fence.is_open()).map(|term| Arc::clone(&term.cluster))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Current<Known>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Current<State>>> {
         self.term.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<Known> std::fmt::Debug for Leadership<Known> {
+impl<State> std::fmt::Debug for Leadership<State> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Leadership({})", self.cluster().is_some())
     }
 }
 
-impl<Known: Send + Sync + 'static> Collector for Leadership<Known> {
+impl<State: Send + Sync + 'static> Collector for Leadership<State> {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let leads = ConstGauge::new(i64::from(self.cluster().is_some()));
         let (name, help) = ("almanac_leader", "Whether this process is the leader (1) or not (0)");

@@ -71,7 +71,7 @@
 //! | a family's status, Events and metrics | its directory: the status in its root file, Events in `report`, counts in `metrics` |
 //! | a metric of the agent, the extender or the webhook | `agent/metrics.rs` and `agent/gauges.rs`, `extender/metrics.rs` and `extender/gauges.rs`, `webhook/metrics.rs`; the page is `docs/metrics.md` |
 //! | how a target is found, read, written | `targets.rs` and its directory |
-//! | which changes of a hub wake placements, and how soon | `placement/follower.rs`, `pace.rs` |
+//! | which changes of a hub wake placements, and how soon | `placement/follower.rs`, `report_rate_limit.rs` |
 //! | how decisions are written; retries | `placement/writer.rs`, `placement/step.rs`, `placement/records.rs` |
 //! | node groups, and their providers | `scalable_node_group.rs`, `scalable_node_group/provider.rs` |
 //! | two agents on one pod | `agent/contest.rs` |
@@ -98,11 +98,11 @@ mod metrics_producer;
 pub mod namespaces;
 mod not_ready;
 mod off_the_runtime;
-mod pace;
 mod placement;
 mod policies;
 pub mod process;
 mod reconciler;
+mod report_rate_limit;
 pub mod runtime;
 pub mod scalable_node_group;
 mod served_schemas;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use almanac_api::families::Descriptor;
 use almanac_api::status::conditions::conditions;
-use almanac_api::status::placement::{Told, Undecided, condition_states, selected, write};
+use almanac_api::status::placement::{StatusInput, Undecided, condition_states, selected, write};
 use almanac_engine::placement::{Standing, unsatisfied};
 use almanac_engine::{Exempt, Family, Identity, PolicyName, Recorded};
 use almanac_shell::clock::Clock;
@@ -62,7 +62,7 @@ impl FamilyController for Placements {
         }
         let has_error = usable.is_none() || matches!(undecided, Some(Undecided::Unusable(_)));
         let divisions = state.world.divisions(&name);
-        let told = Told {
+        let told = StatusInput {
             placement: policy,
             policy: object.policy.as_deref(),
             findings: &entry.findings,

@@ -462,7 +462,7 @@ fn is_evaluated_when_asked(action: &Action) -> bool {
         | Action::Annotate { .. }
         | Action::WriteDecision { .. }
         | Action::RemoveDecision { .. }
-        | Action::Pour { .. } => false,
+        | Action::SchedulePods { .. } => false,
     }
 }
 

@@ -39,12 +39,12 @@ const MAX_DOCUMENT: usize = 8 << 20;
 /// Which fields the served schemas lack. Copies are the same.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct ServedSchemas {
-    state: Arc<Mutex<BTreeMap<Controlled, Served>>>,
+    state: Arc<Mutex<BTreeMap<Controlled, ServedSchema>>>,
 }
 
 /// The schema of one kind.
 #[derive(Default, Debug)]
-struct Served {
+struct ServedSchema {
     /// The version of the document that was read last.
     etag: Option<HeaderValue>,
     missing: Option<Arc<MissingFields>>,
@@ -53,7 +53,7 @@ struct Served {
 impl ServedSchemas {
     /// Of these kinds, nothing is known yet.
     pub(crate) fn of(controlled: &[Controlled]) -> Self {
-        let state = controlled.iter().map(|it| (*it, Served::default())).collect();
+        let state = controlled.iter().map(|it| (*it, ServedSchema::default())).collect();
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
@@ -122,7 +122,7 @@ impl ServedSchemas {
         true
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Controlled, Served>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Controlled, ServedSchema>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -101,7 +101,7 @@ pub(crate) struct Targets {
     /// The watch tasks. They end with this.
     followers: Mutex<JoinSet<()>>,
     /// Ends when one of them does, which never happens by itself.
-    fell_over: CancellationToken,
+    any_stopped: CancellationToken,
 }
 
 #[derive(Default)]
@@ -155,7 +155,7 @@ impl Targets {
             namespaces: Namespaces::All,
             watch_ages: WatchAges::default(),
             followers: Mutex::new(JoinSet::new()),
-            fell_over: CancellationToken::new(),
+            any_stopped: CancellationToken::new(),
         }
     }
 
@@ -172,7 +172,7 @@ impl Targets {
     /// Waits until a watch task has stopped. From then on, what is known of its kind goes stale
     /// unnoticed.
     pub(crate) async fn follower_stopped(&self) {
-        self.fell_over.cancelled().await;
+        self.any_stopped.cancelled().await;
     }
 
     /// Makes sure that the world has the current state of a target, as far as possible. Watched kinds are
@@ -309,7 +309,7 @@ impl Targets {
             let watched = Watch { selection, ..Watch::new(resolved.resource.clone(), Need::Never) };
             let watching = watch(&self.client, &self.watch_ages, watched, follower);
             let mut followers = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_over = self.fell_over.clone().drop_guard();
+            let is_over = self.any_stopped.clone().drop_guard();
             followers.spawn(async move {
                 let _is_over = is_over;
                 watching.await;

@@ -4,9 +4,9 @@
 //! is watched of the cluster. All replicas answer; none of them leads, since none decides anything.
 
 mod admission;
-mod answering;
-mod known;
+mod handler;
 mod metrics;
+mod object_index;
 mod review;
 mod watches;
 
@@ -14,11 +14,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use almanac_api::families::Controlled;
-use almanac_shell::calls::{CallLimits, Shown, Tls, serve_calls};
-use almanac_shell::certificates::keeping::Keeping;
+use almanac_shell::certificates::manager::CertificateManager;
 use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Health;
 use almanac_shell::process_metrics;
+use almanac_shell::server::{ServerLimits, ServingCertificate, Tls, serve_requests};
 use jiff::Timestamp;
 use kube::Client;
 use prometheus_client::registry::Registry;
@@ -26,16 +26,16 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use self::answering::Reviews;
-use self::known::Shared;
+use self::handler::Reviews;
 use self::metrics::ReviewMetrics;
+use self::object_index::SharedIndex;
 use crate::namespaces::Namespaces;
 use crate::runtime::RunningTerm;
 use crate::upstream::Upstreams;
 
 /// An API server sends an object and the one before it, of up to three megabytes each, and has a connection for each
 /// change that it is asked for at the same time: by default, for two hundred of them and those that control it.
-const LIMITS: CallLimits = CallLimits {
+const LIMITS: ServerLimits = ServerLimits {
     connections: 1024,
     of_one_address: 768,
     body: 8 * 1024 * 1024,
@@ -43,7 +43,7 @@ const LIMITS: CallLimits = CallLimits {
     body_time: Duration::from_secs(10),
     room_time: Duration::from_secs(2),
     // It changes nothing, and the API server retries.
-    keeps_calls: false,
+    keeps_requests: false,
     idle_time: Duration::from_mins(3),
 };
 
@@ -70,7 +70,7 @@ pub enum Certificate {
     /// From files, which another product makes.
     Own(Tls),
     /// It is made and renewed here.
-    Kept(Box<Keeping>),
+    Kept(Box<CertificateManager>),
 }
 
 /// The webhook process.
@@ -105,10 +105,10 @@ impl Webhook {
             Some(_) => Upstreams::default(),
             None => Upstreams::of(&Controlled::all().collect::<Vec<_>>(), &take_over),
         };
-        let known = Shared::default();
+        let index = SharedIndex::default();
         let reviews = Reviews {
             namespaces,
-            known,
+            index,
             clock,
             upstreams,
             metrics,
@@ -123,28 +123,28 @@ impl Webhook {
         reviews.namespaces.tell_limit();
         let WebhookEndpoints { listener, certificate } = endpoints;
         let (is_shown, shown_at_all) = watch::channel(None);
-        let shown = Shown::default();
-        let (tls, keeping) = match certificate {
+        let shown = ServingCertificate::default();
+        let (tls, manager) = match certificate {
             Certificate::Own(tls) => {
                 is_shown.send_replace(Some(Ok(())));
                 (tls, None)
             }
-            Certificate::Kept(keeping) => (Tls::showing(&shown), Some(keeping)),
+            Certificate::Kept(manager) => (Tls::serving(&shown), Some(manager)),
         };
         let metrics = reviews.metrics.clone();
         // The watches go on until the calls in progress are finished.
         let mut running = RunningTerm::new(&client, &health, &CancellationToken::new());
         watches::begin(client, &reviews, &mut running);
         let kept = async {
-            match keeping {
-                Some(keeping) => {
+            match manager {
+                Some(manager) => {
                     let tell = |told: Result<Timestamp, &str>| {
                         if let Ok(until) = told {
                             metrics.certificate_expires(until);
                         }
                         is_shown.send_replace(Some(told.map(|_| ()).map_err(str::to_owned)));
                     };
-                    keeping.keep(&shown, tell).await;
+                    manager.run(&shown, tell).await;
                 }
                 None => std::future::pending::<()>().await,
             }
@@ -158,7 +158,7 @@ impl Webhook {
                 running.runs_until_end(std::future::pending()).await;
             }
         };
-        let serving = serve_calls(listener, Some(tls), LIMITS, reviews, end.clone());
+        let serving = serve_requests(listener, Some(tls), LIMITS, reviews, end.clone());
         tokio::select! {
             () = serving => {}
             () = kept => {}

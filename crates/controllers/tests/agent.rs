@@ -202,11 +202,11 @@ async fn a_window_sets_the_level_and_gives_it_back() {
 #[tokio::test(start_paused = true)]
 async fn every_way_of_failing_once_is_made_up_for() {
     let faults: [fn() -> Fault; 7] = [
-        || Fault::answer(StatusCode::CONFLICT, "the object has been modified"),
-        || Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone"),
-        || Fault::answer(StatusCode::FORBIDDEN, "pods is forbidden: User \"us\" cannot patch"),
+        || Fault::respond(StatusCode::CONFLICT, "the object has been modified"),
+        || Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone"),
+        || Fault::respond(StatusCode::FORBIDDEN, "pods is forbidden: User \"us\" cannot patch"),
         || Fault::wait(StatusCode::TOO_MANY_REQUESTS, 1),
-        Fault::lose_answer,
+        Fault::lose_response,
         Fault::refuse,
         Fault::hang,
     ];
@@ -243,7 +243,7 @@ async fn a_clock_that_is_set_back_is_followed() {
 async fn a_retry_from_before_the_clock_was_set_back_is_not_waited_for() {
     let running = Running::begin(INSIDE);
     running.await_shown(AT_NIGHT).await;
-    let denied = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
+    let denied = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     running.stub.inject(of_pod(denied).always());
     running.set.store(8 * 3600, Ordering::SeqCst);
     sleep(2 * MINUTE).await;
@@ -273,7 +273,7 @@ async fn what_a_webhook_has_rewritten_is_no_word_of_the_user_even_if_the_pod_can
         body.pointer("/metadata/annotations/volcano.sh~1qos-level").is_some_and(Value::is_string)
     };
     // What only says whose level it is never succeeds.
-    let denied = Fault::answer(StatusCode::CONFLICT, "the object has been modified");
+    let denied = Fault::respond(StatusCode::CONFLICT, "the object has been modified");
     let denied = of_pod(denied).matching(move |it| !has_level(&it.body)).always();
     running.stub.inject(of_pod(rewriting()).matching(move |it| has_level(&it.body)).always());
     running.stub.inject(denied);
@@ -290,7 +290,7 @@ async fn a_denial_with_the_code_of_a_missing_pod_is_retried() {
     let running = Running::begin(INSIDE);
     running.await_shown(AT_NIGHT).await;
     let message = "admission webhook \"x\" denied the request: no";
-    running.stub.inject(of_pod(Fault::answer(StatusCode::NOT_FOUND, message)).times(3));
+    running.stub.inject(of_pod(Fault::respond(StatusCode::NOT_FOUND, message)).times(3));
     running.lose_policies().await;
     assert_eq!(running.metric("almanac_qos_failed_total"), "3");
     running.end().await;

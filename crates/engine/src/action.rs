@@ -56,7 +56,7 @@ pub enum Action {
     },
     /// Gives workloads their desired number of pods, and schedules these. Only a run without a cluster does so: in a
     /// cluster, controllers create pods and a scheduler assigns them.
-    Pour {
+    SchedulePods {
         /// The policy.
         policy: Identity,
         /// When.
@@ -75,7 +75,7 @@ impl Action {
             Action::WriteDecision { decision, .. } | Action::RemoveDecision { decision } => {
                 decision
             }
-            Action::Pour { policy, .. } => policy,
+            Action::SchedulePods { policy, .. } => policy,
         }
     }
 }

@@ -50,7 +50,7 @@ pub use held_back::HeldBack;
 pub use memory::{Memory, Pending, RuleMemory};
 pub use policy::{Bounds, CronRule, CronScaling, DesiredScale, InvalidBounds, UnusableRule};
 pub use reasons::{Cause, render};
-pub use settle::{Settled, settle};
+pub use settle::{Settlement, settle};
 pub use undone::{ANOTHER_WRITER, Undone};
 
 use decide::deadline;

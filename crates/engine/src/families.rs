@@ -13,9 +13,9 @@ use crate::qos_levels::{self, Levels, Node, Pod};
 use crate::scheduled_capacity::{self, Schedules};
 use crate::seam::{
     FamilyState, Happened, InfluenceLimit, ObjectOf, Peers, PolicyFamily, PolicyObject, Publisher,
-    PublishesNumber, Said, View, ViewMut,
+    PublishesNumber, ReasonText, View, ViewMut,
 };
-use crate::units::{self, FleetObject, Units};
+use crate::units::{self, UnitObject, Units};
 use crate::{Autoscaler, Family, Field, Identity, Objects, Reason, Workload};
 
 /// All objects, by their identity, and all policies.
@@ -90,7 +90,7 @@ pub enum Slim {
     /// A policy for units of nodes.
     Units(ObjectOf<Units>),
     /// A pod, a node or what makes pods, as units are about them.
-    Fleet(FleetObject),
+    UnitObject(UnitObject),
     /// Something with a `scale` subresource.
     Workload(Workload),
     /// Something with bounds.
@@ -192,8 +192,8 @@ macro_rules! families {
                     Slim::Hub(object) => {
                         placement::upsert_hub_object(&mut self.placement.extra, identity, object);
                     }
-                    Slim::Fleet(object) => {
-                        Arc::make_mut(&mut self.units.extra.fleet).upsert(identity, object);
+                    Slim::UnitObject(object) => {
+                        Arc::make_mut(&mut self.units.extra.pods_and_nodes).upsert(identity, object);
                     }
                     Slim::Workload(workload) => {
                         self.objects.workloads.insert(identity, workload);
@@ -224,7 +224,7 @@ macro_rules! families {
             /// The rule that set it by name, and the reason as a line for the user. `None` when the world no longer has
             /// that version of the policy.
             #[must_use]
-            pub fn render(&self, world: &World, policy: &Identity) -> Option<Said> {
+            pub fn render(&self, world: &World, policy: &Identity) -> Option<ReasonText> {
                 match self {
                     $(EffectReason::$variant(reason) => {
                         <$marker>::describe(world.view(), policy, reason)
@@ -297,7 +297,7 @@ macro_rules! families {
                         Some(Slim::Hub(HubObject::Set(ClusterSet::Unusable)))
                     }
                     Slim::Hub(_)
-                    | Slim::Fleet(_)
+                    | Slim::UnitObject(_)
                     | Slim::Workload(_)
                     | Slim::Autoscaler(_)
                     | Slim::Pod(_)

@@ -72,7 +72,7 @@
 //! | which queries are evaluated here; limits of their patterns | `metric_scaling/evaluate.rs`, `metric_scaling/pattern.rs` |
 //! | limits of a recommendation | `metric_scaling/limits.rs` |
 //! | verdicts, bindings, deletion costs, preemption in node units | `units/ledger/verdicts.rs`, `units/ledger/binds.rs`, `units/ledger/costs.rs`, `units/ledger/preemption.rs` |
-//! | how a forecast schedules pods | `units/pouring.rs` |
+//! | how a forecast schedules pods | `units/scheduling.rs` |
 //! | the original QoS level of a pod | `objects/pod.rs` |
 //! | what counts of a quota | `demand.rs` |
 

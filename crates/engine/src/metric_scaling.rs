@@ -34,12 +34,12 @@ pub use policy::{
     ScalingRules, Select, TargetType,
 };
 pub use query::{
-    Aggregation, Answer, Condition, Expression, Label, Matcher, Operator, PublishedMetric, Query,
-    Selector, Selects, Step,
+    Aggregation, Condition, Expression, Label, Matcher, Operator, PublishedMetric, Query,
+    QueryEvaluator, Selector, Selects, Step,
 };
 pub use reasons::{Cause, render, render_limited};
 pub use recommend::recommendation;
 pub use sample::{Answerer, Sample, SampleProblem, Samples, Settings};
-pub use settle::{Recorded, Settled, settle};
+pub use settle::{Recorded, Settlement, settle};
 
 pub use logic::{Autoscalers, answer};

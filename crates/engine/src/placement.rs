@@ -1,7 +1,7 @@
 //! Placements: which clusters of the sets bound to a namespace are selected, by filters, taints and scores.
 
 mod begin;
-mod blame;
+mod change_cause;
 mod decide;
 mod eligibility;
 mod expression_readers;
@@ -26,7 +26,7 @@ pub use almanac_expressions::{
     Allowance, CompileError, Document, Expression, Failure, MOST_EXPRESSIONS, MOST_STEPS, Meter,
     Quantity, Subject,
 };
-pub use blame::Blamed;
+pub use change_cause::ChangeCause;
 pub use decide::{CLUSTERS_PER_DECISION, DecidedGroup, Decision, Satisfaction, decide};
 pub use eligibility::{Eligibility, Exclusion};
 pub use expression_readers::ExpressionReaders;
@@ -45,7 +45,7 @@ pub use policy::{
 pub use predicates::{MatchVerdict, Matched};
 pub use rank::{Ranked, Ranking, RawScore};
 pub use reasons::{Cause, explain, render};
-pub use settle::{Memory, Recorded, Settled, settle};
+pub use settle::{Memory, Recorded, Settlement, settle};
 pub use undecided::unsatisfied;
 
 pub(crate) use hub::GROUP;

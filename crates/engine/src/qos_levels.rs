@@ -15,7 +15,7 @@ pub use policy::{
     Level, LevelFormat, ListInForce, NodeList, NodeLists, PolicyList, QosLevels, QosPolicy,
 };
 pub use reasons::{Cause, render};
-pub use settle::{Recorded, Settled, settle};
+pub use settle::{Recorded, Settlement, settle};
 
 pub use logic::Levels;
 pub(crate) use settle::value_of;

@@ -9,39 +9,39 @@ mod decide;
 mod elapsed;
 mod explain;
 mod filling;
-mod fleet;
 mod gather;
 mod ledger;
 mod logic;
 mod node;
 mod pod;
+mod pods_and_nodes;
 mod policy;
-mod pouring;
 pub mod presumed;
 mod reasons;
 mod renamed;
+mod scheduling;
 mod settle;
 mod slots;
 
 pub use decide::{Decision, decide};
 pub use elapsed::{Elapsed, LongestBind};
 pub use filling::Filling;
-pub use fleet::{Fleet, FleetObject, FleetState, Replicas};
 pub use gather::{Input, gather};
 pub use ledger::{
-    BindOutcome, Bound, Confirmed, Conflict, CostChange, Eviction, GroupReport, LabelSnapshot,
-    Ledger, NotServing, PodExplanation, PolicyReport, PreparedPolicy, ReservationId, Ruling,
+    BindOutcome, Bound, Confirmed, Conflict, CostChange, Eviction, FilterOutcome, GroupReport,
+    LabelSnapshot, Ledger, NotServing, PodExplanation, PolicyReport, PreparedPolicy, ReservationId,
     StaleNominations, Standing, TooEarly, UnitCount, Unreserved, Unsettled, Verdict, Verdicts,
 };
 pub use node::{Node, Resources, Space};
 pub use pod::{DeletionCost, Owner, Pod, Ungoverned};
+pub use pods_and_nodes::{PodsAndNodes, Replicas, UnitObject, UnitsState};
 pub use policy::{OUTSIDE, ResourcePolicy, Strategy, Unit};
-pub use pouring::Pouring;
 pub use reasons::{Cause, UnitSet, render};
 pub use renamed::Renamed;
-pub use settle::{Memory, Recorded, Settled, settle};
+pub use scheduling::SchedulingSimulation;
+pub use settle::{Memory, Recorded, Settlement, settle};
 pub use slots::NodeId;
 
 use ledger::{count_of_pods, price};
 pub use logic::Units;
-pub(crate) use logic::pour;
+pub(crate) use logic::schedule_pods;

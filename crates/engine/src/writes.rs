@@ -99,7 +99,9 @@ impl World {
                     None => Outcome::Unchanged,
                 }
             }
-            Action::Pour { at, .. } => units::pour(&self.objects, &mut self.units.extra, *at),
+            Action::SchedulePods { at, .. } => {
+                units::schedule_pods(&self.objects, &mut self.units.extra, *at)
+            }
         }
     }
 
@@ -129,9 +131,9 @@ impl World {
             Action::RemoveDecision { decision } => {
                 self.placement.extra.decisions.get(decision).is_none()
             }
-            Action::Pour { at, .. } => {
-                let pouring = self.units.extra.pouring.as_ref();
-                pouring.is_none_or(|it| {
+            Action::SchedulePods { at, .. } => {
+                let scheduling = self.units.extra.scheduling.as_ref();
+                scheduling.is_none_or(|it| {
                     it.is_settled(
                         units::Replicas::of_objects(&self.objects, &self.units.extra),
                         *at,

@@ -12,7 +12,7 @@ use crate::meter::{Allowance, MOST_STEPS, Meter};
 use crate::node::{Item, Node};
 use crate::source::{CompileError, error_at, shortened};
 use crate::syntax::{self, Part, Syntax};
-use crate::types::{Known, Type};
+use crate::types::{StaticType, Type};
 use crate::value::{Map, Value};
 
 /// The name of the object in expressions.
@@ -24,7 +24,7 @@ pub(crate) struct Compiled {
     pub(crate) node: Node,
     pub(crate) scores: ReadScores,
     /// What of it never has the result that it needs.
-    pub(crate) doubts: Vec<CompileError>,
+    pub(crate) warnings: Vec<CompileError>,
     /// The steps that it takes for every object, plus those of the expressions before it.
     pub(crate) steps: usize,
 }
@@ -47,20 +47,20 @@ pub(crate) fn compile(text: &str, allowance: &Allowance) -> Result<Compiled, Com
         patterns: &allowance.patterns,
         variables: Vec::new(),
         scores: ReadScores::Named(BTreeSet::new()),
-        doubts: Vec::new(),
+        warnings: Vec::new(),
         times: 1,
         steps: allowance.steps,
     };
     let (node, known) = compiler.node(&expression)?;
-    if !known.fits(&Known::BOOL) {
+    if !known.fits(&StaticType::BOOL) {
         let message = format!("it is never true, because it is of type {known}");
-        compiler.doubts.push(CompileError::new(message));
+        compiler.warnings.push(CompileError::new(message));
     }
-    let Compiler { scores, doubts, steps, .. } = compiler;
-    Ok(Compiled { node, scores, doubts, steps })
+    let Compiler { scores, warnings, steps, .. } = compiler;
+    Ok(Compiled { node, scores, warnings, steps })
 }
 
-type Typed = Result<(Node, Known), CompileError>;
+type Typed = Result<(Node, StaticType), CompileError>;
 
 /// Goes down the syntax tree, which is not deep.
 struct Compiler<'a> {
@@ -70,9 +70,9 @@ struct Compiler<'a> {
     /// The steps to compile patterns.
     patterns: &'a Meter,
     /// The variables of the macros around, with their types.
-    variables: Vec<(String, Known)>,
+    variables: Vec<(String, StaticType)>,
     scores: ReadScores,
-    doubts: Vec<CompileError>,
+    warnings: Vec<CompileError>,
     /// How often a part is evaluated at most, as far as the lists around it are written in the expression.
     times: usize,
     /// The steps of all parts so far, each as often as it is evaluated.
@@ -110,7 +110,7 @@ impl Compiler<'_> {
 
     fn field(&mut self, part: &Part, of: &Part, name: &str) -> Typed {
         if let Some(name) = self.qualified_type(part) {
-            return Ok((Node::Constant(Value::Type(name)), Known::Plain(Type::Meta)));
+            return Ok((Node::Constant(Value::Type(name)), StaticType::Plain(Type::Meta)));
         }
         let (of, known) = self.node(of)?;
         let field = self.field_type(part, &known)?;
@@ -125,11 +125,11 @@ impl Compiler<'_> {
         }
         let name = plain.unwrap_or(name);
         if name == OBJECT {
-            let object = Known::map(Known::Plain(Type::Text), Known::Dyn);
+            let object = StaticType::map(StaticType::Plain(Type::Text), StaticType::Dyn);
             return Ok((Node::Object, object));
         }
         if let Some(name) = Type::named(name) {
-            return Ok((Node::Constant(Value::Type(name)), Known::Plain(Type::Meta)));
+            return Ok((Node::Constant(Value::Type(name)), StaticType::Plain(Type::Meta)));
         }
         let message = format!("there is no variable {}: only {OBJECT}", shortened(name));
         Err(self.error(part, message))
@@ -145,24 +145,26 @@ impl Compiler<'_> {
     }
 
     /// The type of a field of something.
-    fn field_type(&self, part: &Part, of: &Known) -> Result<Known, CompileError> {
+    fn field_type(&self, part: &Part, of: &StaticType) -> Result<StaticType, CompileError> {
         match of {
-            Known::Dyn => Ok(Known::Dyn),
-            Known::Map(key, value) if key.fits(&Known::Plain(Type::Text)) => Ok((**value).clone()),
-            Known::Optional(of) => self.field_type(part, of).map(Known::optional),
+            StaticType::Dyn => Ok(StaticType::Dyn),
+            StaticType::Map(key, value) if key.fits(&StaticType::Plain(Type::Text)) => {
+                Ok((**value).clone())
+            }
+            StaticType::Optional(of) => self.field_type(part, of).map(StaticType::optional),
             of => Err(self.error(part, format!("what is of type {of} has no fields"))),
         }
     }
 
     fn list(&mut self, written: &[syntax::Item]) -> Typed {
         let mut items = Vec::with_capacity(written.len());
-        let mut of: Option<Known> = None;
+        let mut of: Option<StaticType> = None;
         for item in written {
             let (item, known) = self.item(item)?;
             of = Some(of.map_or_else(|| known.clone(), |of| of.joined(&known)));
             items.push(item);
         }
-        let known = Known::list(of.unwrap_or(Known::Dyn));
+        let known = StaticType::list(of.unwrap_or(StaticType::Dyn));
         let constants: Option<Vec<Value<'static>>> = items.iter().map(Item::constant).collect();
         Ok(match constants.map(Value::list).transpose() {
             Ok(Some(list)) => (Node::Constant(list), known),
@@ -173,10 +175,10 @@ impl Compiler<'_> {
 
     fn map(&mut self, part: &Part, written: &[(Part, syntax::Item)]) -> Typed {
         let mut entries = Vec::with_capacity(written.len());
-        let mut of: Option<(Known, Known)> = None;
+        let mut of: Option<(StaticType, StaticType)> = None;
         for (key, item) in written {
             let (key, of_key) = self.node(key)?;
-            if of_key == Known::Plain(Type::Null) {
+            if of_key == StaticType::Plain(Type::Null) {
                 return Err(self.error(part, "a map has no keys of type null_type"));
             }
             let (item, of_value) = self.item(item)?;
@@ -186,8 +188,8 @@ impl Compiler<'_> {
             });
             entries.push((key, item));
         }
-        let (key, value) = of.unwrap_or((Known::Dyn, Known::Dyn));
-        let known = Known::map(key, value);
+        let (key, value) = of.unwrap_or((StaticType::Dyn, StaticType::Dyn));
+        let known = StaticType::map(key, value);
         let constants: Option<Vec<_>> =
             entries.iter().map(|(key, item)| Some((key.constant()?, item.constant()?))).collect();
         Ok(match constants.map(Map::of).transpose() {
@@ -197,13 +199,13 @@ impl Compiler<'_> {
         })
     }
 
-    fn item(&mut self, item: &syntax::Item) -> Result<(Item, Known), CompileError> {
+    fn item(&mut self, item: &syntax::Item) -> Result<(Item, StaticType), CompileError> {
         let syntax::Item { part, is_optional } = item;
         let (node, known) = self.node(part)?;
         let known = match known {
             known if !is_optional => known,
-            Known::Optional(of) => (*of).clone(),
-            Known::Dyn => Known::Dyn,
+            StaticType::Optional(of) => (*of).clone(),
+            StaticType::Dyn => StaticType::Dyn,
             known => {
                 let message = format!("what is optional is no value of type {known}");
                 return Err(self.error(part, message));
@@ -213,7 +215,7 @@ impl Compiler<'_> {
     }
 }
 
-fn literal(value: &Value<'static>) -> (Node, Known) {
+fn literal(value: &Value<'static>) -> (Node, StaticType) {
     let known = match value {
         Value::Bool(_) => Type::Bool,
         Value::Bytes(_) => Type::Bytes,
@@ -223,7 +225,7 @@ fn literal(value: &Value<'static>) -> (Node, Known) {
         Value::Uint(_) => Type::Uint,
         _ => Type::Null,
     };
-    (Node::Constant(value.clone()), Known::Plain(known))
+    (Node::Constant(value.clone()), StaticType::Plain(known))
 }
 
 #[cfg(test)]

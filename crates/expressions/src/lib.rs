@@ -109,8 +109,8 @@ impl Expression {
     /// The parts of the expression that can be evaluated, but never with a usable result: it is not a boolean, or a
     /// call in it always fails.
     #[must_use]
-    pub fn doubts(&self) -> &[CompileError] {
-        &self.compiled.doubts
+    pub fn warnings(&self) -> &[CompileError] {
+        &self.compiled.warnings
     }
 
     /// Whether it holds for an object, in the steps that the meter has left.

@@ -127,63 +127,63 @@ impl Type {
 
 /// The known type of a part of an expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Known {
+pub(crate) enum StaticType {
     /// Nothing.
     Dyn,
     /// One without types in it.
     Plain(Type),
-    List(Arc<Known>),
-    Map(Arc<Known>, Arc<Known>),
-    Optional(Arc<Known>),
+    List(Arc<StaticType>),
+    Map(Arc<StaticType>, Arc<StaticType>),
+    Optional(Arc<StaticType>),
 }
 
 /// What `Any` and `Other` stand for in one call.
 #[derive(Default)]
 pub(crate) struct Bindings {
-    any: Option<Known>,
-    other: Option<Known>,
+    any: Option<StaticType>,
+    other: Option<StaticType>,
 }
 
-impl Known {
-    pub(crate) const BOOL: Known = Known::Plain(Type::Bool);
+impl StaticType {
+    pub(crate) const BOOL: StaticType = StaticType::Plain(Type::Bool);
     /// How deep a type is at most. Of what is deeper nothing is known: a type may double with every level.
     const DEEPEST: usize = 6;
 
-    pub(crate) fn list(of: Known) -> Known {
-        Known::List(of.within())
+    pub(crate) fn list(of: StaticType) -> StaticType {
+        StaticType::List(of.within())
     }
 
-    pub(crate) fn optional(of: Known) -> Known {
-        Known::Optional(of.within())
+    pub(crate) fn optional(of: StaticType) -> StaticType {
+        StaticType::Optional(of.within())
     }
 
-    pub(crate) fn map(key: Known, value: Known) -> Known {
-        Known::Map(key.within(), value.within())
+    pub(crate) fn map(key: StaticType, value: StaticType) -> StaticType {
+        StaticType::Map(key.within(), value.within())
     }
 
     /// This type as part of another one.
-    fn within(self) -> Arc<Known> {
-        Arc::new(if self.depth() < Known::DEEPEST { self } else { Known::Dyn })
+    fn within(self) -> Arc<StaticType> {
+        Arc::new(if self.depth() < StaticType::DEEPEST { self } else { StaticType::Dyn })
     }
 
     fn depth(&self) -> usize {
         match self {
-            Known::Dyn | Known::Plain(_) => 0,
-            Known::List(of) | Known::Optional(of) => 1 + of.depth(),
-            Known::Map(key, value) => 1 + key.depth().max(value.depth()),
+            StaticType::Dyn | StaticType::Plain(_) => 0,
+            StaticType::List(of) | StaticType::Optional(of) => 1 + of.depth(),
+            StaticType::Map(key, value) => 1 + key.depth().max(value.depth()),
         }
     }
 
     /// Whether values of two types may be the same, or stand for each other.
-    pub(crate) fn fits(&self, other: &Known) -> bool {
+    pub(crate) fn fits(&self, other: &StaticType) -> bool {
         match (self, other) {
-            (Known::Dyn, _) | (_, Known::Dyn) => true,
-            (Known::List(one), Known::List(other))
-            | (Known::Optional(one), Known::Optional(other)) => one.fits(other),
-            (Known::Map(key, value), Known::Map(other_key, other_value)) => {
+            (StaticType::Dyn, _) | (_, StaticType::Dyn) => true,
+            (StaticType::List(one), StaticType::List(other))
+            | (StaticType::Optional(one), StaticType::Optional(other)) => one.fits(other),
+            (StaticType::Map(key, value), StaticType::Map(other_key, other_value)) => {
                 key.fits(other_key) && value.fits(other_value)
             }
-            (Known::Plain(Type::Null), other) | (other, Known::Plain(Type::Null)) => {
+            (StaticType::Plain(Type::Null), other) | (other, StaticType::Plain(Type::Null)) => {
                 other.may_be_null()
             }
             (one, other) => one == other,
@@ -192,13 +192,13 @@ impl Known {
 
     fn may_be_null(&self) -> bool {
         use Type::{Duration, Ip, Network, Null, Quantity, Timestamp, Url, Version};
-        let of_language = matches!(self, Known::Plain(Null | Timestamp | Duration));
-        of_language || matches!(self, Known::Plain(Quantity | Version | Ip | Network | Url))
+        let of_language = matches!(self, StaticType::Plain(Null | Timestamp | Duration));
+        of_language || matches!(self, StaticType::Plain(Quantity | Version | Ip | Network | Url))
     }
 
     /// The type of what is of one of two types.
-    pub(crate) fn joined(self, other: &Known) -> Known {
-        if self == *other { self } else { Known::Dyn }
+    pub(crate) fn joined(self, other: &StaticType) -> StaticType {
+        if self == *other { self } else { StaticType::Dyn }
     }
 
     /// Whether a function that takes a type takes this one.
@@ -208,41 +208,42 @@ impl Known {
             Type::Summed => Some(&Type::SUMMED[..]),
             _ => None,
         };
-        let is_one_of = |types: &[Type]| types.iter().any(|it| Known::Plain(*it) == *self);
-        if restricted.is_some_and(|types| *self != Known::Dyn && !is_one_of(types)) {
+        let is_one_of = |types: &[Type]| types.iter().any(|it| StaticType::Plain(*it) == *self);
+        if restricted.is_some_and(|types| *self != StaticType::Dyn && !is_one_of(types)) {
             return false;
         }
         match (takes, self) {
             (Type::Any | Type::Ordered | Type::Summed, _) => bind(&mut bindings.any, self),
             (Type::Other, _) => bind(&mut bindings.other, self),
-            (Type::Dyn, _) | (_, Known::Dyn) => true,
-            (Type::List(takes), Known::List(of)) | (Type::Optional(takes), Known::Optional(of)) => {
-                of.is_taken_by(*takes, bindings)
-            }
-            (Type::Map(key, value), Known::Map(of_key, of_value)) => {
+            (Type::Dyn, _) | (_, StaticType::Dyn) => true,
+            (Type::List(takes), StaticType::List(of))
+            | (Type::Optional(takes), StaticType::Optional(of)) => of.is_taken_by(*takes, bindings),
+            (Type::Map(key, value), StaticType::Map(of_key, of_value)) => {
                 of_key.is_taken_by(*key, bindings) && of_value.is_taken_by(*value, bindings)
             }
-            (takes, Known::Plain(Type::Null)) => Known::Plain(takes).may_be_null(),
-            (takes, known) => Known::Plain(takes) == *known,
+            (takes, StaticType::Plain(Type::Null)) => StaticType::Plain(takes).may_be_null(),
+            (takes, known) => StaticType::Plain(takes) == *known,
         }
     }
 
     /// The type that a function returns.
-    pub(crate) fn returned(returns: Type, bindings: &Bindings) -> Known {
-        let of = |it: &'static Type| Known::returned(*it, bindings);
+    pub(crate) fn returned(returns: Type, bindings: &Bindings) -> StaticType {
+        let of = |it: &'static Type| StaticType::returned(*it, bindings);
         match returns {
-            Type::Dyn => Known::Dyn,
-            Type::Any | Type::Ordered | Type::Summed => bindings.any.clone().unwrap_or(Known::Dyn),
-            Type::Other => bindings.other.clone().unwrap_or(Known::Dyn),
-            Type::List(item) => Known::list(of(item)),
-            Type::Optional(item) => Known::optional(of(item)),
-            Type::Map(key, value) => Known::map(of(key), of(value)),
-            plain => Known::Plain(plain),
+            Type::Dyn => StaticType::Dyn,
+            Type::Any | Type::Ordered | Type::Summed => {
+                bindings.any.clone().unwrap_or(StaticType::Dyn)
+            }
+            Type::Other => bindings.other.clone().unwrap_or(StaticType::Dyn),
+            Type::List(item) => StaticType::list(of(item)),
+            Type::Optional(item) => StaticType::optional(of(item)),
+            Type::Map(key, value) => StaticType::map(of(key), of(value)),
+            plain => StaticType::Plain(plain),
         }
     }
 }
 
-fn bind(bound: &mut Option<Known>, known: &Known) -> bool {
+fn bind(bound: &mut Option<StaticType>, known: &StaticType) -> bool {
     match bound.take() {
         None => {
             *bound = Some(known.clone());
@@ -259,20 +260,20 @@ fn bind(bound: &mut Option<Known>, known: &Known) -> bool {
     }
 }
 
-impl Known {
+impl StaticType {
     fn written(&self) -> String {
         match self {
-            Known::Dyn => "dyn".to_owned(),
-            Known::Plain(plain) => plain.name().to_owned(),
-            Known::List(of) => format!("list({})", of.written()),
-            Known::Map(key, value) => format!("map({}, {})", key.written(), value.written()),
-            Known::Optional(of) => format!("optional_type({})", of.written()),
+            StaticType::Dyn => "dyn".to_owned(),
+            StaticType::Plain(plain) => plain.name().to_owned(),
+            StaticType::List(of) => format!("list({})", of.written()),
+            StaticType::Map(key, value) => format!("map({}, {})", key.written(), value.written()),
+            StaticType::Optional(of) => format!("optional_type({})", of.written()),
         }
     }
 }
 
 /// `list(string)`, `dyn`; cut off where it is long.
-impl fmt::Display for Known {
+impl fmt::Display for StaticType {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&shortened(&self.written()))
     }

@@ -11,5 +11,5 @@ mod renamed;
 mod stretch;
 
 pub use comparison::{Compared, Comparison};
-pub use recurrence::{CivilStretch, Days, Edge, Recurrence, Span, Told, recurrences};
+pub use recurrence::{CivilStretch, Days, Edge, Recurrence, Span, StretchGroup, recurrences};
 pub use stretch::{Difference, Presence, Side, Stretch, difference};

@@ -14,7 +14,7 @@ use almanac_engine::{
 };
 use jiff::Timestamp;
 
-use crate::doubt::{SOON, days_to_run};
+use crate::findings::{SOON, days_to_run};
 use crate::{Excess, Forecast, Origin, Period, Simulation, Step, Writer};
 
 /// The demand of workloads over time, compared with their allowances.
@@ -86,7 +86,7 @@ impl<'a> Fit<'a> {
                     account.settle(now, known_since);
                     now = step.at;
                 }
-                account.take_down(&step);
+                account.record(&step);
             }
             account.settle(now, known_since);
         }
@@ -271,7 +271,7 @@ impl<'a> Account<'a> {
     }
 
     /// Takes down a turn.
-    fn take_down(&mut self, step: &Step) {
+    fn record(&mut self, step: &Step) {
         for set in &step.set {
             for number in self.of_object.get(&set.target).into_iter().flatten() {
                 let Some(member) = self.members.get_mut(*number) else { continue };

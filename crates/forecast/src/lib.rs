@@ -4,7 +4,7 @@
 //! change to the next. It is the same loop that the controllers run, with a virtual clock and a world that never
 //! fails, so a preview cannot disagree with production. It computes every value over a period ([`Forecast`]), the
 //! reason for a value at an instant ([`explain`]), and the next events ([`Upcoming`]). It also compares two forecasts
-//! ([`Comparison`]), finds policies that probably do something unintended ([`Doubt`]), and compares the total needs
+//! ([`Comparison`]), finds policies that probably do something unintended ([`ForecastFinding`]), and compares the total needs
 //! of all workloads with their allowances ([`Fit`]).
 //!
 //! Unknown facts about the world are assumed, and every [`Assumption`] is reported.
@@ -35,16 +35,16 @@
 //! | a target of a new sort, a field that is a bound | `simulation/given.rs` |
 //! | what comes next, and what is known of it (an event) | `upcoming.rs`; its schedules: `schedules` in `logic` of the family |
 //! | explanations | `explain.rs`, `explain/past.rs` |
-//! | probable mistakes that `lint` reports | `doubt.rs` and its directory; codes and locations: `crates/cli/src/lint/over_time.rs` |
+//! | probable mistakes that `lint` reports | `findings.rs` and its directory; codes and locations: `crates/cli/src/lint/over_time.rs` |
 //! | whether replicas fit quotas and nodes | `fit.rs`, `excess.rs` |
 //! | rules that another rule overrides | `overlap.rs` |
 //! | when two forecasts differ, and what recurs | `difference.rs` and its directory |
 
 mod assumption;
 mod difference;
-mod doubt;
 mod excess;
 mod explain;
+mod findings;
 mod fit;
 mod last_turn;
 mod origin;
@@ -59,11 +59,11 @@ mod upcoming;
 pub use assumption::{AssumedValues, Assumption, Sentence, told_together};
 pub use difference::{
     CivilStretch, Compared, Comparison, Days, Difference, Edge, Presence, Recurrence, Side, Span,
-    Stretch, Told, difference, recurrences,
+    Stretch, StretchGroup, difference, recurrences,
 };
-pub use doubt::{About, Doubt, standing_doubts};
 pub use excess::Excess;
 pub use explain::{Change, Explainer, Explanation, explain};
+pub use findings::{ForecastFinding, Problem, standing_findings};
 pub use fit::Fit;
 pub use origin::{Origin, Writer};
 pub use overlap::{OpenWindows, Outranked, Overlap};

@@ -99,17 +99,17 @@ impl OfPolicy {
         let mut found = OfPolicy { policy: policy.clone(), rules, sets: vec![], open: vec![] };
         let mut since = period.from();
         for (at, changed) in changes {
-            found.take_down(&open, since, at);
+            found.record(&open, since, at);
             for (rule, opens) in changed {
                 if opens { _ = open.insert(rule) } else { _ = open.remove(&rule) }
             }
             since = at;
         }
-        found.take_down(&open, since, period.to());
+        found.record(&open, since, period.to());
         (!found.open.is_empty()).then_some(found)
     }
 
-    fn take_down(&mut self, open: &BTreeSet<usize>, from: Timestamp, to: Timestamp) {
+    fn record(&mut self, open: &BTreeSet<usize>, from: Timestamp, to: Timestamp) {
         let mut asked = open.iter().map(|rule| self.rules[*rule].asks_for);
         let first = asked.next();
         let differ = asked.any(|it| Some(it) != first);
@@ -200,7 +200,7 @@ impl Meetings {
     }
 
     /// Records the values set in a turn.
-    pub(crate) fn take_down(&mut self, world: &World, step: &Step, series: &[Series]) {
+    pub(crate) fn record(&mut self, world: &World, step: &Step, series: &[Series]) {
         let sets: &[Set] = if self.are_several { &step.set } else { &[] };
         for set in sets {
             let Some(position) = position(series, set) else { continue };

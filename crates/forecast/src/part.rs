@@ -16,11 +16,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::takeover::Takeover;
 pub(crate) use self::takeover::{Inherited, Left};
-use crate::doubt::{RECENT, Watch, days_to_run};
+use crate::findings::{RECENT, Watch, days_to_run};
 use crate::overlap::Meetings;
 use crate::{
-    AssumedValues, Assumption, Doubt, LastWrite, OpenWindows, Origin, Overlap, Period, Series,
-    Simulation,
+    AssumedValues, Assumption, ForecastFinding, LastWrite, OpenWindows, Origin, Overlap, Period,
+    Series, Simulation,
 };
 
 /// The forecast of a period.
@@ -81,7 +81,7 @@ impl<'a> Forecast<'a> {
     /// Runs the policies that set a workload together with those that set the bounds of its autoscaler.
     #[must_use]
     pub fn joined_by_autoscalers(mut self) -> Forecast<'a> {
-        let autoscalers = &self.world.units.extra.fleet.autoscalers;
+        let autoscalers = &self.world.units.extra.pods_and_nodes.autoscalers;
         let mut part_of: BTreeMap<&Identity, usize> = BTreeMap::new();
         for (part, object) in self.objects_of_parts() {
             if autoscalers.contains_key(object)
@@ -233,7 +233,7 @@ impl<'a> Forecast<'a> {
             .collect();
         let mut meetings = Meetings::of(&island.policies);
         while let Some(step) = simulation.step(self.period.to()) {
-            meetings.take_down(simulation.world(), &step, &series);
+            meetings.record(simulation.world(), &step, &series);
             for set in &step.set {
                 let place = series.binary_search_by(|it| {
                     it.target.cmp(&set.target).then(it.field.cmp(&set.field))
@@ -255,7 +255,7 @@ impl<'a> Forecast<'a> {
     /// Runs one part for what is probably not meant in it; nothing, out of range. Days on which rules come as on earlier
     /// ones are left out where the past of a policy is nothing but what its rules have set.
     #[must_use]
-    pub fn doubts(&self, part: usize) -> Vec<Doubt> {
+    pub fn findings(&self, part: usize) -> Vec<ForecastFinding> {
         let Some(island) = self.islands.get(part) else { return Vec::new() };
         let watch = Watch::new(self.world, &island.policies, self.period);
         let stretches = if island.policies.iter().all(|it| it.family.follows_schedules()) {
@@ -266,7 +266,12 @@ impl<'a> Forecast<'a> {
         self.watched(island, watch, &stretches)
     }
 
-    fn watched(&self, island: &Island, mut watch: Watch<'_>, stretches: &[Period]) -> Vec<Doubt> {
+    fn watched(
+        &self,
+        island: &Island,
+        mut watch: Watch<'_>,
+        stretches: &[Period],
+    ) -> Vec<ForecastFinding> {
         let mut run: Option<(Simulation, Timestamp)> = None;
         for stretch in stretches {
             let (mut simulation, until) = match run.take() {
@@ -302,7 +307,7 @@ impl<'a> Forecast<'a> {
         let last = last.min(self.period.to());
         loop {
             while let Some(step) = simulation.step(until) {
-                watch.take_down(simulation, &step);
+                watch.record(simulation, &step);
             }
             watch.pause();
             if !watch.is_open(stretch.from()) {

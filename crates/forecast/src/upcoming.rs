@@ -47,7 +47,7 @@ impl Upcoming {
         self.simulation.assumptions()
     }
 
-    fn take_down(&mut self, step: &Step) {
+    fn record(&mut self, step: &Step) {
         let has_objects = step.recorded.iter().all(|it| it.object().is_some());
         let footprint = || self.simulation.world().footprint(&step.policy);
         let written = || footprint().writes.into_iter().map(|(object, _)| object).next();
@@ -101,7 +101,7 @@ impl Iterator for Upcoming {
     fn next(&mut self) -> Option<Event> {
         while self.found.is_empty() {
             let step = self.simulation.step(self.period.to())?;
-            self.take_down(&step);
+            self.record(&step);
         }
         self.found.pop_front()
     }

@@ -22,14 +22,14 @@ use crate::{audit, log_tail, run_folder};
 
 /// Where a control plane has its data, certificates and logs.
 #[derive(Debug)]
-pub enum Home {
+pub enum ControlPlaneDir {
     /// Gone when the run is, unless a test failed in it.
     Run(RunFolder),
     /// Kept for the next run.
     Data(DataFolder),
 }
 
-impl Home {
+impl ControlPlaneDir {
     /// The directory.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -46,7 +46,7 @@ impl Home {
 pub struct ControlPlane {
     processes: BTreeMap<Component, Process>,
     ports: Ports,
-    home: Home,
+    dir: ControlPlaneDir,
     ready_after: Duration,
     is_audited: bool,
 }
@@ -55,20 +55,20 @@ impl ControlPlane {
     /// Builds the missing programs, starts the components of the options, and waits until all of them are ready.
     pub async fn start(options: &ControlPlaneOptions) -> Result<Self> {
         let binaries = Binaries::provide_async().await?;
-        Self::start_in(Home::Run(RunFolder::create()?), &binaries, options).await
+        Self::start_in(ControlPlaneDir::Run(RunFolder::create()?), &binaries, options).await
     }
 
     /// Starts the components of the options in this directory, where an earlier run may have kept its data, and waits
     /// until all of them are ready.
     pub async fn start_in(
-        home: Home,
+        dir: ControlPlaneDir,
         binaries: &Binaries,
         options: &ControlPlaneOptions,
     ) -> Result<Self> {
         let started = Instant::now();
-        let folder = home.path().to_owned();
+        let folder = dir.path().to_owned();
         let mut former_port = None;
-        if let Home::Data(data) = &home {
+        if let ControlPlaneDir::Data(data) = &dir {
             await_former(&folder).await?;
             remove_logs(&folder)?;
             former_port = data.api_server_port();
@@ -87,7 +87,7 @@ impl ControlPlane {
         ] {
             pki.write_kubeconfig(&file, &ports.url(called), client)?;
         }
-        if let Home::Data(data) = &home {
+        if let ControlPlaneDir::Data(data) = &dir {
             data.keep_api_server_port(ports.api_server.number())?;
         }
         if options.is_audited {
@@ -96,7 +96,7 @@ impl ControlPlane {
         let mut plane = Self {
             processes: BTreeMap::new(),
             ports,
-            home,
+            dir,
             ready_after: Duration::ZERO,
             is_audited: options.is_audited,
         };
@@ -126,13 +126,13 @@ impl ControlPlane {
     /// The administrator's kubeconfig.
     #[must_use]
     pub fn kubeconfig(&self) -> PathBuf {
-        self.home.path().join("kubeconfig")
+        self.dir.path().join("kubeconfig")
     }
 
     /// The directory with its data, certificates and logs.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        self.home.path()
+        self.dir.path()
     }
 
     /// Where a component listens.
@@ -222,12 +222,12 @@ impl ControlPlane {
     /// The last lines of every component's log.
     #[must_use]
     pub fn log_tails(&self, lines: usize) -> String {
-        log_tail::tails_of(self.home.path(), lines)
+        log_tail::tails_of(self.dir.path(), lines)
     }
 
     /// Keeps the directory, logs and all, when this control plane ends.
     pub fn keep_logs(&self) {
-        run_folder::keep(self.home.path());
+        run_folder::keep(self.dir.path());
     }
 
     fn process(&self, component: Component) -> Result<&Process> {
@@ -244,11 +244,11 @@ impl ControlPlane {
         options: &ControlPlaneOptions,
     ) -> Result<()> {
         let layout = Layout {
-            folder: self.home.path(),
+            folder: self.dir.path(),
             pki,
             ports: &self.ports,
             options,
-            is_kept: matches!(self.home, Home::Data(_)),
+            is_kept: matches!(self.dir, ControlPlaneDir::Data(_)),
         };
         let mut flags = match component {
             Component::Etcd => layout.etcd_flags(),
@@ -259,7 +259,7 @@ impl ControlPlane {
         let extra = options.extra_flags.iter().filter(|(of, _)| *of == component);
         flags.extend(extra.map(|(_, flag)| flag.clone()));
         let program = binaries.program(component.program())?;
-        let process = Process::start(component.program(), &program, flags, self.home.path())?;
+        let process = Process::start(component.program(), &program, flags, self.dir.path())?;
         self.processes.insert(component, process);
         Ok(())
     }

@@ -45,7 +45,7 @@ pub use await_condition::{Observation, PATIENCE, await_condition};
 pub use binaries::Binaries;
 pub use client::{client_for, client_from};
 pub use component::Component;
-pub use control_plane::{ControlPlane, Home};
+pub use control_plane::{ControlPlane, ControlPlaneDir};
 pub use data_folder::{DataFolder, free_room};
 pub use go_build::{Built, GoBuild, say};
 pub use kubectl::Kubectl;

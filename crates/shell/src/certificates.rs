@@ -4,10 +4,10 @@
 //! A client trusts a server by the CAs in the client's configuration, which arrive there some time after they were
 //! published. So a new CA is published first, and signs nothing until it has been published for a while. The previous
 //! one stays published for as long as a certificate of it may still be in use. Storage and publication are in
-//! [`keeping`].
+//! [`manager`].
 
-pub mod keeping;
 mod making;
+pub mod manager;
 #[cfg(test)]
 mod tests;
 

@@ -139,7 +139,7 @@ impl Health {
     }
 }
 
-struct Served {
+struct EndpointState {
     health: Health,
     registry: Arc<Registry>,
 }
@@ -151,12 +151,12 @@ pub async fn serve(
     health: Health,
     end: CancellationToken,
 ) {
-    let served = Served { health, registry };
+    let served = EndpointState { health, registry };
     let answer = move |request: &Request<_>| answer(&served, request);
     listener::serve_within(listener::DEFAULT_LIMITS, listener, answer, end).await;
 }
 
-fn answer<Body>(served: &Served, request: &Request<Body>) -> Response<String> {
+fn answer<Body>(served: &EndpointState, request: &Request<Body>) -> Response<String> {
     if ![Method::GET, Method::HEAD].contains(request.method()) {
         let mut refusal = plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
         refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
@@ -181,7 +181,7 @@ fn typed(status: StatusCode, content_type: &'static str, text: String) -> Respon
     response
 }
 
-fn metrics(served: &Served) -> Response<String> {
+fn metrics(served: &EndpointState) -> Response<String> {
     let mut text = String::new();
     match encode(&mut text, &served.registry) {
         Ok(()) => typed(StatusCode::OK, OPEN_METRICS, text),
@@ -189,7 +189,7 @@ fn metrics(served: &Served) -> Response<String> {
     }
 }
 
-fn healthz(served: &Served) -> Response<String> {
+fn healthz(served: &EndpointState) -> Response<String> {
     if served.health.is_stuck() {
         plain(StatusCode::INTERNAL_SERVER_ERROR, "stuck\n")
     } else {
@@ -197,7 +197,7 @@ fn healthz(served: &Served) -> Response<String> {
     }
 }
 
-fn readyz(served: &Served) -> Response<String> {
+fn readyz(served: &EndpointState) -> Response<String> {
     match served.health.waiting_for() {
         None => plain(StatusCode::OK, "ok\n"),
         Some(what) => plain(StatusCode::SERVICE_UNAVAILABLE, format!("waiting for {what}\n")),

@@ -12,7 +12,7 @@ mod record;
 mod switch;
 
 pub use addresses::Addresses;
-pub use candidate::{Candidate, LeaseOptions, Lost};
+pub use candidate::{Candidate, LeadershipLoss, LeaseOptions};
 pub use switch::{STOP, StopState, Switch};
 
 pub use crate::fence::{Fence, Fenced};

@@ -10,7 +10,7 @@
 //! | [`following`] | a kind of objects, listed and watched, and the age of the view of it |
 //! | [`event_log`] | Events, bounded |
 //! | [`endpoints`] | metrics and health over HTTP |
-//! | [`calls`] | calls from other programs, answered over HTTP, and passed on |
+//! | [`server`] | calls from other programs, answered over HTTP, and passed on |
 //! | [`certificates`] | certificates that processes make, keep and renew themselves |
 //! | [`prometheus`] | queries to a Prometheus, and the problems of their responses |
 //! | [`process_metrics`] | the version, and the resources that the process uses |
@@ -40,13 +40,12 @@
 //! | how a write is sent, and which goes first | `writer.rs`, `budget.rs` |
 //! | how a kind is listed and watched, the age of the view | `following.rs` and its directory |
 //! | limits for clients of metrics and health | `endpoints/listener.rs` |
-//! | limits for other requests; forwarding to the leader | `calls.rs`, `calls/passing_on.rs` |
+//! | limits for other requests; forwarding to the leader | `server.rs`, `server/forwarding.rs` |
 //! | limits of queries, messages about responses | `prometheus.rs`, `prometheus/problem.rs` |
-//! | certificates and their renewal | `certificates.rs`, `certificates/keeping.rs` |
+//! | certificates and their renewal | `certificates.rs`, `certificates/manager.rs` |
 
 pub mod backoff;
 pub mod budget;
-pub mod calls;
 pub mod certificates;
 pub mod client;
 pub mod clock;
@@ -60,6 +59,7 @@ pub mod log;
 pub mod monotonic;
 pub mod process_metrics;
 pub mod prometheus;
+pub mod server;
 pub mod shutdown;
 mod slots;
 pub mod writer;

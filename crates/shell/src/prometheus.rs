@@ -8,10 +8,10 @@
 
 mod access;
 mod address;
-mod answer;
 mod metrics;
 mod problem;
 mod query_permits;
+mod response;
 #[cfg(test)]
 mod tests;
 
@@ -31,11 +31,11 @@ use tracing::subscriber::NoSubscriber;
 use access::Access;
 pub use access::PrometheusError;
 pub use address::{PrometheusAddress, PrometheusAddressError};
-use answer::Answer;
 pub use metrics::QueryMetrics;
 pub use problem::QueryProblem;
 pub use query_permits::QueryPermit;
 use query_permits::QueryPermits;
+use response::PrometheusResponse;
 
 /// How long Prometheus may evaluate a query. It reports itself when it gives up, which explains more than a missing
 /// response.
@@ -112,7 +112,11 @@ impl Prometheus {
                 Some(_) => QueryProblem::TooLarge,
                 None => QueryProblem::CutOff,
             })?;
-            Ok(Answer { status: head.status, headers: head.headers, body: body.to_bytes() })
+            Ok(PrometheusResponse {
+                status: head.status,
+                headers: head.headers,
+                body: body.to_bytes(),
+            })
         };
         // The client would log each failure as an error of its own. The caller gets the failure, and logs it once.
         let exchange = timeout(ANSWER_TIMEOUT, exchange).with_subscriber(NoSubscriber::default());

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use almanac_fixtures::trials::size;
 use almanac_harness::{
-    Answer, ControlPlaneOptions, Fault, FaultProxy, Observation, RecordedRequest, TestResult,
-    await_condition, client_for, on_own_control_plane,
+    ControlPlaneOptions, Fault, FaultProxy, InjectedResponse, Observation, RecordedRequest,
+    TestResult, await_condition, client_for, on_own_control_plane,
 };
 use almanac_shell::following::{Follower, Need, WatchAges, WatchFailure, follow};
 use anyhow::{Result, ensure};
@@ -243,8 +243,8 @@ fn pods_nodes_and_config_maps_are_followed_through_changes_and_broken_watches() 
         eprintln!("changes told after {:.2} s", begun.elapsed().as_secs_f64());
 
         let forget_versions = |kind: &Kind| {
-            let gone =
-                Fault::answer(Answer::with(StatusCode::GONE)).matching(RecordedRequest::is_watch);
+            let gone = Fault::respond(InjectedResponse::with(StatusCode::GONE))
+                .matching(RecordedRequest::is_watch);
             proxy.inject(gone.path_contains(format!("/{}", kind.resource.plural)))
         };
         let gone = kinds.each_ref().map(forget_versions);

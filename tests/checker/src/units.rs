@@ -10,13 +10,13 @@ use crate::Violations;
 #[must_use]
 pub fn check_units(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Violations {
     let mut violations = Violations::default();
-    let own = Action::Pour { policy: input.identity.clone(), at: now };
+    let own = Action::SchedulePods { policy: input.identity.clone(), at: now };
     violations.unless(decision.actions.iter().all(|action| *action == own), || {
-        format!("what is to be done is not to pour at {now}: {:?}", decision.actions)
+        format!("the action is not to schedule pods at {now}: {:?}", decision.actions)
     });
-    violations.unless(decision.actions.len() <= 1, || "pods are poured twice".to_owned());
+    violations.unless(decision.actions.len() <= 1, || "pods are scheduled twice".to_owned());
     let is_poured = !decision.actions.is_empty();
-    let governable = input.pouring.pods().filter(|(_, pod)| pod.ungoverned.is_none());
+    let governable = input.scheduling.pods().filter(|(_, pod)| pod.ungoverned.is_none());
     let alive = governable.filter(|(_, pod)| !pod.is_finished);
     let mut next = None;
     for (identity, pod) in alive {

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use almanac_local::environment::cache_folder;
-use almanac_local::{Binaries, Component, ControlPlane, ControlPlaneOptions, Home, RunFolder};
+use almanac_local::{
+    Binaries, Component, ControlPlane, ControlPlaneDir, ControlPlaneOptions, RunFolder,
+};
 use anyhow::{Context as _, Result};
 
 /// Where a control plane has its data, in its directory.
@@ -21,7 +23,7 @@ pub(crate) async fn start(options: &ControlPlaneOptions) -> Result<ControlPlane>
     let made = provide(&binaries).await.context("failed to prepare the data of control planes")?;
     let folder = RunFolder::create()?;
     copy(&made, &folder.path().join(DATA))?;
-    ControlPlane::start_in(Home::Run(folder), &binaries, options).await
+    ControlPlane::start_in(ControlPlaneDir::Run(folder), &binaries, options).await
 }
 
 /// The data that these programs begin with; the first process to ask for it makes it.
@@ -40,8 +42,9 @@ async fn provide(binaries: &Binaries) -> Result<PathBuf> {
     });
     let _gate = gate.await??;
     if !made.is_dir() {
-        let (home, options) = (Home::Run(RunFolder::create()?), ControlPlaneOptions::api_only());
-        let plane = ControlPlane::start_in(home, binaries, &options).await?;
+        let (dir, options) =
+            (ControlPlaneDir::Run(RunFolder::create()?), ControlPlaneOptions::api_only());
+        let plane = ControlPlane::start_in(dir, binaries, &options).await?;
         // Nothing is written any more once the API server is gone, and etcd has it all on the disk.
         for component in [Component::ApiServer, Component::Etcd] {
             plane.kill(component)?;

@@ -37,7 +37,7 @@ pub use almanac_local::{
     write_private,
 };
 pub use audit_log::{AuditLog, AuditedRequest};
-pub use fault_proxy::{Answer, Fault, FaultProxy, Injected, RecordedRequest};
+pub use fault_proxy::{Fault, FaultProxy, Injected, InjectedResponse, RecordedRequest};
 pub use helm_program::provide_helm;
 pub use memory_limit::MemoryLimit;
 pub use needs::{Needs, Verdict};

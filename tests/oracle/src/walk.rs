@@ -44,16 +44,16 @@ pub fn observe(line: &Line, from: i64, to: i64, rules: &[&Rule]) -> Vec<Seen> {
 }
 
 /// A set with the result for the last requested day.
-struct Asked<'a> {
+struct DayLookup<'a> {
     moments: &'a Moments,
     day: i64,
     has_day: bool,
 }
 
-impl<'a> Asked<'a> {
-    fn new(moments: &'a Moments) -> Asked<'a> {
+impl<'a> DayLookup<'a> {
+    fn new(moments: &'a Moments) -> DayLookup<'a> {
         let has_day = moments.has_day(Day::numbered(0));
-        Asked { moments, day: 0, has_day }
+        DayLookup { moments, day: 0, has_day }
     }
 
     fn holds(&mut self, civil: i64) -> bool {
@@ -71,16 +71,16 @@ impl<'a> Asked<'a> {
 
 enum Watcher<'a> {
     Reached {
-        moments: Asked<'a>,
+        moments: DayLookup<'a>,
         firings: Vec<i64>,
     },
     Shown {
-        moments: Asked<'a>,
+        moments: DayLookup<'a>,
         firings: Vec<i64>,
     },
     Between {
-        start: Asked<'a>,
-        end: Asked<'a>,
+        start: DayLookup<'a>,
+        end: DayLookup<'a>,
         last_start: Option<i64>,
         last_end: Option<i64>,
         open_before: bool,
@@ -92,17 +92,17 @@ impl<'a> Watcher<'a> {
     fn new(rule: &'a Rule, high: i64) -> Watcher<'a> {
         match rule {
             Rule::Reached(moments) => {
-                Watcher::Reached { moments: Asked::new(moments), firings: Vec::new() }
+                Watcher::Reached { moments: DayLookup::new(moments), firings: Vec::new() }
             }
             Rule::Shown(moments) => {
-                Watcher::Shown { moments: Asked::new(moments), firings: Vec::new() }
+                Watcher::Shown { moments: DayLookup::new(moments), firings: Vec::new() }
             }
             Rule::Between(start, end) => {
                 let last_start = start.latest_up_to(high);
                 let last_end = end.latest_up_to(high);
                 Watcher::Between {
-                    start: Asked::new(start),
-                    end: Asked::new(end),
+                    start: DayLookup::new(start),
+                    end: DayLookup::new(end),
                     last_start,
                     last_end,
                     open_before: is_open(last_start, last_end),

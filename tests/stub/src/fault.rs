@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::{Method, StatusCode};
 use serde_json::Value;
 
-use crate::answers::Refusal;
+use crate::responses::Refusal;
 use crate::{ReceivedRequest, Stub};
 
 type Fits = Box<dyn Fn(&ReceivedRequest) -> bool + Send + Sync>;
@@ -20,8 +20,8 @@ pub struct Fault {
 /// The effect on a request.
 #[derive(Clone)]
 pub(crate) enum Effect {
-    Answer(Refusal),
-    LoseAnswer,
+    Respond(Refusal),
+    LoseResponse,
     Refuse,
     Hang,
     Silence,
@@ -33,21 +33,21 @@ pub(crate) enum Effect {
 impl Fault {
     /// It is rejected with this code and message.
     #[must_use]
-    pub fn answer(code: StatusCode, message: impl Into<String>) -> Self {
-        Self::of(Effect::Answer(Refusal::new(code, message)))
+    pub fn respond(code: StatusCode, message: impl Into<String>) -> Self {
+        Self::of(Effect::Respond(Refusal::new(code, message)))
     }
 
     /// It is rejected with this code, with a `Retry-After` of this many seconds.
     #[must_use]
     pub fn wait(code: StatusCode, seconds: u32) -> Self {
         let refusal = Refusal::new(code, "try again later");
-        Self::of(Effect::Answer(refusal.retry_after(seconds)))
+        Self::of(Effect::Respond(refusal.retry_after(seconds)))
     }
 
     /// It is carried out, and the connection is cut instead of the answer.
     #[must_use]
-    pub fn lose_answer() -> Self {
-        Self::of(Effect::LoseAnswer)
+    pub fn lose_response() -> Self {
+        Self::of(Effect::LoseResponse)
     }
 
     /// The connection is cut before anything is carried out.
@@ -139,10 +139,10 @@ impl Fault {
 impl std::fmt::Debug for Fault {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let effect = match &self.effect {
-            Effect::Answer(refusal) => {
+            Effect::Respond(refusal) => {
                 return write!(formatter, "{refusal:?}, {} times", self.times);
             }
-            Effect::LoseAnswer => "the answer is lost",
+            Effect::LoseResponse => "the answer is lost",
             Effect::Refuse => "the connection is cut",
             Effect::Hang => "no response",
             Effect::Silence => "an answer that never ends",

@@ -8,10 +8,10 @@
 //! It does not validate, default, admit, authorize or collect garbage, and does not know who owns a
 //! field: an apply is a merge patch. Where any of that matters, a test needs a real API server.
 
-mod answers;
 mod fault;
 mod kind;
 mod received_request;
+mod responses;
 mod store;
 mod watching;
 
@@ -24,10 +24,10 @@ use hyper::body::Body;
 use kube::Client;
 use serde_json::Value;
 
-pub use answers::{Answer, Cut};
 pub use fault::Fault;
 pub use kind::Kind;
 pub use received_request::ReceivedRequest;
+pub use responses::{Cut, ResponseBody};
 pub use store::Backup;
 
 use fault::Effect;
@@ -73,7 +73,10 @@ impl Stub {
     }
 
     /// Answers a request, from a client in this process or from a socket.
-    pub async fn answer<B: Body>(&self, request: Request<B>) -> Result<Response<Answer>, Cut> {
+    pub async fn answer<B: Body>(
+        &self,
+        request: Request<B>,
+    ) -> Result<Response<ResponseBody>, Cut> {
         let (parts, body) = request.into_parts();
         let body = body.collect().await.map_err(|_| Cut)?.to_bytes();
         let request = Arc::new(ReceivedRequest::new(&parts, &body));
@@ -84,14 +87,14 @@ impl Stub {
         };
         match effect {
             None => {}
-            Some(Effect::Answer(refusal)) => return Ok(refusal.answer()),
-            Some(Effect::LoseAnswer) => {
+            Some(Effect::Respond(refusal)) => return Ok(refusal.answer()),
+            Some(Effect::LoseResponse) => {
                 let _lost = self.lock().store.answer(&request);
                 return Err(Cut);
             }
             Some(Effect::Refuse) => return Err(Cut),
             Some(Effect::Hang) => std::future::pending().await,
-            Some(Effect::Silence) => return Ok(answers::silence()),
+            Some(Effect::Silence) => return Ok(responses::silence()),
             Some(Effect::Meanwhile(act)) => act(self),
             Some(Effect::Overtake(act)) => {
                 let answer = self.lock().store.answer(&request);

@@ -24,7 +24,7 @@ async fn a_fault_strikes_the_requested_number_of_times_and_a_lost_answer_was_car
     let object = serde_json::from_value(objects::config_map("a", &json!({}))).unwrap();
     stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 7).method(http::Method::POST));
     stub.inject(Fault::refuse().path_contains("configmaps"));
-    stub.inject(Fault::lose_answer().matching(ReceivedRequest::is_write));
+    stub.inject(Fault::lose_response().matching(ReceivedRequest::is_write));
     let create = async || api.create(&PostParams::default(), &object).await;
     assert_eq!(code(create().await), 429);
     let cut = |answer| matches!(answer, Err(kube::Error::Service(_)));

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 
-use crate::answers::{Answer, Cut, Refusal};
 use crate::kind::Kind;
+use crate::responses::{Cut, Refusal, ResponseBody};
 use crate::store::Change;
 
 /// An API server sends a bookmark every minute, and one before a watch ends.
@@ -51,7 +51,7 @@ fn line(of: &str, object: &Value) -> Bytes {
 }
 
 /// A watch from an expired version: it reports that, and ends.
-pub(crate) fn gone(version: u64) -> Answer {
+pub(crate) fn gone(version: u64) -> ResponseBody {
     let message = format!("too old resource version: {version}");
     let refusal = Refusal::new(http::StatusCode::GONE, message);
     let lines = [Ok(Frame::data(line("ERROR", &refusal.status())))];
@@ -63,7 +63,7 @@ pub(crate) fn watch(
     watched: Watched,
     known: Vec<Change>,
     coming: UnboundedReceiver<Change>,
-) -> Answer {
+) -> ResponseBody {
     let changes: Vec<Change> = known.into_iter().filter(|it| watched.has(it)).collect();
     StreamBody::new(lines(watched, changes, coming)).boxed_unsync()
 }

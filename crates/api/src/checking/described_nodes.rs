@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 use crate::fields::envelope::{invalid_name, why_no_subdomain};
 use crate::fields::label_selector::{KEY_OF_LABEL, VALUE_OF_LABEL, is_label_key, is_label_text};
-use crate::finding::{Code, FieldPath, Finding, Path, Shown as _};
+use crate::finding::{Code, FieldPath, Finding, MessageValue as _, Path};
 use crate::reading::{Node, PlacedFinding, Source, read_embedded};
 use crate::shape::Shape;
 use crate::slim::quantity;

@@ -9,7 +9,7 @@ use almanac_engine::Identity;
 use super::misnamed::{check_names, names_beside, unread_names};
 use super::object::{CheckContext, CheckedObject, check};
 use super::places::{Layout, Places};
-use super::pods_together::{Found, check_pods_together};
+use super::pods_together::{LocatedFinding, check_pods_together};
 use super::together::{check_against_foreign, check_together};
 use super::units_together::{Governed, check_units_together};
 use crate::finding::{Code, Finding, Path, Severity, Span};
@@ -285,10 +285,11 @@ fn told_of_files(
     places: &Places,
 ) -> Vec<PlacedFinding> {
     let names: BTreeSet<(&str, &str)> = targets.iter().map(|it| (it.kind(), it.name())).collect();
-    let doubtful = reading.doubtful.iter().filter(|it| names.contains(&(&*it.kind, &*it.name)));
+    let conditional_findings =
+        reading.conditional_findings.iter().filter(|it| names.contains(&(&*it.kind, &*it.name)));
     let foreign = reading.foreign_policies.iter().map(|it| &it.finding);
     let of_jobs = reading.cron_jobs.iter().flat_map(|it| &it.findings);
-    let told = reading.findings.iter().chain(doubtful.map(|it| &it.finding));
+    let told = reading.findings.iter().chain(conditional_findings.map(|it| &it.finding));
     let told = told.chain(foreign).chain(of_jobs);
     told.filter(|it| belongs_somewhere(reading, it.source, places)).cloned().collect()
 }
@@ -313,7 +314,7 @@ fn tell_of_pods(
         let line = |source: usize, span: Span| line_of(reading, source, span);
         let found = check_pods_together(reading, (&pods, &nodes), namespace, line);
         let place = Some(place).filter(|_| places.count() > 1);
-        for Found { source, span, finding } in found {
+        for LocatedFinding { source, span, finding } in found {
             // A duplicate of some kinds is reported with the object already, and one of any kind in another place.
             let is_same =
                 |it: &PlacedFinding| it.source == source && it.finding.message == finding.message;

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::shapes::shape_of;
 use crate::exempt::is_marked_in;
-use crate::families::{Mended, meaning_of};
+use crate::families::{ShapeCheckedObject, interpret};
 use crate::fields::envelope::check_names;
 use crate::finding::{Code, FieldPath, Finding, Path, Replacement, Segment};
 use crate::kinds::{Kind, Role};
@@ -118,7 +118,7 @@ fn check_node(
     let namespace = written_namespace.unwrap_or(context.namespace);
     let identity = (!name.is_empty()).then(|| kind.identity(namespace, name));
     let status = status.or_else(|| Some(mended.get_mut("status")?.take())).unwrap_or_default();
-    let meaning = meaning_of(Mended {
+    let interpretation = interpret(ShapeCheckedObject {
         kind,
         object: mended,
         status,
@@ -128,7 +128,7 @@ fn check_node(
         created: as_created(&metadata, context.clock),
         patterns: context.patterns,
     });
-    add_what_is_new(&mut findings, meaning.findings);
+    add_what_is_new(&mut findings, interpretation.findings);
     let disguised = disguised_keys(&findings);
     findings.retain(|finding| {
         let mut way = finding.field.segments().iter();
@@ -137,9 +137,9 @@ fn check_node(
     });
     // A file has its fields in any order, an API server in one.
     findings.sort_by(|one, other| one.field.cmp(&other.field));
-    let slim = meaning.slim.filter(|_| identity.is_some());
+    let slim = interpretation.slim.filter(|_| identity.is_some());
     let is_marked = is_marked_in(&metadata);
-    let (scales, named) = (meaning.scales, meaning.named);
+    let (scales, named) = (interpretation.scales, interpretation.named);
     CheckedObject { identity, slim, scales, named, kind, findings, is_marked }
 }
 

@@ -9,7 +9,7 @@ use crate::finding::{Finding, Span};
 use crate::reading::Reading;
 
 /// A mistake at a location in a source.
-pub(super) struct Found {
+pub(super) struct LocatedFinding {
     pub(super) source: usize,
     pub(super) span: Span,
     pub(super) finding: Finding,
@@ -21,7 +21,7 @@ pub(super) fn check_pods_together(
     (pods, nodes): (&[usize], &[usize]),
     namespace: &str,
     line: impl Fn(usize, Span) -> String,
-) -> Vec<Found> {
+) -> Vec<LocatedFinding> {
     let pods = pods.iter().map(|index| &reading.pods[*index]);
     let pods = pods.map(|it| (it.identity(namespace), it.source, it.span));
     let nodes = nodes.iter().map(|index| &reading.nodes[*index]);
@@ -32,7 +32,7 @@ pub(super) fn check_pods_together(
         match first_of.get(&identity) {
             Some((first, at)) => {
                 let finding = defined_twice(&identity, &line(*first, *at));
-                found.push(Found { source, span, finding });
+                found.push(LocatedFinding { source, span, finding });
             }
             None => {
                 first_of.insert(identity, (source, span));

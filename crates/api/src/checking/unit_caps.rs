@@ -11,7 +11,7 @@ use super::object::CheckedObject;
 use crate::finding::{Code, Finding, Path};
 
 /// The source of the highest number of replicas of a workload.
-enum By {
+enum ReplicasSource {
     Itself,
     Policy(String),
     /// The bounds of this autoscaler.
@@ -19,13 +19,13 @@ enum By {
 }
 
 /// The highest numbers of replicas of workloads, with their sources.
-pub(super) struct Asked {
-    by_workload: BTreeMap<Identity, (u32, By)>,
+pub(super) struct PodDemand {
+    by_workload: BTreeMap<Identity, (u32, ReplicasSource)>,
 }
 
-impl Asked {
+impl PodDemand {
     /// By the policies of one cluster, and by the workloads themselves.
-    pub(super) fn of<'a>(objects: impl Iterator<Item = &'a CheckedObject>) -> Asked {
+    pub(super) fn of<'a>(objects: impl Iterator<Item = &'a CheckedObject>) -> PodDemand {
         let mut world = World::default();
         let mut by_workload = BTreeMap::new();
         let mut highest = Vec::new();
@@ -34,7 +34,7 @@ impl Asked {
             match slim {
                 Slim::Workload(workload) => {
                     let replicas = workload.replicas.unwrap_or(0);
-                    by_workload.insert(identity.clone(), (replicas, By::Itself));
+                    by_workload.insert(identity.clone(), (replicas, ReplicasSource::Itself));
                 }
                 Slim::Autoscaler(bounds) => {
                     let scaled = object.scales.as_ref().map(Target::identity);
@@ -46,19 +46,19 @@ impl Asked {
         }
         for policy in world.policies() {
             let Some(asked) = world.asks_for(&policy) else { continue };
-            let known = by_workload.entry(asked.workload).or_insert((0, By::Itself));
+            let known = by_workload.entry(asked.workload).or_insert((0, ReplicasSource::Itself));
             if asked.most > known.0 {
                 let rule = asked.rule.map_or(String::new(), |rule| format!(", rule {rule}"));
-                *known = (asked.most, By::Policy(format!("{}{rule}", policy.identity)));
+                *known = (asked.most, ReplicasSource::Policy(format!("{}{rule}", policy.identity)));
             }
         }
         for (autoscaler, (workload, max)) in highest {
-            let known = by_workload.entry(workload.clone()).or_insert((0, By::Itself));
+            let known = by_workload.entry(workload.clone()).or_insert((0, ReplicasSource::Itself));
             if max > known.0 {
-                *known = (max, By::Autoscaler(autoscaler.clone()));
+                *known = (max, ReplicasSource::Autoscaler(autoscaler.clone()));
             }
         }
-        Asked { by_workload }
+        PodDemand { by_workload }
     }
 
     /// The finding about a policy that governs the pods of these workloads, if the units cannot take all pods of one
@@ -80,9 +80,9 @@ impl Asked {
         let missing = u64::from(*replicas).checked_sub(all).filter(|missing| *missing > 0)?;
         let replicas = counted(*replicas, "replica");
         let asked = match by {
-            By::Itself => format!("is to have {replicas}"),
-            By::Policy(policy) => format!("is to have {replicas} by {policy}"),
-            By::Autoscaler(it) => format!("may have {replicas} by the bounds of {it}"),
+            ReplicasSource::Itself => format!("is to have {replicas}"),
+            ReplicasSource::Policy(policy) => format!("is to have {replicas} by {policy}"),
+            ReplicasSource::Autoscaler(it) => format!("may have {replicas} by the bounds of {it}"),
         };
         let (pods, stay) = (counted(all, "pod"), if missing == 1 { "stays" } else { "stay" });
         let message = format!(

@@ -9,7 +9,7 @@ use almanac_engine::{Identity, LabelSelector, Labels, Slim, ValueRequirement};
 
 use super::object::CheckedObject;
 use super::together::at;
-use super::unit_caps::Asked;
+use super::unit_caps::PodDemand;
 use crate::fields::label_sets::LabelSet;
 use crate::finding::{Code, Finding, Path};
 use crate::kinds::nearest;
@@ -102,7 +102,7 @@ pub fn check_units_together<'a>(
         let (first, other) = (&policies[first], &policies[other]);
         findings.push((other.index, two_policies(first, other, &pods, &place(first.index))));
     }
-    let asked = Asked::of(objects.map(|(_, object)| object));
+    let asked = PodDemand::of(objects.map(|(_, object)| object));
     for (candidate, governed) in policies.iter().zip(&governed) {
         let workloads = governed.iter().map(|it| &it.identity);
         let too_small = asked.more_than_units_take(candidate.policy, workloads);

@@ -8,8 +8,8 @@ use almanac_engine::cron_scaling::{CronScaling, UnusableRule};
 use almanac_engine::{Family, Slim};
 use kube::CustomResourceExt as _;
 
-use super::meaning::errors;
-use super::{Descriptor, KARMADA, Listing, Meaning, Mended};
+use super::interpretation::errors;
+use super::{Descriptor, Interpretation, KARMADA, Listing, ShapeCheckedObject};
 use crate::finding::{FieldPath, Finding, Path};
 use crate::kinds::Kind;
 use crate::objects::{CronFederatedHPA, FederatedHPA};
@@ -31,7 +31,7 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     )
 };
 
-fn check(object: &mut Mended<'_>) -> Meaning {
+fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     let named = object.named_target();
     let checked = object.check_spec(|it, spec| spec::check(&spec, it.namespace, it.now));
     let policy = checked.value.and_then(|policy| without_broken_rules(policy, object.findings));
@@ -41,7 +41,7 @@ fn check(object: &mut Mended<'_>) -> Meaning {
     };
     let scales = policy.as_ref().map(|policy| policy.target.clone());
     let slim = Slim::CronScaling(object.kept(policy, memory));
-    Meaning::of(slim, checked.findings).scaling(scales, named)
+    Interpretation::of(slim, checked.findings).scaling(scales, named)
 }
 
 /// Leaves out the rules whose shape is broken: each stands on its own. A mistake elsewhere leaves nothing to use.

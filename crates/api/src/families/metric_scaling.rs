@@ -6,7 +6,7 @@ mod spec;
 use almanac_engine::{Family, Slim};
 use kube::CustomResourceExt as _;
 
-use super::{Descriptor, KARPENTER, Meaning, Mended};
+use super::{Descriptor, Interpretation, KARPENTER, ShapeCheckedObject};
 use crate::finding::Path;
 use crate::kinds::Kind;
 use crate::objects::HorizontalAutoscaler;
@@ -30,12 +30,12 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     )
 };
 
-fn check(object: &mut Mended<'_>) -> Meaning {
+fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     let named = object.named_target();
     let checked = object.check_spec(|it, spec| spec::check(&spec, it.namespace, it.patterns));
     let policy = checked.value.filter(|_| object.is_sound());
     let scales = policy.as_ref().map(|policy| policy.target.clone());
     let memory = status::horizontal_autoscaler::read(&object.status);
     let slim = Slim::MetricScaling(object.kept(policy, memory));
-    Meaning::of(slim, checked.findings).scaling(scales, named)
+    Interpretation::of(slim, checked.findings).scaling(scales, named)
 }

@@ -5,7 +5,9 @@ mod spec;
 
 use almanac_engine::{Family, Slim};
 
-use super::{Descriptor, Meaning, Mended, Nouns, OPEN_CLUSTER_MANAGEMENT, Process};
+use super::{
+    Descriptor, Interpretation, Nouns, OPEN_CLUSTER_MANAGEMENT, Process, ShapeCheckedObject,
+};
 use crate::finding::Path;
 use crate::kinds::Kind;
 use crate::objects::hub_definitions;
@@ -34,10 +36,10 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     ..Descriptor::plain(Family::Placement, "placement", hub_definitions, check)
 };
 
-fn check(object: &mut Mended<'_>) -> Meaning {
+fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     let metadata = object.object["metadata"].clone();
     let unusable = spec::unusable(&object.object);
     let checked = object.check_spec(|_, spec| spec::check(&spec, &metadata));
     let policy = checked.value.filter(|_| object.is_sound()).or(unusable);
-    Meaning::of(Slim::Placement(object.kept(policy, None)), checked.findings)
+    Interpretation::of(Slim::Placement(object.kept(policy, None)), checked.findings)
 }

@@ -6,7 +6,7 @@ use almanac_engine::qos_levels::QosLevels;
 use almanac_engine::{Family, Slim};
 use serde_json::Value as Json;
 
-use super::{Checked, Descriptor, Listing, Meaning, Mended, Process};
+use super::{Checked, Descriptor, Interpretation, Listing, Process, ShapeCheckedObject};
 use crate::finding::{Code, FieldPath, Finding, Path};
 use crate::objects::agent_config::{GLOBAL, NODES, POLICIES};
 use crate::objects::document_key;
@@ -23,9 +23,9 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
 
 /// The policies of a `ConfigMap` of Volcano's agent. One without its document is as bad as one with a
 /// document that cannot be read: a slip of the key must not undo all levels.
-fn check(object: &mut Mended<'_>) -> Meaning {
+fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     let name = object.object["metadata"]["name"].as_str().unwrap_or_default();
-    let Some(key) = document_key(name) else { return Meaning::default() };
+    let Some(key) = document_key(name) else { return Interpretation::default() };
     let data = Path::Root.key("data");
     let field = data.key(key);
     let mut checked = if let Some(text) = object.object["data"][key].as_str() {
@@ -41,7 +41,7 @@ fn check(object: &mut Mended<'_>) -> Meaning {
         finding.with_fix(format!("indent it, so that it is a part of the text of {key}"))
     }));
     let levels = checked.value.filter(|_| object.is_sound()).unwrap_or_else(QosLevels::unusable);
-    Meaning::of(Slim::QosLevels(object.kept(Some(levels), None)), checked.findings)
+    Interpretation::of(Slim::QosLevels(object.kept(Some(levels), None)), checked.findings)
 }
 
 /// There may be several lists in the document.
@@ -56,7 +56,7 @@ fn missing_document(documents: &Json, key: &str) -> Finding {
     let mut others = documents.as_object().into_iter().flatten().map(|(other, _)| other);
     if let (Some(other), None) = (others.next(), others.next()) {
         let message = "Required value: the agent reads its configuration from another key";
-        return Finding::new(Code::MistypedField, data.key(other), message).meaning(key);
+        return Finding::new(Code::MistypedField, data.key(other), message).interpretation(key);
     }
     Finding::required(&data.key(key), "the configuration of the agent")
 }

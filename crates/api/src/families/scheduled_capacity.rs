@@ -5,7 +5,7 @@ mod spec;
 use almanac_engine::{Family, Slim};
 use kube::CustomResourceExt as _;
 
-use super::{Descriptor, KARPENTER, Listing, Meaning, Mended};
+use super::{Descriptor, Interpretation, KARPENTER, Listing, ShapeCheckedObject};
 use crate::finding::Path;
 use crate::objects::MetricsProducer;
 use crate::status;
@@ -25,9 +25,9 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     )
 };
 
-fn check(object: &mut Mended<'_>) -> Meaning {
+fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     let checked = object.check_spec(|_, spec| spec::check(&spec));
     let policy = checked.value.filter(|_| object.is_sound());
     let memory = status::metrics_producer::read(&object.status);
-    Meaning::of(Slim::ScheduledCapacity(object.kept(policy, memory)), checked.findings)
+    Interpretation::of(Slim::ScheduledCapacity(object.kept(policy, memory)), checked.findings)
 }

@@ -5,7 +5,7 @@ mod spec;
 use almanac_engine::{Family, Slim};
 use kube::CustomResourceExt as _;
 
-use super::{Descriptor, Meaning, Mended, Nouns, Process};
+use super::{Descriptor, Interpretation, Nouns, Process, ShapeCheckedObject};
 use crate::finding::Path;
 use crate::objects::ResourcePolicy;
 
@@ -22,8 +22,8 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     ..Descriptor::plain(Family::Units, "units", || vec![ResourcePolicy::crd()], check)
 };
 
-fn check(object: &mut Mended<'_>) -> Meaning {
+fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     let checked = object.check_spec(|_, spec| spec::check(&spec));
     let policy = checked.value.filter(|_| object.is_sound());
-    Meaning::of(Slim::Units(object.kept(policy, None)), checked.findings)
+    Interpretation::of(Slim::Units(object.kept(policy, None)), checked.findings)
 }

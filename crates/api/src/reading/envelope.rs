@@ -2,7 +2,7 @@
 
 use super::scheduler_profile;
 use super::typography::as_meant;
-use crate::finding::{Code, FieldPath, Finding, Path, Shown};
+use crate::finding::{Code, FieldPath, Finding, MessageValue, Path};
 use crate::kinds::{APPS_MISTYPED, Kind, RemovedVersion, is_nearly_ours, nearest};
 use crate::tree::{Entry, Node, Value};
 

@@ -171,20 +171,20 @@ pub(super) fn mend_slash_comments(
     offset: usize,
     findings: &mut TextFindings,
 ) -> Option<String> {
-    let mut mended: Option<String> = None;
+    let mut fixed_text: Option<String> = None;
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
         if line[indent..].starts_with("//") {
             let here = start + indent;
-            mended.get_or_insert_with(|| text.to_owned()).replace_range(here..here + 2, "# ");
+            fixed_text.get_or_insert_with(|| text.to_owned()).replace_range(here..here + 2, "# ");
             findings.push(slash_comment(Span::new(
                 offset + here..offset + start + line.trim_end().len(),
             )));
         }
         start += line.len();
     }
-    mended
+    fixed_text
 }
 
 /// Turns lines that kubectl cannot read as YAML into comments of the same length, with a finding for each: a `%YAML`
@@ -194,7 +194,7 @@ pub(super) fn mend_strange_lines(
     offset: usize,
     findings: &mut TextFindings,
 ) -> Option<String> {
-    let mut mended: Option<String> = None;
+    let mut fixed_text: Option<String> = None;
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let written = line.trim_end();
@@ -211,7 +211,7 @@ pub(super) fn mend_strange_lines(
             // As long as the first letter, which may take several bytes, such as the prompt `❯`.
             let first = line.chars().next().map_or(0, char::len_utf8);
             let hash = format!("{:first$}", "#");
-            mended
+            fixed_text
                 .get_or_insert_with(|| text.to_owned())
                 .replace_range(start..start + first, &hash);
             let span = Span::new(offset + start..offset + start + written.len());
@@ -219,7 +219,7 @@ pub(super) fn mend_strange_lines(
         }
         start += line.len();
     }
-    mended
+    fixed_text
 }
 
 /// Whether the first line with content is a command.

@@ -3,7 +3,7 @@
 
 use super::cron_jobs;
 use super::envelope::{is_nearly_a_policy, mistyped};
-use super::objects::{Doubtful, ReadObject, Reading, name_of};
+use super::objects::{ConditionalFinding, ReadObject, Reading, name_of};
 use super::other_object::OtherObject;
 use crate::finding::Finding;
 use crate::kinds::{Kind, is_group_of_ours};
@@ -50,7 +50,11 @@ impl Reading {
             self.tell(source, node, finding);
         } else {
             let finding = self.placed(source, node, finding);
-            self.doubtful.push(Doubtful { kind: kind.into(), name: name.into(), finding });
+            self.conditional_findings.push(ConditionalFinding {
+                kind: kind.into(),
+                name: name.into(),
+                finding,
+            });
         }
         is_told
     }

@@ -64,7 +64,7 @@ impl PlacedFinding {
 /// A finding about an object that is not one of ours in its current form. Whether it is of interest depends on whether
 /// some policy scales the kind that it was meant to be.
 #[derive(Clone, Debug)]
-pub(crate) struct Doubtful {
+pub(crate) struct ConditionalFinding {
     pub(crate) kind: Box<str>,
     pub(crate) name: Box<str>,
     pub(crate) finding: PlacedFinding,
@@ -72,7 +72,7 @@ pub(crate) struct Doubtful {
 
 /// Files and objects that were read and are of no interest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct PassedOver {
+pub struct Skipped {
     /// Files that were found, with nothing in them that is a policy, an autoscaler or a target.
     pub files: usize,
     /// Objects of kinds we do not know, in the files that were read.
@@ -107,8 +107,8 @@ pub struct Reading {
     /// Discovered files that contain no objects before another program has filled them in.
     pub templates: Vec<Template>,
     /// Counts of the skipped files and objects.
-    pub passed_over: PassedOver,
-    pub(crate) doubtful: Vec<Doubtful>,
+    pub skipped: Skipped,
+    pub(crate) conditional_findings: Vec<ConditionalFinding>,
     /// Objects that only matter for their names: a policy nearly names them, or they are nearly objects of ours.
     pub(crate) similar: Vec<OtherObject>,
     /// How many findings about objects of the text that is being read are only counted.
@@ -148,8 +148,10 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<Only<'_>>) {
     let documents = stream::read(source.text());
     let findings = source.take_mistake().into_iter().chain(documents.findings);
     let sizes = |it: &Reading| {
-        let told =
-            it.findings.len() + it.doubtful.len() + it.foreign_policies.len() + it.similar.len();
+        let told = it.findings.len()
+            + it.conditional_findings.len()
+            + it.foreign_policies.len()
+            + it.similar.len();
         // Pods and nodes matter to policies about pods only, and those have been read by then.
         let pods = if only.is_some() { it.pods.len() + it.nodes.len() } else { 0 };
         let bounds = it.quotas.len() + it.limit_ranges.len();
@@ -176,7 +178,7 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<Only<'_>>) {
         reading.sources.pop();
         reading.pods.truncate(pods.0);
         reading.nodes.truncate(pods.1);
-        reading.passed_over.files += 1;
+        reading.skipped.files += 1;
     }
 }
 
@@ -211,7 +213,7 @@ impl Reading {
         let of_pods = self.pods.iter_mut().map(|it| &mut it.source);
         let of_nodes = self.nodes.iter_mut().map(|it| &mut it.source);
         let of_findings = self.findings.iter_mut().map(|it| &mut it.source);
-        let of_doubtful = self.doubtful.iter_mut().map(|it| &mut it.finding.source);
+        let of_conditional = self.conditional_findings.iter_mut().map(|it| &mut it.finding.source);
         let of_jobs = self.cron_jobs.iter_mut().flat_map(|job| {
             let of_findings = job.findings.iter_mut().map(|it| &mut it.source);
             of_findings.chain([&mut job.source])
@@ -220,7 +222,7 @@ impl Reading {
         let of_templates = self.templates.iter_mut().map(|it| &mut it.source);
         let of_quotas = self.quotas.iter_mut().map(|it| &mut it.source);
         let of_ranges = self.limit_ranges.iter_mut().map(|it| &mut it.source);
-        let of_all = of_objects.chain(of_others).chain(of_findings).chain(of_doubtful);
+        let of_all = of_objects.chain(of_others).chain(of_findings).chain(of_conditional);
         let of_all = of_all.chain(of_pods).chain(of_nodes).chain(of_quotas).chain(of_ranges);
         for source in of_all.chain(of_templates).chain(of_foreign).chain(of_policies).chain(of_jobs)
         {
@@ -301,7 +303,7 @@ impl Reading {
         if let Some(only) = only.filter(|it| !it.targets.contains(&name)) {
             let similar = OtherObject::read(api_version, meant, source, node);
             self.similar.extend(similar.filter(|_| only.similar.contains(&name)));
-            self.passed_over.objects += 1;
+            self.skipped.objects += 1;
             return;
         }
         let is_told = self.take_foreign(source, node);
@@ -322,7 +324,7 @@ impl Reading {
                     self.tell_near_miss(source, node, kind, finding);
                 }
                 self.others.extend(OtherObject::read(api_version, kind, source, node));
-                self.passed_over.objects += usize::from(!is_told);
+                self.skipped.objects += usize::from(!is_told);
             }
             Recognised::Mistyped { field, meant } => match removed_version(api_version, kind) {
                 Some(version) => {

@@ -20,7 +20,7 @@ pub(super) fn read(text: &str) -> Documents {
     Documents { documents, findings: findings.into_reported() }
 }
 
-type Found = (Vec<Node>, TextFindings);
+type ParsedStream = (Vec<Node>, TextFindings);
 
 /// Whether the first thing in a text but for comments as other languages have them is a `{`.
 fn starts_with_json(text: &str) -> bool {
@@ -38,7 +38,7 @@ fn starts_with_json(text: &str) -> bool {
 }
 
 /// A text that begins with `{` is JSON, or else YAML in its flow form.
-fn json_or_yaml(text: &str) -> Found {
+fn json_or_yaml(text: &str) -> ParsedStream {
     let as_json = || {
         let mut findings = TextFindings::default();
         let (documents, error) = json::read(text, &mut findings);
@@ -63,8 +63,8 @@ fn json_or_yaml(text: &str) -> Found {
     as_yaml
 }
 
-fn yaml_documents(text: &str) -> Found {
-    let (mut documents, mut findings) = Found::default();
+fn yaml_documents(text: &str) -> ParsedStream {
+    let (mut documents, mut findings) = ParsedStream::default();
     for (offset, document) in split(text, &mut findings) {
         match yaml_document(document, offset, &mut findings) {
             Ok(Some(Node { value: Value::Null, .. }) | None) => {}
@@ -92,9 +92,9 @@ fn yaml_document(
     let without_comments = mistakes::mend_slash_comments(text, offset, findings);
     let text = without_comments.as_deref().unwrap_or(text);
     match mistakes::mend_strange_lines(text, offset, findings) {
-        Some(mended) => {
+        Some(fixed_text) => {
             drop(read);
-            yaml::read(&mended, offset, findings)
+            yaml::read(&fixed_text, offset, findings)
         }
         None if without_comments.is_some() => yaml::read(text, offset, findings),
         None => read,

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::{Level, Shape};
-use crate::finding::{Code, FieldPath, Finding, Path, Segment, Shown as _};
+use crate::finding::{Code, FieldPath, Finding, MessageValue as _, Path, Segment};
 use crate::tree::{Entry, Node, Value, reads_as_text};
 
 /// Fields, each with the names of the same role elsewhere.

@@ -17,7 +17,7 @@ use crate::status::conditions::{
 };
 
 /// The inputs of the status of a policy.
-pub struct Told<'a> {
+pub struct StatusInput<'a> {
     /// Its name.
     pub policy: &'a Identity,
     /// The findings about it.
@@ -84,11 +84,11 @@ fn labels(group: &GroupReport) -> BTreeMap<String, String> {
 
 /// The conditions of a policy.
 #[must_use]
-pub fn condition_states(told: &Told<'_>) -> Vec<ConditionState> {
-    if let Some(exempt) = told.exempt {
+pub fn condition_states(input: &StatusInput<'_>) -> Vec<ConditionState> {
+    if let Some(exempt) = input.exempt {
         return of_exempt(exempt).into();
     }
-    if told.is_surplus {
+    if input.is_surplus {
         let message = format!(
             "not carried out: its namespace has more than {MAX_POLICIES} ResourcePolicies, and the {MAX_POLICIES} \
              oldest count; delete those that you do not need"
@@ -98,8 +98,8 @@ pub fn condition_states(told: &Told<'_>) -> Vec<ConditionState> {
             |about| state((about, false, ConditionReason::TooManyPolicies), message.clone());
         return about.map(surplus).into();
     }
-    let invalid = errors(told.findings);
-    let active = match (&invalid, told.report) {
+    let invalid = errors(input.findings);
+    let active = match (&invalid, input.report) {
         (None, _) => state(
             (ConditionType::Active, true, ConditionReason::UnitsCounted),
             "pods are counted in units, and scheduled by that".to_owned(),
@@ -115,9 +115,9 @@ pub fn condition_states(told: &Told<'_>) -> Vec<ConditionState> {
     };
     let mut states = vec![active];
     let mut attention = invalid.map(|why| (ConditionReason::PolicyInvalid, why));
-    if let Some(report) = told.report {
+    if let Some(report) = input.report {
         let over = over_cap(report);
-        let conflict = conflict(told.policy, &report.conflicts);
+        let conflict = conflict(input.policy, &report.conflicts);
         let worse = [&over, &conflict].into_iter().find(|state| state.holds);
         attention = attention.or_else(|| worse.map(|it| (it.reason, it.message.clone())));
         states.extend([over, conflict]);
@@ -126,7 +126,7 @@ pub fn condition_states(told: &Told<'_>) -> Vec<ConditionState> {
         Some((reason, why)) => state((ConditionType::Ready, false, reason), why),
         None => state(
             (ConditionType::Ready, true, ConditionReason::UnitsCounted),
-            told.report.map_or_else(nothing, without_attention),
+            input.report.map_or_else(nothing, without_attention),
         ),
     });
     states
@@ -223,9 +223,14 @@ mod tests {
     #[test]
     fn a_policy_beyond_those_that_count_says_so() {
         let policy = named(0);
-        let told =
-            Told { policy: &policy, findings: &[], exempt: None, is_surplus: true, report: None };
-        let states = condition_states(&told);
+        let input = StatusInput {
+            policy: &policy,
+            findings: &[],
+            exempt: None,
+            is_surplus: true,
+            report: None,
+        };
+        let states = condition_states(&input);
         let about: Vec<ConditionType> = states.iter().map(|state| state.about).collect();
         assert_eq!(about, [ConditionType::Active, ConditionType::Ready]);
         for state in states {
@@ -248,9 +253,14 @@ mod tests {
             PolicyReport { without_cost, ..PolicyReport::default() },
         ] {
             let report = Some(&report);
-            let told =
-                Told { policy: &policy, findings: &[], exempt: None, is_surplus: false, report };
-            for state in condition_states(&told) {
+            let input = StatusInput {
+                policy: &policy,
+                findings: &[],
+                exempt: None,
+                is_surplus: false,
+                report,
+            };
+            for state in condition_states(&input) {
                 assert!(state.message.len() < 2_000, "{} bytes", state.message.len());
             }
         }

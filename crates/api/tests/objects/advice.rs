@@ -1,11 +1,11 @@
-//! The advice on common mistakes. A fix with only one possible meaning is written by `mend`.
+//! The advice on common mistakes. A fix with only one possible meaning is written by `fix_text`.
 
 #![expect(clippy::panic, reason = "what fails here fails the test")]
 
 mod levels_of_maps;
 mod words;
 
-use almanac_api::reading::{Source, mend};
+use almanac_api::reading::{Source, fix_text};
 
 use crate::written::{check, cron_for_workload, producer};
 
@@ -20,7 +20,7 @@ fn advised(text: &str, field: &str, fix: &str) {
 
 /// The same, with only one possible meaning: after the fix, no finding about it is left.
 #[track_caller]
-fn mended(text: &str, field: &str, fix: &str) {
+fn fixed_text(text: &str, field: &str, fix: &str) {
     advised(text, field, fix);
     let after = mended_text(text);
     assert_ne!(after, text);
@@ -35,13 +35,13 @@ fn mended_text(text: &str) -> String {
     let mut text = text.to_owned();
     for _ in 0..8 {
         let (_, _, findings) = check(&text);
-        let Some(mended) = mend(Source::new("test.yaml", &text).text(), &findings) else {
+        let Some(fixed_text) = fix_text(Source::new("test.yaml", &text).text(), &findings) else {
             let left: Vec<_> =
                 findings.iter().filter(|it| it.finding.replacement.is_some()).collect();
             assert!(left.is_empty(), "{text}\n{left:#?}");
             return text;
         };
-        text = mended.text;
+        text = fixed_text.text;
     }
     panic!("it is never done: {text}")
 }
@@ -95,37 +95,37 @@ fn labels_beside_match_labels_are_to_be_put_under_it() {
 
 #[test]
 fn a_field_of_the_same_role_is_what_is_meant() {
-    mended(
+    fixed_text(
         &units("podSelector: {}\n  units: [{name: x, max: 10, nodeSelector: {}}]"),
         "spec.units[0].max",
         "write maxCount",
     );
-    mended(&placement("clusterReplicas: 2"), "spec.clusterReplicas", "write numberOfClusters");
+    fixed_text(&placement("clusterReplicas: 2"), "spec.clusterReplicas", "write numberOfClusters");
     let of_autoscaler =
         rule("minReplicas: 3").replace("apps/v1", "autoscaling.karmada.io/v1alpha1");
     let of_autoscaler = of_autoscaler.replace("Deployment", "FederatedHPA");
-    mended(&of_autoscaler, "spec.rules[0].minReplicas", "write targetMinReplicas");
-    mended(&rule("replicas: 3"), "spec.rules[0].replicas", "write targetReplicas");
+    fixed_text(&of_autoscaler, "spec.rules[0].minReplicas", "write targetMinReplicas");
+    fixed_text(&rule("replicas: 3"), "spec.rules[0].replicas", "write targetReplicas");
     // A Deployment has no bounds.
     let number = "write targetReplicas, with the number of replicas from then on";
     advised(&rule("maxReplicas: 10"), "spec.rules[0].maxReplicas", number);
     // Of two fields that mean the same one, the one that is spelled so is it.
     let two = placement("maxClusters: 3, numberOfCluster: 2");
-    mended(&two, "spec.numberOfCluster", "write numberOfClusters");
-    mended(
+    fixed_text(&two, "spec.numberOfCluster", "write numberOfClusters");
+    fixed_text(
         &rule("timezone: Europe/Berlin, targetReplicas: 3"),
         "spec.rules[0].timezone",
         "write timeZone",
     );
     let list = "globalConfig.timeBasedQoSPolicies[0]";
     let text = levels(&format!("{OPEN}, {PODS}, qosLevel: -1"));
-    mended(&text, &format!("{list}.qosLevel"), "write targetQoSLevel");
+    fixed_text(&text, &format!("{list}.qosLevel"), "write targetQoSLevel");
     let text = levels(&format!(
         "{OPEN}, labelSelector: {{matchLabels: {{app: web}}}}, targetQoSLevel: -1"
     ));
-    mended(&text, &format!("{list}.labelSelector"), "write selector");
+    fixed_text(&text, &format!("{list}.labelSelector"), "write selector");
     let text = levels(&format!("{OPEN}, {PODS}, targetQoSLevel: -1, enabled: false"));
-    mended(&text, &format!("{list}.enabled"), "write enable");
+    fixed_text(&text, &format!("{list}.enabled"), "write enable");
 }
 
 #[test]
@@ -133,8 +133,8 @@ fn fields_of_another_project_are_told_by_whose_they_are() {
     let text = cron_for_workload("  []\n")
         .replace("rules:\n  []", "timezone: Europe/Berlin\n  jobs:\n  - {name: up, schedule: '0 8 * * *', targetSize: 3}")
         .replace("scaleTargetRef", "targetRef");
-    mended(&text, "spec.jobs", "write rules");
-    mended(&text, "spec.targetRef", "write scaleTargetRef");
+    fixed_text(&text, "spec.jobs", "write rules");
+    fixed_text(&text, "spec.targetRef", "write scaleTargetRef");
     advised(&text, "spec.timezone", "move it into each of rules, as timeZone");
     let (_, _, findings) = check(&text);
     let told: Vec<&str> = findings.iter().map(|it| it.finding.problem()).collect();
@@ -178,8 +178,8 @@ fn a_field_is_removed_only_if_nothing_else_is_meant() {
 fn values_as_people_write_them_are_written_as_they_have_to_be() {
     let list = "globalConfig.timeBasedQoSPolicies[0]";
     let level = |level: &str| levels(&format!("{OPEN}, {PODS}, targetQoSLevel: {level}"));
-    mended(&level("BE"), &format!("{list}.targetQoSLevel"), "write -1");
-    mended(&level("\"1\""), &format!("{list}.targetQoSLevel"), "remove the quotes: 1");
+    fixed_text(&level("BE"), &format!("{list}.targetQoSLevel"), "write -1");
+    fixed_text(&level("\"1\""), &format!("{list}.targetQoSLevel"), "remove the quotes: 1");
     let window = |start: &str| {
         levels(&format!("startTime: {start}, endTime: '06:00', {PODS}, targetQoSLevel: -1"))
     };
@@ -201,11 +201,11 @@ fn values_as_people_write_them_are_written_as_they_have_to_be() {
         ("0 8 1 September,October *", "0 8 1 sep,oct *"),
     ] {
         let text = rule("targetReplicas: 3").replace("30 8 * * *", written);
-        mended(&text, "spec.rules[0].schedule", &format!("write {meant:?}"));
+        fixed_text(&text, "spec.rules[0].schedule", &format!("write {meant:?}"));
     }
     let delay = rule("targetReplicas: 3, maxDelaySeconds: 5m");
-    mended(&delay, "spec.rules[0].maxDelaySeconds", "write 300");
-    mended(
+    fixed_text(&delay, "spec.rules[0].maxDelaySeconds", "write 300");
+    fixed_text(
         &rule("targetReplicas: \"10\""),
         "spec.rules[0].targetReplicas",
         "remove the quotes: 10",
@@ -221,14 +221,14 @@ fn values_as_people_write_them_are_written_as_they_have_to_be() {
         ))
     };
     let start = "spec.schedule.behaviors[0].start";
-    mended(&behavior("{hours: 24}"), &format!("{start}.hours"), "write 0");
+    fixed_text(&behavior("{hours: 24}"), &format!("{start}.hours"), "write 0");
     advised(
         &behavior("{hours: 24, weekdays: Fri}"),
         &format!("{start}.hours"),
         "write 0, which is of the next day",
     );
-    mended(&behavior("{hours: 8pm}"), &format!("{start}.hours"), "write 20");
-    mended(&behavior("{hours: 8, weekdays: Tues}"), &format!("{start}.weekdays"), "write Tue");
+    fixed_text(&behavior("{hours: 8pm}"), &format!("{start}.hours"), "write 20");
+    fixed_text(&behavior("{hours: 8, weekdays: Tues}"), &format!("{start}.weekdays"), "write Tue");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn documents_are_texts_under_the_key_that_the_agent_reads() {
     advised(&map, "data.colocation-config", fix);
     let other = levels(&format!("{OPEN}, {PODS}, targetQoSLevel: -1"));
     let other = other.replace("colocation-config:", "config.yml:");
-    mended(&other, "data[config.yml]", "write colocation-config");
+    fixed_text(&other, "data[config.yml]", "write colocation-config");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn an_unknown_kind_of_a_group_with_known_kinds_is_skipped() {
     ] {
         let text = object(api_version, kind);
         assert_eq!(findings(&text), [""; 0], "{text}");
-        assert_eq!(check(&text).0.passed_over.objects, 1, "{text}");
+        assert_eq!(check(&text).0.skipped.objects, 1, "{text}");
     }
 }
 

@@ -306,7 +306,7 @@ fn objects_of_other_kinds_are_known_by_name_and_replicas() {
         "Gadget.example.com default/f None example.com/v1",
     ];
     assert_eq!(reading.others.iter().map(told).collect::<Vec<_>>(), expected);
-    assert_eq!(reading.passed_over.objects, 8);
+    assert_eq!(reading.skipped.objects, 8);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use kube::api::{ApiResource, DynamicObject, TypeMeta};
 
 use super::Seen;
-use super::requests::{Answer, Requests};
+use super::requests::{LookupResult, Requests};
 use crate::subject::called;
 
 const GROUP: &str = "batch";
@@ -21,9 +21,9 @@ pub(super) async fn list(
     seen: &mut Seen,
 ) -> anyhow::Result<Vec<DynamicObject>> {
     match requests.list_slim(&resource(), Some(requests.scope()), Some).await? {
-        Answer::Found(objects) => Ok(objects),
-        Answer::Absent => Ok(Vec::new()),
-        Answer::Forbidden(_) => {
+        LookupResult::Found(objects) => Ok(objects),
+        LookupResult::Absent => Ok(Vec::new()),
+        LookupResult::Forbidden(_) => {
             let place = requests.place();
             seen.unseen.insert(format!(
                 "no {KIND}.{GROUP} in {place} was read: missing permission to list {PLURAL}.{GROUP}"

@@ -8,7 +8,7 @@ use almanac_api::kinds::Kind;
 use almanac_engine::Family;
 use kube::api::DynamicObject;
 
-use super::requests::{Answer, Requests};
+use super::requests::{LookupResult, Requests};
 use super::{FetchedObject, Seen};
 
 /// Lists what the placements among the objects select from, and what all placements have selected. Leaves the
@@ -27,18 +27,18 @@ pub(super) async fn list(
         let is_everywhere = !kind.is_namespaced() || kind.counts_everywhere();
         let answer = requests.list_of(kind, is_everywhere).await?;
         let answer = match answer {
-            Answer::Forbidden(_) if kind == Kind::PlacementDecision => {
+            LookupResult::Forbidden(_) if kind == Kind::PlacementDecision => {
                 list_own_decisions(requests, seen).await?
             }
             answer => answer,
         };
         let right = kind.resource_name();
         match answer {
-            Answer::Found(objects) => found.push((kind, objects)),
-            Answer::Absent => {
+            LookupResult::Found(objects) => found.push((kind, objects)),
+            LookupResult::Absent => {
                 missing.insert(format!("the cluster does not serve {right}"));
             }
-            Answer::Forbidden(_) => {
+            LookupResult::Forbidden(_) => {
                 let place =
                     if is_everywhere { String::new() } else { format!(" in {}", requests.place()) };
                 missing.insert(format!("missing permission to list {right}{place}"));
@@ -60,10 +60,10 @@ pub(super) async fn list(
 async fn list_own_decisions(
     requests: &Requests,
     seen: &mut Seen,
-) -> anyhow::Result<Answer<Vec<DynamicObject>>> {
+) -> anyhow::Result<LookupResult<Vec<DynamicObject>>> {
     let kind = Kind::PlacementDecision;
     let answer = requests.list_of(kind, false).await?;
-    if matches!(answer, Answer::Found(_)) {
+    if matches!(answer, LookupResult::Found(_)) {
         let (shown, right, place) = (kind.shown(), kind.resource_name(), requests.place());
         seen.unseen.insert(format!(
             "no {shown} outside {place} was read, so how often a cluster is selected is not known: missing \

@@ -6,7 +6,7 @@ use almanac_api::checking::Places;
 use almanac_api::reading::CronJob;
 use almanac_calendar::Zone;
 use almanac_engine::Slim;
-use almanac_engine::units::FleetObject;
+use almanac_engine::units::UnitObject;
 
 use super::{Fetched, Seen, SeenPod};
 use crate::input::{Input, InputPlace, Wanted};
@@ -45,14 +45,14 @@ fn add_seen(place: &mut InputPlace, seen: Seen) -> BTreeSet<String> {
     for SeenPod { identity, pod, is_marked } in seen.pods {
         place.add_pod(identity, "v1", is_marked, Slim::Pod(pod));
     }
-    for (identity, object) in seen.fleet {
+    for (identity, object) in seen.unit_objects {
         match object {
-            FleetObject::Pod(_) => place.add_pod(identity, "v1", false, Slim::Fleet(object)),
-            FleetObject::Template(_)
-            | FleetObject::Node(_)
-            | FleetObject::AutoscalerOf(_)
-            | FleetObject::FirstNumber(_) => {
-                place.world.upsert(identity, Slim::Fleet(object));
+            UnitObject::Pod(_) => place.add_pod(identity, "v1", false, Slim::UnitObject(object)),
+            UnitObject::Template(_)
+            | UnitObject::Node(_)
+            | UnitObject::AutoscalerOf(_)
+            | UnitObject::FirstNumber(_) => {
+                place.world.upsert(identity, Slim::UnitObject(object));
             }
         }
     }

@@ -12,7 +12,7 @@ use almanac_engine::{Identity, Labels, Slim};
 use futures::{StreamExt as _, stream};
 use kube::api::DynamicObject;
 
-use super::requests::{AT_ONCE, Answer, Requests, of_core};
+use super::requests::{AT_ONCE, LookupResult, Requests, of_core};
 use super::{FetchedObject, Seen};
 
 /// A pod of a cluster.
@@ -39,9 +39,9 @@ pub(super) async fn config_maps(
     let (mut found, mut forbidden) = (Vec::new(), Vec::new());
     for (name, answer) in answers {
         match answer? {
-            Answer::Found(object) => found.push(object),
-            Answer::Absent => {}
-            Answer::Forbidden(_) => forbidden.push(name),
+            LookupResult::Found(object) => found.push(object),
+            LookupResult::Absent => {}
+            LookupResult::Forbidden(_) => forbidden.push(name),
         }
     }
     if forbidden.len() == AGENT_CONFIGS.len() {
@@ -75,9 +75,9 @@ pub(super) async fn list_pods_and_nodes(
     seen: &mut Seen,
 ) -> anyhow::Result<()> {
     match requests.list_slim(&of_core("Pod", "pods"), Some(requests.scope()), seen_pod).await? {
-        Answer::Found(pods) => seen.pods = pods,
-        Answer::Absent => {}
-        Answer::Forbidden(_) => {
+        LookupResult::Found(pods) => seen.pods = pods,
+        LookupResult::Absent => {}
+        LookupResult::Forbidden(_) => {
             let place = requests.place();
             seen.unseen
                 .insert(format!("no Pod in {place} was read: missing permission to list pods"));
@@ -87,9 +87,9 @@ pub(super) async fn list_pods_and_nodes(
         return Ok(());
     }
     match requests.list_slim(&of_core("Node", "nodes"), None, seen_node).await? {
-        Answer::Found(nodes) => seen.nodes = nodes,
-        Answer::Absent => {}
-        Answer::Forbidden(_) => {
+        LookupResult::Found(nodes) => seen.nodes = nodes,
+        LookupResult::Absent => {}
+        LookupResult::Forbidden(_) => {
             seen.unseen.insert("no Node was read: missing permission to list nodes".to_owned());
         }
     }
@@ -106,9 +106,9 @@ pub(super) async fn read_mark(
         return Ok(());
     }
     match requests.is_marked_namespace(namespace).await? {
-        Answer::Found(true) => seen.marked_namespaces.push(namespace.to_owned()),
-        Answer::Found(false) | Answer::Absent => {}
-        Answer::Forbidden(_) => {
+        LookupResult::Found(true) => seen.marked_namespaces.push(namespace.to_owned()),
+        LookupResult::Found(false) | LookupResult::Absent => {}
+        LookupResult::Forbidden(_) => {
             seen.unseen.insert(format!(
                 "whether namespace {namespace} is marked with {MARK} was not read: missing permission to get \
                  namespaces"

@@ -44,7 +44,7 @@ impl Scope {
 }
 
 /// The result of a request that the server has understood.
-pub(super) enum Answer<T> {
+pub(super) enum LookupResult<T> {
     Found(T),
     /// There is no such object, or no such kind.
     Absent,
@@ -108,7 +108,10 @@ impl Requests {
     }
 
     /// All objects of a kind in the scope.
-    pub(super) async fn list(&self, kind: Kind) -> anyhow::Result<Answer<Vec<DynamicObject>>> {
+    pub(super) async fn list(
+        &self,
+        kind: Kind,
+    ) -> anyhow::Result<LookupResult<Vec<DynamicObject>>> {
         self.list_of(kind, false).await
     }
 
@@ -117,15 +120,15 @@ impl Requests {
         &self,
         kind: Kind,
         is_everywhere: bool,
-    ) -> anyhow::Result<Answer<Vec<DynamicObject>>> {
+    ) -> anyhow::Result<LookupResult<Vec<DynamicObject>>> {
         let scope = Some(&self.scope).filter(|_| !is_everywhere);
         let answer = self.list_slim(&kind.resource(), scope, Some).await?;
         match answer {
             // A server also answers this for kinds that it does not serve.
-            Answer::Forbidden(_) if !self.serves(kind).await => Ok(Answer::Absent),
-            Answer::Found(objects) => {
+            LookupResult::Forbidden(_) if !self.serves(kind).await => Ok(LookupResult::Absent),
+            LookupResult::Found(objects) => {
                 let is_listed = |namespace: &str| is_everywhere || self.is_in_scope(namespace);
-                Ok(Answer::Found(self.proposed.applied_to_all(kind, objects, is_listed)))
+                Ok(LookupResult::Found(self.proposed.applied_to_all(kind, objects, is_listed)))
             }
             answer => Ok(answer),
         }
@@ -137,7 +140,7 @@ impl Requests {
         resource: &ApiResource,
         scope: Option<&Scope>,
         slim: impl Fn(DynamicObject) -> Option<T>,
-    ) -> anyhow::Result<Answer<Vec<T>>> {
+    ) -> anyhow::Result<LookupResult<Vec<T>>> {
         let name = match &*resource.group {
             "" => resource.plural.clone(),
             group => format!("{}.{group}", resource.plural),
@@ -158,14 +161,14 @@ impl Requests {
                 answer => self.answer(answer, &what)?,
             };
             let page = match page {
-                Answer::Found(page) => page,
-                Answer::Absent => return Ok(Answer::Absent),
-                Answer::Forbidden(said) => return Ok(Answer::Forbidden(said)),
+                LookupResult::Found(page) => page,
+                LookupResult::Absent => return Ok(LookupResult::Absent),
+                LookupResult::Forbidden(said) => return Ok(LookupResult::Forbidden(said)),
             };
             found.extend(page.items.into_iter().filter_map(&slim));
             match page.metadata.continue_.filter(|next| !next.is_empty()) {
                 Some(next) => asked = asked.continue_token(&next),
-                None => return Ok(Answer::Found(found)),
+                None => return Ok(LookupResult::Found(found)),
             }
         }
     }
@@ -180,7 +183,7 @@ impl Requests {
     }
 
     /// The namespaces in scope with the mark that exempts the objects in them.
-    pub(super) async fn marked_namespaces(&self) -> anyhow::Result<Answer<Vec<String>>> {
+    pub(super) async fn marked_namespaces(&self) -> anyhow::Result<LookupResult<Vec<String>>> {
         let client = self.connection.client.clone();
         let api: Api<DynamicObject> = Api::all_with(client, &namespaces());
         let asked = async {
@@ -200,7 +203,10 @@ impl Requests {
     }
 
     /// Whether a namespace bears that mark.
-    pub(super) async fn is_marked_namespace(&self, name: &str) -> anyhow::Result<Answer<bool>> {
+    pub(super) async fn is_marked_namespace(
+        &self,
+        name: &str,
+    ) -> anyhow::Result<LookupResult<bool>> {
         let client = self.connection.client.clone();
         let api: Api<DynamicObject> = Api::all_with(client, &namespaces());
         let answer = self.answered(api.get_metadata(name)).await;
@@ -221,7 +227,7 @@ impl Requests {
         kind: Kind,
         namespace: &str,
         name: &str,
-    ) -> anyhow::Result<Answer<DynamicObject>> {
+    ) -> anyhow::Result<LookupResult<DynamicObject>> {
         let client = self.connection.client.clone();
         let api: Api<DynamicObject> = Api::namespaced_with(client, namespace, &kind.resource());
         let answer = self.answered(api.get(name)).await;
@@ -229,9 +235,11 @@ impl Requests {
             self.answer(answer, &format!("get {} {namespace}/{name}", kind.resource_name()))?;
         let applied = |live| self.proposed.applied(&kind.identity(namespace, name), live);
         Ok(match answer {
-            Answer::Found(object) => applied(Some(object)).map_or(Answer::Absent, Answer::Found),
-            Answer::Absent => applied(None).map_or(Answer::Absent, Answer::Found),
-            Answer::Forbidden(said) => Answer::Forbidden(said),
+            LookupResult::Found(object) => {
+                applied(Some(object)).map_or(LookupResult::Absent, LookupResult::Found)
+            }
+            LookupResult::Absent => applied(None).map_or(LookupResult::Absent, LookupResult::Found),
+            LookupResult::Forbidden(said) => LookupResult::Forbidden(said),
         })
     }
 
@@ -241,7 +249,7 @@ impl Requests {
         kind: &Discovered,
         namespace: &str,
         name: &str,
-    ) -> anyhow::Result<Answer<Option<u32>>> {
+    ) -> anyhow::Result<LookupResult<Option<u32>>> {
         let (client, resource) = (self.connection.client.clone(), &kind.resource);
         let api: Api<DynamicObject> = if kind.is_namespaced {
             Api::namespaced_with(client, namespace, resource)
@@ -260,11 +268,11 @@ impl Requests {
         group: &str,
         version: &str,
         kind: &str,
-    ) -> anyhow::Result<Answer<Discovered>> {
+    ) -> anyhow::Result<LookupResult<Discovered>> {
         let asked = GroupVersionKind::gvk(group, version, kind);
         let found = self.answered(pinned_kind(&self.connection.client, &asked)).await;
         if let Err(Unanswered::Kube(kube::Error::Discovery(_))) = found {
-            return Ok(Answer::Absent);
+            return Ok(LookupResult::Absent);
         }
         let found = found.map(|(resource, capabilities)| Discovered {
             resource,
@@ -298,13 +306,17 @@ impl Requests {
         }
     }
 
-    fn answer<T>(&self, answer: Result<T, Unanswered>, what: &str) -> anyhow::Result<Answer<T>> {
+    fn answer<T>(
+        &self,
+        answer: Result<T, Unanswered>,
+        what: &str,
+    ) -> anyhow::Result<LookupResult<T>> {
         let server = self.connection.server.trim_end_matches('/');
         match answer {
-            Ok(found) => Ok(Answer::Found(found)),
+            Ok(found) => Ok(LookupResult::Found(found)),
             Err(Unanswered::Kube(kube::Error::Api(status))) => match status.code {
-                403 => Ok(Answer::Forbidden(status.message)),
-                404 => Ok(Answer::Absent),
+                403 => Ok(LookupResult::Forbidden(status.message)),
+                404 => Ok(LookupResult::Absent),
                 401 => Err(anyhow!(
                     "the server did not authenticate the request (401 {})",
                     status.message

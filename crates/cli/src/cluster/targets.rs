@@ -7,7 +7,7 @@ use almanac_engine::{Identity, Workload, World};
 use futures::{StreamExt as _, stream};
 use kube::api::DynamicObject;
 
-use super::requests::{AT_ONCE, Answer, Requests};
+use super::requests::{AT_ONCE, LookupResult, Requests};
 use super::{FetchedObject, Seen, identity_of};
 
 /// Up to this many objects of a kind are read one by one; beyond that, a list is cheaper.
@@ -81,13 +81,13 @@ async fn fetch_known(
     let permission = format!("get {}", kind.resource_name());
     if wanted.len() > ONE_BY_ONE {
         match requests.list(kind).await? {
-            Answer::Found(mut objects) => {
+            LookupResult::Found(mut objects) => {
                 objects.retain(|object| wanted.contains(&identity_of(kind, object)));
                 return Ok(objects);
             }
-            Answer::Absent => return Ok(Vec::new()),
+            LookupResult::Absent => return Ok(Vec::new()),
             // A user without permission to list may still be allowed to get.
-            Answer::Forbidden(_) => {}
+            LookupResult::Forbidden(_) => {}
         }
     }
     let gets = wanted.iter().map(|target| async move {
@@ -97,9 +97,9 @@ async fn fetch_known(
     let mut found = Vec::new();
     for (target, answer) in answers {
         match answer? {
-            Answer::Found(object) => found.push(object),
-            Answer::Absent => {}
-            Answer::Forbidden(_) => {
+            LookupResult::Found(object) => found.push(object),
+            LookupResult::Absent => {}
+            LookupResult::Forbidden(_) => {
                 seen.unseen.insert(unseen(target, &permission));
             }
         }
@@ -116,9 +116,9 @@ async fn fetch_scales(
     let Some((first, version)) = wanted.first() else { return Ok(()) };
     let (group, kind) = (first.group(), first.kind());
     let kind = match requests.discover(group, version, kind).await? {
-        Answer::Found(kind) => kind,
-        Answer::Absent => return Ok(()),
-        Answer::Forbidden(_) => {
+        LookupResult::Found(kind) => kind,
+        LookupResult::Absent => return Ok(()),
+        LookupResult::Forbidden(_) => {
             let permission = format!("discover the kinds of {group}/{version}");
             let missing = wanted.iter().map(|(target, _)| unseen(target, &permission));
             seen.unseen.extend(missing);
@@ -132,11 +132,11 @@ async fn fetch_scales(
     let answers: Vec<_> = stream::iter(gets).buffered(AT_ONCE).collect().await;
     for (target, answer) in answers {
         match answer? {
-            Answer::Found(replicas) => {
+            LookupResult::Found(replicas) => {
                 seen.scales.insert(target.clone(), Workload { replicas, ..Workload::default() });
             }
-            Answer::Absent => {}
-            Answer::Forbidden(_) => {
+            LookupResult::Absent => {}
+            LookupResult::Forbidden(_) => {
                 let scale = format!("{}/scale", kind.resource.plural);
                 let group = if group.is_empty() { String::new() } else { format!(".{group}") };
                 let permission = format!("get {scale}{group}");

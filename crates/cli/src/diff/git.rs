@@ -18,7 +18,7 @@ use std::thread;
 
 use anyhow::{Context as _, bail, ensure};
 
-use self::laid_out::Asked;
+use self::laid_out::CheckoutRequest;
 use self::tree::Tree;
 use super::differing::Differing;
 use super::render::{self, Origin, RenderArguments};
@@ -92,8 +92,9 @@ pub(super) fn sides(
     // Without a path, only what is rendered is compared.
     let is_rendered_alone = paths.is_empty() && !flagged.is_empty();
     let rendered: Vec<PathBuf> = flagged.iter().map(|it| it.dir.clone()).collect();
-    let asked = Asked { paths: if is_rendered_alone { &rendered } else { &paths }, exclude };
-    let both = [repository.laid_out(&trees[0], asked)?, repository.laid_out(&trees[1], asked)?];
+    let request =
+        CheckoutRequest { paths: if is_rendered_alone { &rendered } else { &paths }, exclude };
+    let both = [repository.laid_out(&trees[0], request)?, repository.laid_out(&trees[1], request)?];
     let is_nowhere = |path: &&PathBuf| !trees.iter().any(|tree| tree.has_at(path));
     if let Some(path) = paths.iter().find(is_nowhere) {
         let message =
@@ -305,9 +306,9 @@ impl Repository {
         let (input, output) = (running.stdin.take(), running.stdout.take());
         let (Some(mut input), Some(output)) = (input, output) else { bail!("failed to run git") };
         let read = thread::scope(|scope| {
-            let asked = objects.join("\n") + "\n";
+            let request = objects.join("\n") + "\n";
             // The write ends early if git stops reading.
-            scope.spawn(move || _ = input.write_all(asked.as_bytes()));
+            scope.spawn(move || _ = input.write_all(request.as_bytes()));
             let mut output = BufReader::new(output);
             objects.iter().try_for_each(|_| {
                 let size = next_size(&mut output).context(CANNOT_READ)?;

@@ -5,7 +5,7 @@ use std::io::Write;
 use almanac_calendar::tzdata_version;
 use almanac_forecast::PodHours;
 
-use super::alike::Told;
+use super::change_groups::ChangeGroup;
 use super::jobs::JobChange;
 use super::question::Question;
 use super::table::{HEADS, hours_of};
@@ -77,7 +77,7 @@ fn write_list(head: &str, items: &[String], output: &mut impl Write) -> std::io:
 
 /// A sentence for each change, and a table of all.
 fn write_changes(
-    changes: &[Told],
+    changes: &[ChangeGroup],
     jobs: &[JobChange],
     output: &mut impl Write,
 ) -> std::io::Result<()> {
@@ -106,7 +106,7 @@ fn write_changes(
     writeln!(output, "</table></div>")
 }
 
-fn write_change(told: &Told, output: &mut impl Write) -> std::io::Result<()> {
+fn write_change(told: &ChangeGroup, output: &mut impl Write) -> std::io::Result<()> {
     let change = &told.change;
     writeln!(output, "<tbody>")?;
     let count = change.rows.len() + usize::from(change.more > 0);

@@ -9,7 +9,7 @@ use std::io::Write;
 use almanac_api::finding::Severity;
 use almanac_engine::counted;
 
-use super::alike::Told;
+use super::change_groups::ChangeGroup;
 use super::question::Question;
 use super::side::Side;
 use super::summary::Summary;
@@ -76,7 +76,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 }
 
 /// The changes, their instants, and their sum.
-fn paragraph(question: &Question<'_>, changes: &[Told], summary: &Summary) -> String {
+fn paragraph(question: &Question<'_>, changes: &[ChangeGroup], summary: &Summary) -> String {
     let [old, new] = [question.old, question.new].map(|side| short_revision(&side.name));
     let period = period(question);
     let [old, new, period] = [old, new, &*period].map(|text| shortened(text, SENTENCE));
@@ -108,9 +108,9 @@ fn paragraph(question: &Question<'_>, changes: &[Told], summary: &Summary) -> St
 }
 
 /// Those that cost or save most, in their own order.
-fn most_important(changes: &[Told]) -> Vec<&Told> {
+fn most_important(changes: &[ChangeGroup]) -> Vec<&ChangeGroup> {
     let zero = almanac_forecast::PodHours::default();
-    let size = |change: &Told| {
+    let size = |change: &ChangeGroup| {
         let growth = change.growth().unwrap_or(zero);
         if growth < zero { zero - growth } else { growth }
     };

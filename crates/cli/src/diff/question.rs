@@ -6,7 +6,7 @@ use almanac_calendar::Zone;
 use almanac_engine::Identity;
 use almanac_forecast::{Assumption, Comparison, Period};
 
-use super::alike::{Alike, Told};
+use super::change_groups::{ChangeGroup, ChangeGroups};
 use super::jobs::Jobs;
 use super::rows::{self, Change};
 use super::side::{Coverage, Side};
@@ -43,7 +43,7 @@ pub(super) struct Pair<'a> {
 pub(super) type Assumptions = [BTreeSet<Assumption>; 2];
 
 /// A message from the thread that compares a part.
-enum Found<T> {
+enum DiffEvent<T> {
     Change(Change, T),
     End { fields: usize, unclear: usize, assumed: [Vec<Assumption>; 2] },
 }
@@ -81,7 +81,7 @@ impl Question<'_> {
             ..Summary::default()
         };
         let mut assumed = Assumptions::default();
-        let compare = |index, hand: &mut dyn FnMut(Found<T>) -> anyhow::Result<()>| {
+        let compare = |index, hand: &mut dyn FnMut(DiffEvent<T>) -> anyhow::Result<()>| {
             let Some((pair, own)) = self.find(index) else { return Ok(()) };
             let part = pair.comparison.part(own);
             let mut unclear = 0;
@@ -92,19 +92,19 @@ impl Question<'_> {
                 }
                 let place = pair.name.as_deref();
                 let change = Change::of(place, difference, self.period, self.zone, most);
-                hand(Found::Change(change, draw(pair, difference)?))?;
+                hand(DiffEvent::Change(change, draw(pair, difference)?))?;
             }
             let (fields, unclear) = (part.fields - unclear, unclear + part.unknown);
             let assumed = [part.assumed_before, part.assumed_after];
-            hand(Found::End { fields, unclear, assumed })
+            hand(DiffEvent::End { fields, unclear, assumed })
         };
         in_order(count, self.threads, compare, |found| {
             match found {
-                Found::Change(change, drawn) => {
+                DiffEvent::Change(change, drawn) => {
                     summary.add(&change);
                     tell(&change, drawn)?;
                 }
-                Found::End { fields, unclear, assumed: of_part } => {
+                DiffEvent::End { fields, unclear, assumed: of_part } => {
                     summary.fields += fields;
                     summary.unclear += unclear;
                     for (all, of_part) in assumed.iter_mut().zip(of_part) {
@@ -119,14 +119,14 @@ impl Question<'_> {
     }
 
     /// All changes, in a form that does not grow with the period; equal changes of several objects as one.
-    pub(super) fn changes(&self) -> anyhow::Result<(Vec<Told>, Summary, Assumptions)> {
-        let mut alike = Alike::default();
+    pub(super) fn changes(&self) -> anyhow::Result<(Vec<ChangeGroup>, Summary, Assumptions)> {
+        let mut change_groups = ChangeGroups::default();
         let draw = |_: &Pair<'_>, _: &almanac_forecast::Difference| Ok(());
         let (summary, assumed) = self.each(rows::MOST, draw, |change, ()| {
-            alike.add(change);
+            change_groups.add(change);
             Ok(())
         })?;
-        Ok((alike.told(), summary, assumed))
+        Ok((change_groups.grouped(), summary, assumed))
     }
 
     /// The pair that a part is of, and its own number in there.

@@ -24,7 +24,7 @@ use self::program::{Ending, Program};
 pub(super) use self::stage::Origin;
 use self::stage::Stage;
 use super::git::tree::Tree;
-use super::side::{Sides, Where};
+use super::side::{SideFiles, Sides};
 use crate::argument_error::ArgumentError;
 use crate::cleanup::TemporaryDir;
 use crate::files::{Rendered, settings};
@@ -230,7 +230,7 @@ pub(super) fn add(
         }
         let (before, after) = (target.rendered(old, limit)?, target.rendered(new, limit)?);
         sides.both.iter_mut().for_each(|it| it.viewpoint.left_out.push(target.dir.clone()));
-        let put = |side: &mut Where, content| {
+        let put = |side: &mut SideFiles, content| {
             let inside = target.dir.join(format!("rendered {index}"));
             let (place, source) = (target.place(), target.command());
             side.viewpoint.rendered.push(Rendered { place, source, inside, content });

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use almanac_calendar::Zone;
 use almanac_engine::{Field, Identity};
 use almanac_forecast::{
-    CivilStretch, Difference, Period, PodHours, Presence, Recurrence, Stretch, Told, Total,
+    CivilStretch, Difference, Period, PodHours, Presence, Recurrence, Stretch, StretchGroup, Total,
     recurrences,
 };
 
@@ -130,10 +130,10 @@ fn rows_of(alike: &[&Stretch], unit: Option<Unit>, period: Period, zone: Zone) -
     let shown = (zone.civil(period.from()), zone.civil(period.to()));
     let row = |told| {
         let (when, recurrence, positions) = match told {
-            Told::Recurring(recurrence, positions) => {
+            StretchGroup::Recurring(recurrence, positions) => {
                 (recurrence.to_string(), Some(recurrence), positions)
             }
-            Told::Once(position) => {
+            StretchGroup::Once(position) => {
                 let Stretch { from, to, .. } = **alike.get(position)?;
                 (once((from, to), period, zone), None, vec![position])
             }

@@ -25,7 +25,7 @@ const NOTHING: &str = "/dev/null";
 
 /// Where the files of both sides are.
 pub(super) struct Sides {
-    pub(super) both: [Where; 2],
+    pub(super) both: [SideFiles; 2],
     pub(super) differing: Differing,
     pub(super) coverage: Coverage,
 }
@@ -46,7 +46,7 @@ pub(super) struct Coverage {
 }
 
 /// Where the files of one side are.
-pub(super) struct Where {
+pub(super) struct SideFiles {
     /// The name of the side.
     pub(super) name: String,
     /// Which files and folders are read; none is nothing at all.
@@ -73,7 +73,7 @@ pub(super) struct Side {
 
 impl Sides {
     /// Two sides of which nothing is rendered yet.
-    pub(super) fn new(both: [Where; 2], differing: Differing) -> Sides {
+    pub(super) fn new(both: [SideFiles; 2], differing: Differing) -> Sides {
         Sides { both, differing, coverage: Coverage::default() }
     }
 
@@ -115,7 +115,7 @@ impl Sides {
                 ..Viewpoint::default()
             };
             let submodules = Vec::new();
-            Ok(Where { name: path.clone(), paths, viewpoint, submodules, written: None })
+            Ok(SideFiles { name: path.clone(), paths, viewpoint, submodules, written: None })
         };
         let both = [side(old)?, side(new)?];
         let differing = Differing::OnDisk([&both[0], &both[1]].map(|it| it.viewpoint.root.clone()));
@@ -133,7 +133,7 @@ impl Sides {
     ) -> anyhow::Result<([Side; 2], Coverage)> {
         let DiffArguments { conditions, exclude, .. } = arguments;
         let Sides { both: [old, new], differing, mut coverage } = self;
-        let read = |side: &Where, fixed: Vec<Place>, targets: Targets| {
+        let read = |side: &SideFiles, fixed: Vec<Place>, targets: Targets| {
             let root = Folder::of(&side.viewpoint.root);
             let files = side.files(fixed, targets, exclude, zone_of_jobs)?;
             let excluded = files.excluded_paths().collect();
@@ -141,9 +141,9 @@ impl Sides {
             let (name, here) = (side.name.clone(), side.viewpoint.here.clone());
             anyhow::Ok(Side { name, input, root, here, excluded, hides_objects: false })
         };
-        let first = |side: &Where| read(side, Vec::new(), Targets::new());
+        let first = |side: &SideFiles| read(side, Vec::new(), Targets::new());
         let (before, after) = (first(&old)?, first(&new)?);
-        let again = |side: &Side, other: &Side, place: &Where| {
+        let again = |side: &Side, other: &Side, place: &SideFiles| {
             let fixed = side.places_as_of(other);
             let own = targets_of(&side.input.reading);
             let mut targets: Targets =
@@ -204,7 +204,7 @@ fn pods_without_levels(here: &Side, there: &Side) -> Targets {
     pods.map(|(pod, _)| (pod.kind().to_owned(), pod.name().to_owned())).collect()
 }
 
-impl Where {
+impl SideFiles {
     fn files(
         &self,
         fixed: Vec<Place>,

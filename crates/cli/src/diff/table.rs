@@ -1,6 +1,6 @@
 //! The rows in which text and Markdown show changes, the same in both.
 
-use super::alike::Told;
+use super::change_groups::ChangeGroup;
 use super::rows::Row;
 use super::words::{peaks, signed, values};
 
@@ -9,7 +9,7 @@ pub(super) const HEADS: [&str; 8] =
     ["target", "field", "when", "before", "after", "hours a week", "peak", "set by"];
 
 /// The rows of a change; its object is in the first only. Omitted rows are counted.
-pub(super) fn rows(told: &Told) -> Vec<[String; 8]> {
+pub(super) fn rows(told: &ChangeGroup) -> Vec<[String; 8]> {
     let change = &told.change;
     let mut rows: Vec<[String; 8]> = Vec::new();
     for (index, row) in change.rows.iter().enumerate() {
@@ -35,7 +35,7 @@ pub(super) fn rows(told: &Told) -> Vec<[String; 8]> {
 }
 
 /// The pod-hours a week of a row, where those of the change are known.
-pub(super) fn hours_of(told: &Told, row: &Row) -> String {
+pub(super) fn hours_of(told: &ChangeGroup, row: &Row) -> String {
     let growth = row.growth.filter(|_| told.change.growth.is_some());
     growth.map_or_else(String::new, |it| signed(it.times(told.count).a_week(told.change.period)))
 }

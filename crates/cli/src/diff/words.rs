@@ -7,7 +7,7 @@ use std::sync::Arc;
 use almanac_engine::{Field, Value};
 use almanac_forecast::{Assumption, PodHours, Presence, Side, Stretch, told_together};
 
-use super::alike::Told;
+use super::change_groups::ChangeGroup;
 use super::question::{Assumptions, Question};
 use super::rows::{Change, Row, Unit};
 use crate::forecast::{in_zone, who};
@@ -94,7 +94,7 @@ pub(super) fn title(change: &Change) -> String {
 }
 
 /// One sentence, without what it is of.
-pub(super) fn sentence(told_of: &Told) -> String {
+pub(super) fn sentence(told_of: &ChangeGroup) -> String {
     let change = &told_of.change;
     let told: Vec<String> =
         change.rows.iter().take(IN_SENTENCE).map(|row| of_row(change, row)).collect();
@@ -205,7 +205,7 @@ pub(super) fn set_by(row: &Row) -> String {
 }
 
 /// `+2,432 pod-hours a week`.
-fn hours(told: &Told) -> Option<String> {
+fn hours(told: &ChangeGroup) -> Option<String> {
     let unit = Unit::of(&told.change.target, told.change.field)?;
     Some(a_week(told.growth()?.a_week(told.change.period), unit))
 }

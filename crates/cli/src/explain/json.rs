@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::Answer;
+use super::ExplainedTarget;
 use crate::findings::Item;
 use crate::input::Input;
 
@@ -25,12 +25,12 @@ struct Report<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Answers<'a> {
-    One(Box<Told<'a>>),
-    Several { at: Timestamp, answers: Vec<Told<'a>> },
+    One(Box<ExplanationJson<'a>>),
+    Several { at: Timestamp, answers: Vec<ExplanationJson<'a>> },
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct ExplanationJson<'a> {
     at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<&'a str>,
@@ -86,10 +86,10 @@ struct Request {
 pub(super) fn write(
     input: &Input,
     at: Timestamp,
-    answers: &[Answer<'_>],
+    answers: &[ExplainedTarget<'_>],
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let mut all: Vec<Told<'_>> = answers.iter().map(told).collect();
+    let mut all: Vec<ExplanationJson<'_>> = answers.iter().map(told).collect();
     let answers = match all.pop() {
         Some(only) if all.is_empty() => Answers::One(Box::new(only)),
         last => Answers::Several { at, answers: all.into_iter().chain(last).collect() },
@@ -100,7 +100,7 @@ pub(super) fn write(
     Ok(())
 }
 
-fn told<'a>(answer: &'a Answer<'_>) -> Told<'a> {
+fn told<'a>(answer: &'a ExplainedTarget<'_>) -> ExplanationJson<'a> {
     let explanation = &answer.explanation;
     let values: Vec<(Field, Option<FieldValue>)> =
         explanation.values.iter().map(|(field, write)| (*field, write.value.clone())).collect();
@@ -122,7 +122,7 @@ fn told<'a>(answer: &'a Answer<'_>) -> Told<'a> {
     let next = explanation.next.as_ref();
     let next = next.map(|next| json!({ "at": next.at, "value": value(&next.values) }));
     let divisions = Some(&explanation.divisions).filter(|it| !it.is_empty());
-    Told {
+    ExplanationJson {
         at: explanation.at,
         place: answer.place.name.as_deref(),
         policy: answer.place.reference(&explanation.policy.identity),
@@ -139,7 +139,7 @@ fn told<'a>(answer: &'a Answer<'_>) -> Told<'a> {
     }
 }
 
-fn request(answer: &Answer<'_>, field: Field, ranked: &RankedRequest) -> Request {
+fn request(answer: &ExplainedTarget<'_>, field: Field, ranked: &RankedRequest) -> Request {
     let RankedRequest { request, outcome } = ranked;
     Request {
         policy: answer.place.reference(&request.policy.identity),

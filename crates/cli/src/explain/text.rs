@@ -8,7 +8,7 @@ use almanac_engine::{Field, RankedRequest, RequestOutcome, RuleExplanation, Valu
 use almanac_forecast::{Explanation, LastWrite};
 use anstyle::{AnsiColor, Style};
 
-use super::Answer;
+use super::ExplainedTarget;
 use crate::drawing::Drawing;
 use crate::formulas::Formulas;
 use crate::input::Input;
@@ -23,7 +23,7 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 
 pub(super) fn write(
     input: &Input,
-    answers: &[Answer<'_>],
+    answers: &[ExplainedTarget<'_>],
     why_empty: &str,
     width: usize,
     output: &mut impl Write,
@@ -53,7 +53,7 @@ pub(super) fn write(
 }
 
 fn write_answer(
-    answer: &Answer<'_>,
+    answer: &ExplainedTarget<'_>,
     formulas: &Formulas,
     output: &mut Drawing<impl Write>,
 ) -> io::Result<()> {
@@ -120,7 +120,7 @@ fn write_answer(
 }
 
 fn write_value(
-    answer: &Answer<'_>,
+    answer: &ExplainedTarget<'_>,
     field: Field,
     target: &str,
     write: &LastWrite,
@@ -133,7 +133,7 @@ fn write_value(
 }
 
 fn write_reason(
-    answer: &Answer<'_>,
+    answer: &ExplainedTarget<'_>,
     reason: &RuleExplanation,
     formulas: &Formulas,
     output: &mut impl Write,
@@ -166,7 +166,7 @@ fn write_reason(
 }
 
 /// The requests for each field with several. A single one says no more than the reasons.
-fn write_requests(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()> {
+fn write_requests(answer: &ExplainedTarget<'_>, output: &mut impl Write) -> io::Result<()> {
     let several = answer.explanation.requests.iter().filter(|(_, ranked)| ranked.len() > 1);
     for (field, ranked) in several {
         writeln!(output)?;
@@ -179,7 +179,7 @@ fn write_requests(answer: &Answer<'_>, output: &mut impl Write) -> io::Result<()
 }
 
 fn write_request(
-    answer: &Answer<'_>,
+    answer: &ExplainedTarget<'_>,
     ranked: &RankedRequest,
     output: &mut impl Write,
 ) -> io::Result<()> {

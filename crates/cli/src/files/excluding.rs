@@ -25,11 +25,11 @@ pub(super) struct Exclusion {
     walked: PathBuf,
     /// and its full path.
     full: PathBuf,
-    known: Mutex<Known>,
+    known: Mutex<ExclusionCache>,
 }
 
 #[derive(Default)]
-struct Known {
+struct ExclusionCache {
     by_folder: BTreeMap<PathBuf, Rules>,
     /// The files and directories that were excluded.
     excluded: Vec<PathBuf>,
@@ -67,7 +67,7 @@ impl Exclusion {
     }
 }
 
-impl Known {
+impl ExclusionCache {
     fn excludes(&mut self, path: &Path, is_folder: bool) -> anyhow::Result<bool> {
         let Some(folder) = path.parent() else { return Ok(false) };
         let rules = self.rules(folder)?;

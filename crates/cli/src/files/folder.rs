@@ -70,7 +70,7 @@ impl Excluded {
 
 /// The files found in directories.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct DirectoryScan {
     /// Files that may hold objects, in order.
     pub(super) files: Vec<PathBuf>,
     /// The files that were found, by their full paths.
@@ -98,10 +98,10 @@ pub(super) struct Found {
     reads_ignored: bool,
 }
 
-impl Found {
+impl DirectoryScan {
     /// Without any files yet; the names of files are shown without `unnamed`.
-    pub(super) fn without(unnamed: PathBuf, reads_ignored: bool) -> Found {
-        Found { unnamed, reads_ignored, ..Found::default() }
+    pub(super) fn without(unnamed: PathBuf, reads_ignored: bool) -> DirectoryScan {
+        DirectoryScan { unnamed, reads_ignored, ..DirectoryScan::default() }
     }
 
     /// Notes a file; `false` if it is there already.

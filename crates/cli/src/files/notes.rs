@@ -27,7 +27,7 @@ const SHOWN: usize = 5;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub(crate) struct Note {
     /// What sort it is.
-    about: About,
+    about: NoteKind,
     /// The file or the folder.
     path: String,
     /// The command that shows the rendered objects, or the failure.
@@ -40,7 +40,7 @@ pub(crate) struct Note {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum About {
+enum NoteKind {
     HelmChart,
     HelmTemplate,
     Substitution,
@@ -61,28 +61,28 @@ impl Note {
 
     /// Whether the objects in it are unknown, rather than what is changed of them.
     pub(crate) fn hides_objects(&self) -> bool {
-        self.is_of_template() || self.about == About::TooLarge
+        self.is_of_template() || self.about == NoteKind::TooLarge
     }
 
     /// Whether it is about a template that another program renders.
     pub(crate) fn is_of_template(&self) -> bool {
-        matches!(self.about, About::HelmChart | About::HelmTemplate | About::Substitution)
+        matches!(self.about, NoteKind::HelmChart | NoteKind::HelmTemplate | NoteKind::Substitution)
     }
 }
 
-impl About {
+impl NoteKind {
     /// The text about one, and about several.
     fn said(self) -> (&'static str, &'static str) {
         match self {
-            About::HelmChart => ("is a Helm chart", "more Helm charts"),
-            About::HelmTemplate => ("is a Helm template", "more Helm templates"),
-            About::Substitution => {
+            NoteKind::HelmChart => ("is a Helm chart", "more Helm charts"),
+            NoteKind::HelmTemplate => ("is a Helm template", "more Helm templates"),
+            NoteKind::Substitution => {
                 ("has variables to substitute", "more files have variables to substitute")
             }
-            About::Kustomization => {
+            NoteKind::Kustomization => {
                 ("is a kustomization that changes its resources", "more kustomizations")
             }
-            About::TooLarge => {
+            NoteKind::TooLarge => {
                 ("is larger than 64 MiB and was skipped", "more files are too large")
             }
         }
@@ -109,9 +109,9 @@ impl Files {
                 other => format!("almanac {other} -k {quoted}"),
             };
             let command = Some(command);
-            notes.insert(Note { about: About::Kustomization, path, command, depends_on });
+            notes.insert(Note { about: NoteKind::Kustomization, path, command, depends_on });
         }
-        let of_large = |path: &String| self.of_file(About::TooLarge, path.clone(), None);
+        let of_large = |path: &String| self.of_file(NoteKind::TooLarge, path.clone(), None);
         notes.extend(self.found.too_large.iter().map(of_large));
         notes.into_iter().collect()
     }
@@ -142,15 +142,15 @@ impl Files {
                 None => format!("{program} < {}", shell_word::quoted(&file)),
             };
             let command = Some(rendered(&substituted, command));
-            return self.of_file(About::Substitution, file, command);
+            return self.of_file(NoteKind::Substitution, file, command);
         }
         match source.folder().and_then(|folder| self.found.chart_of(folder)) {
             Some(chart) => self.of_chart(&chart, command),
-            None => self.of_file(About::HelmTemplate, file, None),
+            None => self.of_file(NoteKind::HelmTemplate, file, None),
         }
     }
 
-    fn of_file(&self, about: About, path: String, command: Option<String>) -> Note {
+    fn of_file(&self, about: NoteKind, path: String, command: Option<String>) -> Note {
         let depends_on = BTreeSet::from([Folder::of(&self.here.join(&path))]);
         Note { about, path, command, depends_on }
     }
@@ -163,7 +163,7 @@ impl Files {
             other => rendered(&format!("helm template {quoted}"), other),
         });
         let depends_on = BTreeSet::from([chart.clone()]);
-        Note { about: About::HelmChart, path, command, depends_on }
+        Note { about: NoteKind::HelmChart, path, command, depends_on }
     }
 
     fn shown(&self, folder: &Folder) -> String {
@@ -251,7 +251,7 @@ pub(crate) fn write_notes(notes: &[Note], output: &mut impl Write) -> io::Result
 
 /// The lines of notes: each of the first of a sort, and how many more there are.
 pub(crate) fn note_lines(notes: &[Note]) -> Vec<String> {
-    let mut by_sort: BTreeMap<About, Vec<&Note>> = BTreeMap::new();
+    let mut by_sort: BTreeMap<NoteKind, Vec<&Note>> = BTreeMap::new();
     for note in notes {
         by_sort.entry(note.about).or_default().push(note);
     }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use almanac_api::finding::{Code, Severity};
-use almanac_api::reading::{Change, PlacedFinding, Position, Source, mend};
+use almanac_api::reading::{Change, PlacedFinding, Position, Source, fix_text};
 use almanac_engine::Fingerprint;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -269,8 +269,8 @@ fn fixes(report: &Report) -> BTreeMap<usize, Fix> {
         let source = &report.reading.sources[source];
         let found = positions.iter().map(|position| &findings[*position]);
         // Standard input and the output of a build have no file of their own.
-        let mended = source.folder().and_then(|_| mend(source.text(), found));
-        for change in mended.into_iter().flat_map(|mended| mended.changes) {
+        let fixed_text = source.folder().and_then(|_| fix_text(source.text(), found));
+        for change in fixed_text.into_iter().flat_map(|fixed_text| fixed_text.changes) {
             for position in change.findings.iter().map(|it| positions[*it]) {
                 fixes.extend(fix(source, &findings[position], &change).map(|it| (position, it)));
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use almanac_api::finding::{Severity, Span};
-use almanac_api::reading::{PassedOver, PlacedFinding, Source};
+use almanac_api::reading::{PlacedFinding, Skipped, Source};
 use almanac_engine::counted;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar as _;
@@ -178,7 +178,7 @@ fn write_summary(output: &mut impl Write, report: &Report) -> io::Result<()> {
 /// Writes the numbers of files and objects that were not checked, by reason.
 fn write_skipped(output: &mut impl Write, report: &Report, read: usize) -> io::Result<()> {
     let Report { reading, everything, notes, is_narrowed, .. } = report;
-    let PassedOver { files, objects } = reading.passed_over;
+    let Skipped { files, objects } = reading.skipped;
     let files = files + reading.sources.len() - read;
     let objects = objects + reading.objects.len() - everything.checked.len();
     let passed = more_than_none(&[(files, "file"), (objects, "object")]);

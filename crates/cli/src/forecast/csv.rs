@@ -19,11 +19,11 @@ const HEAD: &str = "place,apiVersion,kind,namespace,name,field,from,to,value,pol
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     output.write_all(HEAD.as_bytes())?;
     let assumptions = question.write_parts(
-        |which, part, sheet| {
+        |context, part, part_writer| {
             let mut instants = Instants::default();
             for series in &part.series {
                 for segment in &series.segments {
-                    row(which.place, series, segment, &mut instants).write(sheet)?;
+                    row(context.place, series, segment, &mut instants).write(part_writer)?;
                 }
             }
             Ok(())

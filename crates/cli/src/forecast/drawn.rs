@@ -25,13 +25,13 @@ pub(super) struct Block<'a> {
 pub(super) struct Stretch<'a> {
     pub(super) from: Timestamp,
     pub(super) to: Timestamp,
-    pub(super) shown: Shown<'a>,
+    pub(super) shown: DrawnValue<'a>,
     pub(super) origin: &'a Arc<Origin>,
 }
 
 /// The value at an instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Shown<'a> {
+pub(super) enum DrawnValue<'a> {
     /// The value is unknown.
     Unknown,
     /// There is nothing: a list is empty, or a name has no number.
@@ -64,20 +64,20 @@ pub(super) fn blocks(series: &Series) -> Vec<Block<'_>> {
     names.into_iter().map(of_name).collect()
 }
 
-fn shown(value: Option<&Value>) -> Shown<'_> {
+fn shown(value: Option<&Value>) -> DrawnValue<'_> {
     match value {
-        None => Shown::Unknown,
-        Some(Value::Number(number)) => Shown::Number(*number),
-        Some(Value::Text(text)) => Shown::Text(text),
-        Some(Value::Names(names)) if !names.is_empty() => Shown::Names(names),
-        Some(Value::Names(_) | Value::Numbers(_) | Value::Nothing) => Shown::Nothing,
+        None => DrawnValue::Unknown,
+        Some(Value::Number(number)) => DrawnValue::Number(*number),
+        Some(Value::Text(text)) => DrawnValue::Text(text),
+        Some(Value::Names(names)) if !names.is_empty() => DrawnValue::Names(names),
+        Some(Value::Names(_) | Value::Numbers(_) | Value::Nothing) => DrawnValue::Nothing,
     }
 }
 
-fn number_of<'a>(name: &str, value: Option<&'a Value>) -> Shown<'a> {
+fn number_of<'a>(name: &str, value: Option<&'a Value>) -> DrawnValue<'a> {
     match value {
         Some(Value::Numbers(numbers)) => {
-            numbers.get(name).map_or(Shown::Nothing, |number| Shown::Number(*number))
+            numbers.get(name).map_or(DrawnValue::Nothing, |number| DrawnValue::Number(*number))
         }
         other => shown(other),
     }
@@ -87,7 +87,7 @@ impl<'a> Block<'a> {
     fn new(
         name: Option<&'a str>,
         series: &'a Series,
-        shown: impl Fn(Option<&'a Value>) -> Shown<'a>,
+        shown: impl Fn(Option<&'a Value>) -> DrawnValue<'a>,
     ) -> Block<'a> {
         let stretch = |segment: &'a Segment| Stretch {
             from: segment.from,
@@ -101,10 +101,10 @@ impl<'a> Block<'a> {
     /// The type of its values; numbers if no stretch has a value.
     pub(super) fn kind(&self) -> Kind {
         let kind = |stretch: &Stretch<'_>| match stretch.shown {
-            Shown::Unknown | Shown::Nothing => None,
-            Shown::Number(_) => Some(Kind::Number),
-            Shown::Text(_) => Some(Kind::Text),
-            Shown::Names(_) => Some(Kind::Names),
+            DrawnValue::Unknown | DrawnValue::Nothing => None,
+            DrawnValue::Number(_) => Some(Kind::Number),
+            DrawnValue::Text(_) => Some(Kind::Text),
+            DrawnValue::Names(_) => Some(Kind::Names),
         };
         self.stretches.iter().find_map(kind).unwrap_or(Kind::Number)
     }
@@ -113,17 +113,20 @@ impl<'a> Block<'a> {
     /// one each for nothing and for unknown, if there is any. All stretches of a row show the same.
     pub(super) fn rows(&self) -> Vec<Vec<Stretch<'a>>> {
         let listed = self.stretches.iter().filter_map(|stretch| match stretch.shown {
-            Shown::Names(names) => Some(names),
+            DrawnValue::Names(names) => Some(names),
             _ => None,
         });
         let names: BTreeSet<&'a str> = listed.flatten().map(|name| &**name).collect();
-        let rows = names.into_iter().map(Shown::Text).chain([Shown::Nothing, Shown::Unknown]);
+        let rows = names
+            .into_iter()
+            .map(DrawnValue::Text)
+            .chain([DrawnValue::Nothing, DrawnValue::Unknown]);
         rows.map(|shown| self.row(shown)).filter(|row| !row.is_empty()).collect()
     }
 
-    fn row(&self, shown: Shown<'a>) -> Vec<Stretch<'a>> {
+    fn row(&self, shown: DrawnValue<'a>) -> Vec<Stretch<'a>> {
         let is_in_row = |stretch: &&Stretch<'a>| match (shown, stretch.shown) {
-            (Shown::Text(name), Shown::Names(names)) => names.contains(name),
+            (DrawnValue::Text(name), DrawnValue::Names(names)) => names.contains(name),
             (row, stretch) => row == stretch,
         };
         let stretches = self.stretches.iter().filter(is_in_row);
@@ -134,20 +137,20 @@ impl<'a> Block<'a> {
 impl Stretch<'_> {
     pub(super) fn number(&self) -> Option<u32> {
         match self.shown {
-            Shown::Number(number) => Some(number),
+            DrawnValue::Number(number) => Some(number),
             _ => None,
         }
     }
 }
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for DrawnValue<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Shown::Unknown => formatter.write_str("unknown"),
-            Shown::Nothing => formatter.write_str("none"),
-            Shown::Number(number) => number.fmt(formatter),
-            Shown::Text(text) => formatter.write_str(text),
-            Shown::Names(names) => {
+            DrawnValue::Unknown => formatter.write_str("unknown"),
+            DrawnValue::Nothing => formatter.write_str("none"),
+            DrawnValue::Number(number) => number.fmt(formatter),
+            DrawnValue::Text(text) => formatter.write_str(text),
+            DrawnValue::Names(names) => {
                 let names: Vec<&str> = names.iter().map(|name| &**name).collect();
                 formatter.write_str(&names.join(", "))
             }

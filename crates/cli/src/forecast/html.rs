@@ -54,8 +54,8 @@ fn about(question: &Question<'_>) -> Value {
         "zone": zone.name(),
         "offsets": offsets(period, zone),
         "tzdata": tzdata_version(),
-        "made": question.made.at.as_millisecond(),
-        "command": question.made.by,
+        "made": question.invocation.at.as_millisecond(),
+        "command": question.invocation.by,
         "empty": question.is_empty().then_some(WHY_EMPTY),
         "sources": question.input.source_names(),
     })

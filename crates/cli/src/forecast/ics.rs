@@ -15,9 +15,9 @@ use crate::wall_clock::civil;
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     ics::begin("Almanac forecast", output)?;
     let assumptions = question.write_parts(
-        |which, part, sheet| {
-            for drawn in agreeing::drawn(&which.place.world, &part.series, |_| Vec::new()) {
-                write_series(question.view, which.place.name.as_deref(), &drawn, sheet)?;
+        |context, part, part_writer| {
+            for drawn in agreeing::drawn(&context.place.world, &part.series, |_| Vec::new()) {
+                write_series(question.view, context.place.name.as_deref(), &drawn, part_writer)?;
             }
             Ok(())
         },

@@ -27,13 +27,13 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
          \"tzdata\":\"{tzdata}\",\n\"series\":["
     )?;
     let assumptions = question.write_parts(
-        |which, part, sheet| {
-            let overlaps = question.overlaps(which, part);
+        |context, part, part_writer| {
+            let overlaps = question.overlaps(context, part);
             part.series.iter().enumerate().try_for_each(|(position, series)| {
-                let api_version = which.place.api_version(&series.target);
-                let name = which.place.name.as_deref();
+                let api_version = context.place.api_version(&series.target);
+                let name = context.place.name.as_deref();
                 let overlaps = overlaps(position);
-                write_series(question.view, name, &api_version, (series, &overlaps), sheet)
+                write_series(question.view, name, &api_version, (series, &overlaps), part_writer)
             })
         },
         &mut WithoutFirstByte::new(&mut *output),

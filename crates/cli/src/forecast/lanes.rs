@@ -9,7 +9,7 @@ use std::ops::Bound;
 use almanac_forecast::Period;
 use jiff::Timestamp;
 
-use super::drawn::{Block, Shown};
+use super::drawn::{Block, DrawnValue};
 
 /// With more values than this, neighboring values share a lane.
 const MOST: usize = 8;
@@ -33,11 +33,11 @@ pub(super) fn lanes<'a>(block: &Block<'a>) -> Vec<Lane<'a>> {
     let mut others = BTreeSet::new();
     for stretch in &block.stretches {
         match stretch.shown {
-            Shown::Nothing => _ = others.insert(Lane::Nothing),
-            Shown::Unknown => _ = others.insert(Lane::Unknown),
-            Shown::Number(number) => _ = numbers.insert(number),
-            Shown::Text(text) => _ = words.insert(text),
-            Shown::Names(names) => words.extend(names.iter().map(|name| &**name)),
+            DrawnValue::Nothing => _ = others.insert(Lane::Nothing),
+            DrawnValue::Unknown => _ = others.insert(Lane::Unknown),
+            DrawnValue::Number(number) => _ = numbers.insert(number),
+            DrawnValue::Text(text) => _ = words.insert(text),
+            DrawnValue::Names(names) => words.extend(names.iter().map(|name| &**name)),
         }
     }
     let numbers = in_lanes(numbers, |first, last, _| Lane::Numbers(first, last)).into_iter().rev();
@@ -60,8 +60,8 @@ fn in_lanes<'a, T: Copy>(
 impl Lane<'_> {
     pub(super) fn label(&self) -> String {
         match *self {
-            Lane::Unknown => Shown::Unknown.to_string(),
-            Lane::Nothing => Shown::Nothing.to_string(),
+            Lane::Unknown => DrawnValue::Unknown.to_string(),
+            Lane::Nothing => DrawnValue::Nothing.to_string(),
             Lane::Numbers(low, high) if low == high => low.to_string(),
             Lane::Numbers(low, high) => format!("{low}-{high}"),
             Lane::Words(word, _, 1) => word.to_owned(),
@@ -99,12 +99,14 @@ impl Lane<'_> {
         covered.chunks(2).map(stroke).collect()
     }
 
-    fn holds(&self, shown: Shown<'_>) -> bool {
+    fn holds(&self, shown: DrawnValue<'_>) -> bool {
         match (*self, shown) {
-            (Lane::Unknown, Shown::Unknown) | (Lane::Nothing, Shown::Nothing) => true,
-            (Lane::Numbers(low, high), Shown::Number(number)) => (low..=high).contains(&number),
-            (Lane::Words(first, last, _), Shown::Text(text)) => (first..=last).contains(&text),
-            (Lane::Words(first, last, _), Shown::Names(names)) => {
+            (Lane::Unknown, DrawnValue::Unknown) | (Lane::Nothing, DrawnValue::Nothing) => true,
+            (Lane::Numbers(low, high), DrawnValue::Number(number)) => {
+                (low..=high).contains(&number)
+            }
+            (Lane::Words(first, last, _), DrawnValue::Text(text)) => (first..=last).contains(&text),
+            (Lane::Words(first, last, _), DrawnValue::Names(names)) => {
                 let shared = (Bound::Included(first), Bound::Included(last));
                 names.range::<str, _>(shared).next().is_some()
             }

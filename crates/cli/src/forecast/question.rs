@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use almanac_calendar::Zone;
 use almanac_engine::PolicyName;
-use almanac_forecast::{Assumption, Doubt, Forecast, OpenWindows, Overlap, Part, Period};
+use almanac_forecast::{Assumption, Forecast, ForecastFinding, OpenWindows, Overlap, Part, Period};
 use jiff::Timestamp;
 
 use super::agreeing::{Drawn, drawn};
@@ -26,11 +26,11 @@ pub(super) struct Question<'a> {
     pub(super) view: View,
     /// The number of threads.
     pub(super) threads: usize,
-    pub(super) made: Made,
+    pub(super) invocation: Invocation,
 }
 
 /// The instant and the command of the question.
-pub(super) struct Made {
+pub(super) struct Invocation {
     pub(super) at: Timestamp,
     /// The command as it was typed.
     pub(super) by: String,
@@ -46,7 +46,7 @@ pub(super) struct OfPlace<'a> {
 
 /// Which part is drawn.
 #[derive(Clone, Copy)]
-pub(super) struct Which<'a> {
+pub(super) struct PartContext<'a> {
     /// Its number among those of all places.
     pub(super) index: usize,
     pub(super) place: &'a InputPlace,
@@ -74,7 +74,7 @@ const ENOUGH: usize = 64 * 1024;
 const ONE_WRITE: usize = 4 * 1024;
 
 /// The result of a part.
-struct Found {
+struct PartOutput {
     /// The drawing of it, or a part of that.
     drawn: Vec<u8>,
     /// The assumptions; available once it is drawn completely.
@@ -82,9 +82,9 @@ struct Found {
 }
 
 /// Where a part is drawn: a writer that hands over what was written whenever it is enough.
-pub(super) struct Sheet<'a> {
+pub(super) struct PartWriter<'a> {
     written: Vec<u8>,
-    hand: &'a mut dyn FnMut(Found) -> anyhow::Result<()>,
+    hand: &'a mut dyn FnMut(PartOutput) -> anyhow::Result<()>,
 }
 
 impl Question<'_> {
@@ -125,24 +125,24 @@ impl Question<'_> {
     }
 
     /// The likely mistakes in a part.
-    pub(super) fn doubts(&self, which: Which<'_>) -> Vec<Doubt> {
-        self.find(which.index)
-            .map_or_else(Vec::new, |(of_place, _, own)| of_place.forecast.doubts(own))
+    pub(super) fn findings(&self, context: PartContext<'_>) -> Vec<ForecastFinding> {
+        self.find(context.index)
+            .map_or_else(Vec::new, |(of_place, _, own)| of_place.forecast.findings(own))
     }
 
     /// The drawings of a part.
-    pub(super) fn drawn<'p>(&self, which: Which<'_>, part: &'p Part) -> Vec<Drawn<'p>> {
-        drawn(&which.place.world, &part.series, self.overlaps(which, part))
+    pub(super) fn drawn<'p>(&self, context: PartContext<'_>, part: &'p Part) -> Vec<Drawn<'p>> {
+        drawn(&context.place.world, &part.series, self.overlaps(context, part))
     }
 
     /// Finds the windows and firings that do not decide about a series of a part, by its position.
     pub(super) fn overlaps<'p>(
         &'p self,
-        which: Which<'_>,
+        context: PartContext<'_>,
         part: &'p Part,
     ) -> impl Fn(usize) -> Vec<Overlap> + 'p {
-        let windows = self.find(which.index).map(|(it, _, own)| it.forecast.open_windows(own));
-        let windows = windows.filter(|it| !it.is_empty() && is_looked_through(which.place, part));
+        let windows = self.find(context.index).map(|(it, _, own)| it.forecast.open_windows(own));
+        let windows = windows.filter(|it| !it.is_empty() && is_looked_through(context.place, part));
         move |position| {
             let series = part.series.get(position);
             let of = |windows: &OpenWindows<'_>| series.map(|it| windows.of(&it.target));
@@ -157,21 +157,22 @@ impl Question<'_> {
     /// Returns what was assumed in them.
     pub(super) fn write_parts(
         &self,
-        draw: impl Fn(Which<'_>, &Part, &mut Sheet<'_>) -> anyhow::Result<()> + Sync,
+        draw: impl Fn(PartContext<'_>, &Part, &mut PartWriter<'_>) -> anyhow::Result<()> + Sync,
         output: &mut impl Write,
     ) -> anyhow::Result<Assumptions> {
         let mut progress = Progress::new("forecasting", self.count());
         let mut assumptions = Assumptions::new();
-        let find_and_draw = |index, hand: &mut dyn FnMut(Found) -> anyhow::Result<()>| {
+        let find_and_draw = |index, hand: &mut dyn FnMut(PartOutput) -> anyhow::Result<()>| {
             let Some((OfPlace { place, forecast, .. }, number, own)) = self.find(index) else {
                 return Ok(());
             };
             let part = forecast.part(own);
-            let mut sheet = Sheet { written: Vec::with_capacity(ENOUGH + ONE_WRITE), hand };
-            draw(Which { index, place, is_first: own == 0 }, &part, &mut sheet)?;
-            let drawn = sheet.written;
+            let mut part_writer =
+                PartWriter { written: Vec::with_capacity(ENOUGH + ONE_WRITE), hand };
+            draw(PartContext { index, place, is_first: own == 0 }, &part, &mut part_writer)?;
+            let drawn = part_writer.written;
             let assumed = part.assumptions.into_iter().map(|it| (it, number)).collect();
-            hand(Found { drawn, assumptions: Some(assumed) })
+            hand(PartOutput { drawn, assumptions: Some(assumed) })
         };
         in_order(self.count(), self.threads, find_and_draw, |found| {
             output.write_all(&found.drawn)?;
@@ -188,12 +189,12 @@ impl Question<'_> {
     pub(super) fn of_each_part<T: Send>(
         &self,
         doing: &'static str,
-        find: impl Fn(usize, Which<'_>, &Part) -> T + Sync,
+        find: impl Fn(usize, PartContext<'_>, &Part) -> T + Sync,
     ) -> anyhow::Result<Vec<T>> {
         let of_part = |index| {
             let (OfPlace { place, forecast, .. }, number, own) = self.find(index)?;
-            let which = Which { index, place, is_first: own == 0 };
-            Some(find(number, which, &forecast.part(own)))
+            let context = PartContext { index, place, is_first: own == 0 };
+            Some(find(number, context, &forecast.part(own)))
         };
         let all = collected(doing, self.count(), self.threads, of_part)?;
         Ok(all.into_iter().flatten().collect())
@@ -236,17 +237,17 @@ pub(super) fn is_looked_through(place: &InputPlace, part: &Part) -> bool {
     part.series.len().saturating_mul(place.world.objects.pods.len()) <= ASKED
 }
 
-impl Sheet<'_> {
+impl PartWriter<'_> {
     fn hand_over(&mut self, empty: Vec<u8>) -> io::Result<()> {
         let written = std::mem::replace(&mut self.written, empty);
         // What failed below was mostly a write, and which kind of failure matters further up.
         let of_writing =
             |error: anyhow::Error| error.downcast::<io::Error>().unwrap_or_else(io::Error::other);
-        (self.hand)(Found { drawn: written, assumptions: None }).map_err(of_writing)
+        (self.hand)(PartOutput { drawn: written, assumptions: None }).map_err(of_writing)
     }
 }
 
-impl Write for Sheet<'_> {
+impl Write for PartWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.written.extend_from_slice(bytes);
         if self.written.len() >= ENOUGH {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use almanac_engine::Value;
-use almanac_forecast::{CivilStretch, Segment, Series, Told, recurrences};
+use almanac_forecast::{CivilStretch, Segment, Series, StretchGroup, recurrences};
 use jiff::{SignedDuration, Timestamp};
 
 use super::question::View;
@@ -86,8 +86,8 @@ pub(super) fn times(stretches: &[(Timestamp, Timestamp)], view: View) -> Vec<Str
     let civil: Vec<CivilStretch> = stretches.iter().map(civil).collect();
     let shown = (zone.civil(period.from()), zone.civil(period.to()));
     let when = |told| match told {
-        Told::Recurring(recurrence, _) => Some(recurrence.to_string()),
-        Told::Once(position) => stretches.get(position).map(|it| once(*it, period, zone)),
+        StretchGroup::Recurring(recurrence, _) => Some(recurrence.to_string()),
+        StretchGroup::Once(position) => stretches.get(position).map(|it| once(*it, period, zone)),
     };
     recurrences(&civil, shown).into_iter().filter_map(when).collect()
 }

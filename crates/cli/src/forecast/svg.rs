@@ -60,10 +60,10 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let targets: usize = question.forecasts.iter().map(|it| it.forecast.targets().count()).sum();
     let most_steps = (STEPS / targets.max(1)).max(STEPS_OF_BLOCK);
     // Where a row stands depends on how high those before it are, so that is found first.
-    let measured = question.of_each_part("measuring", |number, which, part| {
+    let measured = question.of_each_part("measuring", |number, context, part| {
         let assumptions = part.assumptions.iter().map(|it| (it.clone(), number));
-        let rows = question.drawn(which, part);
-        let rows = rows.iter().map(|drawn| measured((view, most_steps), which.place, drawn));
+        let rows = question.drawn(context, part);
+        let rows = rows.iter().map(|drawn| measured((view, most_steps), context.place, drawn));
         (rows.collect::<Vec<_>>(), assumptions.collect::<Vec<_>>())
     })?;
     let (rows, assumptions): (Vec<Vec<Measured>>, Vec<_>) = measured.into_iter().unzip();
@@ -76,11 +76,11 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let height = below + u32::try_from(notes.len()).unwrap_or(u32::MAX / LINE / 2) * LINE + 8;
     write_head(view, height, output)?;
     question.write_parts(
-        |which, part, sheet| {
-            let tops = tops.get(which.index).into_iter().flatten();
-            for (drawn, top) in question.drawn(which, part).iter().zip(tops) {
-                let (place, top) = (which.place.name.as_deref(), f64::from(*top));
-                write_series((view, most_steps), place, drawn, top, sheet)?;
+        |context, part, part_writer| {
+            let tops = tops.get(context.index).into_iter().flatten();
+            for (drawn, top) in question.drawn(context, part).iter().zip(tops) {
+                let (place, top) = (context.place.name.as_deref(), f64::from(*top));
+                write_series((view, most_steps), place, drawn, top, part_writer)?;
             }
             Ok(())
         },

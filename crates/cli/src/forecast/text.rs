@@ -52,12 +52,12 @@ pub(super) fn write(
     let formulas = Formulas::of(question.input);
     let room = Room { view, marks: &marks, columns, formulas: &formulas };
     let assumptions = question.write_parts(
-        |which, part, sheet| {
-            if let Some(name) = which.place.name.as_ref().filter(|_| which.is_first) {
-                writeln!(sheet, "\n{STRONG}In {}{STRONG:#}", printable(name))?;
+        |context, part, part_writer| {
+            if let Some(name) = context.place.name.as_ref().filter(|_| context.is_first) {
+                writeln!(part_writer, "\n{STRONG}In {}{STRONG:#}", printable(name))?;
             }
-            let all = question.drawn(which, part);
-            all.iter().try_for_each(|drawn| Ok(write_series(room, drawn, sheet)?))
+            let all = question.drawn(context, part);
+            all.iter().try_for_each(|drawn| Ok(write_series(room, drawn, part_writer)?))
         },
         output,
     )?;

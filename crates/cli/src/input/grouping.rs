@@ -82,7 +82,7 @@ pub(super) fn grouped(
             place.add_pods(pods(), nodes(), namespace);
         }
         if !place.world.units.policies.is_empty() {
-            place.add_fleet(pods(), nodes(), namespace);
+            place.add_unit_objects(pods(), nodes(), namespace);
         }
         place
     };

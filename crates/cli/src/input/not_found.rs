@@ -65,7 +65,12 @@ fn no_pod(versions: &[Version<'_>]) -> String {
         );
     }
     let pods = |place: &InputPlace| -> Vec<String> {
-        let all = place.world.objects.pods.keys().chain(place.world.units.extra.fleet.pods.keys());
+        let all = place
+            .world
+            .objects
+            .pods
+            .keys()
+            .chain(place.world.units.extra.pods_and_nodes.pods.keys());
         all.filter(|pod| pod.kind() == POD).map(called).collect()
     };
     match first_of(versions, pods) {
@@ -106,5 +111,5 @@ fn identities(world: &World) -> impl Iterator<Item = Identity> {
     });
     policies
         .chain(world.objects.pods.keys().cloned())
-        .chain(world.units.extra.fleet.pods.keys().cloned())
+        .chain(world.units.extra.pods_and_nodes.pods.keys().cloned())
 }

@@ -7,7 +7,7 @@ use almanac_api::checking::CheckedObject;
 use almanac_api::kinds::Kind;
 use almanac_api::reading::{CronJob, OtherObject, ReadNode, ReadPod};
 use almanac_engine::qos_levels::{AgentSettings, Node as PodNode};
-use almanac_engine::units::FleetObject;
+use almanac_engine::units::UnitObject;
 use almanac_engine::{
     Family, Identity, Labels as PodLabels, NamespaceMark, PolicyName, Slim, Workload, World,
     begin_anew,
@@ -87,8 +87,8 @@ impl InputPlace {
                     checked.scales.as_ref().filter(|_| matches!(slim, Slim::Autoscaler(_)));
                 place.world.upsert(identity.clone(), slim);
                 if let Some(scaled) = scaled {
-                    let object = FleetObject::AutoscalerOf(scaled.identity().clone());
-                    place.world.upsert(identity.clone(), Slim::Fleet(object));
+                    let object = UnitObject::AutoscalerOf(scaled.identity().clone());
+                    place.world.upsert(identity.clone(), Slim::UnitObject(object));
                 }
             }
             if !labels.is_empty() {
@@ -174,25 +174,24 @@ impl InputPlace {
     }
 
     /// Adds the pods, the nodes and what makes pods that policies for units of nodes are about.
-    pub(super) fn add_fleet<'a>(
+    pub(super) fn add_unit_objects<'a>(
         &mut self,
         pods: impl Iterator<Item = &'a ReadPod>,
         nodes: impl Iterator<Item = &'a ReadNode>,
         namespace: &str,
     ) {
         for (identity, ReadNode { node, .. }) in once(nodes.map(|it| (it.identity(), it))) {
-            self.world.upsert(identity, Slim::Fleet(FleetObject::Node(node.clone())));
+            self.world.upsert(identity, Slim::UnitObject(UnitObject::Node(node.clone())));
         }
         for (identity, read) in once(pods.map(|it| (it.identity(namespace), it))) {
             if let Some(number) = read.first_number {
-                let number = Slim::Fleet(FleetObject::FirstNumber(number));
+                let number = Slim::UnitObject(UnitObject::FirstNumber(number));
                 self.world.upsert(identity.clone(), number);
             }
             let pod = Box::new(read.unit_pod.clone());
             let is_template = read.pod.is_template;
-            let object =
-                if is_template { FleetObject::Template(pod) } else { FleetObject::Pod(pod) };
-            self.add_pod(identity, &read.api_version, false, Slim::Fleet(object));
+            let object = if is_template { UnitObject::Template(pod) } else { UnitObject::Pod(pod) };
+            self.add_pod(identity, &read.api_version, false, Slim::UnitObject(object));
         }
     }
 

@@ -5,7 +5,7 @@ use almanac_api::reading::{PlacedFinding, Reading};
 use almanac_engine::{Bounding, Demand};
 use almanac_forecast::{Excess, Fit, Forecast, Period};
 
-use super::over_time::{Found, rule_field};
+use super::over_time::{FindingsByObject, rule_field};
 use crate::forecast::in_order::{collected, threads};
 use crate::input::InputPlace;
 
@@ -16,7 +16,7 @@ pub(super) fn findings(
     demands: &[Demand],
     period: Period,
 ) -> anyhow::Result<Vec<PlacedFinding>> {
-    let mut found = Found::default();
+    let mut found = FindingsByObject::default();
     for (number, demand) in demands.iter().enumerate() {
         let Some(place) = places.iter().find(|it| it.numbers.contains(&number)) else { continue };
         for (object, finding) in of_place(place, demand, period)? {

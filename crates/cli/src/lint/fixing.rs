@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, chown};
 use std::path::Path;
 
-use almanac_api::reading::{Mended, PlacedFinding, Source, mend};
+use almanac_api::reading::{FixedText, PlacedFinding, Source, fix_text};
 use anyhow::Context as _;
 use tempfile::NamedTempFile;
 
@@ -31,13 +31,13 @@ pub(super) fn fix(checked: &Checked) -> anyhow::Result<Vec<Fixed>> {
         if source.folder().is_none() || !path.is_file() {
             continue;
         }
-        let Some(mended) = mend(source.text(), findings.iter().copied()) else { continue };
+        let Some(fixed_text) = fix_text(source.text(), findings.iter().copied()) else { continue };
         let cannot = || format!("failed to fix {}", path.display());
-        if let Some(why) = replace(path, source.text(), &mended.text).with_context(cannot)? {
+        if let Some(why) = replace(path, source.text(), &fixed_text.text).with_context(cannot)? {
             drawing::tell(&format!("warning: {} was not fixed: {why}", printable(source.name())));
             continue;
         }
-        for fixed in told(source, &findings, &mended) {
+        for fixed in told(source, &findings, &fixed_text) {
             let Fixed { code, file, line, column, before, after } = &fixed;
             let said = format!("{file}:{line}:{column}: {before} is {after} now");
             drawing::tell(&format!("fixed[{code}]: {}", printable(&said)));
@@ -69,7 +69,7 @@ fn replace(path: &Path, before: &str, after: &str) -> anyhow::Result<Option<&'st
     Ok(None)
 }
 
-fn told(source: &Source, findings: &[&PlacedFinding], mended: &Mended) -> Vec<Fixed> {
+fn told(source: &Source, findings: &[&PlacedFinding], fixed_text: &FixedText) -> Vec<Fixed> {
     let of_one = |placed: &PlacedFinding| {
         let finding = &placed.finding;
         let span = placed.span?;
@@ -83,6 +83,6 @@ fn told(source: &Source, findings: &[&PlacedFinding], mended: &Mended) -> Vec<Fi
             after: finding.replacement.as_ref()?.as_str().to_owned(),
         })
     };
-    let mended = mended.changes.iter().flat_map(|change| &change.findings);
-    mended.filter_map(|position| of_one(findings.get(*position)?)).collect()
+    let changed = fixed_text.changes.iter().flat_map(|change| &change.findings);
+    changed.filter_map(|position| of_one(findings.get(*position)?)).collect()
 }

@@ -12,7 +12,7 @@ use almanac_api::objects::CONFIG_NAMESPACE;
 use almanac_api::reading::{PlacedFinding, Reading};
 use almanac_engine::qos_levels::{AgentSettings, LevelFormat};
 use almanac_engine::{Exempt, Exemption, Family, Identity, PolicyName};
-use almanac_forecast::{About, Doubt, Forecast, Period, standing_doubts};
+use almanac_forecast::{Forecast, ForecastFinding, Period, Problem, standing_findings};
 use jiff::{SignedDuration, Timestamp};
 
 use super::fitting;
@@ -43,20 +43,20 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
     let to = checked.from.saturating_add(TWO_YEARS)?;
     let Some(period) = Period::new(checked.from, to) else { return Ok(Vec::new()) };
     let meeting = meeting(&everything.findings);
-    let mut found = Found::default();
+    let mut found = FindingsByObject::default();
     let mut shown: BTreeSet<(Identity, Identity)> = BTreeSet::new();
     for place in &places {
         let number = place.numbers.first().copied().unwrap_or_default();
         for (index, finding) in exempt_policies(place) {
             found.add(index, finding, number);
         }
-        for doubt in doubts(place, period)? {
-            let Some((index, finding)) = finding(place, &doubt) else { continue };
-            if says_which_wins(place, &doubt, index, &meeting) {
+        for forecast_finding in forecast_findings(place, period)? {
+            let Some((index, finding)) = finding(place, &forecast_finding) else { continue };
+            if says_which_wins(place, &forecast_finding, index, &meeting) {
                 continue;
             }
-            if let About::OutOfBounds { autoscaler, .. } = &doubt.about {
-                shown.insert((doubt.policy.identity.clone(), autoscaler.clone()));
+            if let Problem::OutOfBounds { autoscaler, .. } = &forecast_finding.problem {
+                shown.insert((forecast_finding.policy.identity.clone(), autoscaler.clone()));
             }
             found.add(index, finding, number);
         }
@@ -83,9 +83,9 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
 
 /// The findings, by the index of the object, each with the places in which it holds.
 #[derive(Default)]
-pub(super) struct Found(BTreeMap<usize, Vec<(Finding, Vec<usize>)>>);
+pub(super) struct FindingsByObject(BTreeMap<usize, Vec<(Finding, Vec<usize>)>>);
 
-impl Found {
+impl FindingsByObject {
     pub(super) fn add(&mut self, index: usize, finding: Finding, place: usize) {
         let of_object = self.0.entry(index).or_default();
         match of_object.iter_mut().find(|(known, _)| *known == finding) {
@@ -162,61 +162,65 @@ fn meeting(findings: &[PlacedFinding]) -> BTreeSet<(usize, FieldPath, Timestamp)
 /// Whether a finding already reports the rule because of which another rule never wins.
 fn says_which_wins(
     place: &InputPlace,
-    doubt: &Doubt,
+    forecast_finding: &ForecastFinding,
     object: usize,
     meeting: &BTreeSet<(usize, FieldPath, Timestamp)>,
 ) -> bool {
-    let About::NeverWins { winner: Some(winner), .. } = &doubt.about else { return false };
+    let Problem::NeverWins { winner: Some(winner), .. } = &forecast_finding.problem else {
+        return false;
+    };
     let (policy, rule) = (winner.policy.clone(), winner.rule.clone());
-    if policy != doubt.policy {
+    if policy != forecast_finding.policy {
         return false;
     }
     let field = rule_field(place, &policy, rule.as_ref());
-    let at = doubt.at.first().copied();
+    let at = forecast_finding.at.first().copied();
     field.zip(at).is_some_and(|(field, at)| meeting.contains(&(object, field, at)))
 }
 
 /// The likely mistakes in one place, in the order of its policies and of its islands.
-fn doubts(place: &InputPlace, period: Period) -> anyhow::Result<Vec<Doubt>> {
+fn forecast_findings(place: &InputPlace, period: Period) -> anyhow::Result<Vec<ForecastFinding>> {
     let world = &place.world;
     let policies = world.policies();
-    let mut doubts: Vec<Doubt> =
-        policies.flat_map(|policy| standing_doubts(world, &policy, period.from())).collect();
+    let mut forecast_findings: Vec<ForecastFinding> =
+        policies.flat_map(|policy| standing_findings(world, &policy, period.from())).collect();
     let forecast = Forecast::new(world, period, place.initial.clone()).joined_by_autoscalers();
-    let of_parts = collected("running", forecast.len(), threads(), |part| forecast.doubts(part))?;
-    doubts.extend(of_parts.into_iter().flatten());
-    Ok(doubts)
+    let of_parts = collected("running", forecast.len(), threads(), |part| forecast.findings(part))?;
+    forecast_findings.extend(of_parts.into_iter().flatten());
+    Ok(forecast_findings)
 }
 
 /// The object with a likely mistake, by its index in the input, and the finding.
-fn finding(place: &InputPlace, doubt: &Doubt) -> Option<(usize, Finding)> {
-    let Doubt { policy, about, at, .. } = doubt;
-    let (object, field) = position(place, doubt)?;
-    let finding = Finding::new(code(about), field, about.to_string());
-    Some((object, finding.with_fix(advice(policy, about)).with_instants(at.clone())))
+fn finding(place: &InputPlace, forecast_finding: &ForecastFinding) -> Option<(usize, Finding)> {
+    let ForecastFinding { policy, problem, at, .. } = forecast_finding;
+    let (object, field) = position(place, forecast_finding)?;
+    let finding = Finding::new(code(problem), field, problem.to_string());
+    Some((object, finding.with_fix(advice(policy, problem)).with_instants(at.clone())))
 }
 
-fn position(place: &InputPlace, doubt: &Doubt) -> Option<(usize, FieldPath)> {
+fn position(place: &InputPlace, forecast_finding: &ForecastFinding) -> Option<(usize, FieldPath)> {
     let spec = Path::Root.key("spec");
-    if let About::ScoreEnds { score, cluster, .. } | About::ScoreEnded { score, cluster, .. } =
-        &doubt.about
+    if let Problem::ScoreEnds { score, cluster, .. } | Problem::ScoreEnded { score, cluster, .. } =
+        &forecast_finding.problem
     {
         let object = Kind::AddOnPlacementScore.identity(cluster, score);
         if let Some(object) = place.position(&object) {
             return Some((object, (&Path::Root.key("status").key("validUntil")).into()));
         }
     }
-    let object = place.position(&doubt.policy.identity)?;
-    let field = match &doubt.about {
-        About::PodsWait { .. } => Some((&spec.key("units")).into()),
-        About::SelectsNothing { position, .. } => selector_field(place, &doubt.policy, *position),
-        About::MetricsAlternate { .. } => {
+    let object = place.position(&forecast_finding.policy.identity)?;
+    let field = match &forecast_finding.problem {
+        Problem::PodsWait { .. } => Some((&spec.key("units")).into()),
+        Problem::SelectsNothing { position, .. } => {
+            selector_field(place, &forecast_finding.policy, *position)
+        }
+        Problem::MetricsAlternate { .. } => {
             Some((&spec.key("behavior").key("scaleDown").key("selectPolicy")).into())
         }
-        About::ScoreEnds { .. } | About::ScoreEnded { .. } => {
+        Problem::ScoreEnds { .. } | Problem::ScoreEnded { .. } => {
             Some((&spec.key("prioritizerPolicy")).into())
         }
-        _ => rule_field(place, &doubt.policy, doubt.rule.as_ref()),
+        _ => rule_field(place, &forecast_finding.policy, forecast_finding.rule.as_ref()),
     };
     Some((object, field.unwrap_or_else(|| (&spec).into())))
 }
@@ -244,26 +248,26 @@ pub(super) fn rule_field(
     Descriptor::of(policy.family).rule_field(&slim, position)
 }
 
-fn code(about: &About) -> Code {
-    match about {
-        About::Suspended => Code::Suspended,
-        About::NeverFires { .. } => Code::NeverFires,
-        About::NeverOpens { .. } => Code::NeverOpens,
-        About::NeverWins { .. } => Code::NeverWins,
-        About::ListOrder { .. } => Code::ListOrder,
-        About::Gap { .. } => Code::Gap,
-        About::CutShort { .. } => Code::CutShort,
-        About::TwoWriters { .. } => Code::TwoWriters,
-        About::MovesOtherBound { .. } => Code::MovesOtherBound,
-        About::OutOfBounds { .. } => Code::OutOfBounds,
-        About::PodsWait { .. } => Code::UnitsTooSmall,
-        About::ScoreEnds { .. } | About::ScoreEnded { .. } => Code::ScoreEnds,
-        About::SelectsNothing { .. } => Code::SelectsNothing,
-        About::MetricsAlternate { .. } => Code::MetricsAlternate,
+fn code(problem: &Problem) -> Code {
+    match problem {
+        Problem::Suspended => Code::Suspended,
+        Problem::NeverFires { .. } => Code::NeverFires,
+        Problem::NeverOpens { .. } => Code::NeverOpens,
+        Problem::NeverWins { .. } => Code::NeverWins,
+        Problem::ListOrder { .. } => Code::ListOrder,
+        Problem::Gap { .. } => Code::Gap,
+        Problem::CutShort { .. } => Code::CutShort,
+        Problem::TwoWriters { .. } => Code::TwoWriters,
+        Problem::MovesOtherBound { .. } => Code::MovesOtherBound,
+        Problem::OutOfBounds { .. } => Code::OutOfBounds,
+        Problem::PodsWait { .. } => Code::UnitsTooSmall,
+        Problem::ScoreEnds { .. } | Problem::ScoreEnded { .. } => Code::ScoreEnds,
+        Problem::SelectsNothing { .. } => Code::SelectsNothing,
+        Problem::MetricsAlternate { .. } => Code::MetricsAlternate,
     }
 }
 
-fn advice(policy: &PolicyName, about: &About) -> &'static str {
+fn advice(policy: &PolicyName, problem: &Problem) -> &'static str {
     let by_order = Descriptor::of(policy.family).never_wins_fix;
-    by_order.filter(|_| matches!(about, About::NeverWins { .. })).unwrap_or(about.advice())
+    by_order.filter(|_| matches!(problem, Problem::NeverWins { .. })).unwrap_or(problem.advice())
 }

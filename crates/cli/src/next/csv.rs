@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::json::values;
-use super::{Happening, Question};
+use super::{NextEntry, Question};
 use crate::csv::Row;
 use crate::input::InputPlace;
 
@@ -12,24 +12,24 @@ const HEADER: &str = "place,at,policyApiVersion,policyKind,policyNamespace,polic
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     output.write_all(HEADER.as_bytes())?;
-    for (place, happening) in question.events() {
-        row(place, &happening).write(output)?;
+    for (place, entry) in question.events() {
+        row(place, &entry).write(output)?;
     }
     Ok(())
 }
 
-fn row(place: &InputPlace, happening: &Happening<'_>) -> Row {
-    let (policy, target) = happening.objects();
-    let (before, after) = values(happening);
-    let note = happening.effect(&place.world).map(|effect| effect.to_string());
-    let written_at = happening.written_at().map(ToString::to_string);
+fn row(place: &InputPlace, entry: &NextEntry<'_>) -> Row {
+    let (policy, target) = entry.objects();
+    let (before, after) = values(entry);
+    let note = entry.effect(&place.world).map(|effect| effect.to_string());
+    let written_at = entry.written_at().map(ToString::to_string);
     Row::default()
         .cell(place.name.as_deref().unwrap_or_default())
-        .cell(&happening.at().to_string())
+        .cell(&entry.at().to_string())
         .object(place, policy)
-        .cell(happening.rule().unwrap_or_default())
+        .cell(entry.rule().unwrap_or_default())
         .object(place, target)
-        .cell(happening.what())
+        .cell(entry.what())
         .value(&before)
         .value(&after)
         .cell(&note.unwrap_or_default())

@@ -21,29 +21,29 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 
 fn write_event(
     question: &Question<'_>,
-    (place, happening, count): &Together<'_>,
+    (place, entry, count): &Together<'_>,
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let (policy, target) = happening.objects();
-    let rule = happening.rule().unwrap_or_default();
-    let written_at = happening.written_at();
+    let (policy, target) = entry.objects();
+    let rule = entry.rule().unwrap_or_default();
+    let written_at = entry.written_at();
     let location = written_at.map(ToString::to_string);
     let mut told_apart_by = parts(policy).to_vec();
     told_apart_by.push(rule);
     told_apart_by.extend(parts(target));
-    told_apart_by.push(happening.what());
+    told_apart_by.push(entry.what());
     told_apart_by.extend(location.as_deref());
     let name = called(policy, written_at);
-    let effect = happening.effect(&place.world);
+    let effect = entry.effect(&place.world);
     let effect = effect.map_or(String::new(), |effect| format!("\n{effect}"));
-    let at = civil(happening.zone(&place.world), happening.at());
+    let at = civil(entry.zone(&place.world), entry.at());
     let description = format!("{name}\n{at}{effect}");
     let event = CalendarEvent {
         told_apart_by: &told_apart_by,
-        from: happening.at(),
+        from: entry.at(),
         has_begun: false,
         to: None,
-        summary: &told(happening, *count),
+        summary: &told(entry, *count),
         description: &description,
         place: place.name.as_deref(),
     };

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::{Happening, Question};
+use super::{NextEntry, Question};
 use crate::explain::json::value;
 use crate::findings::Item;
 use crate::input::InputPlace;
@@ -70,33 +70,33 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(())
 }
 
-fn item(place: &InputPlace, happening: &Happening<'_>) -> Value {
-    let (policy, target) = happening.objects();
-    let reference = |object| place.written_reference(object, happening.written_at());
+fn item(place: &InputPlace, entry: &NextEntry<'_>) -> Value {
+    let (policy, target) = entry.objects();
+    let reference = |object| place.written_reference(object, entry.written_at());
     let mut item = json!({
-        "at": happening.at(),
+        "at": entry.at(),
         "policy": reference(policy),
         "target": reference(target),
-        "what": happening.what(),
+        "what": entry.what(),
     });
     if let Some(name) = &place.name {
         item["place"] = Value::from(&**name);
     }
-    if let Some(rule) = happening.rule() {
+    if let Some(rule) = entry.rule() {
         item["rule"] = Value::from(rule);
     }
-    if let Some(effect) = happening.effect(&place.world) {
+    if let Some(effect) = entry.effect(&place.world) {
         item["note"] = Value::from(effect.to_string());
     }
-    if matches!(happening, Happening::Event(event) if !event.sets.is_empty()) {
-        (item["from"], item["to"]) = values(happening);
+    if matches!(entry, NextEntry::Event(event) if !event.sets.is_empty()) {
+        (item["from"], item["to"]) = values(entry);
     }
     item
 }
 
 /// The values before and after; null for an action that sets nothing.
-pub(super) fn values(happening: &Happening<'_>) -> (Value, Value) {
-    let Happening::Event(Event { sets, .. }) = happening else { return (Value::Null, Value::Null) };
+pub(super) fn values(entry: &NextEntry<'_>) -> (Value, Value) {
+    let NextEntry::Event(Event { sets, .. }) = entry else { return (Value::Null, Value::Null) };
     let before: Vec<_> = sets.iter().map(|(field, it, _)| (*field, it.clone())).collect();
     let after: Vec<_> = sets.iter().map(|(field, _, it)| (*field, Some(it.clone()))).collect();
     (value(&before), value(&after))

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::json::values;
-use super::{Happening, Question};
+use super::{NextEntry, Question};
 use crate::cluster::ClusterArguments;
 use crate::cron_jobs::STARTS;
 use crate::files::FileArguments;
@@ -37,15 +37,15 @@ pub(crate) fn of_cluster(
 }
 
 /// `Deployment shop/web → 8: CronFederatedHPA shop/web busy fires`. The value before is the present one.
-fn line(happening: &Happening<'_>) -> String {
-    let event = match happening {
-        Happening::Event(event) => event,
-        Happening::Start(job, _) => return format!("{} {STARTS}", named(&job.identity)),
+fn line(entry: &NextEntry<'_>) -> String {
+    let event = match entry {
+        NextEntry::Event(event) => event,
+        NextEntry::Start(job, _) => return format!("{} {STARTS}", named(&job.identity)),
     };
     let (policy, target) = (&event.policy.identity, &event.target);
     let rule = event.rule.as_ref().map(|rule| format!(" {rule}")).unwrap_or_default();
     let what = format!("{rule} {}", event.what.name());
-    match values(happening) {
+    match values(entry) {
         (Value::Null, Value::Null) => format!("{}{what}", named(policy)),
         (_, to) if policy == target => format!("{} → {}:{what}", named(target), shown(&to)),
         (_, to) => format!("{} → {}: {}{what}", named(target), shown(&to), named(policy)),
@@ -81,7 +81,7 @@ mod tests {
     fn what_comes_next_is_told_in_a_line() {
         let policy = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "shop", "web");
         let busy = |family, target: &Identity, what, sets| {
-            line(&Happening::Event(Event {
+            line(&NextEntry::Event(Event {
                 at: Timestamp::UNIX_EPOCH,
                 policy: PolicyName::new(family, policy.clone()),
                 rule: Some("busy".into()),

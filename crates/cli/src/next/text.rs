@@ -6,7 +6,7 @@ use almanac_engine::{Occurrence, Value};
 use almanac_forecast::told_together;
 use anstyle::{AnsiColor, Style};
 
-use super::{Happening, Question};
+use super::{NextEntry, Question};
 use crate::cron_jobs::STARTS;
 use crate::drawing::Drawing;
 use crate::formulas::Formulas;
@@ -56,7 +56,7 @@ pub(super) fn write(
 fn write_event(
     question: &Question<'_>,
     place: &InputPlace,
-    event: &Happening<'_>,
+    event: &NextEntry<'_>,
     count: usize,
     output: &mut impl Write,
 ) -> io::Result<()> {
@@ -75,10 +75,10 @@ fn write_event(
 }
 
 /// An action and the number of its pods, on a line.
-pub(super) fn told(happening: &Happening<'_>, count: usize) -> String {
-    let event = match happening {
-        Happening::Event(event) => event,
-        Happening::Start(job, _) => return format!("{} {STARTS} a Job", job.name()),
+pub(super) fn told(entry: &NextEntry<'_>, count: usize) -> String {
+    let event = match entry {
+        NextEntry::Event(event) => event,
+        NextEntry::Start(job, _) => return format!("{} {STARTS} a Job", job.name()),
     };
     let (policy, what) = (event.policy.identity.name(), event.what.name());
     let rule = event.rule.as_deref().unwrap_or_default();

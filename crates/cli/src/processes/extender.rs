@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use almanac_controllers::extender::{Extender, ExtenderEndpoints, ExtenderOptions};
-use almanac_shell::calls::{OwnFiles, PassingOn, Tls, TlsFiles};
 use almanac_shell::client::Connection;
 use almanac_shell::lease::Addresses;
 use almanac_shell::monotonic::Monotonic;
+use almanac_shell::server::{ClientTlsFiles, Forwarder, Tls, TlsFiles};
 use anyhow::ensure;
 use clap::{Args, ValueHint};
 use prometheus_client::registry::Registry;
@@ -164,7 +164,7 @@ fn endpoints(arguments: &ExtenderArguments) -> anyhow::Result<ExtenderEndpoints>
     });
     let tls = files.as_ref().map(Tls::read).transpose()?;
     let own = files.and_then(|files| {
-        Some(OwnFiles {
+        Some(ClientTlsFiles {
             authorities: files.client_authorities?,
             certificate: files.certificate,
             key: files.key,
@@ -177,7 +177,7 @@ fn endpoints(arguments: &ExtenderArguments) -> anyhow::Result<ExtenderEndpoints>
     Ok(ExtenderEndpoints {
         listener: listen(arguments.scheduler_listen)?,
         others: others.transpose()?,
-        passing_on: PassingOn::new(own.as_ref(), LONGEST_ANSWER)?,
+        forwarder: Forwarder::new(own.as_ref(), LONGEST_ANSWER)?,
         tls,
     })
 }

@@ -5,15 +5,15 @@
 
 mod admission;
 mod arguments;
-mod clock_kept;
 mod definitions;
 mod demo;
 mod documents;
-mod foretelling;
-mod happenings;
+mod event_feed;
+mod next_actions;
 mod nodes_file;
-mod place;
+mod persisted_clock;
 mod programs;
+mod running_cluster;
 mod terminal;
 
 use std::io::Write;
@@ -28,12 +28,12 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::arguments::UpArguments;
-use self::clock_kept::ClockKept;
 use self::documents::Documents;
-use self::foretelling::Foretelling;
-use self::happenings::Happenings;
-use self::place::Place;
+use self::event_feed::EventFeed;
+use self::next_actions::NextActions;
+use self::persisted_clock::PersistedClock;
 use self::programs::Programs;
+use self::running_cluster::RunningCluster;
 use self::terminal::Terminal;
 
 /// The interval of the checks whether everything still runs.
@@ -41,18 +41,18 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 /// With less, nothing is kept any more.
 const LEAST_ROOM: u64 = 16 * 1024 * 1024;
 /// The minutes of the wall clock for which the next actions are listed.
-const FORETOLD_MINUTES: i64 = 10;
+const LISTED_MINUTES: i64 = 10;
 /// The stack of a main thread on Linux: every other command reads a kubeconfig on as much.
 const STACK_BYTES: usize = 8 << 20;
 
 /// The running parts.
-struct Up {
+struct Session {
     // The processes end before the control plane that they talk to.
     programs: Programs,
-    happenings: Happenings,
-    clock: ClockKept,
-    foretelling: Foretelling,
-    place: Place,
+    event_feed: EventFeed,
+    clock: PersistedClock,
+    next_actions: NextActions,
+    running_cluster: RunningCluster,
 }
 
 pub(crate) fn run(
@@ -94,27 +94,29 @@ async fn begin(
     at: Option<Timestamp>,
     documents: &Documents,
     terminal: &Terminal<'_>,
-) -> anyhow::Result<Up> {
-    let place = Place::begin(arguments, documents.nodes(), terminal).await?;
-    documents.keep_nodes(place.folder())?;
-    definitions::apply(place.client(), arguments).await?;
-    admission::prepare(place.client(), place.extender_port().is_some()).await?;
+) -> anyhow::Result<Session> {
+    let running_cluster = RunningCluster::begin(arguments, documents.nodes(), terminal).await?;
+    documents.keep_nodes(running_cluster.folder())?;
+    definitions::apply(running_cluster.client(), arguments).await?;
+    admission::prepare(running_cluster.client(), running_cluster.extender_port().is_some()).await?;
     // It is ready once its certificate is in the configuration.
-    let webhook = place.extender_port().map(|_| ProgramPort::take()).transpose()?;
+    let webhook = running_cluster.extender_port().map(|_| ProgramPort::take()).transpose()?;
     if let Some(port) = &webhook {
-        documents::apply_text(&place, &admission::configurations(port.number()), &[]).await?;
+        documents::apply_text(&running_cluster, &admission::configurations(port.number()), &[])
+            .await?;
     }
     // As late as possible, since a fast clock advances far in a short time.
-    let clock = ClockKept::begin(place.folder(), at, arguments.speed, Timestamp::now())?;
-    let happenings = Happenings::follow(place.client().clone(), clock.setting());
-    let programs = Programs::start(&place, clock.setting(), webhook)?;
+    let clock =
+        PersistedClock::begin(running_cluster.folder(), at, arguments.speed, Timestamp::now())?;
+    let event_feed = EventFeed::follow(running_cluster.client().clone(), clock.setting());
+    let programs = Programs::start(&running_cluster, clock.setting(), webhook)?;
     programs.await_ready().await?;
-    let foretelling = Foretelling::new(place.kubeconfig(), clock.setting());
-    documents.apply(&place, foretelling.now()).await?;
-    Ok(Up { programs, happenings, clock, foretelling, place })
+    let next_actions = NextActions::new(running_cluster.kubeconfig(), clock.setting());
+    documents.apply(&running_cluster, next_actions.now()).await?;
+    Ok(Session { programs, event_feed, clock, next_actions, running_cluster })
 }
 
-impl Up {
+impl Session {
     /// Prints events until the end is requested, or a process has ended that should not have.
     async fn tell(
         mut self,
@@ -123,23 +125,23 @@ impl Up {
         terminal: &Terminal<'_>,
         end: &CancellationToken,
     ) -> anyhow::Result<()> {
-        let moved = self.clock.is_moved().then(|| self.foretelling.now());
-        terminal.tell_ready(&self.place, &self.programs, after, moved)?;
+        let moved = self.clock.is_moved().then(|| self.next_actions.now());
+        terminal.tell_ready(&self.running_cluster, &self.programs, after, moved)?;
         let telling = async {
             if !documents.are_none() {
-                let listed = self.foretelling.listed(FORETOLD_MINUTES).await?;
+                let listed = self.next_actions.listed(LISTED_MINUTES).await?;
                 terminal.tell_listed("What will happen in the next ten minutes:", &listed)?;
             }
-            self.happenings.tell(&self.foretelling, terminal).await
+            self.event_feed.tell(&self.next_actions, terminal).await
         };
         let ended = tokio::select! {
             biased;
             () = end.cancelled() => Ok(()),
-            ended = alive(&self.place, &self.programs, &mut self.clock) => ended,
+            ended = alive(&self.running_cluster, &self.programs, &mut self.clock) => ended,
             ended = telling => ended,
         };
-        let ended = ended.map_err(|error| with_room(error, self.place.folder()));
-        let told = terminal.tell_end(&self.place);
+        let ended = ended.map_err(|error| with_room(error, self.running_cluster.folder()));
+        let told = terminal.tell_end(&self.running_cluster);
         self.programs.end().await;
         ended.and(self.clock.stop(Timestamp::now())).and(told)
     }
@@ -156,9 +158,13 @@ fn with_room(error: anyhow::Error, folder: &Path) -> anyhow::Error {
 }
 
 /// Returns when something has ended that should not have, with the end of its log.
-async fn alive(place: &Place, programs: &Programs, clock: &mut ClockKept) -> anyhow::Result<()> {
+async fn alive(
+    running_cluster: &RunningCluster,
+    programs: &Programs,
+    clock: &mut PersistedClock,
+) -> anyhow::Result<()> {
     loop {
-        place.check_alive()?;
+        running_cluster.check_alive()?;
         programs.check_alive()?;
         clock.check_kept()?;
         tokio::time::sleep(BETWEEN_LOOKS).await;

@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use almanac_api::policy_clock::PolicyClock;
 use almanac_controllers::namespaces::Namespaces;
 use almanac_controllers::webhook::{Certificate, Webhook, WebhookEndpoints, WebhookOptions};
-use almanac_shell::calls::{Tls, TlsFiles};
-use almanac_shell::certificates::keeping::{Keeping, Places};
+use almanac_shell::certificates::manager::{CertificateManager, SecretName};
 use almanac_shell::certificates::{Configurations, Publishing, Wanted};
 use almanac_shell::client::Connection;
 use almanac_shell::clock::Clock;
+use almanac_shell::server::{Tls, TlsFiles};
 use anyhow::ensure;
 use clap::{ArgAction, Args, ValueHint};
 use jiff::SignedDuration;
@@ -112,7 +112,7 @@ pub(crate) fn run(
                 key: key.clone(),
                 client_authorities: None,
             })?),
-            None => Certificate::Kept(Box::new(keeping(arguments, connection)?)),
+            None => Certificate::Kept(Box::new(manager(arguments, connection)?)),
         };
         let endpoints =
             WebhookEndpoints { listener: listen(arguments.webhook_listen)?, certificate };
@@ -128,7 +128,10 @@ pub(crate) fn run(
     process::run(serving, read_once, THREADS, output, begin)
 }
 
-fn keeping(arguments: &WebhookArguments, connection: &Connection) -> anyhow::Result<Keeping> {
+fn manager(
+    arguments: &WebhookArguments,
+    connection: &Connection,
+) -> anyhow::Result<CertificateManager> {
     let namespace = &connection.namespace;
     let mut names = arguments.certificate_names.clone();
     if names.is_empty() {
@@ -148,7 +151,7 @@ fn keeping(arguments: &WebhookArguments, connection: &Connection) -> anyhow::Res
         }
     }
     let secret = arguments.certificate_secret.clone();
-    let places = Places { namespace: namespace.clone(), secret };
+    let secret_name = SecretName { namespace: namespace.clone(), secret };
     // Only cluster-scoped objects are added to.
     let is_mutating = arguments.namespaces.namespaces() == Namespaces::All;
     let publishing = if arguments.publish_authority {
@@ -160,9 +163,9 @@ fn keeping(arguments: &WebhookArguments, connection: &Connection) -> anyhow::Res
     } else {
         Publishing::ByHand
     };
-    Ok(Keeping {
+    Ok(CertificateManager {
         client: connection.client.clone(),
-        places,
+        secret_name,
         wanted: Wanted { names, lifetime: arguments.certificate_lifetime, publishing },
         // The clients that check a certificate do not follow the policy clock.
         clock: Clock::system(PolicyClock::REAL),

@@ -5,7 +5,7 @@ use std::io::Write;
 use almanac_calendar::ClockEffect;
 
 use super::Question;
-use super::objects::{OfObject, Told};
+use super::objects::{OfObject, ScheduleLookup};
 use crate::clock_changes::Touches;
 use crate::csv::Row;
 
@@ -22,8 +22,8 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Res
 /// The answers about objects.
 pub(super) fn write_all(all: &[OfObject<'_>], output: &mut impl Write) -> anyhow::Result<()> {
     output.write_all(HEAD.as_bytes())?;
-    for OfObject { place, identity, written_at, rule, told } in all {
-        let Told::When(question) = told else { continue };
+    for OfObject { place, identity, written_at, rule, lookup } in all {
+        let ScheduleLookup::When(question) = lookup else { continue };
         let object = || {
             let row = Row::default().cell(place.name.as_deref().unwrap_or_default());
             row.object(place, identity).cell(rule.as_deref().unwrap_or_default())

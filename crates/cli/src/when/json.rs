@@ -9,14 +9,14 @@ use serde::ser::{Serialize, SerializeSeq as _, Serializer};
 use serde_json::Value;
 
 use super::Question;
-use super::objects::{OfObject, Told};
+use super::objects::{OfObject, ScheduleLookup};
 use crate::clock_changes::Touches;
 use crate::findings;
 use crate::input::Input;
 
 pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Result<()> {
     let effects = effects(question);
-    let answer = Answer {
+    let answer = ScheduleDocument {
         schema: "almanac/when/v1",
         zone: question.schedule.zone().name(),
         tzdata: tzdata_version(),
@@ -52,9 +52,9 @@ fn effects(question: &Question) -> Vec<ClockEffect> {
 }
 
 fn clock_changes(effects: &[ClockEffect]) -> Vec<ClockChange> {
-    let told =
+    let described =
         |effect: &ClockEffect| ClockChange { at: effect.change.at, note: effect.to_string() };
-    effects.iter().map(told).collect()
+    effects.iter().map(described).collect()
 }
 
 #[derive(serde::Serialize)]
@@ -71,12 +71,12 @@ struct All<'a>(&'a [OfObject<'a>]);
 impl Serialize for All<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.0.len()))?;
-        for OfObject { place, identity, written_at, rule, told } in self.0 {
+        for OfObject { place, identity, written_at, rule, lookup } in self.0 {
             let object = place.written_reference(identity, written_at.as_ref());
             let (place, rule) = (place.name.as_deref(), rule.as_deref());
             let about = AboutObject { object, place, rule, ..AboutObject::default() };
-            match told {
-                Told::When(question) => {
+            match lookup {
+                ScheduleLookup::When(question) => {
                     let effects = effects(question);
                     list.serialize_element(&AboutObject {
                         zone: Some(question.schedule.zone().name()),
@@ -87,7 +87,7 @@ impl Serialize for All<'_> {
                         ..about
                     })?;
                 }
-                Told::Unknown(notes) => {
+                ScheduleLookup::Unknown(notes) => {
                     list.serialize_element(&AboutObject { notes, ..about })?;
                 }
             }
@@ -118,7 +118,7 @@ struct AboutObject<'a> {
 
 #[derive(serde::Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer<'a> {
+struct ScheduleDocument<'a> {
     schema: &'static str,
     zone: &'static str,
     tzdata: &'static str,

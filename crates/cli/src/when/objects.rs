@@ -19,11 +19,11 @@ pub(super) struct OfObject<'a> {
     /// Where a `CronJob` is written, if another one has the same name.
     pub(super) written_at: Option<WrittenAt>,
     pub(super) rule: Option<String>,
-    pub(super) told: Told,
+    pub(super) lookup: ScheduleLookup,
 }
 
 /// The answer about an object.
-pub(super) enum Told {
+pub(super) enum ScheduleLookup {
     When(Question),
     /// It is not known when it happens, and why.
     Unknown(Vec<String>),
@@ -40,20 +40,20 @@ pub(super) fn schedules<'a>(
         for policy in policies(input, place, only) {
             for rule in place.world.schedules(&policy) {
                 let name = rule.rule.to_string();
-                let told = Told::When(ask(of_rule(rule))?);
+                let lookup = ScheduleLookup::When(ask(of_rule(rule))?);
                 let identity = policy.identity.clone();
-                all.push(OfObject { place, identity, written_at: None, rule: Some(name), told });
+                all.push(OfObject { place, identity, written_at: None, rule: Some(name), lookup });
             }
         }
         let is_named =
             |job: &&ShownCronJob| only.is_empty() || only.iter().any(|it| it.fits(&job.identity));
         for job in place.cron_jobs.iter().filter(is_named) {
-            let told = match of_job(job) {
-                Some(schedule) => Told::When(ask(schedule)?),
-                None => Told::Unknown(job.notes().collect()),
+            let lookup = match of_job(job) {
+                Some(schedule) => ScheduleLookup::When(ask(schedule)?),
+                None => ScheduleLookup::Unknown(job.notes().collect()),
             };
             let (identity, written_at) = (job.identity.clone(), job.written_at.clone());
-            all.push(OfObject { place, identity, written_at, rule: None, told });
+            all.push(OfObject { place, identity, written_at, rule: None, lookup });
         }
     }
     Ok(all)

@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 
 use super::Question;
-use super::objects::{OfObject, Told};
+use super::objects::{OfObject, ScheduleLookup};
 use super::schedule::{Schedule, Shape};
 use crate::clock_changes::{ScheduleEvent, Touches};
 use crate::cron_jobs::called;
@@ -32,7 +32,7 @@ pub(super) fn write_all(
         writeln!(output, "there is no schedule here")?;
     }
     for (index, of_object) in all.iter().enumerate() {
-        let OfObject { place, identity, written_at, rule, told } = of_object;
+        let OfObject { place, identity, written_at, rule, lookup } = of_object;
         if index > 0 {
             writeln!(output)?;
         }
@@ -40,9 +40,9 @@ pub(super) fn write_all(
         let rule = rule.as_ref().map_or(String::new(), |rule| format!(" {rule}"));
         let name = called(identity, written_at.as_ref());
         writeln!(output, "{QUIET}{}{QUIET:#}", printable(&format!("{of}{name}{rule}")))?;
-        match told {
-            Told::When(question) => write_answer(question, output)?,
-            Told::Unknown(why) => write_notes(why, output)?,
+        match lookup {
+            ScheduleLookup::When(question) => write_answer(question, output)?,
+            ScheduleLookup::Unknown(why) => write_notes(why, output)?,
         }
     }
     for placed in &input.findings {

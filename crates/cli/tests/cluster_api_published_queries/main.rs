@@ -14,7 +14,7 @@ use std::thread;
 use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::kinds::Kind;
 use almanac_engine::metric_scaling::{
-    Answer, FiniteNumber, PublishedMetric, SampleProblem, evaluate,
+    FiniteNumber, PublishedMetric, QueryEvaluator, SampleProblem, evaluate,
 };
 use almanac_engine::{Slim, World};
 use almanac_fixtures::{at, objects};
@@ -125,9 +125,9 @@ fn answer(query: &str, world: &World) -> anyhow::Result<Result<FiniteNumber, Sam
     let checked = checked(query);
     let Some(Slim::MetricScaling(object)) = checked.slim else { panic!("{query}") };
     let policy = object.policy.with_context(|| format!("{query}: {:?}", checked.findings))?;
-    match &policy.metrics[0].query.answer {
-        Answer::Published(expression) => Ok(evaluate(expression, world.view(), at(NOW))),
-        Answer::External(why) => anyhow::bail!("{query}: {why}"),
+    match &policy.metrics[0].query.evaluator {
+        QueryEvaluator::Published(expression) => Ok(evaluate(expression, world.view(), at(NOW))),
+        QueryEvaluator::External(why) => anyhow::bail!("{query}: {why}"),
     }
 }
 

@@ -1,8 +1,8 @@
 //! `almanac agent` on a real API server, with simulated nodes: every pod has the level that the policies set, and
 //! gets its original back, under every disturbance.
 
-pub(crate) mod place;
 mod stage;
+pub(crate) mod test_namespace;
 
 mod clocks;
 mod contests;

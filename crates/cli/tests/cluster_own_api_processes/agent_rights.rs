@@ -21,16 +21,21 @@ const REFUSAL: &str = "an agent may only";
 const VICTIM: PodName<'static> = ("kube-system", "proxy");
 
 /// One of the two ways to run an agent.
-struct Way {
+struct Installation {
     manifest: &'static str,
     workload: &'static str,
     name: &'static str,
     arguments: usize,
 }
 
-const WAYS: [Way; 2] = [
-    Way { manifest: "daemonset", workload: "daemonset", name: "almanac-agent", arguments: 7 },
-    Way {
+const INSTALLATIONS: [Installation; 2] = [
+    Installation {
+        manifest: "daemonset",
+        workload: "daemonset",
+        name: "almanac-agent",
+        arguments: 7,
+    },
+    Installation {
         manifest: "whole-cluster",
         workload: "deployment",
         name: "almanac-cluster-agent",
@@ -77,19 +82,24 @@ async fn create(kubectl: &Kubectl, objects: &[Value]) -> TestResult {
 /// Starts the agent as its workload in the cluster would start it on the node `worker`.
 async fn start(
     kubectl: &Kubectl,
-    way: &Way,
+    installation: &Installation,
     account: &ServiceAccountAccess,
 ) -> anyhow::Result<Program> {
-    let mut arguments = arguments_of(kubectl, [way.name, way.workload, way.name], 0).await?;
-    ensure!(arguments.len() == way.arguments, "other arguments than expected: {arguments:?}");
+    let mut arguments =
+        arguments_of(kubectl, [installation.name, installation.workload, installation.name], 0)
+            .await?;
+    ensure!(
+        arguments.len() == installation.arguments,
+        "other arguments than expected: {arguments:?}"
+    );
     for argument in &mut arguments {
         *argument = argument.replace("$(NODE_NAME)", "worker");
     }
     start_at(&arguments, &account.kubeconfig(), BEFORE.parse()?)
 }
 
-fn account_of(way: &Way) -> String {
-    format!("system:serviceaccount:{0}:{0}", way.name)
+fn account_of(installation: &Installation) -> String {
+    format!("system:serviceaccount:{0}:{0}", installation.name)
 }
 
 async fn await_level(kubectl: &Kubectl, pod: &str) -> TestResult {
@@ -98,8 +108,8 @@ async fn await_level(kubectl: &Kubectl, pod: &str) -> TestResult {
 }
 
 /// Has the agent do everything there is to do, and compares what it took for that with what it may.
-fn takes_what_it_may(way: &Way) -> TestResult {
-    let options = ControlPlaneOptions::api_only().audited_with_reads_of(account_of(way));
+fn takes_what_it_may(installation: &Installation) -> TestResult {
+    let options = ControlPlaneOptions::api_only().audited_with_reads_of(account_of(installation));
     on_own_control_plane(&options, async |test| {
         let kubectl = test.kubectl().await?;
         let policy = json!({
@@ -108,12 +118,13 @@ fn takes_what_it_may(way: &Way) -> TestResult {
         });
         create(&kubectl, &objects(&policy)).await?;
         create(&kubectl, &[pod("here", "worker"), pod("elsewhere", "other")]).await?;
-        for manifest in [way.manifest, "only-annotations"] {
+        for manifest in [installation.manifest, "only-annotations"] {
             let file = format!("{ROOT}/deploy/agent/{manifest}.yaml");
             kubectl.run(&["apply", "-f", &file]).await?;
         }
-        let account = test.service_account_on_node((way.name, way.name), "worker").await?;
-        let agent = start(&kubectl, way, &account).await?;
+        let account =
+            test.service_account_on_node((installation.name, installation.name), "worker").await?;
+        let agent = start(&kubectl, installation, &account).await?;
         agent.await_ready().await?;
         await_level(&kubectl, "here").await?;
         // The same happens to a pod twice within a short time, which is one Event with a count.
@@ -132,26 +143,28 @@ fn takes_what_it_may(way: &Way) -> TestResult {
         ensure!(agent.stop().await?.success(), "it did not end well");
         drop(agent);
 
-        let account = account_of(way);
+        let account = account_of(installation);
         let ours = requests_by(test, |it| it.user == account).await?;
-        it_asks_for_no_more_than_it_needs(&ours, way);
+        it_asks_for_no_more_than_it_needs(&ours, installation);
         let used = used(&ours);
-        let mut roles: Vec<Vec<&str>> =
-            vec![vec!["clusterrole", way.name], vec!["-n", "volcano-system", "role", way.name]];
-        if way.workload == "deployment" {
-            roles.push(vec!["-n", way.name, "role", "almanac-cluster-agent-lease"]);
+        let mut roles: Vec<Vec<&str>> = vec![
+            vec!["clusterrole", installation.name],
+            vec!["-n", "volcano-system", "role", installation.name],
+        ];
+        if installation.workload == "deployment" {
+            roles.push(vec!["-n", installation.name, "role", "almanac-cluster-agent-lease"]);
         }
         let roles: Vec<&[&str]> = roles.iter().map(Vec::as_slice).collect();
         compare(&used, &granted(&kubectl, &roles).await?);
-        it_can_change_nothing_else(test, way).await
+        it_can_change_nothing_else(test, installation).await
     })
 }
 
 /// An agent on a node reads the pods of that node and the node, and each reads the two `ConfigMaps`.
-fn it_asks_for_no_more_than_it_needs(requests: &[AuditedRequest], way: &Way) {
+fn it_asks_for_no_more_than_it_needs(requests: &[AuditedRequest], installation: &Installation) {
     for request in requests.iter().filter(|it| it.verb == "list" || it.verb == "watch") {
         let uri = &request.uri;
-        match (request.resource.as_str(), way.workload) {
+        match (request.resource.as_str(), installation.workload) {
             ("configmaps", _) => {
                 assert!(
                     uri.contains("fieldSelector=metadata.name%3Dvolcano-agent-config"),
@@ -171,8 +184,9 @@ fn it_asks_for_no_more_than_it_needs(requests: &[AuditedRequest], way: &Way) {
 }
 
 /// With the token of an agent, the annotations of levels can be changed, and nothing else.
-async fn it_can_change_nothing_else(test: &OwnTest, way: &Way) -> TestResult {
-    let account = test.service_account_on_node((way.name, way.name), "worker").await?;
+async fn it_can_change_nothing_else(test: &OwnTest, installation: &Installation) -> TestResult {
+    let account =
+        test.service_account_on_node((installation.name, installation.name), "worker").await?;
     let client = account.client()?;
     create_victim(&test.kubectl().await?, VICTIM, ("worker", LEVEL)).await?;
     ensure_powerless(&client, VICTIM, LEVEL, REFUSAL).await?;
@@ -193,14 +207,14 @@ async fn it_can_change_nothing_else(test: &OwnTest, way: &Way) -> TestResult {
     }
     let level = json!({LEVEL: "2"});
     let elsewhere = annotate(&client, ("default", "elsewhere"), &level).await;
-    if way.workload == "daemonset" {
+    if installation.workload == "daemonset" {
         let refusal = elsewhere.err().context("it could change another node's pod")?;
         ensure!(refusal.contains("only change the pods of its own node"), "{refusal}");
     } else {
         elsewhere.map_err(anyhow::Error::msg)?;
     }
     // A token that was not made for a pod says nothing of a node, and outlives the pods.
-    let unbound = test.service_account(way.name, way.name).await?.client()?;
+    let unbound = test.service_account(installation.name, installation.name).await?.client()?;
     let answer = annotate(&unbound, ("default", "elsewhere"), &level).await;
     let refusal = answer.err().context("a token without a pod could change a level")?;
     ensure!(refusal.contains("an agent may only use the token of its pod"), "{refusal}");
@@ -209,10 +223,10 @@ async fn it_can_change_nothing_else(test: &OwnTest, way: &Way) -> TestResult {
 
 #[test]
 fn an_agent_of_the_daemon_set_uses_every_permission_and_needs_no_other() -> TestResult {
-    takes_what_it_may(&WAYS[0])
+    takes_what_it_may(&INSTALLATIONS[0])
 }
 
 #[test]
 fn the_agent_of_the_whole_cluster_uses_every_permission_and_needs_no_other() -> TestResult {
-    takes_what_it_may(&WAYS[1])
+    takes_what_it_may(&INSTALLATIONS[1])
 }

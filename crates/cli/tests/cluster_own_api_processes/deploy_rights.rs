@@ -13,8 +13,8 @@ use crate::rights::{compare, granted, requests_by, right, used};
 use crate::running::{BOUNDARY, ROOT, await_metric, start};
 use almanac_fixtures::{hub, objects};
 use almanac_harness::{
-    Answer, AuditedRequest, ControlPlaneOptions, Fault, FaultProxy, Injected, Kubectl, Observation,
-    PATIENCE, TestResult, await_condition, on_own_control_plane,
+    AuditedRequest, ControlPlaneOptions, Fault, FaultProxy, Injected, InjectedResponse, Kubectl,
+    Observation, PATIENCE, TestResult, await_condition, on_own_control_plane,
 };
 use anyhow::{Context as _, ensure};
 use http::{Method, StatusCode};
@@ -102,7 +102,8 @@ fn be_faster_once(proxy: &FaultProxy) -> [Injected; 7] {
     TARGETS.map(|(name, _, kind, _)| {
         let subresource = if is_autoscaler(kind) { "" } else { "/scale" };
         let (place, end) = (format!("/namespaces/{HARBOUR}/"), format!("/{name}{subresource}"));
-        let fault = Fault::answer(Answer::with(StatusCode::CONFLICT)).method(Method::PATCH);
+        let fault =
+            Fault::respond(InjectedResponse::with(StatusCode::CONFLICT)).method(Method::PATCH);
         proxy.inject(fault.matching(move |request| {
             request.path.contains(&place)
                 && request.path.ends_with(&end)
@@ -222,7 +223,7 @@ fn every_permission_for_placements_is_used_and_no_other_is_needed() -> TestResul
         let proxy = FaultProxy::start(account.client()?)?;
         // After a lost response, the controller reads the object of the write.
         let lost = proxy.inject(
-            Fault::lose_answer().method(Method::PATCH).path_contains("/placementdecisions/"),
+            Fault::lose_response().method(Method::PATCH).path_contains("/placementdecisions/"),
         );
         let mut arguments = arguments_of_the_deployment(&kubectl).await?;
         arguments.retain(|it| !it.starts_with("--controllers="));

@@ -16,7 +16,7 @@ use almanac_harness::{
     ControlPlaneOptions, Kubectl, Observation, OwnTest, PATIENCE, Program, ProgramPort, Prometheus,
     TestResult, await_condition, on_own_control_plane, provide_prometheus, write_private,
 };
-use almanac_shell::calls::{Call, PassingOn};
+use almanac_shell::server::{Forwarder, ServerRequest};
 use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 use serde_json::json;
@@ -94,11 +94,11 @@ async fn extenders(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<[Program
     let (standby, port) = start().await?;
     let asked =
         r#"{"Pod":{"metadata":{"name":"x","namespace":"default","uid":"u"}},"NodeNames":[]}"#;
-    let passing_on = PassingOn::new(None, 1024)?;
+    let forwarder = Forwarder::new(None, 1024)?;
     await_condition("a call to be passed on", PATIENCE, async || {
-        let call = Call { path: "/filter".to_owned(), body: asked.into(), token: None };
+        let call = ServerRequest { path: "/filter".to_owned(), body: asked.into(), token: None };
         let address = format!("127.0.0.1:{}", port.number());
-        let answer = passing_on.pass_on(&address, call, PATIENCE).await?;
+        let answer = forwarder.forward(&address, call, PATIENCE).await?;
         Ok(Observation::of(answer.status == 200, format!("{answer:?}")))
     })
     .await?;
@@ -187,8 +187,8 @@ fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_on
         let (webhook, _port) = webhook(&kubectl, test).await?;
         let (leader, standby, boundary) = two_replicas(test).await?;
         let agent = agent(&kubectl, test, boundary).await?;
-        let [deciding, passing_on] = &extenders;
-        let programs = [&leader, &standby, &agent, deciding, passing_on, &webhook];
+        let [deciding, forwarder] = &extenders;
+        let programs = [&leader, &standby, &agent, deciding, forwarder, &webhook];
         let targets =
             programs.map(Program::address).into_iter().collect::<anyhow::Result<Vec<_>>>()?;
         let prometheus = Prometheus::start_honoring_labels(&targets).await?;
@@ -197,7 +197,7 @@ fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_on
         each_number_is_there_once(&prometheus, &standby).await?;
         await_query(&prometheus, "sum(almanac_cron_fired_total)", Some(1.0)).await?;
         await_query(&prometheus, "sum(almanac_qos_activated_total)", Some(1.0)).await?;
-        the_documents_list_what_is_exported(&[&leader, &agent, deciding, passing_on, &webhook])
+        the_documents_list_what_is_exported(&[&leader, &agent, deciding, forwarder, &webhook])
             .await?;
         the_dashboard_is_filled(&prometheus).await?;
         what_needs_attention_is_counted_until_it_is_mended(&kubectl, &prometheus).await?;

@@ -15,8 +15,8 @@ use almanac_shell::following::{Follower, WatchFailure};
 use kube::api::DynamicObject;
 
 use super::event;
-use super::known::{ConfigEntry, KnownState};
-use super::survey::Surveyed;
+use super::resync::Resync;
+use super::state::{AgentState, ConfigEntry};
 use crate::cluster::{OLDEST_VERSION, is_older};
 use crate::exemptions;
 use crate::list_progress::ListReport;
@@ -25,7 +25,7 @@ use crate::policies::as_json;
 /// Follows the `ConfigMap` of one name.
 pub(super) struct ConfigFollower {
     pub(super) config: Identity,
-    pub(super) surveyed: Arc<Surveyed>,
+    pub(super) resync: Arc<Resync>,
     pub(super) events: EventLog,
     /// How long after a change it is told what is wrong with it.
     pub(super) told_after: Duration,
@@ -36,9 +36,9 @@ pub(super) struct ConfigFollower {
 
 impl ConfigFollower {
     /// Holds another content than before, and tells what is wrong with it.
-    fn take_in(&self, state: &mut KnownState, object: DynamicObject, mut entry: ConfigEntry) {
+    fn take_in(&self, state: &mut AgentState, object: DynamicObject, mut entry: ConfigEntry) {
         let text = document_of(&object).unwrap_or_default().to_owned();
-        let clock = &self.surveyed.clock;
+        let clock = &self.resync.clock;
         let context = CheckContext {
             clock: clock.setting(),
             ..CheckContext::new(self.config.namespace(), clock.now())
@@ -62,7 +62,7 @@ impl ConfigFollower {
         let policies: usize = lists.map(|(_, list)| list.len()).sum();
         tracing::info!(config = %self.config, policies, "read policies");
         if is_rejected {
-            self.surveyed.metrics.rejections.inc();
+            self.resync.metrics.rejections.inc();
             let why = why_rejected(&self.config, &text, &checked.findings);
             let is_kept = held.is_some_and(|it| !it.has_unusable_lists());
             let policy = PolicyName::new(Family::QosLevels, self.config.clone());
@@ -82,7 +82,7 @@ impl ConfigFollower {
     }
 
     /// Of two `ConfigMaps` with policies, those of one do nothing.
-    fn tell_of_unused(&self, state: &KnownState) {
+    fn tell_of_unused(&self, state: &AgentState) {
         for (config, entry) in &state.configs.present {
             let levels =
                 state.world.qos_levels.policies.get(config).and_then(|it| it.policy.as_ref());
@@ -107,12 +107,12 @@ impl ConfigFollower {
     }
 
     fn remove(&self) {
-        let mut state = self.surveyed.known.lock();
+        let mut state = self.resync.state.lock();
         if state.drop_config(&self.config) {
             exemptions::change(&mut state.world, |exempt| exempt.mark(&self.config, false));
             tracing::info!(config = %self.config, "the ConfigMap is gone");
             drop(state);
-            self.surveyed.ask();
+            self.resync.ask();
         }
     }
 }
@@ -139,7 +139,7 @@ impl Follower for ConfigFollower {
             content: content_of(&object),
             is_rejected: false,
         };
-        let mut state = self.surveyed.known.lock();
+        let mut state = self.resync.state.lock();
         match state.configs.present.get_mut(&self.config) {
             Some(entry) if entry.uid == told.uid => {
                 if is_older(&told.version, &entry.version) {
@@ -158,7 +158,7 @@ impl Follower for ConfigFollower {
         }
         self.take_in(&mut state, object, told);
         drop(state);
-        self.surveyed.ask();
+        self.resync.ask();
     }
 
     fn delete(&mut self, object: DynamicObject) {
@@ -171,9 +171,9 @@ impl Follower for ConfigFollower {
         if !self.is_listed {
             self.remove();
         }
-        self.surveyed.known.lock().note_listed(self.config.name());
+        self.resync.state.lock().note_listed(self.config.name());
         self.progress.complete();
-        self.surveyed.ask();
+        self.resync.ask();
     }
 
     fn failed(&mut self, why: &WatchFailure) {
@@ -181,7 +181,7 @@ impl Follower for ConfigFollower {
     }
 
     fn versions_went_back(&mut self) {
-        for entry in self.surveyed.known.lock().configs.present.values_mut() {
+        for entry in self.resync.state.lock().configs.present.values_mut() {
             entry.version = OLDEST_VERSION.into();
             entry.content = 0;
         }

@@ -9,13 +9,13 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use super::known::{Known, KnownState};
+use super::state::{AgentState, SharedState};
 use crate::leadership::Leadership;
 
 /// The gauges of an agent.
 #[derive(Debug)]
 pub(super) struct Gauges {
-    leading: Leadership<Known>,
+    leading: Leadership<SharedState>,
     clock: Clock,
     /// Whether this process may be the leader of several.
     is_elected: bool,
@@ -32,11 +32,11 @@ struct Numbers {
 }
 
 impl Gauges {
-    pub(super) fn new(leading: Leadership<Known>, clock: Clock, is_elected: bool) -> Self {
+    pub(super) fn new(leading: Leadership<SharedState>, clock: Clock, is_elected: bool) -> Self {
         Self { leading, clock, is_elected }
     }
 
-    fn numbers(&self, state: &KnownState) -> Numbers {
+    fn numbers(&self, state: &AgentState) -> Numbers {
         let rejected = state.configs.present.values().filter(|it| it.is_rejected).count();
         let mut numbers = Numbers { rejected, ..Numbers::default() };
         let now = self.clock.now();
@@ -61,7 +61,7 @@ impl Gauges {
 
 /// Whether any node of the agent follows the list of this entry, or any pod that has no node, as without one the list is the
 /// global one.
-fn followed(policies: &QosLevels, state: &KnownState, entry: Option<u32>) -> bool {
+fn followed(policies: &QosLevels, state: &AgentState, entry: Option<u32>) -> bool {
     let nodes = &state.world.objects.nodes;
     let is_it = |list| matches!(list, ListInForce::Known(known, _) if known == entry);
     let has_none =
@@ -72,16 +72,16 @@ fn followed(policies: &QosLevels, state: &KnownState, entry: Option<u32>) -> boo
 
 impl Collector for Gauges {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
-        let known = self.leading.cluster();
+        let state = self.leading.cluster();
         if self.is_elected {
             // Not the name that controllers have: a query over both would find two leaders.
             let (name, help) =
                 ("almanac_agent_leader", "Whether this agent is the leader (1) or not (0)");
             let series = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            ConstGauge::new(i64::from(known.is_some())).encode(series)?;
+            ConstGauge::new(i64::from(state.is_some())).encode(series)?;
         }
-        let Some(known) = known else { return Ok(()) };
-        let numbers = self.numbers(&known.lock());
+        let Some(state) = state else { return Ok(()) };
+        let numbers = self.numbers(&state.lock());
         for (name, help, value) in [
             ("almanac_qos_policies_loaded", "Policies in the lists in force", numbers.loaded),
             ("almanac_qos_policies_active", "Policies whose window is open", numbers.active),

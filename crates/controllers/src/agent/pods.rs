@@ -9,8 +9,8 @@ use almanac_shell::following::{Follower, WatchFailure};
 use jiff::SignedDuration;
 use kube::api::DynamicObject;
 
-use super::known::{KnownState, PodEntry};
-use super::survey::Surveyed;
+use super::resync::Resync;
+use super::state::{AgentState, PodEntry};
 use crate::cluster::{OLDEST_VERSION, is_older};
 use crate::exemptions;
 use crate::list_progress::ListReport;
@@ -24,18 +24,18 @@ pub(super) const CREDIT: SignedDuration = SignedDuration::from_secs(1);
 /// Keeps track of the pods there are.
 pub(super) struct PodFollower {
     pub(super) part: Part,
-    pub(super) surveyed: Arc<Surveyed>,
+    pub(super) resync: Arc<Resync>,
     pub(super) listing: u32,
     pub(super) progress: ListReport,
 }
 
 impl PodFollower {
-    fn remove(&self, state: &mut KnownState, pod: &Identity) {
+    fn remove(&self, state: &mut AgentState, pod: &Identity) {
         state.take_failure(pod);
         if state.pods.remove(pod).is_some() {
             state.world.objects.pods.remove(pod);
             exemptions::change(&mut state.world, |exempt| exempt.mark(pod, false));
-            self.surveyed.queue.forget(pod);
+            self.resync.queue.forget(pod);
         }
     }
 }
@@ -57,11 +57,11 @@ impl Follower for PodFollower {
         let metadata = object.metadata;
         let uid: Box<str> = metadata.uid.as_deref().unwrap_or_default().into();
         let version: Box<str> = metadata.resource_version.as_deref().unwrap_or_default().into();
-        let mut state = self.surveyed.known.lock();
+        let mut state = self.resync.state.lock();
         if state.pods.get(&pod).is_some_and(|entry| entry.uid != uid) {
             self.remove(&mut state, &pod);
         }
-        let KnownState { world, pods, .. } = &mut *state;
+        let AgentState { world, pods, .. } = &mut *state;
         let marked = is_marked(&metadata);
         let mut is_news = exemptions::change(world, |exempt| exempt.mark(&pod, marked));
         if let Some(entry) = pods.get_mut(&pod) {
@@ -90,21 +90,21 @@ impl Follower for PodFollower {
             is_news = true;
         }
         if by_another && let Some(entry) = pods.get_mut(&pod) {
-            entry.credit = self.surveyed.clock.now().checked_add(CREDIT).ok();
+            entry.credit = self.resync.clock.now().checked_add(CREDIT).ok();
         }
         drop(state);
         // Before all of them are known, a survey is still to come.
         if is_news && self.progress.is_complete() {
-            self.surveyed.queue.wake(&pod);
+            self.resync.queue.wake(&pod);
         }
     }
 
     fn delete(&mut self, object: DynamicObject) {
-        self.remove(&mut self.surveyed.known.lock(), &name_of(&object));
+        self.remove(&mut self.resync.state.lock(), &name_of(&object));
     }
 
     fn list_complete(&mut self) {
-        let mut state = self.surveyed.known.lock();
+        let mut state = self.resync.state.lock();
         let all = state.pods.iter();
         let gone: Vec<Identity> = all
             .filter(|(pod, entry)| self.part.covers(pod) && entry.listing != self.listing)
@@ -115,7 +115,7 @@ impl Follower for PodFollower {
         }
         drop(state);
         self.progress.complete();
-        self.surveyed.ask();
+        self.resync.ask();
     }
 
     fn failed(&mut self, why: &WatchFailure) {
@@ -123,7 +123,7 @@ impl Follower for PodFollower {
     }
 
     fn versions_went_back(&mut self) {
-        let mut state = self.surveyed.known.lock();
+        let mut state = self.resync.state.lock();
         let followed = state.pods.iter_mut().filter(|(pod, _)| self.part.covers(pod));
         followed.for_each(|(_, entry)| entry.version = OLDEST_VERSION.into());
     }

@@ -12,8 +12,8 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::Agent;
-use super::known::Known;
-use super::survey::Surveyed;
+use super::resync::Resync;
+use super::state::SharedState;
 use super::turn::Turns;
 use super::watches::Watches;
 use crate::runtime::{EVENTS, WATCHES, end_within};
@@ -27,7 +27,7 @@ const TURNS_PER_WRITE: usize = 2;
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The groups of tasks, besides the watches and the writer of Events.
-const SURVEYS: &str = "surveying";
+const RESYNC: &str = "surveying";
 const TURNS: &str = "taking turns";
 
 /// What a term needs.
@@ -40,24 +40,24 @@ impl Term<'_> {
     /// Runs the term until the token is canceled.
     pub(super) async fn run(self, end: &CancellationToken) {
         let Agent { runtime, options, leading, .. } = self.agent;
-        let surveyed = Arc::new(self.surveyed());
+        let resync = Arc::new(self.resync());
         let writer = runtime.writer(&self.fence);
         let (events, writing_events) = runtime.event_log(&writer, options.nodes.event_pace());
         let mut running = runtime.begin(end);
         running.spawn(EVENTS, writing_events.run());
         let watches =
-            Watches { agent: self.agent, surveyed: Arc::clone(&surveyed), events: events.clone() };
+            Watches { agent: self.agent, resync: Arc::clone(&resync), events: events.clone() };
         watches.begin(&mut running);
         drop(watches);
         if !running.is_listed().await {
             return;
         }
-        let known = Arc::clone(&surveyed.known);
-        tracing::info!(pods = known.lock().pods.len(), "listed the pods");
-        leading.begin(self.fence.clone(), known);
+        let state = Arc::clone(&resync.state);
+        tracing::info!(pods = state.lock().pods.len(), "listed the pods");
+        leading.begin(self.fence.clone(), state);
         runtime.health.set_ready();
         let turns = Turns {
-            surveyed: Arc::clone(&surveyed),
+            resync: Arc::clone(&resync),
             writer,
             events,
             switch: runtime.switch.clone(),
@@ -65,8 +65,8 @@ impl Term<'_> {
         };
         let end_turns = CancellationToken::new();
         running.spawn(TURNS, self.take_turns(turns, end_turns.clone()));
-        running.spawn(SURVEYS, Arc::clone(&surveyed).run(end_turns.clone()));
-        running.spawn(SURVEYS, survey_on_switch(runtime.switch.clone(), surveyed));
+        running.spawn(RESYNC, Arc::clone(&resync).run(end_turns.clone()));
+        running.spawn(RESYNC, resync_on_switch(runtime.switch.clone(), resync));
         if !running.runs_until_end(std::future::pending()).await {
             return;
         }
@@ -75,7 +75,7 @@ impl Term<'_> {
             // The queue, and with it everything that reports Events, ends when its turns have.
             running.finish(TURNS).await;
             drop(leading.end());
-            running.abort(SURVEYS).await;
+            running.abort(RESYNC).await;
             running.abort(WATCHES).await;
             running.flush_events().await;
         };
@@ -90,20 +90,20 @@ impl Term<'_> {
         let at_once = TURNS_PER_WRITE * self.agent.options.process.limits.at_once.max(1);
         let heartbeat = self.agent.runtime.health.heartbeat();
         async move {
-            let (surveyed, turns) = (Arc::clone(&turns.surveyed), Arc::new(turns));
+            let (resync, turns) = (Arc::clone(&turns.resync), Arc::new(turns));
             let turn = |pod: Identity| {
                 let turns = Arc::clone(&turns);
                 async move { turns.take(&pod).await }
             };
-            surveyed.queue.run(at_once, Some(&heartbeat), end, |_| Vec::new(), turn).await;
+            resync.queue.run(at_once, Some(&heartbeat), end, |_| Vec::new(), turn).await;
         }
     }
 
-    fn surveyed(&self) -> Surveyed {
+    fn resync(&self) -> Resync {
         let options = &self.agent.options;
-        let known = Known::default();
+        let state = SharedState::default();
         {
-            let world = &mut known.lock().world;
+            let world = &mut state.lock().world;
             world.objects.exempt =
                 Arc::new(Exemptions::of_namespaces(&options.process.exempt_namespaces));
             world.qos_levels.extra = AgentSettings {
@@ -111,8 +111,8 @@ impl Term<'_> {
                 level_format: options.level_format,
             };
         }
-        Surveyed {
-            known: Arc::new(known),
+        Resync {
+            state: Arc::new(state),
             queue: WorkQueue::new(options.process.clock.clone()),
             clock: options.process.clock.clone(),
             metrics: self.agent.levels.clone(),
@@ -123,9 +123,9 @@ impl Term<'_> {
 }
 
 /// When everything is resumed, what was due meanwhile is done.
-async fn survey_on_switch(switch: Switch, surveyed: Arc<Surveyed>) {
+async fn resync_on_switch(switch: Switch, resync: Arc<Resync>) {
     loop {
         switch.changed().await;
-        surveyed.ask();
+        resync.ask();
     }
 }

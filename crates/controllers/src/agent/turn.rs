@@ -15,9 +15,9 @@ use jiff::Timestamp;
 
 use super::contest::LastWrite;
 use super::event;
-use super::known::{Failure, KnownState, PodEntry, is_rewritten};
 use super::pods::CREDIT;
-use super::survey::Surveyed;
+use super::resync::Resync;
+use super::state::{AgentState, Failure, PodEntry, is_rewritten};
 use crate::cluster::is_older;
 
 /// How soon a failed write is retried, and how late at most.
@@ -29,7 +29,7 @@ const ATTEMPTS_UNTIL_TOLD: u32 = 4;
 
 /// Takes the turns of pods.
 pub(super) struct Turns {
-    pub(super) surveyed: Arc<Surveyed>,
+    pub(super) resync: Arc<Resync>,
     pub(super) writer: Writer,
     pub(super) events: EventLog,
     pub(super) switch: Switch,
@@ -45,7 +45,7 @@ struct Opened {
 }
 
 /// The result of a look at a pod.
-enum Look {
+enum TurnPlan {
     /// It is as it should be, or its desired state is unknown.
     Nothing,
     /// It is not yet to be written.
@@ -59,10 +59,10 @@ impl Turns {
         if self.switch.is_stopped() {
             return None;
         }
-        let opened = match self.look(pod) {
-            Look::Nothing => return None,
-            Look::Later(at) => return Some(at),
-            Look::Write(opened) => opened,
+        let opened = match self.plan(pod) {
+            TurnPlan::Nothing => return None,
+            TurnPlan::Later(at) => return Some(at),
+            TurnPlan::Write(opened) => opened,
         };
         let mut written = self.write(pod, &opened).await;
         if let Ok(answer) = &written {
@@ -76,29 +76,29 @@ impl Turns {
         self.settle(pod, *opened, written)
     }
 
-    fn look(&self, pod: &Identity) -> Look {
-        let now = self.surveyed.clock.now();
-        let mut state = self.surveyed.known.lock();
-        let Some(policies) = state.policies_in_force() else { return Look::Nothing };
+    fn plan(&self, pod: &Identity) -> TurnPlan {
+        let now = self.resync.clock.now();
+        let mut state = self.resync.state.lock();
+        let Some(policies) = state.policies_in_force() else { return TurnPlan::Nothing };
         let open = turn::open(&state.world, &policies, &Reach::only(pod.clone()), now);
         self.tell_of_lost_answer(&mut state, pod);
-        let Some(entry) = state.pods.get_mut(pod) else { return Look::Nothing };
+        let Some(entry) = state.pods.get_mut(pod) else { return TurnPlan::Nothing };
         let wanted = open.as_ref().and_then(|open| wanted(open).cloned());
         let (Some(open), Some(wanted)) = (open, wanted) else {
             (entry.due_since, entry.credit) = (None, None);
             state.take_failure(pod);
-            return Look::Nothing;
+            return TurnPlan::Nothing;
         };
         // An instant from before the clock was set back is not waited for.
         let credit = entry.credit.filter(|until| *until > now && *until <= now + CREDIT);
         if let Some(until) = credit {
-            return Look::Later(until);
+            return TurnPlan::Later(until);
         }
         if let Some(until) = LastWrite::waits_until(entry.wrote, &wanted, now) {
-            return Look::Later(until);
+            return TurnPlan::Later(until);
         }
         let (uid, version) = (entry.uid.clone(), entry.version.clone());
-        Look::Write(Box::new(Opened { open, wanted, uid, version }))
+        TurnPlan::Write(Box::new(Opened { open, wanted, uid, version }))
     }
 
     async fn write(&self, pod: &Identity, opened: &Opened) -> Result<Written, WriteError> {
@@ -116,14 +116,14 @@ impl Turns {
     }
 
     /// The write that has seemed to fail has succeeded, if that is how the pod is now.
-    fn tell_of_lost_answer(&self, state: &mut KnownState, pod: &Identity) {
+    fn tell_of_lost_answer(&self, state: &mut AgentState, pod: &Identity) {
         let found = state.world.objects.pods.get(pod).map(Pod::annotations);
         let Some(entry) = state.pods.get_mut(pod) else { return };
         let unsure = entry.failure.as_mut().and_then(|failure| {
             failure.unsure.take_if(|(wanted, _)| Some(&*wanted) == found.as_ref())
         });
         if let Some((wanted, recorded)) = unsure {
-            let now = self.surveyed.clock.now();
+            let now = self.resync.clock.now();
             entry.wrote = Some(LastWrite::note(entry.wrote, &wanted, now));
             let (uid, since) = (entry.uid.clone(), entry.due_since.take());
             self.report(&recorded, &uid, since);
@@ -132,7 +132,7 @@ impl Turns {
 
     /// Notes that the level in the answer is what a webhook has made of ours, and no word of the user.
     fn note_rewritten(&self, pod: &Identity, opened: &Opened, found: &QosAnnotations) {
-        let mut state = self.surveyed.known.lock();
+        let mut state = self.resync.state.lock();
         if let Some(entry) = state.pods.get_mut(pod).filter(|entry| entry.uid == opened.uid) {
             entry.admitted = Some(Box::new((opened.wanted.clone(), found.level.clone())));
         }
@@ -157,8 +157,8 @@ impl Turns {
 
     /// Whether a write that has waited is still what would be decided now.
     fn is_still_wanted(&self, pod: &Identity, opened: &Opened) -> bool {
-        let now = self.surveyed.clock.now();
-        let state = self.surveyed.known.lock();
+        let now = self.resync.clock.now();
+        let state = self.resync.state.lock();
         let Some(policies) = state.policies_in_force() else { return false };
         let is_same = state.pods.get(pod).is_some_and(|entry| entry.version == opened.version);
         let open = turn::open(&state.world, &policies, &Reach::only(pod.clone()), now);
@@ -172,9 +172,9 @@ impl Turns {
         opened: Opened,
         written: Result<Written, WriteError>,
     ) -> Option<Timestamp> {
-        let now = self.surveyed.clock.now();
+        let now = self.resync.clock.now();
         let Opened { open, wanted, uid, .. } = opened;
-        let mut state = self.surveyed.known.lock();
+        let mut state = self.resync.state.lock();
         let is_there = state.pods.get(pod).is_some_and(|entry| entry.uid == uid);
         let written = match written {
             Ok(written) => written,
@@ -203,19 +203,19 @@ impl Turns {
         drop(state);
         self.report(&turn.recorded, &uid, since);
         // Something may have changed while it was written.
-        match self.look(pod) {
-            Look::Nothing => None,
-            Look::Later(at) => Some(at),
-            Look::Write(_) => Some(now),
+        match self.plan(pod) {
+            TurnPlan::Nothing => None,
+            TurnPlan::Later(at) => Some(at),
+            TurnPlan::Write(_) => Some(now),
         }
     }
 
     /// Counts what has happened, and writes Events about it.
     fn report(&self, recorded: &[Recorded], uid: &str, since: Option<Timestamp>) {
-        let lag = since.map(|since| self.surveyed.clock.now().duration_since(since));
+        let lag = since.map(|since| self.resync.clock.now().duration_since(since));
         for recorded in recorded {
             if let Recorded::QosLevels(recorded) = recorded {
-                self.surveyed.metrics.count(recorded, lag);
+                self.resync.metrics.count(recorded, lag);
                 let policy = recorded.begun.as_deref().or(recorded.ended.as_deref());
                 let (from, to) = (recorded.from.as_deref(), recorded.to.as_deref());
                 tracing::debug!(policy, from, to, "wrote the level");
@@ -229,7 +229,7 @@ impl Turns {
     /// Notes that the API server has accepted a write; returns the boundary since which it was due.
     fn note_success(
         &self,
-        state: &mut KnownState,
+        state: &mut AgentState,
         pod: &Identity,
         wanted: &QosAnnotations,
         now: Timestamp,
@@ -238,7 +238,7 @@ impl Turns {
         let entry = state.pods.get_mut(pod)?;
         let wrote = LastWrite::note(entry.wrote, wanted, now);
         if wrote.is_contested() {
-            self.surveyed.metrics.contested.inc();
+            self.resync.metrics.contested.inc();
             tracing::warn!(%pod, "something else keeps changing the annotations of this pod");
         }
         if wrote.is_contested() || wrote.is_told_again() {
@@ -250,20 +250,20 @@ impl Turns {
 
     fn note_failure(
         &self,
-        state: &mut KnownState,
+        state: &mut AgentState,
         pod: &Identity,
         error: &WriteError,
         unsure: Option<(QosAnnotations, Vec<Recorded>)>,
     ) -> Option<Timestamp> {
-        let now = self.surveyed.clock.now();
-        let KnownState { pods, failing, .. } = state;
+        let now = self.resync.clock.now();
+        let AgentState { pods, failing, .. } = state;
         let entry: &mut PodEntry = pods.get_mut(pod)?;
         let is_first = entry.failure.is_none() && *failing == 0;
         *failing += usize::from(entry.failure.is_none());
         // Others change pods as well, above all the kubelet. The next turn is based on what they have written.
         let is_race = matches!(error, WriteError::Refused(refusal) if refusal.is_conflict());
         if !is_race {
-            self.surveyed.metrics.failed.inc();
+            self.resync.metrics.failed.inc();
             if is_first {
                 tracing::warn!(%pod, %error, "failed to write the level of a pod; it is retried");
             }
@@ -286,7 +286,7 @@ impl Turns {
 /// Notes in the world what was written, before the watch delivers it: as the API server has it, which an
 /// admission webhook may have changed.
 fn note(
-    state: &mut KnownState,
+    state: &mut AgentState,
     pod: &Identity,
     written: &Written,
     wanted: &QosAnnotations,
@@ -311,7 +311,7 @@ fn wanted(open: &OpenTurn) -> Option<&QosAnnotations> {
         | Action::SetBounds { .. }
         | Action::WriteDecision { .. }
         | Action::RemoveDecision { .. }
-        | Action::Pour { .. } => None,
+        | Action::SchedulePods { .. } => None,
     })
 }
 

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::config::ConfigFollower;
 use super::pods::PodFollower;
-use super::survey::{Surveyed, offset};
+use super::resync::{Resync, offset};
 use super::{Agent, Nodes};
 use crate::exemptions::{self, READ_INTERVAL};
 use crate::list_progress::ListReport;
@@ -36,7 +36,7 @@ const READ_INTERVAL_ON_A_NODE: Duration = Duration::from_mins(1);
 /// The watches of a term.
 pub(super) struct Watches<'a> {
     pub(super) agent: &'a Agent,
-    pub(super) surveyed: Arc<Surveyed>,
+    pub(super) resync: Arc<Resync>,
     pub(super) events: EventLog,
 }
 
@@ -62,7 +62,7 @@ impl Watches<'_> {
         let (progress, listed) = ListReport::new();
         let follower = ConfigFollower {
             config: Kind::ConfigMap.identity(namespace, name),
-            surveyed: Arc::clone(&self.surveyed),
+            resync: Arc::clone(&self.resync),
             events: self.events.clone(),
             told_after: self.told_after(),
             progress,
@@ -87,16 +87,16 @@ impl Watches<'_> {
         };
         running.watch_parts("Pod", &self.agent.options.namespaces, select, |part| {
             let (progress, listed) = ListReport::new();
-            let surveyed = Arc::clone(&self.surveyed);
-            (PodFollower { part, surveyed, listing: 0, progress }, listed)
+            let resync = Arc::clone(&self.resync);
+            (PodFollower { part, resync, listing: 0, progress }, listed)
         });
     }
 
     fn follow_nodes(&self, running: &mut RunningTerm) {
         let (progress, listed) = ListReport::new();
-        let (surveyed, of) = (Arc::clone(&self.surveyed), self.node().cloned());
+        let (resync, of) = (Arc::clone(&self.resync), self.node().cloned());
         let fields = of.as_ref().map(|node| format!("metadata.name={node}"));
-        let follower = NodeFollower { surveyed, of, listed: None, progress, has_complained: false };
+        let follower = NodeFollower { resync, of, listed: None, progress, has_complained: false };
         let (metadata_only, forbidden_pause) = (true, FORBIDDEN_PAUSE);
         let selection = Selection { metadata_only, forbidden_pause, ..self.selection(fields) };
         let watched = Watch { selection, ..Watch::new(core("Node", "nodes"), Need::Never) };
@@ -104,7 +104,7 @@ impl Watches<'_> {
     }
 
     fn follow_namespaces(&self, running: &mut RunningTerm) {
-        let surveyed = Arc::clone(&self.surveyed);
+        let resync = Arc::clone(&self.resync);
         let is_one_of_many = self.node().is_some();
         let interval = if is_one_of_many { READ_INTERVAL_ON_A_NODE } else { READ_INTERVAL };
         // One that is a bit behind may lack a mark that was just set, which thousands of lists from etcd would
@@ -113,9 +113,9 @@ impl Watches<'_> {
         let selection = Selection { from_cache, forbidden_pause, ..self.selection(None) };
         let how = (selection, interval);
         running.watch_namespaces(&self.agent.options.namespaces, how, move |name, mark| {
-            let world = &mut surveyed.known.lock().world;
+            let world = &mut resync.state.lock().world;
             exemptions::change(world, |exempt| exempt.mark_namespace(name, mark));
-            surveyed.ask();
+            resync.ask();
         });
     }
 
@@ -141,7 +141,7 @@ impl Watches<'_> {
 
 /// Notes the labels of nodes, by which lists of policies are chosen.
 struct NodeFollower {
-    surveyed: Arc<Surveyed>,
+    resync: Arc<Resync>,
     /// The only node of this agent, if it has only one.
     of: Option<Arc<str>>,
     /// The nodes in the list that is in progress.
@@ -152,8 +152,8 @@ struct NodeFollower {
 
 impl NodeFollower {
     fn remove(&self, node: &str) {
-        if self.surveyed.known.lock().world.objects.nodes.remove(node).is_some() {
-            self.surveyed.ask();
+        if self.resync.state.lock().world.objects.nodes.remove(node).is_some() {
+            self.resync.ask();
         }
     }
 }
@@ -169,10 +169,10 @@ impl Follower for NodeFollower {
         if let Some(listed) = &mut self.listed {
             listed.insert(Arc::clone(&name));
         }
-        let nodes = &mut self.surveyed.known.lock().world.objects.nodes;
+        let nodes = &mut self.resync.state.lock().world.objects.nodes;
         if nodes.get(&name) != Some(&node) {
             nodes.insert(name, node);
-            self.surveyed.ask();
+            self.resync.ask();
         }
     }
 
@@ -183,7 +183,7 @@ impl Follower for NodeFollower {
     fn list_complete(&mut self) {
         let listed = self.listed.take().unwrap_or_default();
         let known: Vec<Arc<str>> =
-            self.surveyed.known.lock().world.objects.nodes.keys().cloned().collect();
+            self.resync.state.lock().world.objects.nodes.keys().cloned().collect();
         for gone in known.iter().filter(|it| !listed.contains(*it)) {
             self.remove(gone);
         }
@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn nodes_that_come_and_go_leave_nothing_behind() {
         let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
-        let surveyed = Arc::new(Surveyed {
-            known: Arc::default(),
+        let resync = Arc::new(Resync {
+            state: Arc::default(),
             queue: WorkQueue::new(clock.clone()),
             clock,
             metrics: LevelMetrics::default(),
@@ -236,9 +236,9 @@ mod tests {
             asked: Notify::new(),
         });
         let (progress, _listed) = ListReport::new();
-        let (known, of) = (Arc::clone(&surveyed.known), None);
+        let (state, of) = (Arc::clone(&resync.state), None);
         let mut follower =
-            NodeFollower { surveyed, of, listed: None, progress, has_complained: false };
+            NodeFollower { resync, of, listed: None, progress, has_complained: false };
         for _ in 0..2 {
             follower.begin_list();
             follower.upsert(node("stays"));
@@ -247,7 +247,7 @@ mod tests {
                 follower.upsert(node(&format!("goes-{number}")));
                 follower.delete(node(&format!("goes-{number}")));
             }
-            assert_eq!(known.lock().world.objects.nodes.len(), 1);
+            assert_eq!(state.lock().world.objects.nodes.len(), 1);
             assert_eq!(follower.listed.as_ref().map_or(0, BTreeSet::len), 0);
         }
     }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
-use crate::pace::Pace;
+use crate::report_rate_limit::ReportRateLimit;
 
 /// A policy object, apart from its spec.
 pub(crate) struct PolicyEntry {
@@ -47,7 +47,7 @@ pub(crate) struct PolicyEntry {
     /// The backoff of failed status writes since the last success.
     pub(crate) failures: Option<Box<Backoff>>,
     /// How often its conditions have needed attention lately.
-    pub(crate) warnings: Pace,
+    pub(crate) warnings: ReportRateLimit,
 }
 
 /// The known revision of a spec. It changes when a user edits the object, but not with its status or
@@ -111,7 +111,7 @@ impl PolicyEntry {
             is_written: true,
             is_left_alone: false,
             failures: None,
-            warnings: Pace::default(),
+            warnings: ReportRateLimit::default(),
         }
     }
 

@@ -69,7 +69,7 @@ fn numbers_set_by(action: &Action) -> Vec<(Field, u32)> {
         | Action::Annotate { .. }
         | Action::WriteDecision { .. }
         | Action::RemoveDecision { .. }
-        | Action::Pour { .. } => Vec::new(),
+        | Action::SchedulePods { .. } => Vec::new(),
     }
 }
 

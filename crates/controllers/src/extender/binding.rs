@@ -7,7 +7,7 @@ use std::time::Duration;
 use almanac_api::slim::{self, BOUND_POLICY, BOUND_UNIT, DELETION_COST, DELETION_COST_OWNER};
 use almanac_engine::Identity;
 use almanac_engine::units::{BindOutcome, Confirmed, DeletionCost, Node, Pod, Unsettled};
-use almanac_shell::calls::Answer;
+use almanac_shell::server::ServerResponse;
 use almanac_shell::writer::{ObjectPath, WriteError, summarize};
 use kube::Api;
 use kube::api::DynamicObject;
@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::deciding::{BIND_TIME, Deciding, longest_bind};
 use super::filtering::{json, malformed};
+use super::leader::{BIND_TIME, Leader, longest_bind};
 use super::protocol::{BindingArguments, BindingResult};
 use super::watches::pod_identity;
 use crate::runtime::core;
@@ -46,19 +46,19 @@ impl From<String> for NotBound {
 }
 
 /// Binds a pod, or says why not. Once begun it is finished, whether or not the caller waits for it.
-pub(super) async fn bind(deciding: &Arc<Deciding>, body: &[u8]) -> Answer {
+pub(super) async fn bind(leader: &Arc<Leader>, body: &[u8]) -> ServerResponse {
     let arguments = match BindingArguments::read(body) {
         Ok(arguments) => arguments,
         Err(why) => return malformed(&why),
     };
     // Whoever stops waiting for its turn has nothing begun.
-    let Ok(permit) = Arc::clone(&deciding.binding).acquire_owned().await else {
+    let Ok(permit) = Arc::clone(&leader.binding).acquire_owned().await else {
         return json(&BindingResult { error: "this replica does not decide any more" });
     };
-    let deciding = Arc::clone(deciding);
+    let leader = Arc::clone(leader);
     let bound = tokio::spawn(async move {
         let _permit = permit;
-        let bound = attempt(&deciding, &arguments).await;
+        let bound = attempt(&leader, &arguments).await;
         if let Err(error) = &bound {
             let BindingArguments { namespace, name, node, .. } = &arguments;
             tracing::info!(pod = format!("{namespace}/{name}"), node, error, "did not bind a pod");
@@ -73,11 +73,11 @@ pub(super) async fn bind(deciding: &Arc<Deciding>, body: &[u8]) -> Answer {
 }
 
 /// Tries to bind, and again if the pod has changed meanwhile.
-async fn attempt(deciding: &Deciding, asked: &BindingArguments) -> Result<(), String> {
+async fn attempt(leader: &Leader, asked: &BindingArguments) -> Result<(), String> {
     let mut attempts = ATTEMPTS;
     loop {
         attempts -= 1;
-        match carry_out(deciding, asked).await {
+        match carry_out(leader, asked).await {
             Ok(()) => return Ok(()),
             Err(NotBound::Changed(_)) if attempts > 0 => {}
             Err(NotBound::Changed(why) | NotBound::Other(why)) => return Err(why),
@@ -85,27 +85,24 @@ async fn attempt(deciding: &Deciding, asked: &BindingArguments) -> Result<(), St
     }
 }
 
-async fn carry_out(deciding: &Deciding, asked: &BindingArguments) -> Result<(), NotBound> {
+async fn carry_out(leader: &Leader, asked: &BindingArguments) -> Result<(), NotBound> {
     let BindingArguments { namespace, name, uid, node } = asked;
     let identity = pod_identity(namespace, name);
-    let (pod, node_found) = tokio::join!(
-        read_pod(deciding, &identity),
-        read(deciding, core("Node", "nodes"), None, node)
-    );
+    let (pod, node_found) =
+        tokio::join!(read_pod(leader, &identity), read(leader, core("Node", "nodes"), None, node));
     let pod = pod?.filter(|pod| pod.uid.as_deref() == Some(uid));
     let pod = pod.ok_or_else(|| format!("the pod {namespace}/{name} is gone"))?;
     let found = node_found?.ok_or_else(|| format!("there is no node {node}"))?;
     let found: Node = slim::watched_unit_node(&found);
     let reserved = {
-        let mut state = deciding.lock();
-        let now = deciding.elapsed();
+        let mut state = leader.lock();
+        let now = leader.elapsed();
         let reserved = state.ledger.reserve((&identity, &pod), (node, &found), now, longest_bind());
         reserved.map_err(|why| why.to_string())?
     };
     let mut withdrawn = None;
     let confirm = || {
-        let confirmed =
-            deciding.lock().ledger.confirm(reserved, deciding.elapsed(), longest_bind());
+        let confirmed = leader.lock().ledger.confirm(reserved, leader.elapsed(), longest_bind());
         confirmed
             .map(|confirmed| binding(asked, &confirmed))
             .map_err(|why| withdrawn = Some(why.to_string()))
@@ -113,7 +110,7 @@ async fn carry_out(deciding: &Deciding, asked: &BindingArguments) -> Result<(), 
     };
     let collection = format!("/api/v1/namespaces/{namespace}/pods");
     let path = ObjectPath { collection: &collection, name };
-    let posted = deciding.writer.bind(path, BIND_TIME, confirm).await;
+    let posted = leader.writer.bind(path, BIND_TIME, confirm).await;
     let (outcome, answer) = match posted {
         Ok(()) => (BindOutcome::Posted, Ok(())),
         Err(WriteError::Withdrawn) => {
@@ -128,12 +125,12 @@ async fn carry_out(deciding: &Deciding, asked: &BindingArguments) -> Result<(), 
         Err(WriteError::Refused(refusal)) => (BindOutcome::Failed, Err(refusal.to_string().into())),
         Err(WriteError::Unknown(why)) => (BindOutcome::Unknown, Err(why.into())),
     };
-    deciding.lock().ledger.settle(reserved, outcome);
-    deciding.metrics.count(outcome);
-    deciding.tell_change();
+    leader.lock().ledger.settle(reserved, outcome);
+    leader.metrics.count(outcome);
+    leader.tell_change();
     if outcome == BindOutcome::Unknown {
-        settle_by_read(deciding, &Unsettled { id: reserved, pod: identity }).await;
-        deciding.unsettled.notify_one();
+        settle_by_read(leader, &Unsettled { id: reserved, pod: identity }).await;
+        leader.unsettled.notify_one();
     }
     answer
 }
@@ -168,17 +165,17 @@ fn binding(asked: &BindingArguments, confirmed: &Confirmed) -> Value {
 }
 
 /// Settles bindings of which it is not known what became of them, as soon as that can be told. It never ends by itself.
-pub(super) async fn settle_all(deciding: &Deciding, end: CancellationToken) {
+pub(super) async fn settle_all(leader: &Leader, end: CancellationToken) {
     while !end.is_cancelled() {
-        let now = deciding.elapsed();
+        let now = leader.elapsed();
         let (due, next) = {
-            let state = deciding.lock();
+            let state = leader.lock();
             let due: Vec<Unsettled> = state.ledger.unsettled(now).collect();
             (due, state.ledger.next_unsettled())
         };
         let mut is_failing = false;
         for unsettled in &due {
-            is_failing |= !settle_by_read(deciding, unsettled).await;
+            is_failing |= !settle_by_read(leader, unsettled).await;
         }
         let pause = async {
             match next {
@@ -189,18 +186,18 @@ pub(super) async fn settle_all(deciding: &Deciding, end: CancellationToken) {
         };
         tokio::select! {
             () = pause => {}
-            () = deciding.unsettled.notified() => {}
+            () = leader.unsettled.notified() => {}
             () = end.cancelled() => {}
         }
     }
 }
 
 /// Reads the pod of a binding. Whether it could be read.
-async fn settle_by_read(deciding: &Deciding, unsettled: &Unsettled) -> bool {
-    let begun = deciding.elapsed();
-    match read_pod(deciding, &unsettled.pod).await {
+async fn settle_by_read(leader: &Leader, unsettled: &Unsettled) -> bool {
+    let begun = leader.elapsed();
+    match read_pod(leader, &unsettled.pod).await {
         Ok(found) => {
-            deciding.lock().ledger.settle_by_read(unsettled.id, found.as_ref(), begun);
+            leader.lock().ledger.settle_by_read(unsettled.id, found.as_ref(), begun);
             true
         }
         Err(error) => {
@@ -210,19 +207,19 @@ async fn settle_by_read(deciding: &Deciding, unsettled: &Unsettled) -> bool {
     }
 }
 
-pub(super) async fn read_pod(deciding: &Deciding, pod: &Identity) -> Result<Option<Pod>, String> {
-    let found = read(deciding, core("Pod", "pods"), Some(pod.namespace()), pod.name()).await?;
+pub(super) async fn read_pod(leader: &Leader, pod: &Identity) -> Result<Option<Pod>, String> {
+    let found = read(leader, core("Pod", "pods"), Some(pod.namespace()), pod.name()).await?;
     Ok(found.map(|found| slim::watched_unit_pod(&found)))
 }
 
 /// An object as it is at the latest.
 async fn read(
-    deciding: &Deciding,
+    leader: &Leader,
     kind: ApiResource,
     namespace: Option<&str>,
     name: &str,
 ) -> Result<Option<DynamicObject>, String> {
-    let client = deciding.client.clone();
+    let client = leader.client.clone();
     let api: Api<DynamicObject> = match namespace {
         Some(namespace) => Api::namespaced_with(client, namespace, &kind),
         None => Api::all_with(client, &kind),

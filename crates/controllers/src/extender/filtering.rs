@@ -7,16 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use almanac_engine::Identity;
-use almanac_engine::units::{Eviction, NodeId, Ruling, Verdict};
-use almanac_shell::calls::Answer;
+use almanac_engine::units::{Eviction, FilterOutcome, NodeId, Verdict};
+use almanac_shell::server::ServerResponse;
 use http::StatusCode;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
 use super::binding::read_pod;
-use super::deciding::Deciding;
+use super::leader::Leader;
 use super::protocol::{
-    Arguments, AskedPod, FilterResult, HostPriority, PreemptionArguments, PreemptionResult, Refused,
+    Arguments, FilterResult, HostPriority, PreemptionArguments, PreemptionResult, Refused,
+    RequestedPod,
 };
 use super::watches::pod_identity;
 
@@ -27,26 +28,26 @@ const LEASE: Duration = Duration::from_secs(5);
 const WAITS_FOR_POD: Duration = Duration::from_millis(200);
 
 /// The verdict about each candidate, detached from the ledger.
-struct Sorted {
+struct SortedNodes {
     /// For each candidate, which of the reasons it has.
     of_nodes: Vec<u16>,
     reasons: Vec<(Verdict, String)>,
 }
 
 /// The outcome of a filter request.
-enum Asked {
+enum FilterResponse {
     /// All candidates may be used.
     All,
     /// None of them, for this reason.
     Error(String),
     /// Each has its verdict.
-    Sorted(Sorted),
+    SortedNodes(SortedNodes),
     /// The pod is not known yet.
     Unknown,
 }
 
 /// Which candidates a pod may use, and why not the others.
-pub(super) async fn filter(deciding: &Deciding, body: &[u8]) -> Answer {
+pub(super) async fn filter(leader: &Leader, body: &[u8]) -> ServerResponse {
     let arguments = match Arguments::read(body) {
         Ok(arguments) => arguments,
         Err(why) => return malformed(&why),
@@ -55,11 +56,13 @@ pub(super) async fn filter(deciding: &Deciding, body: &[u8]) -> Answer {
         (Ok(pod), Ok(names)) => (pod, names),
         (Err(why), _) | (_, Err(why)) => return malformed(&why),
     };
-    match ask_until_known(deciding, pod, &names).await {
-        Asked::All => json(&FilterResult { node_names: names, ..FilterResult::default() }),
-        Asked::Error(error) => json(&FilterResult { error: &error, ..FilterResult::default() }),
-        Asked::Sorted(sorted) => json(&told(&names, &sorted)),
-        Asked::Unknown => {
+    match filter_until_known(leader, pod, &names).await {
+        FilterResponse::All => json(&FilterResult { node_names: names, ..FilterResult::default() }),
+        FilterResponse::Error(error) => {
+            json(&FilterResult { error: &error, ..FilterResult::default() })
+        }
+        FilterResponse::SortedNodes(sorted) => json(&sorted_result(&names, &sorted)),
+        FilterResponse::Unknown => {
             let error = format!("the pod {}/{} is gone", pod.namespace, pod.name);
             json(&FilterResult { error: &error, ..FilterResult::default() })
         }
@@ -67,46 +70,50 @@ pub(super) async fn filter(deciding: &Deciding, body: &[u8]) -> Answer {
 }
 
 /// Queries the ledger, and again once it has the pod.
-async fn ask_until_known(deciding: &Deciding, pod: AskedPod<'_>, names: &[&str]) -> Asked {
+async fn filter_until_known(
+    leader: &Leader,
+    pod: RequestedPod<'_>,
+    names: &[&str],
+) -> FilterResponse {
     let deadline = Instant::now() + WAITS_FOR_POD;
     loop {
         // Before the query, so that a pod that comes in between is not missed.
-        let arrival = deciding.arrival();
-        match ask(deciding, pod, names) {
-            Asked::Unknown => {}
-            asked => return asked,
+        let arrival = leader.arrival();
+        match filter_known(leader, pod, names) {
+            FilterResponse::Unknown => {}
+            response => return response,
         }
         if timeout_at(deadline, arrival).await.is_err() {
             break;
         }
     }
     let identity = identity(pod);
-    match read_pod(deciding, &identity).await {
+    match read_pod(leader, &identity).await {
         Ok(Some(found)) => {
-            deciding.lock().ledger.read_pod(&identity, &found);
-            ask(deciding, pod, names)
+            leader.lock().ledger.read_pod(&identity, &found);
+            filter_known(leader, pod, names)
         }
-        Ok(None) => Asked::Unknown,
-        Err(error) => Asked::Error(error),
+        Ok(None) => FilterResponse::Unknown,
+        Err(error) => FilterResponse::Error(error),
     }
 }
 
-fn ask(deciding: &Deciding, pod: AskedPod<'_>, names: &[&str]) -> Asked {
-    let now = deciding.elapsed();
-    let mut state = deciding.lock();
+fn filter_known(leader: &Leader, pod: RequestedPod<'_>, names: &[&str]) -> FilterResponse {
+    let now = leader.elapsed();
+    let mut state = leader.lock();
     let candidates = state.candidates(names);
     let known: Vec<NodeId> = candidates.iter().flatten().copied().collect();
     // A lease has an end, of which the upkeep has to know.
-    deciding.tell_change();
-    let ruling = state.ledger.filter(&identity(pod), Some(pod.uid), &known, now, LEASE);
-    match &ruling {
-        Ruling::Untouched => Asked::All,
-        Ruling::UnknownPod => Asked::Unknown,
+    leader.tell_change();
+    let outcome = state.ledger.filter(&identity(pod), Some(pod.uid), &known, now, LEASE);
+    match &outcome {
+        FilterOutcome::Untouched => FilterResponse::All,
+        FilterOutcome::UnknownPod => FilterResponse::Unknown,
         // The reason has nothing to do with any node, so it is sent once, and not for each.
-        Ruling::NotServing | Ruling::NotPending | Ruling::Conflict(_) => {
-            Asked::Error(ruling.why_refused().unwrap_or_default())
+        FilterOutcome::NotServing | FilterOutcome::NotPending | FilterOutcome::Conflict(_) => {
+            FilterResponse::Error(outcome.why_refused().unwrap_or_default())
         }
-        Ruling::ByNode(verdicts) => {
+        FilterOutcome::ByNode(verdicts) => {
             // Nodes of a unit have the same verdict and the same reason, so both are made once.
             let mut of_numbers: BTreeMap<Option<usize>, u16> = BTreeMap::new();
             let mut reasons = Vec::new();
@@ -117,12 +124,12 @@ fn ask(deciding: &Deciding, pod: AskedPod<'_>, names: &[&str]) -> Asked {
                 })
             });
             let of_nodes = of_nodes.collect();
-            Asked::Sorted(Sorted { of_nodes, reasons })
+            FilterResponse::SortedNodes(SortedNodes { of_nodes, reasons })
         }
     }
 }
 
-fn told<'a>(names: &[&'a str], sorted: &'a Sorted) -> FilterResult<'a> {
+fn sorted_result<'a>(names: &[&'a str], sorted: &'a SortedNodes) -> FilterResult<'a> {
     let mut result = FilterResult::default();
     for (name, reason) in names.iter().zip(&sorted.of_nodes) {
         let Some((verdict, why)) = sorted.reasons.get(usize::from(*reason)) else { continue };
@@ -140,7 +147,7 @@ fn told<'a>(names: &[&'a str], sorted: &'a Sorted) -> FilterResult<'a> {
 }
 
 /// How good the candidates are. Where all are as good, nothing is said of any: kube-scheduler adds nothing then.
-pub(super) fn prioritize(deciding: &Deciding, body: &[u8]) -> Answer {
+pub(super) fn prioritize(leader: &Leader, body: &[u8]) -> ServerResponse {
     let arguments = match Arguments::read(body) {
         Ok(arguments) => arguments,
         Err(why) => return malformed(&why),
@@ -150,7 +157,7 @@ pub(super) fn prioritize(deciding: &Deciding, body: &[u8]) -> Answer {
         (Err(why), _) | (_, Err(why)) => return malformed(&why),
     };
     let (nodes, scores) = {
-        let mut state = deciding.lock();
+        let mut state = leader.lock();
         let candidates = state.candidates(&names);
         let known: Vec<(&str, NodeId)> =
             names.iter().zip(candidates).filter_map(|(name, id)| Some((*name, id?))).collect();
@@ -163,14 +170,14 @@ pub(super) fn prioritize(deciding: &Deciding, body: &[u8]) -> Answer {
         Err(error) => return unavailable(&error.to_string()),
     };
     let all_alike = scores.windows(2).all(|pair| pair[0] == pair[1]);
-    let told = nodes.into_iter().zip(scores).filter(|_| !all_alike);
-    let told: Vec<HostPriority<'_>> =
-        told.map(|(node, score)| HostPriority { node, score }).collect();
-    json(&told)
+    let scored = nodes.into_iter().zip(scores).filter(|_| !all_alike);
+    let scored: Vec<HostPriority<'_>> =
+        scored.map(|(node, score)| HostPriority { node, score }).collect();
+    json(&scored)
 }
 
 /// On which nodes evicting the victims makes room for a pod. A place is kept for it there.
-pub(super) fn preempt(deciding: &Deciding, body: &[u8]) -> Answer {
+pub(super) fn preempt(leader: &Leader, body: &[u8]) -> ServerResponse {
     let arguments = match PreemptionArguments::read(body) {
         Ok(arguments) => arguments,
         Err(why) => return malformed(&why),
@@ -181,10 +188,10 @@ pub(super) fn preempt(deciding: &Deciding, body: &[u8]) -> Answer {
     };
     let (pod, uid) = pod;
     let mut victims = arguments.into_victims();
-    let now = deciding.elapsed();
-    let mut state = deciding.lock();
+    let now = leader.elapsed();
+    let mut state = leader.lock();
     // What is kept for the pod has an end, of which the upkeep has to know.
-    deciding.tell_change();
+    leader.tell_change();
     let known = victims.iter().filter_map(|(name, victims)| {
         let (node, violations) = (state.ledger.node(name)?, victims.violations());
         Some((&**name, Eviction { node, victims: victims.uids(), violations }))
@@ -205,26 +212,26 @@ pub(super) fn preempt(deciding: &Deciding, body: &[u8]) -> Answer {
     json(&PreemptionResult { victims })
 }
 
-fn identity(pod: AskedPod<'_>) -> Identity {
+fn identity(pod: RequestedPod<'_>) -> Identity {
     pod_identity(pod.namespace, pod.name)
 }
 
-fn unavailable(why: &str) -> Answer {
-    Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, why)
+fn unavailable(why: &str) -> ServerResponse {
+    ServerResponse::refusal(StatusCode::SERVICE_UNAVAILABLE, why)
 }
 
-pub(super) fn malformed(why: &str) -> Answer {
+pub(super) fn malformed(why: &str) -> ServerResponse {
     // Kube-scheduler tells nobody of it.
     tracing::warn!(error = why, "a call cannot be used");
-    Answer::refusal(StatusCode::BAD_REQUEST, why)
+    ServerResponse::refusal(StatusCode::BAD_REQUEST, why)
 }
 
-pub(super) fn json(value: &impl Serialize) -> Answer {
+pub(super) fn json(value: &impl Serialize) -> ServerResponse {
     match serde_json::to_vec(value) {
-        Ok(body) => Answer::json(body),
+        Ok(body) => ServerResponse::json(body),
         Err(error) => {
             let why = format!("failed to write the answer: {error}");
-            Answer::refusal(StatusCode::INTERNAL_SERVER_ERROR, &why)
+            ServerResponse::refusal(StatusCode::INTERNAL_SERVER_ERROR, &why)
         }
     }
 }

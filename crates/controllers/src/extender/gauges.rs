@@ -8,13 +8,13 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use super::deciding::Deciding;
+use super::leader::Leader;
 use crate::leadership::Leadership;
 
 /// The gauges of an extender.
 #[derive(Debug)]
 pub(super) struct Gauges {
-    pub(super) leading: Leadership<Deciding>,
+    pub(super) leading: Leadership<Leader>,
 }
 
 #[derive(Default)]
@@ -30,15 +30,15 @@ fn is_error(finding: &Finding) -> bool {
     finding.severity() == Severity::Error
 }
 
-fn numbers(deciding: &Deciding) -> Numbers {
+fn numbers(leader: &Leader) -> Numbers {
     let (policies, unsettled): (Vec<Identity>, usize) = {
-        let state = deciding.lock();
+        let state = leader.lock();
         (state.policies.keys().cloned().collect(), state.ledger.reservations())
     };
     let mut numbers = Numbers { unsettled, ..Numbers::default() };
     for policy in &policies {
         // Calls are answered in between: one policy may say much.
-        let state = deciding.lock();
+        let state = leader.lock();
         let Some(entry) = state.policies.get(policy) else { continue };
         numbers.policies += 1;
         numbers.unusable += usize::from(entry.findings.iter().any(is_error));
@@ -57,12 +57,12 @@ impl Collector for Gauges {
             let series = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             ConstGauge::new(value).encode(series)
         };
-        let deciding = self.leading.cluster();
+        let leader = self.leading.cluster();
         // Not the name that controllers have: a query over both would find two leaders.
         let help = "Whether this extender is the one that decides (1) or not (0)";
-        gauge("almanac_extender_leader", help, usize::from(deciding.is_some()))?;
-        let Some(deciding) = deciding else { return Ok(()) };
-        let numbers = numbers(&deciding);
+        gauge("almanac_extender_leader", help, usize::from(leader.is_some()))?;
+        let Some(leader) = leader else { return Ok(()) };
+        let numbers = numbers(&leader);
         for (name, help, value) in [
             ("almanac_units_policies", "ResourcePolicies that are known", numbers.policies),
             (

@@ -9,7 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use super::calls::Verb;
+use super::handlers::Verb;
 
 /// From a tenth of a millisecond, which a small call takes, to some seconds, which a binding may.
 const SECONDS: [f64; 14] =
@@ -20,7 +20,7 @@ type Verbs = [(&'static str, String); 1];
 
 /// The counters, which survive terms.
 #[derive(Clone, Debug)]
-pub(super) struct CallMetrics {
+pub(super) struct RequestMetrics {
     answered: Family<OfVerb, Counter>,
     passed_on: Family<OfVerb, Counter>,
     seconds: Family<Verbs, Histogram, fn() -> Histogram>,
@@ -38,8 +38,8 @@ pub(super) struct UpkeepMetrics {
 }
 
 /// A call that is being answered.
-pub(super) struct CallTimer<'a> {
-    metrics: &'a CallMetrics,
+pub(super) struct RequestTimer<'a> {
+    metrics: &'a RequestMetrics,
     verb: Verb,
     begun: Instant,
 }
@@ -48,7 +48,7 @@ fn histogram() -> Histogram {
     Histogram::new(SECONDS)
 }
 
-impl Default for CallMetrics {
+impl Default for RequestMetrics {
     fn default() -> Self {
         let (answered, passed_on) = (Family::default(), Family::default());
         let (seconds, upkeep) =
@@ -57,7 +57,7 @@ impl Default for CallMetrics {
     }
 }
 
-impl CallMetrics {
+impl RequestMetrics {
     /// Registers the metrics.
     pub(super) fn register(&self, registry: &mut Registry) {
         let help = "Calls of a scheduler that this process answered, by what was asked for and response code";
@@ -94,8 +94,8 @@ impl CallMetrics {
         }
     }
 
-    pub(super) fn begin(&self, verb: Verb) -> CallTimer<'_> {
-        CallTimer { metrics: self, verb, begun: Instant::now() }
+    pub(super) fn begin(&self, verb: Verb) -> RequestTimer<'_> {
+        RequestTimer { metrics: self, verb, begun: Instant::now() }
     }
 
     pub(super) fn passed_on(&self, verb: Verb, status: StatusCode) {
@@ -114,7 +114,7 @@ impl UpkeepMetrics {
     }
 }
 
-impl CallTimer<'_> {
+impl RequestTimer<'_> {
     pub(super) fn end(self, status: StatusCode) {
         self.metrics.answered.get_or_create(&labels(self.verb, status)).inc();
         let seconds = self.begun.elapsed().as_secs_f64();

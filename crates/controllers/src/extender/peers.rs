@@ -30,7 +30,7 @@ const REMEMBERED: usize = 64;
 
 /// Why a caller does not count as another replica.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Stranger {
+pub(super) enum PeerError {
     #[error("the call has no token, and calls are passed on only among replicas")]
     NoToken,
     #[error("the token is not one of a replica")]
@@ -77,22 +77,22 @@ impl Peers {
     }
 
     /// Whether a call with this token comes from a replica: from the user of our own token.
-    pub(super) async fn check(&self, token: Option<&str>) -> Result<(), Stranger> {
-        let token = token.ok_or(Stranger::NoToken)?;
-        let own = self.own_token().map_err(Stranger::NotReviewed)?;
+    pub(super) async fn check(&self, token: Option<&str>) -> Result<(), PeerError> {
+        let token = token.ok_or(PeerError::NoToken)?;
+        let own = self.own_token().map_err(PeerError::NotReviewed)?;
         let ours = self.user_of(&own, &self.reviewing_known).await?;
         let is_known =
             self.lock().get(token).is_some_and(|it| it.user.is_some() && it.user == ours);
         let reviewing = if is_known { &self.reviewing_known } else { &self.reviewing };
         let theirs = self.user_of(token, reviewing).await?;
-        if ours.is_some() && ours == theirs { Ok(()) } else { Err(Stranger::WrongToken) }
+        if ours.is_some() && ours == theirs { Ok(()) } else { Err(PeerError::WrongToken) }
     }
 
     async fn user_of(
         &self,
         token: &str,
         reviewing: &Semaphore,
-    ) -> Result<Option<String>, Stranger> {
+    ) -> Result<Option<String>, PeerError> {
         if let Some(reviewed) = self.remembered(token) {
             return Ok(reviewed.user);
         }
@@ -107,9 +107,9 @@ impl Peers {
         let user = match timeout(REVIEW_TIME, reviewed).await {
             Ok(Ok(user)) => user,
             Ok(Err(error)) => {
-                return Err(Stranger::NotReviewed(almanac_shell::writer::summarize(&error)));
+                return Err(PeerError::NotReviewed(almanac_shell::writer::summarize(&error)));
             }
-            Err(_) => return Err(Stranger::NotReviewed("no response in time".to_owned())),
+            Err(_) => return Err(PeerError::NotReviewed("no response in time".to_owned())),
         };
         let mut all = self.lock();
         if all.len() >= REMEMBERED {

@@ -14,7 +14,7 @@ use almanac_shell::following::{Follower, WatchFailure};
 use jiff::Timestamp;
 use kube::api::DynamicObject;
 
-use super::deciding::Deciding;
+use super::leader::Leader;
 use super::statuses::Failure;
 use crate::cluster::{StatusSnapshot, is_older};
 use crate::list_progress::ListReport;
@@ -42,7 +42,7 @@ pub(super) struct PolicyEntry {
 
 /// Sends changes of policies to the ledger.
 pub(super) struct PolicyFollower {
-    deciding: Arc<Deciding>,
+    leader: Arc<Leader>,
     clock: Clock,
     /// The policies in the current list.
     listed: Option<BTreeSet<Identity>>,
@@ -50,8 +50,8 @@ pub(super) struct PolicyFollower {
 }
 
 impl PolicyFollower {
-    pub(super) fn new(deciding: Arc<Deciding>, clock: Clock, progress: ListReport) -> Self {
-        Self { deciding, clock, listed: None, progress }
+    pub(super) fn new(leader: Arc<Leader>, clock: Clock, progress: ListReport) -> Self {
+        Self { leader, clock, listed: None, progress }
     }
 
     fn entry(&self, policy: &Identity, object: DynamicObject) -> PolicyEntry {
@@ -78,11 +78,11 @@ impl PolicyFollower {
     }
 
     fn remove(&self, policy: &Identity) {
-        let mut state = self.deciding.lock();
+        let mut state = self.leader.lock();
         let changed = state.remove_policy(policy);
         state.exempt.mark(policy, false);
         drop(state);
-        self.deciding.carry_out(&changed);
+        self.leader.carry_out(&changed);
     }
 }
 
@@ -103,7 +103,7 @@ impl Follower for PolicyFollower {
         }
         let is_marked = is_marked(&object.metadata);
         let mut entry = self.entry(&policy, object);
-        let mut state = self.deciding.lock();
+        let mut state = self.leader.lock();
         state.exempt.mark(&policy, is_marked);
         let before = state.policies.get_mut(&policy).filter(|before| before.uid == entry.uid);
         if let Some(before) = before {
@@ -117,7 +117,7 @@ impl Follower for PolicyFollower {
         }
         let changed = state.insert_policy(&policy, entry);
         drop(state);
-        self.deciding.carry_out(&changed);
+        self.leader.carry_out(&changed);
     }
 
     fn delete(&mut self, object: DynamicObject) {
@@ -127,7 +127,7 @@ impl Follower for PolicyFollower {
 
     fn list_complete(&mut self) {
         let listed = self.listed.take().unwrap_or_default();
-        let known: Vec<Identity> = self.deciding.lock().policies.keys().cloned().collect();
+        let known: Vec<Identity> = self.leader.lock().policies.keys().cloned().collect();
         for gone in known.iter().filter(|it| !listed.contains(*it)) {
             self.remove(gone);
         }

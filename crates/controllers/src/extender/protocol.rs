@@ -42,7 +42,7 @@ struct Metadata<'a> {
 
 /// Which pod is asked about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct AskedPod<'a> {
+pub(super) struct RequestedPod<'a> {
     pub(super) namespace: &'a str,
     pub(super) name: &'a str,
     pub(super) uid: &'a str,
@@ -62,8 +62,8 @@ impl<'a> Arguments<'a> {
         Ok(arguments)
     }
 
-    pub(super) fn pod(&self) -> Result<AskedPod<'_>, Malformed> {
-        asked_pod(self.pod.as_ref())
+    pub(super) fn pod(&self) -> Result<RequestedPod<'_>, Malformed> {
+        requested_pod(self.pod.as_ref())
     }
 
     pub(super) fn node_names(&self) -> Result<Vec<&str>, Malformed> {
@@ -72,14 +72,14 @@ impl<'a> Arguments<'a> {
     }
 }
 
-fn asked_pod<'p>(pod: Option<&'p PodArgument<'_>>) -> Result<AskedPod<'p>, Malformed> {
+fn requested_pod<'p>(pod: Option<&'p PodArgument<'_>>) -> Result<RequestedPod<'p>, Malformed> {
     let pod = pod.ok_or("Pod is missing")?;
     let metadata = pod.metadata.as_ref().ok_or("Pod.metadata is missing")?;
     let given = |text: &'p Option<Cow<'_, str>>, field: &str| {
         let text = text.as_deref().filter(|text| !text.is_empty());
         text.ok_or_else(|| format!("Pod.metadata.{field} is missing"))
     };
-    Ok(AskedPod {
+    Ok(RequestedPod {
         namespace: given(&metadata.namespace, "namespace")?,
         name: given(&metadata.name, "name")?,
         uid: given(&metadata.uid, "uid")?,
@@ -138,8 +138,8 @@ impl<'a> PreemptionArguments<'a> {
         Ok(arguments)
     }
 
-    pub(super) fn pod(&self) -> Result<AskedPod<'_>, Malformed> {
-        asked_pod(self.pod.as_ref())
+    pub(super) fn pod(&self) -> Result<RequestedPod<'_>, Malformed> {
+        requested_pod(self.pod.as_ref())
     }
 
     pub(super) fn into_victims(self) -> BTreeMap<String, Victims> {
@@ -236,7 +236,7 @@ mod tests {
         let body = br#"{"Pod":{"metadata":{"name":"a","namespace":"b","uid":"c","labels":{"x":"y"}},
             "spec":{"containers":[{"name":"n"}]},"status":{}},"Nodes":null,"NodeNames":["n-1","n\u002d2"]}"#;
         let arguments = Arguments::read(body).expect("it is well-formed");
-        let pod = AskedPod { namespace: "b", name: "a", uid: "c" };
+        let pod = RequestedPod { namespace: "b", name: "a", uid: "c" };
         assert_eq!(arguments.pod(), Ok(pod));
         assert_eq!(arguments.node_names(), Ok(vec!["n-1", "n-2"]));
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::{ConditionState, conditions};
-use almanac_api::status::resource_policy::{Told, condition_states, write};
+use almanac_api::status::resource_policy::{StatusInput, condition_states, write};
 use almanac_engine::{Exempt, Identity};
 use almanac_shell::backoff::Backoff;
 use almanac_shell::clock::Clock;
@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::deciding::Deciding;
+use super::leader::Leader;
 use super::policies::PolicyEntry;
 use crate::cluster::{StatusSnapshot, is_older};
 
@@ -31,7 +31,7 @@ const AT_ONCE: usize = 8;
 
 /// Writes statuses.
 pub(super) struct Statuses {
-    pub(super) deciding: Arc<Deciding>,
+    pub(super) leader: Arc<Leader>,
     pub(super) events: EventLog,
     pub(super) clock: Clock,
     pub(super) seed: u64,
@@ -83,11 +83,11 @@ impl Statuses {
     /// The statuses that differ, and when one is to be tried again that is not due yet.
     fn due(&self) -> (Vec<Due>, Option<Instant>) {
         let now = self.clock.now();
-        let policies: Vec<Identity> = self.deciding.lock().policies.keys().cloned().collect();
+        let policies: Vec<Identity> = self.leader.lock().policies.keys().cloned().collect();
         let (mut due, mut again) = (Vec::new(), None);
         for policy in &policies {
             // Calls are answered in between: one policy may say much.
-            let state = self.deciding.lock();
+            let state = self.leader.lock();
             let Some(entry) = state.policies.get(policy) else { continue };
             let failed = entry.failure.as_ref().map(|failure| failure.again);
             if let Some(later) = failed.filter(|at| *at > Instant::now()) {
@@ -98,7 +98,8 @@ impl Statuses {
             let exempt = Exempt::of(&state.exempt, policy, None);
             let findings = &entry.findings;
             let is_surplus = !state.counts(policy);
-            let told = Told { policy, findings, exempt, is_surplus, report: report.as_ref() };
+            let told =
+                StatusInput { policy, findings, exempt, is_surplus, report: report.as_ref() };
             let said = condition_states(&told);
             let counted = entry.usable.as_deref().zip(report.as_ref());
             let before = entry.recorded.conditions();
@@ -125,7 +126,7 @@ impl Statuses {
         let path = ObjectPath { collection: &collection, name: policy.name() };
         let api_version = kind.api_version();
         let named = (&*api_version, kind.name());
-        let written = self.deciding.writer.apply_status(path, named, &version, &status).await;
+        let written = self.leader.writer.apply_status(path, named, &version, &status).await;
         let error = match written {
             Ok(written) => {
                 self.note(&policy, &uid, |entry| {
@@ -168,7 +169,7 @@ impl Statuses {
         uid: &str,
         note: impl FnOnce(&mut PolicyEntry) -> T,
     ) -> Option<T> {
-        let mut state = self.deciding.lock();
+        let mut state = self.leader.lock();
         let entry = state.policies.get_mut(policy).filter(|entry| *entry.uid == *uid);
         entry.map(note)
     }

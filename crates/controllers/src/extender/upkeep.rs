@@ -19,7 +19,7 @@ use serde_json::json;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::deciding::Deciding;
+use super::leader::Leader;
 use super::statuses::Statuses;
 use crate::work_queue::WorkQueue;
 
@@ -70,7 +70,7 @@ pub(super) type RefusedWrites = BTreeMap<(Identity, Write), (Timestamp, SignedDu
 
 /// Writes to pods.
 pub(super) struct Upkeep {
-    pub(super) deciding: Arc<Deciding>,
+    pub(super) leader: Arc<Leader>,
     pub(super) pods: WorkQueue<Identity>,
     pub(super) statuses: Arc<Statuses>,
     pub(super) clock: Clock,
@@ -82,16 +82,16 @@ pub(super) struct Upkeep {
 
 impl Upkeep {
     /// Finds the due writes after each change. It never ends by itself.
-    pub(super) async fn look(&self, end: CancellationToken) {
+    pub(super) async fn run(&self, end: CancellationToken) {
         let mut due: Option<Elapsed> = None;
         loop {
-            let now = self.deciding.elapsed();
+            let now = self.leader.elapsed();
             // Nominations that were looked at before may be stale since then.
             if due.is_some_and(|due| due <= now) {
-                self.deciding.tell_change();
+                self.leader.tell_change();
             }
             let (pods, next, has_more) = {
-                let mut state = self.deciding.lock();
+                let mut state = self.leader.lock();
                 let mut pods: BTreeSet<Identity> =
                     state.ledger.cost_changes().into_iter().map(|change| change.pod).collect();
                 pods.extend(state.stale_binding_annotations());
@@ -117,7 +117,7 @@ impl Upkeep {
             tokio::select! {
                 () = pause => {}
                 // A change before all nominations have been checked has all of them checked again.
-                () = self.deciding.changed(), if !has_more => sleep(TOGETHER).await,
+                () = self.leader.changed(), if !has_more => sleep(TOGETHER).await,
                 () = self.switch.changed() => self.pods.wake_all(),
                 () = end.cancelled() => return,
             }
@@ -137,7 +137,7 @@ impl Upkeep {
     async fn take_turn(&self, pod: &Identity) -> Option<Timestamp> {
         let now = self.clock.now();
         // The writes follow once the stop ends. A deleted pod has none.
-        if self.switch.is_stopped() && self.deciding.lock().ledger.has_pod(pod) {
+        if self.switch.is_stopped() && self.leader.lock().ledger.has_pod(pod) {
             return now.saturating_add(RETRY).ok();
         }
         let of_nomination = match self.end_stale_nomination(pod, now).await {
@@ -181,15 +181,15 @@ impl Upkeep {
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
         let path = ObjectPath { collection: &collection, name: pod.name() };
         let is_wanted = || {
-            let state = self.deciding.lock();
+            let state = self.leader.lock();
             state.ledger.version_of(pod) == Some(change.version)
                 && (!change.is_stale || state.has_stale_binding_annotations(pod))
         };
-        let writer = &self.deciding.writer;
+        let writer = &self.leader.writer;
         let version = change.version.to_string();
         match writer.patch_annotations(path, &version, &annotations, &is_wanted).await {
             Ok(_) => {
-                let metrics = &self.deciding.metrics;
+                let metrics = &self.leader.metrics;
                 metrics.costs.inc_by(u64::from(change.cost.is_some()));
                 metrics.woken.inc_by(u64::from(change.is_woken));
                 let mut refused = self.refused();
@@ -205,7 +205,7 @@ impl Upkeep {
 
     /// The changes of a pod's annotations, if any. Stale binding annotations count only `with_removal`.
     fn annotation_change(&self, pod: &Identity, with_removal: bool) -> Option<AnnotationChange> {
-        let mut state = self.deciding.lock();
+        let mut state = self.leader.lock();
         // It may have been scheduled since a write was put off.
         let is_woken = state.woken.remove(pod) && state.ledger.is_to_be_scheduled(pod);
         // The marks on it are those of another installation.
@@ -234,13 +234,13 @@ impl Upkeep {
         let again = self.when_again(pod, write, error, now);
         let is_put_off = self.is_put_off(pod, write, now).is_some();
         if change.is_woken && again.is_some() {
-            let mut state = self.deciding.lock();
+            let mut state = self.leader.lock();
             if is_put_off {
                 state.woken.insert(pod.clone());
             } else {
                 state.ledger.wake_again(pod);
                 drop(state);
-                self.deciding.tell_change();
+                self.leader.tell_change();
             }
         }
         if is_put_off && !is_rest { Some(now) } else { again }
@@ -313,7 +313,7 @@ impl Upkeep {
         now: Timestamp,
     ) -> Result<Option<Timestamp>, Option<Timestamp>> {
         let version = {
-            let state = self.deciding.lock();
+            let state = self.leader.lock();
             let is_stale = state.ledger.has_stale_nomination(pod);
             if is_stale { state.ledger.version_of(pod) } else { None }
         };
@@ -327,11 +327,11 @@ impl Upkeep {
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
         let path = ObjectPath { collection: &collection, name: pod.name() };
         let wanted = || {
-            let state = self.deciding.lock();
+            let state = self.leader.lock();
             state.ledger.version_of(pod) == Some(version) && state.ledger.has_stale_nomination(pod)
         };
         let none = json!({ "nominatedNodeName": null });
-        let writer = &self.deciding.writer;
+        let writer = &self.leader.writer;
         match writer.patch_decided_status(path, &version.to_string(), none, &wanted).await {
             // What else there is to write is conditional on the new version.
             Ok(_) => Err(now.saturating_add(RETRY).ok()),

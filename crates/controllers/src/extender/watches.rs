@@ -9,7 +9,7 @@ use almanac_engine::units::{Node, Pod};
 use almanac_shell::following::{Follower, Need, Selection, WatchFailure};
 use kube::api::DynamicObject;
 
-use super::deciding::Deciding;
+use super::leader::Leader;
 use super::policies::PolicyFollower;
 use crate::exemptions::{Excluding, READ_INTERVAL};
 use crate::list_progress::ListReport;
@@ -20,16 +20,16 @@ use crate::runtime::{ProcessOptions, RunningTerm, Watch, core, names};
 pub(super) struct Watches<'a> {
     /// Another installation may reconcile the policies in exempt namespaces.
     pub(super) options: &'a ProcessOptions,
-    pub(super) deciding: &'a Arc<Deciding>,
+    pub(super) leader: &'a Arc<Leader>,
 }
 
 impl Watches<'_> {
     /// Starts all watches. Their lists are the latest there is, since they accept nothing older.
     pub(super) fn begin(&self, running: &mut RunningTerm) {
-        let deciding = || Arc::clone(self.deciding);
+        let leader = || Arc::clone(self.leader);
         // Policies come first, so that pods are counted once.
         let (progress, listed) = ListReport::new();
-        let follower = PolicyFollower::new(deciding(), self.options.clock.clone(), progress);
+        let follower = PolicyFollower::new(leader(), self.options.clock.clone(), progress);
         let follower = Excluding::new(&self.options.exempt_namespaces, follower);
         let policies = Watch {
             age: "policies".to_owned(),
@@ -37,26 +37,26 @@ impl Watches<'_> {
         };
         running.watch("all ResourcePolicies", policies, (follower, listed));
         let (progress, listed) = ListReport::new();
-        let follower = NodeFollower { deciding: deciding(), listed: None, version: None, progress };
+        let follower = NodeFollower { leader: leader(), listed: None, version: None, progress };
         let nodes = Watch::new(core("Node", "nodes"), Need::Always);
         running.watch("all nodes", nodes, (follower, listed));
         let (progress, listed) = ListReport::new();
-        let follower = PodFollower { deciding: deciding(), listed: None, version: None, progress };
+        let follower = PodFollower { leader: leader(), listed: None, version: None, progress };
         let pods = Watch::new(core("Pod", "pods"), Need::Always);
         running.watch("all pods", pods, (follower, listed));
         self.follow_namespaces(running);
     }
 
     fn follow_namespaces(&self, running: &mut RunningTerm) {
-        let deciding = Arc::clone(self.deciding);
+        let leader = Arc::clone(self.leader);
         let how = (Selection::default(), READ_INTERVAL);
         running.watch_namespaces(&Namespaces::All, how, move |name, mark| {
-            let mut state = deciding.lock();
+            let mut state = leader.lock();
             if state.exempt.mark_namespace(name, mark) {
                 let policies = state.policies.keys().filter(|it| it.namespace() == name);
                 let policies: Vec<Identity> = policies.cloned().collect();
                 drop(state);
-                deciding.carry_out(&policies);
+                leader.carry_out(&policies);
             }
         });
     }
@@ -73,7 +73,7 @@ fn version_of(object: &DynamicObject) -> Option<u64> {
 
 /// Sends changes of pods to the ledger.
 struct PodFollower {
-    deciding: Arc<Deciding>,
+    leader: Arc<Leader>,
     /// The current list.
     listed: Option<Vec<(Identity, Pod)>>,
     version: Option<u64>,
@@ -96,25 +96,25 @@ impl Follower for PodFollower {
             listed.push((identity, pod));
             return;
         }
-        self.deciding.lock().ledger.set_pod(&identity, &pod);
-        self.deciding.tell_arrival();
-        self.deciding.tell_change();
+        self.leader.lock().ledger.set_pod(&identity, &pod);
+        self.leader.tell_arrival();
+        self.leader.tell_change();
     }
 
     fn delete(&mut self, object: DynamicObject) {
         let (namespace, name) = names(&object);
         let uid = object.metadata.uid.as_deref().map(Arc::from);
         let (identity, version) = (pod_identity(namespace, name), version_of(&object));
-        self.deciding.lock().ledger.remove_pod(&identity, uid.as_ref(), version);
-        self.deciding.tell_change();
+        self.leader.lock().ledger.remove_pod(&identity, uid.as_ref(), version);
+        self.leader.tell_change();
     }
 
     fn list_complete(&mut self) {
         let listed = self.listed.take().unwrap_or_default();
         let all = listed.iter().map(|(identity, pod)| (identity, pod));
-        self.deciding.lock().ledger.replace_pods(all, self.version);
-        self.deciding.tell_arrival();
-        self.deciding.tell_change();
+        self.leader.lock().ledger.replace_pods(all, self.version);
+        self.leader.tell_arrival();
+        self.leader.tell_change();
         self.progress.complete();
     }
 
@@ -123,13 +123,13 @@ impl Follower for PodFollower {
     }
 
     fn versions_went_back(&mut self) {
-        self.deciding.starts_over.notify_one();
+        self.leader.starts_over.notify_one();
     }
 }
 
 /// Sends changes of nodes to the ledger.
 struct NodeFollower {
-    deciding: Arc<Deciding>,
+    leader: Arc<Leader>,
     /// The current list.
     listed: Option<Vec<(String, Node)>>,
     version: Option<u64>,
@@ -152,21 +152,21 @@ impl Follower for NodeFollower {
             listed.push((name.to_owned(), node));
             return;
         }
-        self.deciding.lock().ledger.set_node(name, &node);
-        self.deciding.tell_change();
+        self.leader.lock().ledger.set_node(name, &node);
+        self.leader.tell_change();
     }
 
     fn delete(&mut self, object: DynamicObject) {
         let (_, name) = names(&object);
-        self.deciding.lock().ledger.remove_node(name, version_of(&object));
-        self.deciding.tell_change();
+        self.leader.lock().ledger.remove_node(name, version_of(&object));
+        self.leader.tell_change();
     }
 
     fn list_complete(&mut self) {
         let listed = self.listed.take().unwrap_or_default();
         let all = listed.iter().map(|(name, node)| (name.as_str(), node));
-        self.deciding.lock().ledger.replace_nodes(all, self.version);
-        self.deciding.tell_change();
+        self.leader.lock().ledger.replace_nodes(all, self.version);
+        self.leader.tell_change();
         self.progress.complete();
     }
 
@@ -175,6 +175,6 @@ impl Follower for NodeFollower {
     }
 
     fn versions_went_back(&mut self) {
-        self.deciding.starts_over.notify_one();
+        self.leader.starts_over.notify_one();
     }
 }

@@ -6,7 +6,7 @@ use almanac_engine::PolicyName;
 use almanac_engine::metric_scaling::{Answerer, FiniteNumber, Sample, SampleProblem};
 use almanac_fixtures::names::{cron_federated_hpa, horizontal_autoscaler as autoscaler};
 use almanac_fixtures::objects;
-use almanac_stub::{Fault, Kind as Served, Stub};
+use almanac_stub::{Fault, Kind as StubKind, Stub};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn following(stub: &Stub, now: &str, replicas: u32, [api_version, kind]: [&str; 
 /// A stub that serves a kind that is not watched.
 fn with_pools() -> Stub {
     let stub = Stub::new();
-    stub.serve(Served::new(POOL[0], POOL[1], "pools").with_scale());
+    stub.serve(StubKind::new(POOL[0], POOL[1], "pools").with_scale());
     stub
 }
 
@@ -171,7 +171,8 @@ async fn a_target_that_is_not_watched_is_read_every_query_period() {
 #[tokio::test(start_paused = true)]
 async fn a_target_that_cannot_be_read_is_not_called_able_to_scale_until_it_can() {
     let stub = with_pools();
-    let broken = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "the conversion webhook is gone");
+    let broken =
+        Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "the conversion webhook is gone");
     stub.inject(broken.method(Method::GET).path_contains("/pools/shop/scale").always());
     let bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
     bench.run(200).await;
@@ -189,7 +190,7 @@ async fn a_target_that_cannot_be_read_is_not_called_able_to_scale_until_it_can()
 #[tokio::test(start_paused = true)]
 async fn a_target_that_could_not_be_read_for_a_moment_is_scaled_within_seconds() {
     let stub = with_pools();
-    let away = Fault::answer(StatusCode::SERVICE_UNAVAILABLE, "the API server begins anew");
+    let away = Fault::respond(StatusCode::SERVICE_UNAVAILABLE, "the API server begins anew");
     stub.inject(away.method(Method::GET).path_contains("/pools/shop/scale").always());
     let bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
     bench.run(8).await;
@@ -225,7 +226,7 @@ async fn the_conditions_say_what_holds_an_autoscaler_back() {
     let stabilised = ("True".into(), "ScaleDownStabilized".into());
     assert_eq!(condition(&status, "AbleToScale"), stabilised);
 
-    let denied = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "the quota is exhausted");
+    let denied = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "the quota is exhausted");
     stub.inject(denied.method(Method::PATCH).path_contains("/shop/scale").always());
     bench.run(20 * 60).await;
     let status = bench.status(&shop).expect("there is one");

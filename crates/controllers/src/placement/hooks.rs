@@ -8,7 +8,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 
-use super::records::Settled;
+use super::records::TurnReport;
 use super::writer::DecisionWriter;
 use crate::cluster::{ClusterState, SpecRevision};
 use crate::turn_hooks::{AfterTurn, Outcomes, TurnHooks};
@@ -67,7 +67,7 @@ impl TurnHooks for DecisionWriter {
         now: Timestamp,
     ) -> AfterTurn {
         let ClusterState { world, hub, .. } = state;
-        let Settled { again, lag } = hub.settle(&policy.identity, revision, &turn.done, now);
+        let TurnReport { again, lag } = hub.settle(&policy.identity, revision, &turn.done, now);
         if let Some(lag) = lag {
             self.metrics.observe(lag);
         }

@@ -15,7 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::ObjectMeta;
 
 use crate::cluster::{OLDEST_VERSION, SpecRevision, is_older};
-use crate::pace::Pace;
+use crate::report_rate_limit::ReportRateLimit;
 
 /// The pauses between attempts to write decisions.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
@@ -41,7 +41,7 @@ pub(crate) struct HubRecords {
     /// The kinds whose objects are known.
     listed: BTreeSet<Kind>,
     /// The reports of the agents of clusters.
-    reports: BTreeMap<Box<str>, Pace>,
+    reports: BTreeMap<Box<str>, ReportRateLimit>,
     influences: Influences,
 }
 
@@ -85,7 +85,7 @@ struct Contest {
 }
 
 /// The outcome of a turn.
-pub(super) struct Settled {
+pub(super) struct TurnReport {
     /// When to try again, if that is necessary.
     pub(super) again: Option<Timestamp>,
     /// How long it has taken since what has caused it, if anything was written.
@@ -237,7 +237,7 @@ impl HubRecords {
     /// must not keep all placements busy that may select its cluster.
     pub(super) fn note_report(&mut self, cluster: &str, now: Timestamp) -> Timestamp {
         match self.reports.get_mut(cluster) {
-            Some(pace) => pace.next(now),
+            Some(report_rate_limit) => report_rate_limit.next(now),
             None => self.reports.entry(cluster.into()).or_default().next(now),
         }
     }
@@ -320,7 +320,7 @@ impl HubRecords {
         revision: SpecRevision,
         done: &[(Action, Outcome)],
         now: Timestamp,
-    ) -> Settled {
+    ) -> TurnReport {
         let progress = self.progress.entry(placement.clone()).or_default();
         progress.decided = Some(revision);
         let met = progress.met.take();
@@ -329,14 +329,14 @@ impl HubRecords {
             (progress.retries, progress.retry_at, progress.obstacle) = (None, None, None);
             let cause = progress.cause.take().filter(|_| !done.is_empty());
             let lag = cause.map(|cause| now.duration_since(cause));
-            return Settled { again: progress.answer_at, lag };
+            return TurnReport { again: progress.answer_at, lag };
         }
         // A write that was withdrawn, or whose object has changed since, does not show whether it can be written.
         progress.obstacle = met.or(progress.obstacle.take());
         let begin = || Backoff::new(FIRST_RETRY, LAST_RETRY, seed(placement));
         let pause = progress.retries.get_or_insert_with(begin).next_pause();
         progress.retry_at = Some(later(now, pause));
-        Settled { again: progress.retry_at, lag: None }
+        TurnReport { again: progress.retry_at, lag: None }
     }
 
     /// Records when a placement must be decided again because time has passed.

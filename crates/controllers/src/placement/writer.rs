@@ -76,7 +76,7 @@ impl DecisionWriter {
                 | Action::SetReplicas { .. }
                 | Action::SetBounds { .. }
                 | Action::Annotate { .. }
-                | Action::Pour { .. } => Outcome::Withdrawn,
+                | Action::SchedulePods { .. } => Outcome::Withdrawn,
             };
             outcomes.push(outcome);
         }

@@ -141,10 +141,10 @@ impl GroupState {
     }
 }
 
-type Said = (ConditionReason, Result<String, String>, Result<String, String>);
+type ConditionResults = (ConditionReason, Result<String, String>, Result<String, String>);
 
 /// Neither condition holds, for one reason.
-fn both(reason: ConditionReason, message: String) -> Said {
+fn both(reason: ConditionReason, message: String) -> ConditionResults {
     (reason, Err(message.clone()), Err(message))
 }
 

@@ -282,7 +282,7 @@ async fn groups_are_left_to_karpenter_and_only_their_conditions_say_so() {
 #[tokio::test(start_paused = true)]
 async fn a_status_that_could_not_be_written_is_written_later() {
     let bench = Bench::of(3);
-    let failed = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
+    let failed = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     bench.stub.inject(failed.method(Method::PATCH).path_contains("/pool/status").always());
     assert!(bench.turn().await.is_some_and(|pause| pause < RECHECK_INTERVAL));
     assert_eq!(bench.object()["status"], Value::Null);

@@ -3,7 +3,7 @@
 use almanac_shell::budget::{WriteBudget, WriteLimits};
 use almanac_shell::lease::Fence;
 use almanac_shell::writer::WriteMetrics;
-use almanac_stub::{Fault, Kind as Served, ReceivedRequest, Stub};
+use almanac_stub::{Fault, Kind as StubKind, ReceivedRequest, Stub};
 use http::StatusCode;
 use serde_json::json;
 
@@ -23,7 +23,7 @@ impl Recording {
     fn begin() -> Self {
         let (stub, fence) = (Stub::new(), Fence::open());
         let kind = ("autoscaling.karmada.io/v1alpha1", "CronFederatedHPA");
-        stub.serve(Served::new(kind.0, kind.1, "cronfederatedhpas"));
+        stub.serve(StubKind::new(kind.0, kind.1, "cronfederatedhpas"));
         stub.put(crate::bench::at_nine("shop", "apps/v1", "Deployment"));
         let budget = WriteBudget::new(WriteLimits::default());
         let writer = Writer::new(stub.client(), fence.clone(), budget, WriteMetrics::default());
@@ -99,7 +99,7 @@ async fn repeated_conflicts_back_off() {
 #[tokio::test(start_paused = true)]
 async fn a_status_whose_response_was_lost_is_retried_until_the_watch_shows_it() {
     let recording = Recording::begin();
-    recording.stub.inject(Fault::lose_answer().matching(ReceivedRequest::is_write));
+    recording.stub.inject(Fault::lose_response().matching(ReceivedRequest::is_write));
     assert!(recording.write("once").await.is_err_and(|again| again.is_some()));
     assert!(recording.write("once").await.is_err_and(|again| again.is_some()));
     recording.tell();
@@ -109,8 +109,8 @@ async fn a_status_whose_response_was_lost_is_retried_until_the_watch_shows_it() 
 
 #[tokio::test(start_paused = true)]
 async fn a_status_write_is_retried_after_any_error() {
-    let failed = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
-    let forbidden = Fault::answer(StatusCode::FORBIDDEN, "you may not");
+    let failed = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
+    let forbidden = Fault::respond(StatusCode::FORBIDDEN, "you may not");
     for fault in [Fault::hang(), Fault::silence(), Fault::refuse(), failed, forbidden] {
         let recording = Recording::begin();
         recording.stub.inject(fault);

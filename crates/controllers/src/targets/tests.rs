@@ -7,7 +7,7 @@ mod kinds;
 use std::time::Duration;
 
 use almanac_engine::cron_scaling::Ending;
-use almanac_stub::{Fault, Kind as Served, ReceivedRequest, Stub};
+use almanac_stub::{Fault, Kind as StubKind, ReceivedRequest, Stub};
 use futures::FutureExt as _;
 use http::{Method, StatusCode};
 use jiff::{SignedDuration, Timestamp};
@@ -47,7 +47,7 @@ fn in_time(bench: &TestBench) -> usize {
 /// An API server with healthy Deployments, and targets of a kind that will hang.
 fn stub(hung: usize) -> Stub {
     let stub = Stub::new();
-    stub.serve(Served::new("hangs.example.com/v1", "Hung", "hung").with_scale());
+    stub.serve(StubKind::new("hangs.example.com/v1", "Hung", "hung").with_scale());
     for number in 0..HEALTHY {
         stub.put(target("apps/v1", "Deployment", &name(number)));
     }
@@ -129,7 +129,7 @@ async fn a_target_created_just_before_its_watch_event_is_found() {
 async fn a_granted_permission_clears_the_condition_within_90_seconds_without_a_write() {
     let granted = at("09:30:00");
     let stub = stub(0);
-    let may_not = Fault::answer(
+    let may_not = Fault::respond(
         StatusCode::FORBIDDEN,
         "deployments.apps \"healthy-1\" is forbidden: User \"almanac\" cannot patch resource \
          \"deployments/scale\"",
@@ -197,7 +197,7 @@ async fn a_panicking_target_watch_is_detected() {
 async fn a_denial_by_admission_is_not_a_missing_permission() {
     let stub = stub(0);
     let denied = "admission webhook \"few\" denied the request: too many";
-    let denied = Fault::answer(StatusCode::FORBIDDEN, denied);
+    let denied = Fault::respond(StatusCode::FORBIDDEN, denied);
     stub.inject(denied.matching(ReceivedRequest::is_write).always());
     let mut bench = TestBench::at(BEGIN, &stub);
     bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
@@ -220,7 +220,7 @@ async fn forbidden_targets_are_tried_a_few_at_a_time_and_briefly() {
     }
     stub.inject(Fault::hang().matching(ReceivedRequest::is_dry_run).always());
     let words = "deployments.apps \"a\" is forbidden: User \"almanac\" cannot patch";
-    let may_not = Fault::answer(StatusCode::FORBIDDEN, words);
+    let may_not = Fault::respond(StatusCode::FORBIDDEN, words);
     stub.inject(may_not.method(Method::PATCH).path_contains("/a-").always());
     let mut bench = TestBench::at(BEGIN, &stub);
     for number in 0..FORBIDDEN {
@@ -257,7 +257,7 @@ fn is_scaling(asked: &ReceivedRequest) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn a_firing_is_carried_out_once_whatever_happens_to_its_first_attempts() {
-    let answer = |code| Fault::answer(code, "injected by a test");
+    let answer = |code| Fault::respond(code, "injected by a test");
     let busy = || Fault::wait(StatusCode::TOO_MANY_REQUESTS, 3);
     for (fault, times) in [
         (answer(StatusCode::CONFLICT), 1),
@@ -266,7 +266,7 @@ async fn a_firing_is_carried_out_once_whatever_happens_to_its_first_attempts() {
         (answer(StatusCode::SERVICE_UNAVAILABLE), 2),
         (busy(), 1),
         (busy(), 6),
-        (Fault::lose_answer(), 1),
+        (Fault::lose_response(), 1),
         (Fault::refuse(), 2),
         (Fault::hang(), 2),
         (Fault::silence(), 2),

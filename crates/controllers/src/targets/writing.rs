@@ -154,12 +154,12 @@ impl Targets {
                 self.writer.patch_spec(place, version, Value::Object(fields), still_wanted).await
             }
             // A published number is evaluated at the scrape; levels are not written by this process,
-            // decisions are no targets, and pods are poured only without a cluster.
+            // decisions are no targets, and pods are scheduled only without a cluster.
             Action::Publish { .. }
             | Action::Annotate { .. }
             | Action::WriteDecision { .. }
             | Action::RemoveDecision { .. }
-            | Action::Pour { .. } => Ok(Written::default()),
+            | Action::SchedulePods { .. } => Ok(Written::default()),
         }
     }
 

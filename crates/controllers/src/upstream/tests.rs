@@ -180,7 +180,7 @@ async fn families_that_are_taken_over_are_not_checked() {
 async fn without_permission_to_check_everything_is_carried_out() {
     let looking = Looking::new();
     looking.renew(KARMADA, Some("karmada"));
-    let forbidden = Fault::answer(StatusCode::FORBIDDEN, "leases is forbidden");
+    let forbidden = Fault::respond(StatusCode::FORBIDDEN, "leases is forbidden");
     looking.stub.inject(forbidden.path_contains("/leases").always());
     assert!(*looking.begin().await.borrow() == ListProgress::Whole);
     assert_eq!(looking.running(), []);
@@ -193,7 +193,7 @@ async fn without_permission_to_check_everything_is_carried_out() {
 async fn the_first_check_is_retried_and_later_failures_keep_the_last_result() {
     let looking = Looking::new();
     looking.renew(KARMADA, Some("karmada"));
-    let failed = || Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
+    let failed = || Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     looking.stub.inject(failed().path_contains("/leases").always());
     let mut looked = looking.begin().await;
     assert!(*looked.borrow() == ListProgress::NotYet);

@@ -10,7 +10,7 @@ use almanac_api::kinds::Kind;
 use almanac_engine::{Identity, Slim};
 use serde_json::Value;
 
-use super::known::{KnownObject, Shared};
+use super::object_index::{IndexedObject, SharedIndex};
 
 /// The object to apply.
 pub(super) struct Applied<'a> {
@@ -33,7 +33,11 @@ pub(super) struct Verdict {
 /// Decides about an object. One that is being deleted, is exempt, or differs in metadata and status only may always be
 /// applied: labels and finalizers change, too, and its findings have been reported. A finding that only other objects
 /// cause does not refuse it: a tool that renames an object applies the new one before it deletes the old one.
-pub(super) fn decide(known: &Shared, applied: Applied<'_>, context: CheckContext<'_>) -> Verdict {
+pub(super) fn decide(
+    index: &SharedIndex,
+    applied: Applied<'_>,
+    context: CheckContext<'_>,
+) -> Verdict {
     let Applied { kind, namespace, object, before } = applied;
     let nothing = Verdict { errors: Vec::new(), warnings: Vec::new() };
     if !object["metadata"]["deletionTimestamp"].is_null() {
@@ -47,7 +51,7 @@ pub(super) fn decide(known: &Shared, applied: Applied<'_>, context: CheckContext
     }
     let findings = std::mem::take(&mut checked.findings);
     let findings = findings.into_iter().map(Finding::with_some_fix);
-    let beside = known.read().beside(&checked);
+    let beside = index.read().beside(&checked);
     let (of_object, of_others) = together(&beside, &checked);
     let (errors, others) = findings
         .partition::<Vec<Finding>, _>(|it| it.severity() == Severity::Error && !is_as_before);
@@ -71,14 +75,14 @@ fn says_the_same(before: &Value, object: &Value) -> bool {
 }
 
 /// The objects that another one may be in conflict with.
-type Beside = BTreeMap<Identity, KnownObject>;
+type Beside = BTreeMap<Identity, IndexedObject>;
 
 /// Findings that only arise with other objects: of the object, and of those others that are worse off with it.
 fn together(beside: &Beside, object: &CheckedObject) -> (Vec<Finding>, Vec<(Identity, Finding)>) {
     let mut of_object = Vec::new();
     if let Some(Slim::Units(_)) = &object.slim {
         // Each pair by itself: pairs of two others are not checked, and would cost their number squared.
-        let is_rival = |it: &(&Identity, &KnownObject)| it.1.checked.kind == Kind::ResourcePolicy;
+        let is_rival = |it: &(&Identity, &IndexedObject)| it.1.checked.kind == Kind::ResourcePolicy;
         let (rivals, rest): (Vec<_>, Vec<_>) = beside.iter().partition(is_rival);
         of_object.extend(of_one(&rest, object));
         for rival in rivals {
@@ -100,7 +104,7 @@ fn together(beside: &Beside, object: &CheckedObject) -> (Vec<Finding>, Vec<(Iden
 }
 
 /// The findings in the object next to these.
-fn of_one(others: &[(&Identity, &KnownObject)], object: &CheckedObject) -> Vec<Finding> {
+fn of_one(others: &[(&Identity, &IndexedObject)], object: &CheckedObject) -> Vec<Finding> {
     let own = others.len();
     let all = all_findings(others, with_numbers(others).chain([(own, object)]));
     all.into_iter().filter(|(index, _)| *index == own).map(|(_, finding)| finding).collect()
@@ -108,13 +112,13 @@ fn of_one(others: &[(&Identity, &KnownObject)], object: &CheckedObject) -> Vec<F
 
 /// Stored objects come first, so that the object is the newcomer.
 fn with_numbers<'a>(
-    others: &[(&'a Identity, &'a KnownObject)],
+    others: &[(&'a Identity, &'a IndexedObject)],
 ) -> impl Iterator<Item = (usize, &'a CheckedObject)> + Clone {
     others.iter().map(|(_, known)| &*known.checked).enumerate().collect::<Vec<_>>().into_iter()
 }
 
 fn all_findings<'a>(
-    others: &[(&Identity, &'a KnownObject)],
+    others: &[(&Identity, &'a IndexedObject)],
     objects: impl Iterator<Item = (usize, &'a CheckedObject)> + Clone,
 ) -> Vec<(usize, Finding)> {
     let templates = others.iter().enumerate();
@@ -187,27 +191,27 @@ mod tests {
         })
     }
 
-    fn known(objects: &[(Kind, Value)]) -> Shared {
-        let known = Shared::default();
+    fn index(objects: &[(Kind, Value)]) -> SharedIndex {
+        let index = SharedIndex::default();
         for (kind, object) in objects {
             let watched: DynamicObject =
                 serde_json::from_value(object.clone()).expect("it is an object");
             let template = unit_template(&watched, kind.name()).map(Arc::new);
             let checked = Arc::new(check_json(*kind, object.clone(), context()));
             let identity = checked.identity.clone().expect("it has a name");
-            known.write().upsert(&identity, KnownObject { checked, template });
+            index.write().upsert(&identity, IndexedObject { checked, template });
         }
-        known
+        index
     }
 
-    fn verdict(known: &Shared, kind: Kind, object: Value, before: Option<&Value>) -> Verdict {
-        decide(known, Applied { kind, namespace: "shop", object, before }, context())
+    fn verdict(index: &SharedIndex, kind: Kind, object: Value, before: Option<&Value>) -> Verdict {
+        decide(index, Applied { kind, namespace: "shop", object, before }, context())
     }
 
     #[test]
     fn a_wrong_policy_is_refused_with_the_sentence_of_validate() {
         let wrong = cron("morning", "0 0 * *", &web());
-        let verdict = verdict(&Shared::default(), Kind::CronFederatedHPA, wrong, None);
+        let verdict = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong, None);
         let told: Vec<String> = verdict.errors.iter().map(Finding::sentence).collect();
         assert_eq!(told.len(), 1);
         assert!(
@@ -219,17 +223,17 @@ mod tests {
     #[test]
     fn labels_of_a_wrong_policy_can_be_changed_and_it_can_go() {
         let wrong = cron("morning", "0 0 * *", &web());
-        let known = Shared::default();
+        let index = SharedIndex::default();
         let mut labelled = wrong.clone();
         labelled["metadata"]["labels"] = json!({"team": "shop"});
-        let told = verdict(&known, Kind::CronFederatedHPA, labelled, Some(&wrong));
+        let told = verdict(&index, Kind::CronFederatedHPA, labelled, Some(&wrong));
         assert_eq!((told.errors.len(), told.warnings.len()), (0, 1));
         let mut going = cron("morning", "0 0 * * * *", &web());
         going["metadata"]["deletionTimestamp"] = json!(NOW);
-        let told = verdict(&known, Kind::CronFederatedHPA, going, Some(&wrong));
+        let told = verdict(&index, Kind::CronFederatedHPA, going, Some(&wrong));
         assert_eq!((told.errors.len(), told.warnings.len()), (0, 0));
         let other = cron("morning", "0 0 * * * *", &web());
-        let told = verdict(&known, Kind::CronFederatedHPA, other, Some(&wrong));
+        let told = verdict(&index, Kind::CronFederatedHPA, other, Some(&wrong));
         assert_eq!(told.errors.len(), 1, "it says something else that is wrong");
     }
 
@@ -237,26 +241,26 @@ mod tests {
     fn an_object_that_is_exempt_can_say_anything() {
         let mut wrong = cron("morning", "0 0 * *", &web());
         wrong["metadata"]["annotations"] = json!({"almanac.dev/ignore": "true"});
-        let told = verdict(&Shared::default(), Kind::CronFederatedHPA, wrong.clone(), None);
+        let told = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong.clone(), None);
         assert_eq!((told.errors.len(), told.warnings.len()), (0, 0));
         wrong["metadata"]["annotations"] = json!({"almanac.dev/ignore": "false"});
-        let told = verdict(&Shared::default(), Kind::CronFederatedHPA, wrong, None);
+        let told = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong, None);
         assert_eq!(told.errors.len(), 1);
     }
 
     #[test]
     fn another_writer_of_the_target_is_a_warning_and_the_object_itself_is_none() {
         let there = cron("evening", "0 20 * * *", &web());
-        let known = known(&[(Kind::CronFederatedHPA, there.clone())]);
+        let index = index(&[(Kind::CronFederatedHPA, there.clone())]);
         let morning = cron("morning", "0 8 * * *", &web());
-        let told = verdict(&known, Kind::CronFederatedHPA, morning, None);
+        let told = verdict(&index, Kind::CronFederatedHPA, morning, None);
         assert!(told.errors.is_empty());
         assert_eq!(told.warnings.len(), 1);
         let expected = "Deployment.apps shop/web is already scaled by CronFederatedHPA";
         assert!(told.warnings[0].contains(expected), "{:?}", told.warnings);
         assert!(!told.warnings[0].contains(", at "), "{:?}", told.warnings);
         let changed = cron("evening", "0 21 * * *", &web());
-        let told = verdict(&known, Kind::CronFederatedHPA, changed, Some(&there));
+        let told = verdict(&index, Kind::CronFederatedHPA, changed, Some(&there));
         assert!(told.warnings.is_empty(), "{:?}", told.warnings);
     }
 
@@ -264,13 +268,13 @@ mod tests {
     fn caps_below_what_a_schedule_asks_are_told_whichever_comes_last() {
         let schedule = cron("morning", "0 8 * * *", &web());
         let there =
-            known(&[(Kind::Deployment, deployment()), (Kind::CronFederatedHPA, schedule.clone())]);
+            index(&[(Kind::Deployment, deployment()), (Kind::CronFederatedHPA, schedule.clone())]);
         let told = verdict(&there, Kind::ResourcePolicy, units("web", 5), None);
         let all: Vec<String> =
             told.errors.iter().map(Finding::sentence).chain(told.warnings).collect();
         assert!(all.iter().any(|it| it.contains("12 replicas")), "{all:?}");
         let there =
-            known(&[(Kind::Deployment, deployment()), (Kind::ResourcePolicy, units("web", 5))]);
+            index(&[(Kind::Deployment, deployment()), (Kind::ResourcePolicy, units("web", 5))]);
         let told = verdict(&there, Kind::CronFederatedHPA, schedule, None);
         assert!(told.errors.is_empty());
         assert_eq!(told.warnings.len(), 1, "{:?}", told.warnings);
@@ -280,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_second_policy_for_the_same_pods_is_a_warning_so_that_one_can_be_renamed() {
-        let there = known(&[(Kind::ResourcePolicy, units("first", 5))]);
+        let there = index(&[(Kind::ResourcePolicy, units("first", 5))]);
         let told = verdict(&there, Kind::ResourcePolicy, units("second", 5), None);
         assert!(told.errors.is_empty(), "{:?}", told.errors);
         assert_eq!(told.warnings.len(), 1, "{:?}", told.warnings);
@@ -314,8 +318,12 @@ mod tests {
             format!("{}'", "-".repeat(4_000)),
             format!("karpenter_scheduled_capacity{{{patterns}}}"),
         ] {
-            let told =
-                verdict(&Shared::default(), Kind::HorizontalAutoscaler, autoscaler(&query), None);
+            let told = verdict(
+                &SharedIndex::default(),
+                Kind::HorizontalAutoscaler,
+                autoscaler(&query),
+                None,
+            );
             assert_eq!(told.errors.len(), 1, "{:?}", told.errors);
             assert!(told.errors[0].message.len() < 1_000, "{:?}", told.errors[0]);
         }
@@ -323,10 +331,10 @@ mod tests {
 
     #[test]
     fn what_is_forgotten_is_no_writer_any_more() {
-        let known = known(&[(Kind::CronFederatedHPA, cron("evening", "0 20 * * *", &web()))]);
-        known.write().remove(&Kind::CronFederatedHPA.identity("shop", "evening"));
+        let index = index(&[(Kind::CronFederatedHPA, cron("evening", "0 20 * * *", &web()))]);
+        index.write().remove(&Kind::CronFederatedHPA.identity("shop", "evening"));
         let morning = cron("morning", "0 8 * * *", &web());
-        let told = verdict(&known, Kind::CronFederatedHPA, morning, None);
+        let told = verdict(&index, Kind::CronFederatedHPA, morning, None);
         assert!(told.warnings.is_empty(), "{:?}", told.warnings);
     }
 }

@@ -14,8 +14,8 @@ use almanac_shell::following::{Follower, Selection, WatchFailure};
 use kube::Client;
 use kube::api::DynamicObject;
 
-use super::answering::Reviews;
-use super::known::{KnownObject, Shared, is_workload};
+use super::handler::Reviews;
+use super::object_index::{IndexedObject, SharedIndex, is_workload};
 use crate::exemptions::READ_INTERVAL;
 use crate::list_progress::{ListNeed, ListReport};
 use crate::namespaces::Part;
@@ -25,16 +25,16 @@ use crate::runtime::{RunningTerm, WATCHES, names};
 
 /// Starts all watches.
 pub(super) fn begin(client: Client, reviews: &Reviews, running: &mut RunningTerm) {
-    let Reviews { namespaces, known, clock, upstreams, .. } = reviews;
+    let Reviews { namespaces, index, clock, upstreams, .. } = reviews;
     for kind in Kind::ALL.iter().copied().filter(|kind| kind.is_compared()) {
         running.watch_kind(kind, namespaces, |part| {
             let (progress, whole) = ListReport::new();
-            let (known, clock) = (known.clone(), clock.clone());
-            (ObjectFollower { kind, part, known, clock, listed: None, progress }, whole)
+            let (index, clock) = (index.clone(), clock.clone());
+            (ObjectFollower { kind, part, index, clock, listed: None, progress }, whole)
         });
     }
     // The webhook checks objects in unreadable namespaces: the controllers run with other permissions.
-    let marks = known.clone();
+    let marks = index.clone();
     let how = (Selection::default(), READ_INTERVAL);
     running.watch_namespaces(namespaces, how, move |name, mark| {
         marks.write().mark_namespace(name, mark == NamespaceMark::Present);
@@ -48,7 +48,7 @@ pub(super) fn begin(client: Client, reviews: &Reviews, running: &mut RunningTerm
 struct ObjectFollower {
     kind: Kind,
     part: Part,
-    known: Shared,
+    index: SharedIndex,
     clock: Clock,
     /// The objects in the list that is in progress.
     listed: Option<BTreeSet<Identity>>,
@@ -71,7 +71,7 @@ impl Follower for ObjectFollower {
         let identity = self.name(&object);
         // A deleted or exempt object cannot be in conflict.
         if object.metadata.deletion_timestamp.is_some() || is_marked(&object.metadata) {
-            self.known.write().remove(&identity);
+            self.index.write().remove(&identity);
             return;
         }
         let is_workload = is_workload(self.kind);
@@ -91,27 +91,27 @@ impl Follower for ObjectFollower {
         {
             Arc::make_mut(policy).metrics = Box::default();
         }
-        let known = KnownObject { checked: Arc::new(checked), template: template.map(Arc::new) };
-        self.known.write().upsert(&identity, known);
+        let object = IndexedObject { checked: Arc::new(checked), template: template.map(Arc::new) };
+        self.index.write().upsert(&identity, object);
         if let Some(listed) = &mut self.listed {
             listed.insert(identity);
         }
     }
 
     fn delete(&mut self, object: DynamicObject) {
-        self.known.write().remove(&self.name(&object));
+        self.index.write().remove(&self.name(&object));
     }
 
     fn list_complete(&mut self) {
         let listed = self.listed.take().unwrap_or_default();
-        let mut known = self.known.write();
-        let all = known.of_kind(self.kind).filter(|it| self.part.covers(it));
+        let mut index = self.index.write();
+        let all = index.of_kind(self.kind).filter(|it| self.part.covers(it));
         let gone = all.filter(|it| !listed.contains(*it));
         let gone: Vec<Identity> = gone.cloned().collect();
         for it in &gone {
-            known.remove(it);
+            index.remove(it);
         }
-        drop(known);
+        drop(index);
         self.progress.complete();
     }
 
@@ -136,11 +136,11 @@ mod tests {
     #[test]
     fn objects_that_come_and_go_leave_nothing_behind() {
         let (progress, _listed) = ListReport::new();
-        let (kind, known) = (Kind::Deployment, Shared::default());
+        let (kind, index) = (Kind::Deployment, SharedIndex::default());
         let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
         let (part, listed) = (Part::Whole, None);
         let mut follower =
-            ObjectFollower { kind, part, known: known.clone(), clock, listed, progress };
+            ObjectFollower { kind, part, index: index.clone(), clock, listed, progress };
         for _ in 0..2 {
             follower.begin_list();
             follower.upsert(deployment("stays"));
@@ -149,7 +149,7 @@ mod tests {
                 follower.upsert(deployment(&format!("goes-{number}")));
                 follower.delete(deployment(&format!("goes-{number}")));
             }
-            assert_eq!(known.read().of_kind(kind).count(), 1);
+            assert_eq!(index.read().of_kind(kind).count(), 1);
             assert_eq!(follower.listed.as_ref().map_or(0, BTreeSet::len), 0);
         }
     }

@@ -90,7 +90,7 @@ async fn what_the_watch_tells_counts_more_than_what_was_read_before() {
         let mut hub = Hub::with(&["c1"]);
         hub.put("default", hub::placement("web", &json!({})));
         let path = "web-decision-1/status";
-        hub.stub.inject(Fault::lose_answer().method(Method::PATCH).path_contains(path));
+        hub.stub.inject(Fault::lose_response().method(Method::PATCH).path_contains(path));
         let read = Fault::overtake(act).method(Method::GET);
         hub.stub.inject(read.path_contains("web-decision-1"));
         hub.run(&[]).await;
@@ -129,7 +129,7 @@ async fn what_changes_meanwhile_does_not_shorten_the_pauses_between_attempts() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 0, None);
     hub.put("default", by_ratio(1));
-    let fault = Fault::answer(StatusCode::FORBIDDEN, "denied").path_contains("decision-1/status");
+    let fault = Fault::respond(StatusCode::FORBIDDEN, "denied").path_contains("decision-1/status");
     hub.stub.inject(fault.method(Method::PATCH).always());
     hub.run(&[]).await;
     hub.stub.forget_asked();
@@ -153,7 +153,7 @@ async fn nothing_is_claimed_of_a_spec_before_its_decision_is_written() {
             .await;
     let missing = "almanac_placement_missing_clusters{";
     assert_eq!(hub.metric(missing).as_deref(), Some("0.0"));
-    let fault = Fault::answer(StatusCode::FORBIDDEN, "denied").path_contains("decision-1/status");
+    let fault = Fault::respond(StatusCode::FORBIDDEN, "denied").path_contains("decision-1/status");
     hub.stub.inject(fault.method(Method::PATCH).always());
     for wanted in [2, 1] {
         let edited = json!({ "spec": { "numberOfClusters": wanted } });

@@ -51,7 +51,7 @@ async fn a_lost_response_is_read_before_anything_else_is_written() {
     for (method, path) in [(Method::POST, "decisions"), (Method::PATCH, "decision-1/status")] {
         let mut hub = Hub::with(&["c1"]);
         hub.put("default", hub::placement("web", &json!({})));
-        hub.stub.inject(Fault::lose_answer().method(method.clone()).path_contains(path));
+        hub.stub.inject(Fault::lose_response().method(method.clone()).path_contains(path));
         hub.run(&[]).await;
         sleep(Duration::from_secs(5)).await;
         assert_eq!(hub.selected("web"), ["c1"], "{method}");
@@ -66,7 +66,7 @@ async fn after_a_failed_write_the_rest_is_not_sent_and_the_placement_says_so_unt
     let mut hub = Hub::with(&["c1"]);
     hub.put("default", hub::placement("web", &json!({})));
     let denied = "admission webhook \"x\" denied the request: no decisions today";
-    let fault = Fault::answer(StatusCode::FORBIDDEN, denied).path_contains("decision-1/status");
+    let fault = Fault::respond(StatusCode::FORBIDDEN, denied).path_contains("decision-1/status");
     hub.stub.inject(fault.method(Method::PATCH).always());
     hub.run(&[]).await;
     assert_eq!(hub.selected("web"), Vec::<String>::new(), "it was created, and no more");

@@ -51,7 +51,7 @@ impl Limited {
 pub(super) fn forbid(stub: &Stub, namespace: &str) {
     let (inside, itself) =
         (format!("/namespaces/{namespace}/"), format!("/namespaces/{namespace}"));
-    let forbidden = Fault::answer(StatusCode::FORBIDDEN, "it is forbidden");
+    let forbidden = Fault::respond(StatusCode::FORBIDDEN, "it is forbidden");
     let concerned = move |asked: &ReceivedRequest| {
         asked.path.contains(&inside) || asked.path.ends_with(&itself)
     };
@@ -86,7 +86,7 @@ async fn relisting_one_namespace_leaves_the_others_as_they_are() {
     let limited = Limited::begin(&["east", "west"], |_| {});
     seconds(20).await;
     let stub = limited.running.stub.clone();
-    let gone = Fault::answer(StatusCode::GONE, "too old resource version");
+    let gone = Fault::respond(StatusCode::GONE, "too old resource version");
     let in_east = |asked: &ReceivedRequest| asked.is_watch() && asked.path.contains("/east/");
     stub.inject(gone.matching(in_east).times(4));
     stub.end_watches();
@@ -145,7 +145,7 @@ async fn the_mark_of_a_namespace_that_may_only_be_read_exempts_what_is_in_it() {
     mark(&stub, "west", &json!("for now"));
     seconds(11).await;
     // What was known counts while the namespace may not be read.
-    let forbidden = Fault::answer(StatusCode::FORBIDDEN, "it is forbidden");
+    let forbidden = Fault::respond(StatusCode::FORBIDDEN, "it is forbidden");
     stub.inject(forbidden.matching(|asked| asked.path.ends_with("/namespaces/east")).always());
     seconds(30).await;
     assert_eq!(limited.scaled(), Vec::<&str>::new());
@@ -164,7 +164,7 @@ async fn the_mark_of_a_namespace_that_may_only_be_read_exempts_what_is_in_it() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_carried_out_in_a_namespace_whose_mark_was_never_read() {
     let limited = Limited::begin(&["east", "west"], |stub| {
-        let forbidden = Fault::answer(StatusCode::FORBIDDEN, "it is forbidden");
+        let forbidden = Fault::respond(StatusCode::FORBIDDEN, "it is forbidden");
         stub.inject(forbidden.matching(|asked| asked.path.ends_with("/namespaces/east")).always());
     });
     seconds(60).await;

@@ -80,7 +80,7 @@ impl Running {
 
     /// Fails everything that is sent to a path.
     fn fail(&self, place: &str) {
-        let failed = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
+        let failed = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
         self.stub.inject(failed.matching(ReceivedRequest::is_write).path_contains(place).always());
     }
 
@@ -275,7 +275,7 @@ async fn in_a_namespace_that_may_not_be_read_nothing_is_carried_out_or_skipped()
     stub.put(json!({
         "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "default" },
     }));
-    let forbidden = Fault::answer(StatusCode::FORBIDDEN, "namespaces \"default\" is forbidden");
+    let forbidden = Fault::respond(StatusCode::FORBIDDEN, "namespaces \"default\" is forbidden");
     stub.inject(
         forbidden.path_contains("/api/v1/namespaces/default").matching(is_namespace).always(),
     );
@@ -308,7 +308,7 @@ fn is_namespace(asked: &ReceivedRequest) -> bool {
 #[tokio::test(start_paused = true)]
 async fn without_permission_to_watch_namespaces_everything_is_carried_out() {
     let stub = Stub::new();
-    let forbidden = Fault::answer(StatusCode::FORBIDDEN, "namespaces is forbidden");
+    let forbidden = Fault::respond(StatusCode::FORBIDDEN, "namespaces is forbidden");
     stub.inject(forbidden.path_contains("/api/v1/namespaces").matching(is_of_namespaces).always());
     let running = Running::begin_beside(stub.clone(), &[]);
     seconds(40).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use almanac_api::policy_clock::PolicyClock;
 use almanac_controllers::webhook::{Certificate, Webhook, WebhookEndpoints, WebhookOptions};
-use almanac_shell::certificates::keeping::{Keeping, Places};
+use almanac_shell::certificates::manager::{CertificateManager, SecretName};
 use almanac_shell::certificates::{Publishing, Wanted};
 use tokio::net::TcpListener;
 
@@ -28,9 +28,9 @@ async fn a_webhook_answers_for_the_namespaces_that_it_may_read() {
         publishing: Publishing::ByHand,
     };
     let clock = Clock::system(PolicyClock::REAL);
-    let keeping = Keeping {
+    let manager = CertificateManager {
         client: stub.client(),
-        places: Places { namespace: "default".to_owned(), secret },
+        secret_name: SecretName { namespace: "default".to_owned(), secret },
         wanted,
         clock: clock.clone(),
     };
@@ -41,7 +41,7 @@ async fn a_webhook_answers_for_the_namespaces_that_it_may_read() {
     };
     let endpoints = WebhookEndpoints {
         listener: TcpListener::bind("127.0.0.1:0").await.expect("there is a port"),
-        certificate: Certificate::Kept(Box::new(keeping)),
+        certificate: Certificate::Kept(Box::new(manager)),
     };
     let (health, end) = (Health::default(), CancellationToken::new());
     let registry = &mut Registry::default();

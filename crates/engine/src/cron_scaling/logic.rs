@@ -13,8 +13,8 @@ use super::{
 };
 use crate::other_writer::ExternalChange;
 use crate::seam::{
-    Beginning, FamilyState, Happened, ObjectOf, Opening, PolicyDecision, PolicyFamily, Requested,
-    Said, Settlement, Start, Times, View, ViewMut,
+    Beginning, FamilyState, Happened, ObjectOf, Opening, PolicyDecision, PolicyFamily, ReasonText,
+    Requested, Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
     Exempt, Field, Footprint, Identity, Occurrence, Outcome, Reach, Reason, ReplicasAskedFor,
@@ -78,7 +78,11 @@ impl PolicyFamily for CronRules {
         Some(Footprint { reads: vec![object.clone()], writes })
     }
 
-    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
+    fn describe(
+        view: View<'_, Self>,
+        policy: &Identity,
+        reason: &Reason<Cause>,
+    ) -> Option<ReasonText> {
         let policy = view.state.policy(policy)?;
         let rule = reason.rule.and_then(|rule| policy.rules.get(rule as usize));
         Some((rule.map(|rule| Arc::clone(&rule.name)), render(policy, reason)))

@@ -17,7 +17,7 @@ const MAX_BACKOFF_SECONDS: i64 = 60;
 
 /// The result of a decision and its outcomes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Settled {
+pub struct Settlement {
     /// The memory.
     pub memory: Memory,
     /// The records.
@@ -36,7 +36,7 @@ pub fn settle(
     decision: Decision,
     outcomes: &[Outcome],
     now: Timestamp,
-) -> Settled {
+) -> Settlement {
     let Decision { reasons, mut memory, mut recorded, .. } = decision;
     for (rule, memory) in policy.rules.iter().zip(&mut memory.rules) {
         let Some(pending) = &mut memory.pending else { continue };
@@ -74,7 +74,7 @@ pub fn settle(
             effects.push(Effect { target, field, value, reason });
         }
     }
-    Settled { memory, recorded, effects }
+    Settlement { memory, recorded, effects }
 }
 
 /// Records are in order of time, then of the spec.

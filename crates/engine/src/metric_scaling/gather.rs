@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{
-    Answer, Answerer, Autoscalers, Expression, FiniteNumber, Memory, Metric, MetricScaling,
+    Answerer, Autoscalers, Expression, FiniteNumber, Memory, Metric, MetricScaling, QueryEvaluator,
     SampleProblem, Settings, evaluate,
 };
 use crate::seam::View;
@@ -100,9 +100,11 @@ fn sample(
 ) -> (Result<FiniteNumber, SampleProblem>, Option<Timestamp>) {
     let Settings { answerer, oldest, .. } = view.state.extra.settings;
     let Some(sample) = view.state.extra.of(autoscaler, &metric.query.text) else {
-        return match (&metric.query.answer, answerer) {
-            (Answer::Published(expression), Answerer::Almanac) => published(view, expression, now),
-            (Answer::External(why), Answerer::Almanac) => {
+        return match (&metric.query.evaluator, answerer) {
+            (QueryEvaluator::Published(expression), Answerer::Almanac) => {
+                published(view, expression, now)
+            }
+            (QueryEvaluator::External(why), Answerer::Almanac) => {
                 (Err(SampleProblem::External(why.clone())), None)
             }
             (_, Answerer::Prometheus) => (Err(SampleProblem::NotAsked), None),

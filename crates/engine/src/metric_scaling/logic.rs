@@ -7,12 +7,12 @@ use jiff::Timestamp;
 use super::decide::later;
 use super::reasons::{explained, metric_name};
 use super::{
-    Answer, Cause, Decision, FiniteNumber, Input, Memory, MetricScaling, Recorded, Sample,
+    Cause, Decision, FiniteNumber, Input, Memory, MetricScaling, QueryEvaluator, Recorded, Sample,
     SampleProblem, Samples, begin, decide, explain, gather, presumed, render, settle,
 };
 use crate::other_writer::ExternalChange;
 use crate::seam::{
-    Beginning, FamilyState, Happened, Opening, PolicyDecision, PolicyFamily, Requested, Said,
+    Beginning, FamilyState, Happened, Opening, PolicyDecision, PolicyFamily, ReasonText, Requested,
     Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
@@ -84,7 +84,11 @@ impl PolicyFamily for Autoscalers {
         Some(Footprint { reads, writes: writes.into_iter().collect() })
     }
 
-    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
+    fn describe(
+        view: View<'_, Self>,
+        policy: &Identity,
+        reason: &Reason<Cause>,
+    ) -> Option<ReasonText> {
         let policy = view.state.policy(policy)?;
         Some((reason.rule.map(metric_name), render(policy, reason)))
     }
@@ -158,7 +162,7 @@ impl PolicyFamily for Autoscalers {
         for metric in &checked.metrics {
             let query = &metric.query.text;
             let sample = view.state.extra.of(policy, query);
-            match (sample.map(|sample| &sample.value), &metric.query.answer) {
+            match (sample.map(|sample| &sample.value), &metric.query.evaluator) {
                 (Some(Ok(number)), _) => {
                     let answer: Arc<str> = number.to_string().into();
                     all.push(presumed::answered(query, &answer));
@@ -173,12 +177,12 @@ impl PolicyFamily for Autoscalers {
                     };
                     all.push(presumed::unanswered(policy, target, query, &why));
                 }
-                (None, Answer::External(why)) => {
+                (None, QueryEvaluator::External(why)) => {
                     let why = SampleProblem::External(Arc::clone(why));
                     let why: Arc<str> = format!("{why}; state its value with --sample").into();
                     all.push(presumed::unanswered(policy, target, query, &why));
                 }
-                (Some(Err(_)), _) | (None, Answer::Published(_)) => {}
+                (Some(Err(_)), _) | (None, QueryEvaluator::Published(_)) => {}
             }
         }
         if checked.metrics.iter().any(|metric| metric.target_type.multiplies()) {

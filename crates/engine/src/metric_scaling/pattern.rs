@@ -72,7 +72,7 @@ pub enum PatternExcess {
 }
 
 /// The state of a text.
-enum Known {
+enum CachedPattern {
     /// Not a pattern in Go.
     Invalid,
     /// It is too large, by itself or after the others of the object.
@@ -92,7 +92,7 @@ enum Known {
 #[derive(Default)]
 pub struct PatternBudget {
     pool: Option<Share>,
-    known: BTreeMap<Box<str>, Known>,
+    known: BTreeMap<Box<str>, CachedPattern>,
     steps: usize,
     patterns: usize,
     bytes: usize,
@@ -113,11 +113,10 @@ impl PatternBudget {
     /// not a pattern.
     pub fn matches_empty(&mut self, text: &str) -> Option<Option<bool>> {
         match self.known(text) {
-            Known::Invalid => None,
-            Known::TooLarge(_) => Some(None),
-            Known::Read { matches_empty, .. } | Known::Kept { matches_empty, .. } => {
-                Some(Some(*matches_empty))
-            }
+            CachedPattern::Invalid => None,
+            CachedPattern::TooLarge(_) => Some(None),
+            CachedPattern::Read { matches_empty, .. }
+            | CachedPattern::Kept { matches_empty, .. } => Some(Some(*matches_empty)),
         }
     }
 
@@ -138,10 +137,10 @@ impl PatternBudget {
 
     fn keep_another(&mut self, text: &str) -> Result<Pattern, PatternExcess> {
         let (automaton, matches_empty) = match self.known(text) {
-            Known::Invalid => return Err(PatternExcess::Pattern),
-            Known::TooLarge(excess) => return Err(*excess),
-            Known::Kept { pattern, .. } => return Ok(pattern.clone()),
-            Known::Read { automaton, matches_empty } => (automaton.clone(), *matches_empty),
+            CachedPattern::Invalid => return Err(PatternExcess::Pattern),
+            CachedPattern::TooLarge(excess) => return Err(*excess),
+            CachedPattern::Kept { pattern, .. } => return Ok(pattern.clone()),
+            CachedPattern::Read { automaton, matches_empty } => (automaton.clone(), *matches_empty),
         };
         let known = self.pool.as_ref().and_then(|share| share.known(text));
         let pattern = match known {
@@ -162,7 +161,8 @@ impl PatternBudget {
         }
         self.patterns += 1;
         self.bytes = bytes;
-        self.known.insert(text.into(), Known::Kept { pattern: pattern.clone(), matches_empty });
+        self.known
+            .insert(text.into(), CachedPattern::Kept { pattern: pattern.clone(), matches_empty });
         Ok(pattern)
     }
 
@@ -179,25 +179,25 @@ impl PatternBudget {
         Ok(())
     }
 
-    fn known(&mut self, text: &str) -> &Known {
+    fn known(&mut self, text: &str) -> &CachedPattern {
         if !self.known.contains_key(text) {
             let known = self.read(text);
             self.known.insert(text.into(), known);
         }
-        self.known.get(text).unwrap_or(&Known::Invalid)
+        self.known.get(text).unwrap_or(&CachedPattern::Invalid)
     }
 
-    fn read(&mut self, text: &str) -> Known {
+    fn read(&mut self, text: &str) -> CachedPattern {
         // With the group around it, as Prometheus has it: what ends that group early, or never, is up to Go.
         let whole = format!("^(?s:{text})$");
         let Some((translated, steps)) = almanac_expressions::pattern_from_go(&whole) else {
-            return Known::Invalid;
+            return CachedPattern::Invalid;
         };
         if steps > MAX_OBJECT_STEPS {
-            return Known::TooLarge(PatternExcess::Pattern);
+            return CachedPattern::TooLarge(PatternExcess::Pattern);
         }
         if self.steps + steps > MAX_OBJECT_STEPS {
-            return Known::TooLarge(PatternExcess::Object);
+            return CachedPattern::TooLarge(PatternExcess::Object);
         }
         self.steps += steps;
         let config = Config::new().nfa_size_limit(Some(MAX_PATTERN_BYTES));
@@ -205,12 +205,14 @@ impl PatternBudget {
             Ok(automaton) => match PikeVM::new_from_nfa(automaton.clone()) {
                 Ok(machine) => {
                     let matches_empty = machine.is_match(&mut machine.create_cache(), "");
-                    Known::Read { automaton, matches_empty }
+                    CachedPattern::Read { automaton, matches_empty }
                 }
-                Err(_) => Known::Invalid,
+                Err(_) => CachedPattern::Invalid,
             },
-            Err(error) if error.size_limit().is_some() => Known::TooLarge(PatternExcess::Pattern),
-            Err(_) => Known::Invalid,
+            Err(error) if error.size_limit().is_some() => {
+                CachedPattern::TooLarge(PatternExcess::Pattern)
+            }
+            Err(_) => CachedPattern::Invalid,
         }
     }
 }

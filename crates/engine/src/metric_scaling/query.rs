@@ -15,14 +15,14 @@ pub struct Query {
     /// As it is written; Prometheus is sent this.
     pub text: Arc<str>,
     /// Who can answer it.
-    pub answer: Answer,
+    pub evaluator: QueryEvaluator,
     /// The schedules whose numbers it names, for any source of the sample.
     pub names: Box<[Selects]>,
 }
 
 /// Who can answer a query.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub enum QueryEvaluator {
     /// Almanac: it is about nothing but the numbers of schedules.
     Published(Expression),
     /// Only Prometheus; why, and what to change so that Almanac can, in words for a person.

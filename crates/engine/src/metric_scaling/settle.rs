@@ -51,7 +51,7 @@ impl Recorded {
 
 /// The result of a decision and its outcomes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Settled {
+pub struct Settlement {
     /// The policy state.
     pub memory: Memory,
     /// The records.
@@ -72,12 +72,12 @@ pub fn settle(
     decision: Decision,
     outcomes: &[Outcome],
     now: Timestamp,
-) -> Settled {
+) -> Settlement {
     let Decision { reasons, mut memory, mut recorded, .. } = decision;
     let won = reasons.iter().find(|reason| reason.verdict == Verdict::Won);
     let limited = won.and_then(|won| won.cause.limited());
     let (Some(won), Some(Limited { from, replicas, .. })) = (won, limited) else {
-        return Settled { memory, recorded, effects: Vec::new(), is_done: true };
+        return Settlement { memory, recorded, effects: Vec::new(), is_done: true };
     };
     let metric = won.rule;
     let is_done = match outcomes.first() {
@@ -117,5 +117,5 @@ pub fn settle(
     let effects = if is_done { vec![effect()] } else { Vec::new() };
     // A postponed write is not a failure; it has its own time.
     let is_done = is_done || outcomes.is_empty();
-    Settled { memory, recorded, effects, is_done }
+    Settlement { memory, recorded, effects, is_done }
 }

@@ -9,7 +9,7 @@ use super::ledger::decision_identity;
 use super::reasons::of_changes;
 use super::writes::{WantedDecision, writes};
 use super::{
-    Blamed, Candidate, Cause, Eligibility, Exclusion, Input, KnownMatches, PlacementDecision,
+    Candidate, Cause, ChangeCause, Eligibility, Exclusion, Input, KnownMatches, PlacementDecision,
     Ranked, Ranking,
 };
 use crate::{Action, Reason, RuleExplanation, Verdict};
@@ -34,7 +34,7 @@ pub struct Decision {
     /// Why these, and by what it has changed.
     pub reason: Reason<Cause>,
     /// The cluster that the reason is about, if it is about one.
-    pub blamed: Option<Blamed>,
+    pub change_cause: Option<ChangeCause>,
     /// The clusters that were not selected at the last report, in order.
     pub added: Vec<Arc<str>>,
     /// Those that were and are not any more, in order.
@@ -142,7 +142,7 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
             since: None,
             until: None,
         },
-        blamed: None,
+        change_cause: None,
         groups,
         clusters,
         added,
@@ -152,8 +152,8 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         known: ranking.matches.known(input),
         wake_at: ranking.wake_at(input, &selected, now),
     };
-    let reason = super::blame::reason(input, &ranking, &decision, now);
-    Decision { blamed: Blamed::of(input, reason.cause), reason, ..decision }
+    let reason = super::change_cause::reason(input, &ranking, &decision, now);
+    Decision { change_cause: ChangeCause::of(input, reason.cause), reason, ..decision }
 }
 
 /// The candidates to select, in no order.

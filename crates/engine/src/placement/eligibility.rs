@@ -134,12 +134,12 @@ impl Matches {
         if !is_kept && !matches {
             return Eligibility::Excluded(Exclusion::NoPredicate { until });
         }
-        match bear_taints(input.policy, candidate, now) {
+        match taint_effects(input.policy, candidate, now) {
             Err(excluded) => Eligibility::Excluded(excluded),
-            Ok(borne) => Eligibility::Eligible {
-                shunned_by: borne.shunned_by,
-                until: borne.until.into_iter().chain(until).min(),
-                only_if_kept: borne.only_if_kept || is_kept,
+            Ok(effects) => Eligibility::Eligible {
+                shunned_by: effects.shunned_by,
+                until: effects.until.into_iter().chain(until).min(),
+                only_if_kept: effects.only_if_kept || is_kept,
             },
         }
     }
@@ -154,30 +154,30 @@ fn stays_unsaid(input: &Input<'_>, candidate: &Candidate<'_>) -> bool {
 
 /// The effect of the taints of a candidate that may be selected.
 #[derive(Default)]
-struct Borne {
+struct TaintEffects {
     shunned_by: Option<u32>,
     until: Option<Timestamp>,
     only_if_kept: bool,
 }
 
-fn bear_taints(
+fn taint_effects(
     policy: &Placement,
     candidate: &Candidate<'_>,
     now: Timestamp,
-) -> Result<Borne, Exclusion> {
-    let mut borne = Borne::default();
+) -> Result<TaintEffects, Exclusion> {
+    let mut effects = TaintEffects::default();
     let mut preferred_until = None;
     for (position, taint) in (0..).zip(&candidate.cluster.taints) {
         if taint.effect == TaintEffect::NoSelectIfNew && candidate.is_selected {
-            borne.only_if_kept |= tolerated(policy, taint).is_none();
+            effects.only_if_kept |= tolerated(policy, taint).is_none();
             continue;
         }
         let is_preference = taint.effect == TaintEffect::PreferNoSelect;
-        let until = if is_preference { &mut preferred_until } else { &mut borne.until };
+        let until = if is_preference { &mut preferred_until } else { &mut effects.until };
         match tolerated(policy, taint) {
             Some(Tolerated::Forever) => {}
             Some(Tolerated::Until(end)) if end > now => *until = Some(earlier(*until, end)),
-            _ if is_preference => borne.shunned_by = borne.shunned_by.or(Some(position)),
+            _ if is_preference => effects.shunned_by = effects.shunned_by.or(Some(position)),
             ended => {
                 let ended = match ended {
                     Some(Tolerated::Until(end)) => Some(end),
@@ -188,9 +188,9 @@ fn bear_taints(
         }
     }
     // A cluster that is shunned already does not become more so when a toleration ends.
-    let preferred_until = preferred_until.filter(|_| borne.shunned_by.is_none());
-    borne.until = borne.until.into_iter().chain(preferred_until).min();
-    Ok(borne)
+    let preferred_until = preferred_until.filter(|_| effects.shunned_by.is_none());
+    effects.until = effects.until.into_iter().chain(preferred_until).min();
+    Ok(effects)
 }
 
 fn earlier(known: Option<Timestamp>, end: Timestamp) -> Timestamp {

@@ -67,21 +67,24 @@ impl KnownMatches {
     }
 
     /// The results that are known of candidates, in their order.
-    pub(super) fn of_each<'k>(&'k self, candidates: &[Candidate<'_>]) -> Vec<Option<Known<'k>>> {
+    pub(super) fn of_each<'k>(
+        &'k self,
+        candidates: &[Candidate<'_>],
+    ) -> Vec<Option<CachedMatch<'k>>> {
         let mut known = self.of.iter().peekable();
         let of_candidate = |candidate: &Candidate<'_>| {
             while known.next_if(|it| it.name < *candidate.name).is_some() {}
             let known = known.next_if(|it| it.name == *candidate.name)?;
-            known.is_of(candidate).then_some(Known(known))
+            known.is_of(candidate).then_some(CachedMatch(known))
         };
         candidates.iter().map(of_candidate).collect()
     }
 
     /// The result that is known of one candidate.
-    pub(super) fn of_one(&self, candidate: &Candidate<'_>) -> Option<Known<'_>> {
+    pub(super) fn of_one(&self, candidate: &Candidate<'_>) -> Option<CachedMatch<'_>> {
         let position = self.of.binary_search_by(|it| it.name.cmp(candidate.name)).ok()?;
         let known = self.of.get(position).filter(|it| it.is_of(candidate))?;
-        Some(Known(known))
+        Some(CachedMatch(known))
     }
 
     /// All of it if it fits next to `kept` results of others, and nothing otherwise.
@@ -120,9 +123,9 @@ impl KeptMatches {
 
 /// The stored result for one candidate.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'k>(&'k KnownMatch);
+pub(super) struct CachedMatch<'k>(&'k KnownMatch);
 
-impl Known<'_> {
+impl CachedMatch<'_> {
     /// The result of an evaluation in this number of steps, if it is known.
     pub(super) fn within(self, steps: usize) -> Option<Matched> {
         let KnownMatch { bound, spent, verdict, .. } = *self.0;

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::seam::{
     Beginning, DecisionParts, FamilyState, Happened, InfluenceLimit, ObjectOf, Opening,
-    PolicyDecision, PolicyFamily, Said, Settlement, Start, Times, View, ViewMut,
+    PolicyDecision, PolicyFamily, ReasonText, Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
     Action, Division, EndedScore, Field, Footprint, Identity, Occurrence, Outcome, Presumption,
@@ -99,7 +99,11 @@ impl PolicyFamily for Placements {
         Some(Footprint { reads: first.cloned().into_iter().collect(), writes })
     }
 
-    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
+    fn describe(
+        view: View<'_, Self>,
+        policy: &Identity,
+        reason: &Reason<Cause>,
+    ) -> Option<ReasonText> {
         describe(view, policy, reason)
     }
 

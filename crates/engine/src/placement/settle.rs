@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Blamed, Cause, Decision, KnownMatches, Satisfaction};
+use super::{Cause, ChangeCause, Decision, KnownMatches, Satisfaction};
 use crate::seam::Effect;
 use crate::{Field, Identity, Outcome, Reason, RuleExplanation, Value};
 
@@ -15,7 +15,7 @@ pub struct Memory {
     /// The cause of the selection.
     pub reason: Reason<Cause>,
     /// The cluster that the reason is about, if it is about one.
-    pub blamed: Option<Blamed>,
+    pub change_cause: Option<ChangeCause>,
     /// When it was last decided.
     pub decided_at: Timestamp,
     /// Whether there are as many clusters as are wanted.
@@ -50,7 +50,7 @@ pub struct Recorded {
 
 /// The result of a decision and its outcomes.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Settled {
+pub struct Settlement {
     /// The records.
     pub recorded: Vec<Recorded>,
     /// The selected clusters, whether or not a write was needed.
@@ -68,13 +68,13 @@ pub fn settle(
     outcomes: &[Outcome],
     memory: Option<Memory>,
     now: Timestamp,
-) -> Settled {
+) -> Settlement {
     let reason = decision.reason;
     let is_other = !decision.added.is_empty() || !decision.removed.is_empty();
     if !outcomes.iter().all(Outcome::is_as_wanted) {
         let memory = memory.unwrap_or_else(|| Memory {
             reason: reason.without_span(),
-            blamed: decision.blamed.clone(),
+            change_cause: decision.change_cause.clone(),
             decided_at: now,
             satisfaction: decision.satisfaction,
             undated: Arc::default(),
@@ -84,7 +84,7 @@ pub fn settle(
         });
         let untold = is_other.then(|| decision.known().into());
         let memory = Memory { untold, known: decision.known, ..memory };
-        return Settled { memory: Some(memory), ..Settled::default() };
+        return Settlement { memory: Some(memory), ..Settlement::default() };
     }
     let value = Value::Names(Arc::new(decision.clusters.iter().cloned().collect()));
     let effect = Effect { target: placement.clone(), field: Field::Clusters, value, reason };
@@ -98,7 +98,7 @@ pub fn settle(
     });
     let memory = Memory {
         reason: reason.without_span(),
-        blamed: decision.blamed,
+        change_cause: decision.change_cause,
         decided_at: now,
         satisfaction: decision.satisfaction,
         undated: decision.undated.into(),
@@ -106,7 +106,7 @@ pub fn settle(
         known: decision.known,
         untold: None,
     };
-    Settled {
+    Settlement {
         recorded: recorded.into_iter().collect(),
         effects: vec![effect],
         memory: Some(memory),

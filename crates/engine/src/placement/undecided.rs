@@ -96,7 +96,7 @@ impl Decision {
                 since: None,
                 until: None,
             },
-            blamed: None,
+            change_cause: None,
             added: Vec::new(),
             removed: Vec::new(),
             told: Vec::new(),

@@ -50,7 +50,7 @@ pub(super) enum Standing<'a> {
     /// Another one counts.
     After(&'a Identity),
     /// The agent does not look for it in its namespace.
-    Elsewhere,
+    OtherNamespace,
 }
 
 /// The role of a `ConfigMap` for the agent. Of several, the first by its name counts, even if it is unusable.
@@ -58,7 +58,7 @@ pub(super) fn standing<'a>(view: View<'a, Levels>, config: &Identity) -> Standin
     let namespace = view.state.extra.config_namespace.as_deref();
     let is_here = |it: &Identity| namespace.is_none_or(|namespace| namespace == it.namespace());
     if !is_here(config) {
-        return Standing::Elsewhere;
+        return Standing::OtherNamespace;
     }
     match view.state.policies.keys().find(|it| is_here(it)) {
         Some(first) if first != config => Standing::After(first),

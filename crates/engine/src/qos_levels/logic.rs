@@ -14,7 +14,7 @@ use super::{
 };
 use crate::seam::{
     Beginning, DecisionParts, FamilyState, Happened, ObjectOf, Opening, PolicyDecision,
-    PolicyFamily, Said, Settlement, Start, Times, View, ViewMut,
+    PolicyFamily, ReasonText, Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
     Action, Consequence, Exempt, Field, Footprint, Identity, LabelSelector, Labels, Outcome,
@@ -88,7 +88,7 @@ impl PolicyFamily for Levels {
         let input = match standing(view, policy) {
             Standing::InForce => gather(view, policy)?,
             Standing::After(first) => gather(view, first)?,
-            Standing::Elsewhere => return None,
+            Standing::OtherNamespace => return None,
         };
         let mut footprint = Footprint::default();
         for FollowingPod { identity, .. } in concerned(&input) {
@@ -97,7 +97,11 @@ impl PolicyFamily for Levels {
         Some(footprint)
     }
 
-    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
+    fn describe(
+        view: View<'_, Self>,
+        policy: &Identity,
+        reason: &Reason<Cause>,
+    ) -> Option<ReasonText> {
         let levels = view.state.policy(policy)?;
         Some((policy_name(levels, reason), render(levels, reason)))
     }
@@ -247,7 +251,7 @@ fn why_not_carried_out(view: View<'_, Levels>, config: &Identity) -> Option<Stri
         Standing::After(first) => {
             Some(format!("not carried out; {first} is there too, and counts"))
         }
-        Standing::Elsewhere => {
+        Standing::OtherNamespace => {
             let namespace = view.state.extra.config_namespace.as_deref().unwrap_or_default();
             Some(format!("not carried out; the agent's ConfigMap is in the namespace {namespace}"))
         }

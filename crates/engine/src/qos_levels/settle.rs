@@ -44,7 +44,7 @@ impl Recorded {
 
 /// The result of a decision and its outcomes.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Settled {
+pub struct Settlement {
     /// The records.
     pub recorded: Vec<Recorded>,
     /// Which levels are set, whether or not they had to be written.
@@ -54,8 +54,8 @@ pub struct Settled {
 /// Evaluates the outcomes of the writes. `outcomes` are those of the actions, in their order. A write that failed
 /// changes nothing: the next turn repeats it, and the shell decides when that is.
 #[must_use]
-pub fn settle(decision: Decision, outcomes: &[Outcome], now: Timestamp) -> Settled {
-    let mut settled = Settled::default();
+pub fn settle(decision: Decision, outcomes: &[Outcome], now: Timestamp) -> Settlement {
+    let mut settled = Settlement::default();
     let mut outcomes = outcomes.iter();
     for pod in decision.pods {
         if pod.is_written() {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::seam::{
     Beginning, FamilyState, Happened, ObjectOf, Opening, PolicyDecision, PolicyFamily,
-    PublishesNumber, Said, Settlement, Start, Times, View, ViewMut,
+    PublishesNumber, ReasonText, Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
     Exempt, Field, Footprint, Identity, Outcome, Reason, RuleExplanation, RuleSchedule, Schedule,
@@ -65,7 +65,11 @@ impl PolicyFamily for Schedules {
         Some(Footprint { reads: Vec::new(), writes: vec![(policy.clone(), Field::Value)] })
     }
 
-    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
+    fn describe(
+        view: View<'_, Self>,
+        policy: &Identity,
+        reason: &Reason<Cause>,
+    ) -> Option<ReasonText> {
         let policy = gather(view, policy)?.policy;
         Some((reason.rule.map(behaviour_name), render(policy, reason)))
     }

@@ -64,7 +64,7 @@ impl Recorded {
 
 /// The result of a decision and its outcomes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Settled {
+pub struct Settlement {
     /// The memory.
     pub memory: Option<Published>,
     /// The records.
@@ -84,9 +84,9 @@ pub fn settle(
     decision: Decision,
     outcomes: &[Outcome],
     now: Timestamp,
-) -> Settled {
+) -> Settlement {
     if !outcomes.iter().all(Outcome::is_as_wanted) {
-        return Settled { memory: before, recorded: Vec::new(), effects: Vec::new() };
+        return Settlement { memory: before, recorded: Vec::new(), effects: Vec::new() };
     }
     let published = decision.memory;
     let is_same = before.is_some_and(|before| before.winner == published.winner);
@@ -97,7 +97,7 @@ pub fn settle(
         reason,
     };
     let record = || Recorded { at: now, before, published };
-    Settled {
+    Settlement {
         memory: Some(published),
         recorded: if is_same { Vec::new() } else { vec![record()] },
         effects: decision.reasons.into_iter().map(effect).collect(),

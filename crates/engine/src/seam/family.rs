@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A rule by name, and a line for a person.
-pub type Said = (Option<Arc<str>>, String);
+pub type ReasonText = (Option<Arc<str>>, String);
 
 /// An occurrence, and its rule.
 pub type Happened = (Occurrence, Option<Arc<str>>);
@@ -79,7 +79,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         view: View<'_, Self>,
         policy: &Identity,
         reason: &Reason<Self::Cause>,
-    ) -> Option<Said>;
+    ) -> Option<ReasonText>;
 
     /// The verdict on every rule of a policy whose turns are taken until `now`, in the order of the
     /// spec, as far as `object` is concerned. That matters only if it sets something of several objects.

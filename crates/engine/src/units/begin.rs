@@ -5,7 +5,7 @@ use crate::seam::{Beginning, RunStart, Start, ViewMut};
 use crate::{Family, Identity, PolicyName};
 
 use super::gather::{all_in_force, in_force};
-use super::{Pouring, Units};
+use super::{SchedulingSimulation, Units};
 
 pub(super) fn begin(
     view: ViewMut<'_, Units>,
@@ -14,10 +14,13 @@ pub(super) fn begin(
 ) -> Start<Units> {
     let ViewMut { objects, state } = view;
     let mut begun = RunStart::default();
-    if state.extra.pouring.is_none() {
-        let pouring =
-            Pouring::new(&state.extra.fleet, all_in_force(objects, state), beginning.from);
-        state.extra.pouring = Some(Box::new(pouring));
+    if state.extra.scheduling.is_none() {
+        let scheduling = SchedulingSimulation::new(
+            &state.extra.pods_and_nodes,
+            all_in_force(objects, state),
+            beginning.from,
+        );
+        state.extra.scheduling = Some(Box::new(scheduling));
     }
     for policy in policies.iter().filter(|policy| in_force(objects, state, policy).is_some()) {
         let name = PolicyName::new(Family::Units, (*policy).clone());

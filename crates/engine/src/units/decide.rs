@@ -17,10 +17,10 @@ pub struct Decision {
 /// Decides at `now`.
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
-    let is_settled = input.pouring.is_settled(input.replicas, now);
-    let pour = || Action::Pour { policy: input.identity.clone(), at: now };
+    let is_settled = input.scheduling.is_settled(input.replicas, now);
+    let schedule_pods = || Action::SchedulePods { policy: input.identity.clone(), at: now };
     Decision {
-        actions: (!is_settled).then(pour).into_iter().collect(),
-        wake_at: input.pouring.next_departure(now),
+        actions: (!is_settled).then(schedule_pods).into_iter().collect(),
+        wake_at: input.scheduling.next_departure(now),
     }
 }

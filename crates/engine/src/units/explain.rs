@@ -8,8 +8,8 @@ use super::filling::described;
 use super::gather::{all_in_force, in_force};
 use super::policy::OUTSIDE;
 use super::{
-    DeletionCost, Pod, PolicyReport, Pouring, ResourcePolicy, Ruling, Space, Unit, Units,
-    Verdict as PodVerdict, count_of_pods,
+    DeletionCost, FilterOutcome, Pod, PolicyReport, ResourcePolicy, SchedulingSimulation, Space,
+    Unit, Units, Verdict as PodVerdict, count_of_pods,
 };
 use crate::answers::RuleExplanation;
 use crate::seam::View;
@@ -20,7 +20,7 @@ const NAMED: usize = 3;
 
 /// The verdict on one unit for a pod, or on the outside of all of them.
 struct Next {
-    place: Option<usize>,
+    unit_index: Option<usize>,
     verdict: PodVerdict,
     /// The free capacity of the nodes there.
     space: Space,
@@ -59,19 +59,19 @@ fn as_rule(verdict: PodVerdict) -> Verdict {
     }
 }
 
-fn name_of(policy: &ResourcePolicy, place: Option<usize>) -> Arc<str> {
-    let unit = place.and_then(|place| policy.units.get(place));
+fn name_of(policy: &ResourcePolicy, unit_index: Option<usize>) -> Arc<str> {
+    let unit = unit_index.and_then(|unit_index| policy.units.get(unit_index));
     unit.map_or_else(|| OUTSIDE.into(), |unit| Arc::clone(&unit.name))
 }
 
 /// Where a pod would go that has no node: the verdict on each unit, in the order of the policy, and on the outside.
 fn where_next(
-    pouring: &mut Pouring,
+    scheduling: &mut SchedulingSimulation,
     (identity, policy): (&Identity, &ResourcePolicy),
     pod: &Pod,
 ) -> Vec<Next> {
-    let candidates = pouring.candidates(pod.requests);
-    let spaces = pouring.spaces(identity, policy, pod.requests);
+    let candidates = scheduling.candidates(pod.requests);
+    let spaces = scheduling.spaces(identity, policy, pod.requests);
     let next = Identity::new("", "Pod", identity.namespace(), "the next one?");
     let pod = Pod {
         node: None,
@@ -81,21 +81,21 @@ fn where_next(
         is_finished: false,
         ..pod.clone()
     };
-    pouring.with_pod(&next, &pod, |ledger| {
-        let Ruling::ByNode(verdicts) = ledger.verdicts(&next, None, &candidates) else {
+    scheduling.with_pod(&next, &pod, |ledger| {
+        let FilterOutcome::ByNode(verdicts) = ledger.verdicts(&next, None, &candidates) else {
             return Vec::new();
         };
-        let units = verdicts.by_unit().zip(spaces).enumerate().map(|(place, (on, space))| {
-            let place = on.unit.map(|_| place);
+        let units = verdicts.by_unit().zip(spaces).enumerate().map(|(unit_index, (on, space))| {
+            let unit_index = on.unit.map(|_| unit_index);
             let may_go = matches!(on.verdict, PodVerdict::Lower | PodVerdict::Chosen);
             if on.is_candidate || !may_go {
                 let of_outside = "strategy: required allows no node outside the units";
                 let is_outside = on.verdict == PodVerdict::Outside;
                 let why = if is_outside { of_outside.to_owned() } else { on.why };
-                return Next { place, verdict: on.verdict, space, why };
+                return Next { unit_index, verdict: on.verdict, space, why };
             }
             let why = lacks(on.unit, space);
-            Next { place, verdict: PodVerdict::UnknownNode, space, why }
+            Next { unit_index, verdict: PodVerdict::UnknownNode, space, why }
         });
         units.collect()
     })
@@ -124,14 +124,14 @@ fn explain_pod(
     policy: &ResourcePolicy,
     identity: &Identity,
 ) -> Vec<RuleExplanation> {
-    let Some(poured) = view.state.extra.pouring.as_deref() else { return Vec::new() };
-    let mut found = Pouring::new(
-        &view.state.extra.fleet,
+    let Some(scheduling) = view.state.extra.scheduling.as_deref() else { return Vec::new() };
+    let mut found = SchedulingSimulation::new(
+        &view.state.extra.pods_and_nodes,
         all_in_force(view.objects, view.state),
-        poured.from(),
+        scheduling.from(),
     );
-    let is_overdue = |gone: &Timestamp| *gone <= poured.from();
-    let pod = view.state.extra.fleet.pods.get(identity);
+    let is_overdue = |gone: &Timestamp| *gone <= scheduling.from();
+    let pod = view.state.extra.pods_and_nodes.pods.get(identity);
     if let Some(gone) =
         pod.filter(|it| !it.is_finished).and_then(|it| it.deleted).filter(is_overdue)
     {
@@ -141,7 +141,7 @@ fn explain_pod(
         );
         return vec![line(None, Verdict::Excluded, told)];
     }
-    found.let_go(poured.from());
+    found.let_go(scheduling.from());
     let (Some(pod), Some(explanation)) = (pod, found.ledger().explain(identity)) else {
         return Vec::new();
     };
@@ -159,7 +159,7 @@ fn explain_pod(
         lines.push(line(None, Verdict::Inactive, format!("pending: {told}{group}")));
         lines.extend(
             next.into_iter()
-                .map(|it| line(Some(name_of(policy, it.place)), as_rule(it.verdict), it.why)),
+                .map(|it| line(Some(name_of(policy, it.unit_index)), as_rule(it.verdict), it.why)),
         );
     } else {
         let mut told = explanation.summary;
@@ -175,7 +175,7 @@ fn explain_pod(
         let verdict = if is_counted { Verdict::Won } else { Verdict::Excluded };
         lines.push(line(own.clone(), verdict, told));
         lines.extend(next.into_iter().map(|it| {
-            let name = name_of(policy, it.place);
+            let name = name_of(policy, it.unit_index);
             let verdict = match as_rule(it.verdict) {
                 Verdict::Won => Verdict::Inactive,
                 other => other,
@@ -183,7 +183,7 @@ fn explain_pod(
             line(Some(name), verdict, format!("for the next pod like it: {}", it.why))
         }));
     }
-    lines.extend(foretold(poured, (policy_identity, policy), identity, pod));
+    lines.extend(foretold(scheduling, (policy_identity, policy), identity, pod));
     lines
 }
 
@@ -193,15 +193,17 @@ fn why_pending(identity: &Identity, policy: &ResourcePolicy, pod: &Pod, next: &[
         let gates = few(pod.gates.iter());
         return format!("no scheduler looks for a node while it has scheduling gates ({gates})");
     }
-    let places = |verdict: PodVerdict| {
+    let names = |verdict: PodVerdict| {
         let those = next.iter().filter(move |it| it.verdict == verdict);
-        let named = those.map(|it| match it.place.and_then(|place| policy.units.get(place)) {
-            Some(unit) => format!("of unit \"{}\"", unit.name),
-            None => OUTSIDE.to_owned(),
+        let named = those.map(|it| {
+            match it.unit_index.and_then(|unit_index| policy.units.get(unit_index)) {
+                Some(unit) => format!("of unit \"{}\"", unit.name),
+                None => OUTSIDE.to_owned(),
+            }
         });
         few_joined(named, " or ")
     };
-    let (chosen, without_node) = (places(PodVerdict::Chosen), places(PodVerdict::UnknownNode));
+    let (chosen, without_node) = (names(PodVerdict::Chosen), names(PodVerdict::UnknownNode));
     let policy = format!("ResourcePolicy {}/{}", identity.namespace(), identity.name());
     if !chosen.is_empty() {
         return format!(
@@ -222,7 +224,7 @@ fn why_pending(identity: &Identity, policy: &ResourcePolicy, pod: &Pod, next: &[
 }
 
 /// The deletion cost of a pod, and its origin.
-fn cost_of(found: &Pouring, identity: &Identity, pod: &Pod) -> String {
+fn cost_of(found: &SchedulingSimulation, identity: &Identity, pod: &Pod) -> String {
     let is_ours = pod.owner.as_ref().is_some_and(|owner| &*owner.kind == "ReplicaSet");
     match (pod.cost, found.ledger().cost_change(identity)) {
         (DeletionCost::Others(_), _) => {
@@ -242,12 +244,12 @@ fn cost_of(found: &Pouring, identity: &Identity, pod: &Pod) -> String {
 
 /// The forecast of a pod by the numbers in the files, if it differs from its current state.
 fn foretold(
-    poured: &Pouring,
+    scheduling: &SchedulingSimulation,
     (policy_identity, policy): (&Identity, &ResourcePolicy),
     identity: &Identity,
     pod: &Pod,
 ) -> Option<RuleExplanation> {
-    let told = match (poured.pod(identity), pod.deleted) {
+    let told = match (scheduling.pod(identity), pod.deleted) {
         (_, Some(_)) => return None,
         (None, None) => {
             "forecast: gone, since its workload has fewer replicas, and it is among the first to go"
@@ -256,12 +258,16 @@ fn foretold(
         (Some(then), None) if then.node == pod.node => return None,
         (Some(then), None) => {
             let name = then.node.as_deref().unwrap_or_default();
-            let node = poured.ledger().node(name);
-            let place = node.and_then(|node| poured.ledger().unit_of(policy_identity, node));
-            let unit = place.and_then(|place| policy.units.get(place));
+            let node = scheduling.ledger().node(name);
+            let unit_index =
+                node.and_then(|node| scheduling.ledger().unit_of(policy_identity, node));
+            let unit = unit_index.and_then(|unit_index| policy.units.get(unit_index));
             let of = unit.map_or(OUTSIDE.to_owned(), |unit| format!("of unit \"{}\"", unit.name));
-            let named =
-                if poured.has_stand_ins() { "a node".to_owned() } else { format!("node {name}") };
+            let named = if scheduling.has_stand_ins() {
+                "a node".to_owned()
+            } else {
+                format!("node {name}")
+            };
             format!("forecast: it gets {named} {of}, if nothing else keeps it from there")
         }
     };
@@ -274,22 +280,23 @@ fn explain_policy(
     identity: &Identity,
     policy: &ResourcePolicy,
 ) -> Vec<RuleExplanation> {
-    let Some(poured) = view.state.extra.pouring.as_deref() else { return Vec::new() };
-    let Some(report) = poured.ledger().report(identity) else { return Vec::new() };
+    let Some(scheduling) = view.state.extra.scheduling.as_deref() else { return Vec::new() };
+    let Some(report) = scheduling.ledger().report(identity) else { return Vec::new() };
     let of_policy = |(workload, pod): &(&Identity, &Pod)| {
         workload.namespace() == identity.namespace() && policy.pod_selector.selects(&pod.labels)
     };
-    let workloads = poured.workloads().filter(of_policy);
-    let mut asked = poured.clone();
+    let workloads = scheduling.workloads().filter(of_policy);
+    let mut asked = scheduling.clone();
     let next: Vec<(String, Vec<Next>)> = workloads
         .map(|(workload, pod)| {
             let name = format!("{}/{}", workload.kind(), workload.name());
             (name, where_next(&mut asked, (identity, policy), pod))
         })
         .collect();
-    let places = (0..policy.units.len()).map(Some).chain([None]);
-    let mut lines: Vec<RuleExplanation> =
-        places.filter_map(|place| explain_place(policy, &report, place, &next)).collect();
+    let unit_indexes = (0..policy.units.len()).map(Some).chain([None]);
+    let mut lines: Vec<RuleExplanation> = unit_indexes
+        .filter_map(|unit_index| explain_unit(policy, &report, unit_index, &next))
+        .collect();
     lines.extend(report.conflicts.iter().map(|conflict| {
         let others = few(conflict.policies.iter().map(Identity::name));
         let pods = counted(conflict.pods, "pod");
@@ -314,17 +321,17 @@ fn explain_policy(
 }
 
 /// The pods counted in a unit, or outside of all; nothing for an outside that is not used.
-fn explain_place(
+fn explain_unit(
     policy: &ResourcePolicy,
     report: &PolicyReport,
-    place: Option<usize>,
+    unit_index: Option<usize>,
     next: &[(String, Vec<Next>)],
 ) -> Option<RuleExplanation> {
-    let unit = place.and_then(|place| policy.units.get(place));
+    let unit = unit_index.and_then(|unit_index| policy.units.get(unit_index));
     let counted = report.groups.iter().filter_map(|group| {
         let values = group.labels.iter().map(|(_, value)| value.clone()).collect();
         let group_name = described(policy, &values);
-        let count = place.map_or(group.spilled, |place| group.units[place].used);
+        let count = unit_index.map_or(group.spilled, |unit_index| group.units[unit_index].used);
         let max = unit.and_then(|unit| unit.max);
         (count > 0).then(|| {
             let over = if max.is_some_and(|max| count > max) { " (over its cap)" } else { "" };
@@ -346,7 +353,7 @@ fn explain_place(
             super::price(Some(unit.priority), None)
         ));
     }
-    let here = |it: &&Next| it.place == place;
+    let here = |it: &&Next| it.unit_index == unit_index;
     let of_next = next.iter().filter_map(|(name, all)| Some((name, all.iter().find(here)?)));
     let whose = |is_such: &dyn Fn(&Next) -> bool| -> Vec<&str> {
         let those = of_next.clone().filter(|(_, it)| is_such(it));
@@ -369,7 +376,7 @@ fn explain_place(
         told.extend(named(&chosen).map(|of| format!("the next pod of {of} goes here")));
         Verdict::Won
     };
-    Some(line(Some(name_of(policy, place)), verdict, told.join("; ")))
+    Some(line(Some(name_of(policy, unit_index)), verdict, told.join("; ")))
 }
 
 /// Workloads, the first of them by name; nothing without any.
@@ -382,7 +389,7 @@ fn named(workloads: &[&str]) -> Option<String> {
 /// Whether a policy concerns a pod, as far as its selector goes.
 pub(crate) fn selects(view: View<'_, Units>, policy: &Identity, pod: &Identity) -> bool {
     let (Some((identity, policy)), Some(it)) =
-        (in_force(view.objects, view.state, policy), view.state.extra.fleet.pods.get(pod))
+        (in_force(view.objects, view.state, policy), view.state.extra.pods_and_nodes.pods.get(pod))
     else {
         return false;
     };

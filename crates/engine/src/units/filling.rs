@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::policy::OUTSIDE;
-use super::pouring::{GroupKey, group_of};
 use super::reasons::{Cause, UnitSet};
-use super::{Pouring, ResourcePolicy, Resources, Ruling, Space, Strategy};
+use super::scheduling::{GroupKey, group_of};
+use super::{FilterOutcome, ResourcePolicy, Resources, SchedulingSimulation, Space, Strategy};
 use crate::{Identity, Labels, Reason, Value, Verdict};
 
 /// How the units of a policy are filled.
@@ -34,12 +34,12 @@ struct Count {
 
 /// How the units of a policy are filled; `None` if it is not known.
 pub(super) fn filling(
-    pouring: &mut Pouring,
+    scheduling: &mut SchedulingSimulation,
     identity: &Identity,
     policy: &ResourcePolicy,
 ) -> Option<Filling> {
-    let counts = counts(pouring, identity, policy)?;
-    let spaces = spaces(pouring, identity, policy, &counts);
+    let counts = counts(scheduling, identity, policy)?;
+    let spaces = spaces(scheduling, identity, policy, &counts);
     let is_one_group = counts.len() == 1;
     let named = |of: &str, group: &GroupKey| -> Arc<str> {
         if is_one_group { of.into() } else { format!("{of}{}", described(policy, group)).into() }
@@ -78,33 +78,33 @@ pub(super) fn described(policy: &ResourcePolicy, group: &GroupKey) -> String {
 }
 
 fn counts(
-    pouring: &Pouring,
+    scheduling: &SchedulingSimulation,
     identity: &Identity,
     policy: &ResourcePolicy,
 ) -> Option<BTreeMap<GroupKey, Count>> {
     let empty = || Count { units: vec![0; policy.units.len()], ..Count::default() };
     let mut counts: BTreeMap<GroupKey, Count> =
-        pouring.groups(identity).map(|group| (group.clone(), empty())).collect();
+        scheduling.groups(identity).map(|group| (group.clone(), empty())).collect();
     if counts.is_empty() {
         let group = policy.group_keys.iter().map(|_| None).collect();
         counts.insert(group, empty());
     }
-    for group in pouring.ledger().report(identity)?.groups {
+    for group in scheduling.ledger().report(identity)?.groups {
         let key = group.labels.into_iter().map(|(_, value)| value).collect();
         let count = counts.entry(key).or_insert_with(empty);
         count.units = group.units.iter().map(|unit| unit.used).collect();
         count.outside = group.spilled;
     }
     let mut is_conflicting: BTreeMap<&Labels, bool> = BTreeMap::new();
-    for (pod, it) in pouring.waiting() {
+    for (pod, it) in scheduling.waiting() {
         let labels = &it.labels;
         let is_own = pod.namespace() == identity.namespace() && policy.pod_selector.selects(labels);
         if !is_own {
             continue;
         }
         let is_conflicting = *is_conflicting.entry(labels).or_insert_with(|| {
-            let ruling = pouring.ledger().verdicts(pod, it.uid.as_deref(), &[]);
-            matches!(ruling, Ruling::Conflict(_))
+            let outcome = scheduling.ledger().verdicts(pod, it.uid.as_deref(), &[]);
+            matches!(outcome, FilterOutcome::Conflict(_))
         });
         let count = counts.entry(group_of(policy, labels)).or_insert_with(empty);
         if !it.gates.is_empty() {
@@ -122,12 +122,12 @@ fn counts(
 /// For each group, what the nodes of each unit have for the pods that are pending, or else for the next ones; last, those
 /// outside all units.
 fn spaces(
-    pouring: &mut Pouring,
+    scheduling: &mut SchedulingSimulation,
     identity: &Identity,
     policy: &ResourcePolicy,
     counts: &BTreeMap<GroupKey, Count>,
 ) -> Vec<Vec<Space>> {
-    let own = pouring.workloads().filter(|(workload, pod)| {
+    let own = scheduling.workloads().filter(|(workload, pod)| {
         workload.namespace() == identity.namespace() && policy.pod_selector.selects(&pod.labels)
     });
     let mut of_next: BTreeSet<Resources> = own.map(|(_, pod)| pod.requests).collect();
@@ -135,7 +135,7 @@ fn spaces(
         of_next.insert(Resources::default());
     }
     let mut best = |requests: &BTreeSet<Resources>| {
-        let of_each = requests.iter().map(|it| pouring.spaces(identity, policy, *it));
+        let of_each = requests.iter().map(|it| scheduling.spaces(identity, policy, *it));
         let better = |one: Vec<Space>, other: Vec<Space>| -> Vec<Space> {
             one.into_iter().zip(other).map(|(one, other)| one.max(other)).collect()
         };
@@ -155,22 +155,22 @@ fn cause(
     spaces: &[Vec<Space>],
 ) -> (Cause, Option<u32>) {
     let mut in_order: Vec<usize> = (0..policy.units.len()).collect();
-    in_order.sort_by_key(|place| std::cmp::Reverse(policy.units[*place].priority));
+    in_order.sort_by_key(|unit_index| std::cmp::Reverse(policy.units[*unit_index].priority));
     let mut cause = Cause::default();
     let mut last = None;
     for (count, spaces) in counts.values().zip(spaces) {
-        let used = |place: usize| count.units.get(place).copied().unwrap_or(0);
+        let used = |unit_index: usize| count.units.get(unit_index).copied().unwrap_or(0);
         let is_beyond = count.outside > 0 || count.pending > 0;
-        let worst = in_order.iter().rposition(|place| used(*place) > 0);
+        let worst = in_order.iter().rposition(|unit_index| used(*unit_index) > 0);
         let before = if is_beyond { in_order.len() } else { worst.unwrap_or(0) };
-        for place in &in_order[..before] {
-            let is_full = policy.units[*place].max.is_some_and(|max| used(*place) >= max);
-            let space = spaces.get(*place).copied().unwrap_or_default();
-            if is_full { &mut cause.full } else { cause.set_of(space) }.insert(*place);
+        for unit_index in &in_order[..before] {
+            let is_full = policy.units[*unit_index].max.is_some_and(|max| used(*unit_index) >= max);
+            let space = spaces.get(*unit_index).copied().unwrap_or_default();
+            if is_full { &mut cause.full } else { cause.set_of(space) }.insert(*unit_index);
         }
-        for (place, unit) in policy.units.iter().enumerate() {
-            if unit.max.is_some_and(|max| used(place) > max) {
-                cause.over.insert(place);
+        for (unit_index, unit) in policy.units.iter().enumerate() {
+            if unit.max.is_some_and(|max| used(unit_index) > max) {
+                cause.over.insert(unit_index);
             }
         }
         if count.pending > 0 && policy.strategy == Strategy::Prefer {
@@ -187,11 +187,14 @@ fn cause(
     cause.placed = cause.placed.min(1);
     let is_beyond = cause.outside > 0 || cause.pending > 0;
     let last = last.filter(|_| !is_beyond).map(|rank| in_order[rank]);
-    (cause, last.and_then(|place| u32::try_from(place).ok()))
+    (cause, last.and_then(|unit_index| u32::try_from(unit_index).ok()))
 }
 
 impl UnitSet {
-    fn insert(&mut self, place: usize) {
-        self.0 |= u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or(0);
+    fn insert(&mut self, unit_index: usize) {
+        self.0 |= u32::try_from(unit_index)
+            .ok()
+            .and_then(|unit_index| 1_u64.checked_shl(unit_index))
+            .unwrap_or(0);
     }
 }

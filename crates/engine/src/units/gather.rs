@@ -1,6 +1,6 @@
 //! The inputs of a decision about units: the policy, and the scheduling simulation of its pods.
 
-use super::{Pouring, Replicas, ResourcePolicy, Units};
+use super::{Replicas, ResourcePolicy, SchedulingSimulation, Units};
 use crate::seam::{FamilyState, View};
 use crate::{Identity, Objects};
 
@@ -12,7 +12,7 @@ pub struct Input<'a> {
     /// The checked spec.
     pub policy: &'a ResourcePolicy,
     /// The pods, as far as they have been scheduled.
-    pub pouring: &'a Pouring,
+    pub scheduling: &'a SchedulingSimulation,
     /// The desired replicas of workloads.
     pub replicas: Replicas<'a>,
 }
@@ -22,9 +22,9 @@ pub struct Input<'a> {
 #[must_use]
 pub fn gather<'a>(view: View<'a, Units>, identity: &Identity) -> Option<Input<'a>> {
     let (identity, policy) = in_force(view.objects, view.state, identity)?;
-    let pouring = view.state.extra.pouring.as_deref()?;
+    let scheduling = view.state.extra.scheduling.as_deref()?;
     let replicas = Replicas::of_objects(view.objects, &view.state.extra);
-    Some(Input { identity, policy, pouring, replicas })
+    Some(Input { identity, policy, scheduling, replicas })
 }
 
 /// A policy that can be used and is not exempt.

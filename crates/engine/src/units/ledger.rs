@@ -6,9 +6,9 @@
 //! A pod counts from the moment its binding is reserved (`binds`), whether or not the API server has shown it since.
 //! `lead` decides when the ledger may reserve. The owner of the ledger reads the API server, waits and writes.
 
+mod allocations;
 mod binding_annotations;
 mod binds;
-mod book;
 mod costs;
 mod explain;
 mod lead;
@@ -22,9 +22,9 @@ mod prepared;
 mod reasons;
 mod refusals;
 mod report;
-mod seats;
 mod selection;
 mod settling;
+mod usage;
 mod verdicts;
 mod waiting;
 
@@ -45,13 +45,13 @@ pub use refusals::Unreserved;
 pub(super) use refusals::count_of_pods;
 pub use report::{Conflict, GroupReport, PolicyReport, UnitCount};
 pub use settling::{BindOutcome, Unsettled};
-pub use verdicts::{Ruling, Verdict, Verdicts};
+pub use verdicts::{FilterOutcome, Verdict, Verdicts};
 
 use self::binds::Reservations;
-use self::book::{Book, Rank, Since, UnitPlace};
 use self::leases::Lease;
 use self::nominations::Nominations;
 use self::report::CostTold;
+use self::usage::{PolicyUsage, Rank, Since, UnitIndex};
 use self::waiting::Waiting;
 use super::slots::{GroupId, NodeId, PodId, PolicyId, ShapeId, Slots};
 use super::{DeletionCost, Elapsed, Owner, Ungoverned};
@@ -61,7 +61,7 @@ use crate::{Identity, Labels};
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     standing: Standing,
-    books: Slots<PolicyId, Book>,
+    usages: Slots<PolicyId, PolicyUsage>,
     namespaces: BTreeMap<Arc<str>, Namespace>,
     shapes: Slots<ShapeId, Shape>,
     nodes: Slots<NodeId, NodeSlot>,
@@ -148,7 +148,7 @@ struct PodSlot {
     /// The binding that has been reserved and not been seen.
     reservation: Option<u64>,
     /// Where it is counted: in one place, unless policies conflict or its binding changes its labels.
-    seats: Vec<Seat>,
+    allocations: Vec<Allocation>,
     /// The entry of a report about its cost.
     told: Option<(PolicyId, CostTold)>,
     /// Its place among those that wait.
@@ -162,12 +162,12 @@ struct PodSlot {
 struct CountedIn {
     policy: PolicyId,
     group: GroupId,
-    place: UnitPlace,
+    unit_index: UnitIndex,
 }
 
 /// Where a pod is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Seat {
+struct Allocation {
     at: CountedIn,
     /// Since when it is bound, as far as its rank goes.
     since: Since,
@@ -208,10 +208,10 @@ impl Ledger {
         self.pod_ids.contains_key(pod)
     }
 
-    /// The place of the unit of a policy that a node is in; `None` outside all of them.
+    /// The index of the unit of a policy that a node is in; `None` outside all of them.
     #[must_use]
     pub fn unit_of(&self, policy: &Identity, node: NodeId) -> Option<usize> {
-        self.books[self.policy(policy)?].unit_of(node).index()
+        self.usages[self.policy(policy)?].unit_of(node).index()
     }
 
     /// A pod, if it is still the one with this UID.

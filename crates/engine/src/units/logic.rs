@@ -6,16 +6,16 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::filling::filling;
-use super::fleet::REVISION;
 use super::gather::{all_in_force, in_force};
-use super::pouring::MOST_PODS;
+use super::pods_and_nodes::REVISION;
+use super::scheduling::MOST_PODS;
 use super::{
-    Cause, Decision, FleetState, Input, Memory, Pod, Recorded, Replicas, ResourcePolicy, Strategy,
-    Unit, decide, gather, presumed, render, settle,
+    Cause, Decision, Input, Memory, Pod, Recorded, Replicas, ResourcePolicy, Strategy, Unit,
+    UnitsState, decide, gather, presumed, render, settle,
 };
 use crate::seam::{
     Beginning, DecisionParts, FamilyState, Happened, ObjectOf, Opening, PolicyDecision,
-    PolicyFamily, Said, Settlement, Start, Times, View, ViewMut,
+    PolicyFamily, ReasonText, Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
     Action, Field, Footprint, Identity, Objects, Occurrence, Outcome, Presumption, Reason,
@@ -32,7 +32,7 @@ impl PolicyFamily for Units {
 
     type Policy = ResourcePolicy;
     type Memory = Memory;
-    type Extra = FleetState;
+    type Extra = UnitsState;
     type Input<'w> = Input<'w>;
     type Decision = Decision;
     type Cause = Cause;
@@ -54,8 +54,8 @@ impl PolicyFamily for Units {
         times: Times,
     ) -> Settlement<Self> {
         let wake_at = open.decision.wake_at;
-        let pouring = state.extra.pouring.as_deref_mut();
-        let filled = pouring.and_then(|pouring| filling(pouring, policy, &open.policy));
+        let scheduling = state.extra.scheduling.as_deref_mut();
+        let filled = scheduling.and_then(|scheduling| filling(scheduling, policy, &open.policy));
         let (Some(filled), Some(object)) = (filled, state.policies.get_mut(policy)) else {
             return Settlement { wake_at, ..Settlement::NOTHING };
         };
@@ -87,7 +87,11 @@ impl PolicyFamily for Units {
         Some(Footprint { reads, writes: writes.collect() })
     }
 
-    fn describe(view: View<'_, Self>, policy: &Identity, reason: &Reason<Cause>) -> Option<Said> {
+    fn describe(
+        view: View<'_, Self>,
+        policy: &Identity,
+        reason: &Reason<Cause>,
+    ) -> Option<ReasonText> {
         let policy = view.state.policy(policy)?;
         let unit = reason.rule.and_then(|rule| policy.units.get(usize::try_from(rule).ok()?));
         Some((unit.map(|unit| Arc::clone(&unit.name)), render(policy, reason)))
@@ -117,7 +121,7 @@ impl PolicyFamily for Units {
 
     fn share(state: &FamilyState<Self>, part: &mut FamilyState<Self>) {
         if !part.policies.is_empty() {
-            part.extra.fleet = Arc::clone(&state.extra.fleet);
+            part.extra.pods_and_nodes = Arc::clone(&state.extra.pods_and_nodes);
         }
     }
 
@@ -132,8 +136,9 @@ impl PolicyFamily for Units {
     fn unmatched(view: View<'_, Self>, identity: &Identity) -> Vec<Unmatched> {
         let policy = view.state.policies.get(identity).and_then(|it| it.policy.as_ref());
         let Some(policy) = policy else { return Vec::new() };
-        let (pods, nodes) = (&view.state.extra.fleet.pods, &view.state.extra.fleet.nodes);
-        let pods = pods.iter().chain(&view.state.extra.fleet.templates);
+        let (pods, nodes) =
+            (&view.state.extra.pods_and_nodes.pods, &view.state.extra.pods_and_nodes.nodes);
+        let pods = pods.iter().chain(&view.state.extra.pods_and_nodes.templates);
         let here: Vec<_> = pods.filter(|(it, _)| it.namespace() == identity.namespace()).collect();
         let is_idle = !here.iter().any(|(_, pod)| policy.pod_selector.selects(&pod.labels));
         let none = |position, what, seen: usize| Unmatched { position, what, seen };
@@ -150,7 +155,7 @@ impl PolicyFamily for Units {
             return Vec::new();
         };
         let mut all = Vec::new();
-        if view.state.extra.fleet.nodes.is_empty() {
+        if view.state.extra.pods_and_nodes.nodes.is_empty() {
             let uses_outside = checked.strategy == Strategy::Prefer;
             all.push(presumed::nodes_enough(identity, uses_outside));
         }
@@ -163,7 +168,9 @@ impl PolicyFamily for Units {
         let mut has_revision = false;
         for (_, pod) in selected_pods(view, identity, checked) {
             nodes.extend(
-                pod.node.iter().filter(|node| !view.state.extra.fleet.nodes.contains_key(*node)),
+                pod.node
+                    .iter()
+                    .filter(|node| !view.state.extra.pods_and_nodes.nodes.contains_key(*node)),
             );
             has_revision |= pod.labels.get(REVISION).is_some();
         }
@@ -175,7 +182,7 @@ impl PolicyFamily for Units {
         let asked = view.peers.replicas_asked_for();
         for (workload, _) in selected_workloads(view, identity, checked) {
             let asked = asked.get(workload).copied();
-            if let Some(autoscaler) = view.state.extra.fleet.autoscalers.get(workload) {
+            if let Some(autoscaler) = view.state.extra.pods_and_nodes.autoscalers.get(workload) {
                 all.push(presumed::within_bounds(autoscaler, workload));
             }
             let there = view.objects.workloads.get(workload).and_then(|it| it.replicas);
@@ -205,7 +212,13 @@ impl PolicyFamily for Units {
         now: Timestamp,
     ) -> Option<Timestamp> {
         in_force(view.objects, view.state, policy)?;
-        Some(view.state.extra.pouring.as_ref().map_or(now, |pouring| pouring.from().max(now)))
+        Some(
+            view.state
+                .extra
+                .scheduling
+                .as_ref()
+                .map_or(now, |scheduling| scheduling.from().max(now)),
+        )
     }
 
     /// Pods of different policies share what nodes have.
@@ -228,7 +241,7 @@ impl DecisionParts for Decision {
 
 /// Whether pods of different policies may take each other's room.
 fn shares_nodes(view: View<'_, Units>) -> bool {
-    view.state.extra.fleet.nodes.values().any(|node| node.allocatable.is_some())
+    view.state.extra.pods_and_nodes.nodes.values().any(|node| node.allocatable.is_some())
 }
 
 fn has_pods(view: View<'_, Units>, identity: &Identity, policy: &ResourcePolicy) -> bool {
@@ -243,7 +256,7 @@ fn workloads_and_autoscalers(
     policy: &ResourcePolicy,
 ) -> Vec<Identity> {
     let workloads = selected_workloads(view, identity, policy).map(|(workload, _)| workload);
-    let autoscaler_of = |workload| view.state.extra.fleet.autoscalers.get(workload);
+    let autoscaler_of = |workload| view.state.extra.pods_and_nodes.autoscalers.get(workload);
     workloads.flat_map(|it| [Some(it), autoscaler_of(it)]).flatten().cloned().collect()
 }
 
@@ -253,7 +266,7 @@ pub(super) fn selected_workloads<'w>(
     identity: &'w Identity,
     policy: &'w ResourcePolicy,
 ) -> impl Iterator<Item = (&'w Identity, &'w Pod)> {
-    let here = view.state.extra.fleet.templates_in(identity.namespace());
+    let here = view.state.extra.pods_and_nodes.templates_in(identity.namespace());
     here.filter(|(_, pod)| pod.ungoverned.is_none() && policy.pod_selector.selects(&pod.labels))
 }
 
@@ -263,7 +276,7 @@ pub(super) fn selected_pods<'w>(
     identity: &'w Identity,
     policy: &'w ResourcePolicy,
 ) -> impl Iterator<Item = (&'w Identity, &'w Pod)> {
-    let here = view.state.extra.fleet.pods_in(identity.namespace());
+    let here = view.state.extra.pods_and_nodes.pods_in(identity.namespace());
     here.filter(|(_, pod)| {
         let may_be_governed = pod.ungoverned.is_none() && !pod.is_finished;
         may_be_governed && policy.pod_selector.selects(&pod.labels)
@@ -271,9 +284,9 @@ pub(super) fn selected_pods<'w>(
 }
 
 /// Gives each workload its desired number of pods, and schedules them.
-pub(crate) fn pour(objects: &Objects, state: &mut FleetState, at: Timestamp) -> Outcome {
-    let Some(mut pouring) = state.pouring.take() else { return Outcome::Unchanged };
-    let is_changed = pouring.pour(Replicas::of_objects(objects, state), at);
-    state.pouring = Some(pouring);
+pub(crate) fn schedule_pods(objects: &Objects, state: &mut UnitsState, at: Timestamp) -> Outcome {
+    let Some(mut scheduling) = state.scheduling.take() else { return Outcome::Unchanged };
+    let is_changed = scheduling.schedule_pods(Replicas::of_objects(objects, state), at);
+    state.scheduling = Some(scheduling);
     if is_changed { Outcome::Done } else { Outcome::Unchanged }
 }

@@ -47,12 +47,12 @@ pub struct Unit {
 }
 
 impl ResourcePolicy {
-    /// The place of the unit that a node with these labels belongs to: of those that select it, the one of highest
+    /// The index of the unit that a node with these labels belongs to: of those that select it, the one of highest
     /// priority, and of these the first.
     #[must_use]
     pub fn unit_of(&self, node: &Labels) -> Option<usize> {
         let selecting = self.units.iter().enumerate().filter(|(_, unit)| unit.nodes.selects(node));
         // Of several that are as good, `max_by_key` takes the last.
-        selecting.rev().max_by_key(|(_, unit)| unit.priority).map(|(place, _)| place)
+        selecting.rev().max_by_key(|(_, unit)| unit.priority).map(|(unit_index, _)| unit_index)
     }
 }

@@ -41,10 +41,10 @@ pub struct UnitSet(pub(super) u64);
 impl UnitSet {
     /// Whether a unit is among them.
     #[must_use]
-    pub fn contains(self, place: usize) -> bool {
-        u32::try_from(place)
+    pub fn contains(self, unit_index: usize) -> bool {
+        u32::try_from(unit_index)
             .ok()
-            .and_then(|place| self.0.checked_shr(place))
+            .and_then(|unit_index| self.0.checked_shr(unit_index))
             .is_some_and(|it| it & 1 == 1)
     }
 
@@ -54,16 +54,17 @@ impl UnitSet {
 
     /// Those of which it is true, and the others.
     fn split(self, policy: &ResourcePolicy, is_true: impl Fn(&Unit) -> bool) -> (UnitSet, UnitSet) {
-        let places = (0_u32..).zip(&policy.units);
-        let those = places.filter(|(_, unit)| is_true(unit));
-        let those = those.fold(0, |all, (place, _)| all | 1_u64.checked_shl(place).unwrap_or(0));
+        let units = (0_u32..).zip(&policy.units);
+        let those = units.filter(|(_, unit)| is_true(unit));
+        let those =
+            those.fold(0, |all, (unit_index, _)| all | 1_u64.checked_shl(unit_index).unwrap_or(0));
         (UnitSet(self.0 & those), UnitSet(self.0 & !those))
     }
 
     /// The units, in the order of the policy.
     fn of(self, policy: &ResourcePolicy) -> impl Iterator<Item = &Unit> {
         let units = policy.units.iter().enumerate();
-        units.filter(move |(place, _)| self.contains(*place)).map(|(_, unit)| unit)
+        units.filter(move |(unit_index, _)| self.contains(*unit_index)).map(|(_, unit)| unit)
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Recorded {
 
 /// The results of a scheduling simulation.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Settled {
+pub struct Settlement {
     /// The records.
     pub recorded: Vec<Recorded>,
     /// The numbers that have changed.
@@ -50,7 +50,7 @@ pub fn settle(
     filling: &Filling,
     memory: Option<&Memory>,
     now: Timestamp,
-) -> Settled {
+) -> Settlement {
     let effect = |field, value: &Value| {
         let is_about_waiting = field == Field::PendingPods;
         let cause = Cause { is_about_waiting, ..filling.reason.cause };
@@ -58,7 +58,7 @@ pub fn settle(
         let reason = Reason { rule, cause, ..filling.reason };
         Effect { target: identity.clone(), field, value: value.clone(), reason }
     };
-    let mut settled = Settled::default();
+    let mut settled = Settlement::default();
     if memory.is_none_or(|memory| memory.unit_pods != filling.unit_pods) {
         settled.effects.push(effect(Field::UnitPods, &filling.unit_pods));
     }
@@ -68,10 +68,10 @@ pub fn settle(
     // At the start of a run, a full unit is not a change.
     let Some(before) = memory.map(|memory| memory.full) else { return settled };
     let full = filling.reason.cause.full;
-    for (place, unit) in policy.units.iter().enumerate() {
+    for (unit_index, unit) in policy.units.iter().enumerate() {
         let is_closed = unit.max == Some(0);
-        if full.contains(place) != before.contains(place) && !is_closed {
-            let (unit, is_full) = (Arc::clone(&unit.name), full.contains(place));
+        if full.contains(unit_index) != before.contains(unit_index) && !is_closed {
+            let (unit, is_full) = (Arc::clone(&unit.name), full.contains(unit_index));
             settled.recorded.push(Recorded { at: now, unit, is_full });
         }
     }

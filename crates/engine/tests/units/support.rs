@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use almanac_engine::units::{
-    Confirmed, DeletionCost, Elapsed, Eviction, Ledger, LongestBind, Node, NodeId, Owner, Pod,
-    ReservationId, ResourcePolicy, Ruling, Strategy, Unit, Unreserved, Verdict,
+    Confirmed, DeletionCost, Elapsed, Eviction, FilterOutcome, Ledger, LongestBind, Node, NodeId,
+    Owner, Pod, ReservationId, ResourcePolicy, Strategy, Unit, Unreserved, Verdict,
 };
 use almanac_engine::{Identity, LabelRequirement, LabelSelector, Labels, ValueRequirement};
 use jiff::Timestamp;
@@ -163,8 +163,8 @@ impl Scene {
     /// The verdicts on candidates, or why all are refused.
     pub(crate) fn filter(&mut self, pod: &str, nodes: &[&str]) -> Result<Vec<Verdict>, String> {
         let candidates = self.nodes(nodes);
-        let ruling = self.ledger.filter(&pod_name(pod), Some(pod), &candidates, self.now, LEASE);
-        by_node(&ruling, &candidates)
+        let outcome = self.ledger.filter(&pod_name(pod), Some(pod), &candidates, self.now, LEASE);
+        by_node(&outcome, &candidates)
     }
 
     /// The same without a lease for what is chosen.
@@ -177,7 +177,7 @@ impl Scene {
     pub(crate) fn why(&self, pod: &str, candidates: &[&str], node: &str) -> String {
         let candidates = self.nodes(candidates);
         match self.ledger.verdicts(&pod_name(pod), Some(pod), &candidates) {
-            Ruling::ByNode(verdicts) => verdicts.why(self.ledger.node(node)),
+            FilterOutcome::ByNode(verdicts) => verdicts.why(self.ledger.node(node)),
             other => other.why_refused().unwrap_or_default(),
         }
     }
@@ -246,12 +246,12 @@ pub(crate) fn ours(cost: i32, pod: Pod) -> Pod {
     Pod { cost: DeletionCost::Ours(cost), ..pod }
 }
 
-fn by_node(ruling: &Ruling<'_>, candidates: &[NodeId]) -> Result<Vec<Verdict>, String> {
-    match ruling {
-        Ruling::ByNode(verdicts) => {
+fn by_node(outcome: &FilterOutcome<'_>, candidates: &[NodeId]) -> Result<Vec<Verdict>, String> {
+    match outcome {
+        FilterOutcome::ByNode(verdicts) => {
             Ok(candidates.iter().map(|node| verdicts.of(Some(*node))).collect())
         }
-        Ruling::Untouched => Ok(vec![Verdict::Chosen; candidates.len()]),
+        FilterOutcome::Untouched => Ok(vec![Verdict::Chosen; candidates.len()]),
         refused => Err(refused.why_refused().unwrap()),
     }
 }

@@ -8,11 +8,11 @@ use crate::node::Node;
 use crate::pattern::Pattern;
 use crate::source::{CompileError, shortened};
 use crate::syntax::{Part, Syntax};
-use crate::types::{Bindings, Known, Type};
+use crate::types::{Bindings, StaticType, Type};
 use crate::value::Value;
 
 /// How many parts that always fail are mentioned.
-const MOST_DOUBTS: usize = 10;
+const MAX_WARNINGS: usize = 10;
 
 impl Compiler<'_> {
     pub(super) fn call(
@@ -56,7 +56,7 @@ impl Compiler<'_> {
             return Err(self.error(part, format!("scores is of {OBJECT}, and of nothing else")));
         }
         let (object, known) = self.node(object)?;
-        if !known.fits(&Known::Plain(Type::Text)) {
+        if !known.fits(&StaticType::Plain(Type::Text)) {
             return Err(self.no_overload(part, "scores", &[known]));
         }
         match (&object, &mut self.scores) {
@@ -65,21 +65,23 @@ impl Compiler<'_> {
             }
             (_, scores) => *scores = ReadScores::Any,
         }
-        Ok((Node::Scores(object.into()), Known::list(Known::Dyn)))
+        Ok((Node::Scores(object.into()), StaticType::list(StaticType::Dyn)))
     }
 
     fn or(&mut self, part: &Part, of: &Part, otherwise: &Part, is_optional: bool) -> Typed {
         let ((of, known), (otherwise, other)) = (self.node(of)?, self.node(otherwise)?);
         let returned = match &known {
-            Known::Dyn if is_optional => {
-                matches!(other, Known::Optional(_) | Known::Dyn).then(|| other.clone())
+            StaticType::Dyn if is_optional => {
+                matches!(other, StaticType::Optional(_) | StaticType::Dyn).then(|| other.clone())
             }
-            Known::Dyn => Some(other.clone()),
-            Known::Optional(_) if is_optional => {
+            StaticType::Dyn => Some(other.clone()),
+            StaticType::Optional(_) if is_optional => {
                 known.fits(&other).then(|| known.clone().joined(&other))
             }
-            Known::Optional(value) => value.fits(&other).then(|| (**value).clone().joined(&other)),
-            Known::Plain(_) | Known::List(_) | Known::Map(..) => None,
+            StaticType::Optional(value) => {
+                value.fits(&other).then(|| (**value).clone().joined(&other))
+            }
+            StaticType::Plain(_) | StaticType::List(_) | StaticType::Map(..) => None,
         };
         let Some(returned) = returned else {
             let name = if is_optional { "or" } else { "orValue" };
@@ -103,7 +105,7 @@ impl Compiler<'_> {
             known.push(of_argument);
         }
         let mut overloads = Vec::new();
-        let mut returned: Option<Known> = None;
+        let mut returned: Option<StaticType> = None;
         let is_of_shape = |it: &&Function| it.name == name && it.is_method == is_method;
         for function in functions::all().filter(is_of_shape) {
             let mut bindings = Bindings::default();
@@ -113,7 +115,7 @@ impl Compiler<'_> {
                     .zip(function.takes)
                     .all(|(it, takes)| it.is_taken_by(*takes, &mut bindings));
             if fits {
-                let result = Known::returned(function.returns, &bindings);
+                let result = StaticType::returned(function.returns, &bindings);
                 returned =
                     Some(returned.map_or_else(|| result.clone(), |known| known.joined(&result)));
                 overloads.push(function);
@@ -139,7 +141,7 @@ impl Compiler<'_> {
             match functions::call(&overloads, &constants, self.constants) {
                 Ok(value) if value.is_small() => return Ok(Node::Constant(value)),
                 Ok(_) | Err(Failure::TooManySteps) => {}
-                Err(failure) => self.doubt(part, &failure),
+                Err(failure) => self.warn(part, &failure),
             }
         }
         let prepared = overloads.first().and_then(|it| Prepared::named(it.name));
@@ -159,16 +161,16 @@ impl Compiler<'_> {
                     );
                     return Err(self.error(part, message).too_much());
                 }
-                Err(failure) => self.doubt(part, &failure),
+                Err(failure) => self.warn(part, &failure),
             }
         }
         Ok(Node::Call { overloads: overloads.into(), arguments: arguments.into() })
     }
 
     /// Notes a call that fails whenever it is made. It may be made for no object.
-    pub(super) fn doubt(&mut self, part: &Part, failure: &Failure) {
-        if self.doubts.len() < MOST_DOUBTS {
-            self.doubts.push(self.error(part, format!("it always fails: {failure}")));
+    pub(super) fn warn(&mut self, part: &Part, failure: &Failure) {
+        if self.warnings.len() < MAX_WARNINGS {
+            self.warnings.push(self.error(part, format!("it always fails: {failure}")));
         }
     }
 
@@ -177,7 +179,7 @@ impl Compiler<'_> {
         part: &Part,
         name: &str,
         is_method: bool,
-        known: &[Known],
+        known: &[StaticType],
     ) -> CompileError {
         let named = || functions::all().filter(|it| it.name == name);
         if named().next().is_none() {

@@ -5,7 +5,7 @@ use crate::document::Name;
 use crate::node::{Each, Node};
 use crate::source::CompileError;
 use crate::syntax::{Part, Syntax};
-use crate::types::Known;
+use crate::types::StaticType;
 use crate::value::Value;
 
 impl Compiler<'_> {
@@ -35,7 +35,7 @@ impl Compiler<'_> {
         };
         let (of, known) = self.node(of)?;
         self.field_type(part, &known)?;
-        Ok((Node::Has { of: of.into(), name: Name::new(name) }, Known::BOOL))
+        Ok((Node::Has { of: of.into(), name: Name::new(name) }, StaticType::BOOL))
     }
 
     fn each(&mut self, part: &Part, of: &Part, name: &str, arguments: &[Part]) -> Typed {
@@ -45,8 +45,8 @@ impl Compiler<'_> {
         let variable = self.variable(variable)?;
         let (range, known) = self.node(of)?;
         let item = match known {
-            Known::Dyn => Known::Dyn,
-            Known::List(item) | Known::Map(item, _) => (*item).clone(),
+            StaticType::Dyn => StaticType::Dyn,
+            StaticType::List(item) | StaticType::Map(item, _) => (*item).clone(),
             known => {
                 let message =
                     format!("{name} is for lists and maps, and not for what is of type {known}");
@@ -60,17 +60,19 @@ impl Compiler<'_> {
         self.variables.push((variable, item.clone()));
         let holds = |compiler: &mut Self, part| compiler.boolean(part).map(Box::new);
         let (each, known) = match name {
-            "all" => (Each::Quantified { holds: holds(self, last)?, decides: false }, Known::BOOL),
-            "exists" => {
-                (Each::Quantified { holds: holds(self, last)?, decides: true }, Known::BOOL)
+            "all" => {
+                (Each::Quantified { holds: holds(self, last)?, decides: false }, StaticType::BOOL)
             }
-            "filter" => (Each::Filter { holds: holds(self, last)? }, Known::list(item)),
+            "exists" => {
+                (Each::Quantified { holds: holds(self, last)?, decides: true }, StaticType::BOOL)
+            }
+            "filter" => (Each::Filter { holds: holds(self, last)? }, StaticType::list(item)),
             "map" => {
                 let holds = parts.first().map(|part| holds(self, part)).transpose()?;
                 let (result, known) = self.node(last)?;
-                (Each::Map { holds, result: result.into() }, Known::list(known))
+                (Each::Map { holds, result: result.into() }, StaticType::list(known))
             }
-            _ => (Each::ExactlyOne { holds: holds(self, last)? }, Known::BOOL),
+            _ => (Each::ExactlyOne { holds: holds(self, last)? }, StaticType::BOOL),
         };
         self.variables.pop();
         self.times = times;
@@ -81,8 +83,8 @@ impl Compiler<'_> {
         let variable = self.variable(variable)?;
         let (optional, known) = self.node(of)?;
         let value = match known {
-            Known::Dyn => Known::Dyn,
-            Known::Optional(value) => (*value).clone(),
+            StaticType::Dyn => StaticType::Dyn,
+            StaticType::Optional(value) => (*value).clone(),
             known => return Err(self.no_overload(of, "optMap", &[known])),
         };
         self.variables.push((variable, value));
@@ -90,8 +92,8 @@ impl Compiler<'_> {
         self.variables.pop();
         let (node, known) = compiled?;
         let known = match known {
-            known if !is_flat => Known::optional(known),
-            known @ (Known::Optional(_) | Known::Dyn) => known,
+            known if !is_flat => StaticType::optional(known),
+            known @ (StaticType::Optional(_) | StaticType::Dyn) => known,
             known => return Err(self.no_overload(result, "optFlatMap", &[known])),
         };
         Ok((Node::OptionalMap { of: optional.into(), result: node.into(), is_flat }, known))

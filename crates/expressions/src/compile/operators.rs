@@ -6,10 +6,10 @@ use crate::document::Name;
 use crate::node::{Comparison, Node};
 use crate::source::{CompileError, shortened};
 use crate::syntax::{Binary, Part};
-use crate::types::{Bindings, Known, Type};
+use crate::types::{Bindings, StaticType, Type};
 
 /// A part that is compiled.
-type One = (Node, Known);
+type One = (Node, StaticType);
 
 impl Compiler<'_> {
     pub(super) fn binary(&mut self, part: &Part, operator: Binary, parts: &[Part; 2]) -> Typed {
@@ -26,7 +26,7 @@ impl Compiler<'_> {
     /// A part that has to be true or false.
     pub(super) fn boolean(&mut self, part: &Part) -> Result<Node, CompileError> {
         let (node, known) = self.node(part)?;
-        if known.fits(&Known::BOOL) {
+        if known.fits(&StaticType::BOOL) {
             return Ok(node);
         }
         let message = format!("this is of type {known}, and has to be true or false");
@@ -34,18 +34,18 @@ impl Compiler<'_> {
     }
 
     pub(super) fn not(&mut self, of: &Part) -> Typed {
-        Ok((Node::Not(self.boolean(of)?.into()), Known::BOOL))
+        Ok((Node::Not(self.boolean(of)?.into()), StaticType::BOOL))
     }
 
     pub(super) fn negative(&mut self, part: &Part, of: &Part) -> Typed {
         let (of, known) = self.node(of)?;
-        if ![Type::Int, Type::Double].iter().any(|it| known.fits(&Known::Plain(*it))) {
+        if ![Type::Int, Type::Double].iter().any(|it| known.fits(&StaticType::Plain(*it))) {
             return Err(self.no_overload(part, "-", &[known]));
         }
         if let Node::Constant(value) = &of {
             match arithmetic::negative(value) {
                 Ok(value) => return Ok((Node::Constant(value), known)),
-                Err(failure) => self.doubt(part, &failure),
+                Err(failure) => self.warn(part, &failure),
             }
         }
         Ok((Node::Negative(of.into()), known))
@@ -53,7 +53,7 @@ impl Compiler<'_> {
 
     pub(super) fn logical(&mut self, parts: &[Part], decides: bool) -> Typed {
         let parts: Result<Box<[Node]>, _> = parts.iter().map(|it| self.boolean(it)).collect();
-        Ok((Node::Logical { parts: parts?, decides }, Known::BOOL))
+        Ok((Node::Logical { parts: parts?, decides }, StaticType::BOOL))
     }
 
     pub(super) fn condition(&mut self, part: &Part, parts: &[Part; 3]) -> Typed {
@@ -62,7 +62,7 @@ impl Compiler<'_> {
         let (then, known) = self.node(then)?;
         let (otherwise, other) = self.node(otherwise)?;
         if !known.fits(&other) {
-            return Err(self.no_overload(part, "?:", &[Known::BOOL, known, other]));
+            return Err(self.no_overload(part, "?:", &[StaticType::BOOL, known, other]));
         }
         let (then, otherwise) = (then.into(), otherwise.into());
         Ok((Node::Condition { condition, then, otherwise }, known.joined(&other)))
@@ -74,32 +74,33 @@ impl Compiler<'_> {
             let symbol = if is_negated { "!=" } else { "==" };
             return Err(self.no_overload(part, symbol, &[known, of_other]));
         }
-        Ok((Node::Equals { one: one.into(), other: other.into(), is_negated }, Known::BOOL))
+        Ok((Node::Equals { one: one.into(), other: other.into(), is_negated }, StaticType::BOOL))
     }
 
     fn compare(&self, part: &Part, one: One, other: One, comparison: Comparison) -> Typed {
         let ((one, known), (other, of_other)) = (one, other);
-        let is_ordered = |known: &Known| known.is_taken_by(Type::Ordered, &mut Bindings::default());
-        let is_number = |known: &Known| {
+        let is_ordered =
+            |known: &StaticType| known.is_taken_by(Type::Ordered, &mut Bindings::default());
+        let is_number = |known: &StaticType| {
             let numbers = [Type::Int, Type::Uint, Type::Double];
-            numbers.iter().any(|it| *known == Known::Plain(*it))
+            numbers.iter().any(|it| *known == StaticType::Plain(*it))
         };
         let fits = known.fits(&of_other) || is_number(&known) && is_number(&of_other);
         if !fits || !is_ordered(&known) || !is_ordered(&of_other) {
             return Err(self.no_overload(part, comparison.symbol(), &[known, of_other]));
         }
-        Ok((Node::Compare { one: one.into(), other: other.into(), comparison }, Known::BOOL))
+        Ok((Node::Compare { one: one.into(), other: other.into(), comparison }, StaticType::BOOL))
     }
 
     fn arithmetic(&self, part: &Part, one: One, other: One, operator: Operator) -> Typed {
         let ((one, known), (other, of_other)) = (one, other);
-        let mut returned: Option<Known> = None;
+        let mut returned: Option<StaticType> = None;
         for (takes, takes_other, returns) in operator.overloads() {
             let mut bindings = Bindings::default();
             if known.is_taken_by(*takes, &mut bindings)
                 && of_other.is_taken_by(*takes_other, &mut bindings)
             {
-                let result = Known::returned(*returns, &bindings);
+                let result = StaticType::returned(*returns, &bindings);
                 returned =
                     Some(returned.map_or_else(|| result.clone(), |known| known.joined(&result)));
             }
@@ -113,14 +114,14 @@ impl Compiler<'_> {
     fn contained(&self, part: &Part, item: One, container: One) -> Typed {
         let ((item, known), (container, of_container)) = (item, container);
         let fits = match &of_container {
-            Known::Dyn => true,
-            Known::List(of) | Known::Map(of, _) => of.fits(&known),
-            Known::Plain(_) | Known::Optional(_) => false,
+            StaticType::Dyn => true,
+            StaticType::List(of) | StaticType::Map(of, _) => of.fits(&known),
+            StaticType::Plain(_) | StaticType::Optional(_) => false,
         };
         if !fits {
             return Err(self.no_overload(part, "in", &[known, of_container]));
         }
-        Ok((Node::In { item: item.into(), container: container.into() }, Known::BOOL))
+        Ok((Node::In { item: item.into(), container: container.into() }, StaticType::BOOL))
     }
 
     pub(super) fn index(
@@ -132,38 +133,45 @@ impl Compiler<'_> {
     ) -> Typed {
         let ((of, known), (index, of_index)) = (self.node(of)?, self.node(index)?);
         let (container, wraps) = match &known {
-            Known::Optional(of) => (&**of, true),
+            StaticType::Optional(of) => (&**of, true),
             // It may be any of many types.
-            Known::Dyn => (&Known::Dyn, false),
+            StaticType::Dyn => (&StaticType::Dyn, false),
             known => (known, is_optional),
         };
         let item = match container {
-            Known::Dyn => Some(Known::Dyn),
-            Known::List(item) if of_index.fits(&Known::Plain(Type::Int)) => Some((**item).clone()),
-            Known::Map(key, value) if key.fits(&of_index) => Some((**value).clone()),
+            StaticType::Dyn => Some(StaticType::Dyn),
+            StaticType::List(item) if of_index.fits(&StaticType::Plain(Type::Int)) => {
+                Some((**item).clone())
+            }
+            StaticType::Map(key, value) if key.fits(&of_index) => Some((**value).clone()),
             _ => None,
         };
         let Some(item) = item else {
             return Err(self.no_overload(part, "[]", &[known, of_index]));
         };
-        let item = if wraps { Known::optional(item) } else { item };
+        let item = if wraps { StaticType::optional(item) } else { item };
         Ok((Node::Index { of: of.into(), index: index.into(), is_optional }, item))
     }
 
     pub(super) fn optional_field(&mut self, part: &Part, of: &Part, name: &str) -> Typed {
         let (of, known) = self.node(of)?;
         let known = match known {
-            Known::Map(_, value) => Known::optional((*value).clone()),
+            StaticType::Map(_, value) => StaticType::optional((*value).clone()),
             known => match self.field_type(part, &known)? {
-                known @ Known::Optional(_) => known,
-                known => Known::optional(known),
+                known @ StaticType::Optional(_) => known,
+                known => StaticType::optional(known),
             },
         };
         Ok((Node::OptionalField { of: of.into(), name: Name::new(name) }, known))
     }
 
-    pub(super) fn no_overload(&self, part: &Part, function: &str, of: &[Known]) -> CompileError {
-        let of: Vec<String> = of.iter().map(Known::to_string).collect();
+    pub(super) fn no_overload(
+        &self,
+        part: &Part,
+        function: &str,
+        of: &[StaticType],
+    ) -> CompileError {
+        let of: Vec<String> = of.iter().map(StaticType::to_string).collect();
         let of = of.join(" and ");
         self.error(part, format!("{} is not for {}", shortened(function), shortened(&of)))
     }

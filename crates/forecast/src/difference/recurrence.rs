@@ -38,7 +38,7 @@ pub struct CivilStretch {
 
 /// How stretches are listed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Told {
+pub enum StretchGroup {
     /// Several as one, by their positions.
     Recurring(Recurrence, Vec<usize>),
     /// One by itself, by its position.
@@ -89,7 +89,7 @@ type OfSpan = (Recurrence, Vec<usize>);
 /// Groups the stretches of a period, which are in order and do not overlap, into as few pieces as possible. The
 /// pieces are in the order of their first stretches.
 #[must_use]
-pub fn recurrences(stretches: &[CivilStretch], period: CivilPeriod) -> Vec<Told> {
+pub fn recurrences(stretches: &[CivilStretch], period: CivilPeriod) -> Vec<StretchGroup> {
     let mut found: BTreeMap<Recurrence, (Vec<Span>, Vec<usize>)> = BTreeMap::new();
     for (span, dates) in dates_of_spans(stretches, period) {
         for (recurrence, positions) in of_span(span, &dates, period) {
@@ -100,17 +100,17 @@ pub fn recurrences(stretches: &[CivilStretch], period: CivilPeriod) -> Vec<Told>
         }
     }
     let mut is_told = vec![false; stretches.len()];
-    let mut told: Vec<(usize, Told)> = Vec::new();
+    let mut told: Vec<(usize, StretchGroup)> = Vec::new();
     for (recurrence, (spans, mut positions)) in found {
         positions.sort_unstable();
         for position in &positions {
             is_told[*position] = true;
         }
         let first = positions.first().copied().unwrap_or_default();
-        told.push((first, Told::Recurring(Recurrence { spans, ..recurrence }, positions)));
+        told.push((first, StretchGroup::Recurring(Recurrence { spans, ..recurrence }, positions)));
     }
     let single = is_told.iter().enumerate().filter(|(_, is_told)| !**is_told);
-    told.extend(single.map(|(position, _)| (position, Told::Once(position))));
+    told.extend(single.map(|(position, _)| (position, StretchGroup::Once(position))));
     told.sort_by_key(|(first, _)| *first);
     told.into_iter().map(|(_, told)| told).collect()
 }

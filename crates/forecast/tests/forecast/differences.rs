@@ -23,14 +23,19 @@ fn fortnight() -> Period {
     period("2026-03-02T00:00:00Z", "2026-03-16T00:00:00Z")
 }
 
-type Places<'a> = BTreeMap<(&'a Identity, Field), &'a Series>;
+type SeriesByField<'a> = BTreeMap<(&'a Identity, Field), &'a Series>;
 
-fn by_place(all: &[Series]) -> Places<'_> {
+fn by_field(all: &[Series]) -> SeriesByField<'_> {
     all.iter().map(|it| ((&it.target, it.field), it)).collect()
 }
 
 /// The value of a side at an instant: that of its series, or else of the object, if that is known.
-fn said(world: &World, series: Option<&Series>, place: (&Identity, Field), at: Timestamp) -> Said {
+fn value_at(
+    world: &World,
+    series: Option<&Series>,
+    place: (&Identity, Field),
+    at: Timestamp,
+) -> KnownValue {
     let Some(series) = series else {
         let (object, field) = place;
         return field.can_be_assumed().then(|| field.read(world, object).map(Some)).flatten();
@@ -38,14 +43,14 @@ fn said(world: &World, series: Option<&Series>, place: (&Identity, Field), at: T
     series.at(at).map(|it| it.value.clone())
 }
 
-type Said = Option<Option<Value>>;
+type KnownValue = Option<Option<Value>>;
 
 /// Compares the differences with the series themselves, at every boundary of either.
 fn assert_told(before: &World, after: &World, period: Period) {
     let told = differences(before, after, period);
     let worlds = [before, after];
     let (before, after) = (all_series(before, period), all_series(after, period));
-    let (before, after) = (by_place(&before), by_place(&after));
+    let (before, after) = (by_field(&before), by_field(&after));
     let told_of = |place: &(&Identity, Field)| {
         told.iter().find(|it| (&it.target, it.field) == (place.0, place.1))
     };
@@ -55,7 +60,7 @@ fn assert_told(before: &World, after: &World, period: Period) {
         let boundaries: BTreeSet<Timestamp> = of_both.map(|it| it.from).collect();
         let difference = told_of(place);
         for at in boundaries {
-            let expected = [0, 1].map(|side| said(worlds[side], sides[side], *place, at));
+            let expected = [0, 1].map(|side| value_at(worlds[side], sides[side], *place, at));
             let is_in = |it: &&Stretch| it.from <= at && at < it.to;
             let stretch = difference.and_then(|it| it.stretches.iter().find(is_in));
             match stretch {

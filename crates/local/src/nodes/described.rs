@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::heartbeat::{self, MANAGER};
 use super::simulator::{
-    NodeSimulator, Up, WELL, at_once, conditions_of, delete_if_there, delete_only,
+    NodeSimulator, RunningNodes, WELL, at_once, conditions_of, delete_if_there, delete_only,
     report_conditions, take_leases, was_lost,
 };
 use super::spec::NodeSpec;
@@ -49,10 +49,10 @@ impl NodeSimulator {
         let apply: Vec<_> = apply.collect();
         at_once(apply).await?;
         at_once(former.into_values().map(|node| remove(client, node))).await?;
-        let up = Up::default();
-        up.with(|up| up.extend(names.iter().cloned()));
-        let mut simulator = Self::serving(client, up.clone(), names, None);
-        simulator.add_task(keep_ready(client.clone(), up));
+        let running_nodes = RunningNodes::default();
+        running_nodes.with(|names| names.extend(names.iter().cloned()));
+        let mut simulator = Self::serving(client, running_nodes.clone(), names, None);
+        simulator.add_task(keep_ready(client.clone(), running_nodes));
         Ok(simulator)
     }
 }
@@ -165,7 +165,7 @@ async fn remove(client: &Client, node: Node) -> Result<()> {
 
 /// Makes nodes ready again that were treated as lost, as after the sleep of the machine, and stops serving nodes that
 /// were deleted.
-async fn keep_ready(client: Client, up: Up) {
+async fn keep_ready(client: Client, running_nodes: RunningNodes) {
     let resource = ApiResource::erase::<Node>(&());
     let mut nodes = Deliveries::begin(client.clone(), resource, Selection::default());
     while let Some(delivery) = nodes.receive().await {
@@ -173,14 +173,14 @@ async fn keep_ready(client: Client, up: Up) {
             Delivery::Listed(node) | Delivery::Changed(node) => {
                 let Ok(node) = node.try_parse::<Node>() else { continue };
                 let name = node.name_any();
-                if up.has(&name) && was_lost(&node) {
+                if running_nodes.has(&name) && was_lost(&node) {
                     // A failed report is retried at the next change of the node and at the next watch.
                     let _ = report_conditions(&client, &name, true, WELL).await;
                 }
             }
             Delivery::Gone(node) => {
                 let name = node.name_any();
-                if up.with(|up| up.remove(&name)) {
+                if running_nodes.with(|names| names.remove(&name)) {
                     let _ = delete_if_there(&heartbeat::leases(&client), &name).await;
                 }
             }

@@ -10,7 +10,7 @@ use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 
-use super::simulator::{Up, at_once};
+use super::simulator::{RunningNodes, at_once};
 
 /// As a kubelet does it: a lease of 40 seconds, renewed every 10.
 const DURATION_SECONDS: u32 = 40;
@@ -48,10 +48,10 @@ pub(crate) async fn renew(client: &Client, nodes: Vec<String>) -> Result<()> {
 }
 
 /// Renews the leases of all nodes that are up, again and again.
-pub(crate) async fn keep_renewing(client: Client, up: Up) {
+pub(crate) async fn keep_renewing(client: Client, running_nodes: RunningNodes) {
     loop {
         tokio::time::sleep(BETWEEN_RENEWALS).await;
         // The API server may be down on purpose. The next round comes in time for the lease.
-        let _ = renew(&client, up.names()).await;
+        let _ = renew(&client, running_nodes.names()).await;
     }
 }

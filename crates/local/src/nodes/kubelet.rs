@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::pods::{Report, ends_at, report};
-use super::simulator::Up;
+use super::simulator::RunningNodes;
 
 /// The number of requests about pods in flight at once.
 const PODS_AT_ONCE: usize = 32;
@@ -25,7 +25,7 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(500);
 #[derive(Clone)]
 pub(super) struct Kubelet {
     client: Client,
-    up: Up,
+    running_nodes: RunningNodes,
     /// The pods that a task works on, each with its newest state since the task began.
     at_work: Arc<Mutex<BTreeMap<String, Option<Pod>>>>,
     /// The pods that are processed again when they end.
@@ -35,12 +35,12 @@ pub(super) struct Kubelet {
 }
 
 impl Kubelet {
-    pub(super) fn new(client: &Client, up: &Up) -> Self {
+    pub(super) fn new(client: &Client, running_nodes: &RunningNodes) -> Self {
         // Pods of former runs and of other simulators have addresses too: it begins anywhere among four million.
         let [.., high, middle, low] = RandomState::new().hash_one(()).to_be_bytes();
         Self {
             client: client.clone(),
-            up: up.clone(),
+            running_nodes: running_nodes.clone(),
             at_work: Arc::default(),
             ending: Arc::default(),
             limit: Arc::new(Semaphore::new(PODS_AT_ONCE)),
@@ -97,7 +97,7 @@ impl Kubelet {
     /// A report that fails is repeated as long as the node is up: a kubelet does the same.
     async fn work_on(&self, pod: &Pod) {
         let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
-        while self.up.has(node) {
+        while self.running_nodes.has(node) {
             let Ok(permit) = self.limit.acquire().await else {
                 return;
             };
@@ -125,7 +125,7 @@ impl Kubelet {
             let left = end.duration_since(Timestamp::now());
             tokio::time::sleep(left.try_into().unwrap_or_default()).await;
             kubelet.ending.lock().unwrap_or_else(PoisonError::into_inner).remove(&uid);
-            while kubelet.up.has(&node) {
+            while kubelet.running_nodes.has(&node) {
                 match pods.get_opt(&name).await {
                     Ok(Some(pod)) if pod.uid().as_ref() == Some(&uid) => {
                         return kubelet.take_on(pod);

@@ -27,7 +27,7 @@ pub(super) const WELL: &str = "simulated and well";
 /// pods are not served, so the nodes become lost. [`NodeSimulator::remove_all`] deletes them.
 pub struct NodeSimulator {
     client: Client,
-    up: Up,
+    running_nodes: RunningNodes,
     names: Vec<String>,
     kubelet: Kubelet,
     tasks: JoinSet<()>,
@@ -35,9 +35,9 @@ pub struct NodeSimulator {
 
 /// The nodes that are up, shared with the tasks that work for them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Up(Arc<Mutex<BTreeSet<String>>>);
+pub(crate) struct RunningNodes(Arc<Mutex<BTreeSet<String>>>);
 
-impl Up {
+impl RunningNodes {
     pub(crate) fn names(&self) -> Vec<String> {
         self.with(|names| names.iter().cloned().collect())
     }
@@ -80,31 +80,31 @@ impl NodeSimulator {
             objects.extend(spec.objects()?);
         }
         let names: Vec<_> = objects.iter().map(ResourceExt::name_any).collect();
-        let up = Up::default();
-        up.with(|up| up.extend(names.iter().cloned()));
+        let running_nodes = RunningNodes::default();
+        running_nodes.with(|names| names.extend(names.iter().cloned()));
         take_leases(client, &names).await?;
         register(client, objects).await?;
-        Ok(Self::serving(client, up, names, namespace))
+        Ok(Self::serving(client, running_nodes, names, namespace))
     }
 
     /// Serves nodes that are there already, once they are [adopted](Self::adopt).
     #[must_use]
     pub fn without_nodes(client: &Client) -> Self {
-        Self::serving(client, Up::default(), Vec::new(), None)
+        Self::serving(client, RunningNodes::default(), Vec::new(), None)
     }
 
     /// Serves the pods of a namespace, or of all, on nodes that are up.
     pub(super) fn serving(
         client: &Client,
-        up: Up,
+        running_nodes: RunningNodes,
         names: Vec<String>,
         namespace: Option<String>,
     ) -> Self {
-        let kubelet = Kubelet::new(client, &up);
+        let kubelet = Kubelet::new(client, &running_nodes);
         let mut tasks = JoinSet::new();
-        tasks.spawn(heartbeat::keep_renewing(client.clone(), up.clone()));
+        tasks.spawn(heartbeat::keep_renewing(client.clone(), running_nodes.clone()));
         tasks.spawn(kubelet.clone().serve(namespace));
-        Self { client: client.clone(), up, names, kubelet, tasks }
+        Self { client: client.clone(), running_nodes, names, kubelet, tasks }
     }
 
     /// Does this too until it is dropped.
@@ -115,13 +115,13 @@ impl NodeSimulator {
     /// Keeps a node alive from now on that is there already, and serves its pods.
     pub async fn adopt(&self, node: &Node) -> Result<()> {
         let name = node.name_any();
-        if self.up.with(|up| up.insert(name.clone())) {
+        if self.running_nodes.with(|names| names.insert(name.clone())) {
             let begun = async {
                 heartbeat::renew(&self.client, vec![name.clone()]).await?;
                 self.take_on_pods(&name).await
             };
             if let Err(error) = begun.await {
-                self.up.with(|up| up.remove(&name));
+                self.running_nodes.with(|names| names.remove(&name));
                 return Err(error);
             }
         }
@@ -133,7 +133,7 @@ impl NodeSimulator {
 
     /// Stops serving a node whose object is gone.
     pub async fn let_go(&self, node: &str) -> Result<()> {
-        self.up.with(|up| up.remove(node));
+        self.running_nodes.with(|names| names.remove(node));
         delete_if_there(&heartbeat::leases(&self.client), node).await
     }
 
@@ -159,14 +159,17 @@ impl NodeSimulator {
     }
 
     /// Shuts a node down in good order: it reports that it is not ready, and stops its heartbeats.
-    pub async fn take_down(&self, node: &str) -> Result<()> {
+    pub async fn stop_node(&self, node: &str) -> Result<()> {
         self.cut_off(node)?;
         report_conditions(&self.client, node, false, "simulated, and shutting down").await
     }
 
     /// Cuts a node off: it stops its heartbeats, and the controller manager detects that after its timeout.
     pub fn cut_off(&self, node: &str) -> Result<()> {
-        ensure!(self.up.with(|up| up.remove(node)), "{node} is not a node that is up");
+        ensure!(
+            self.running_nodes.with(|names| names.remove(node)),
+            "{node} is not a node that is up"
+        );
         Ok(())
     }
 
@@ -175,7 +178,7 @@ impl NodeSimulator {
         ensure!(self.names.iter().any(|name| name == node), "{node} is not one of these nodes");
         heartbeat::renew(&self.client, vec![node.to_owned()]).await?;
         report_conditions(&self.client, node, true, WELL).await?;
-        self.up.with(|up| up.insert(node.to_owned()));
+        self.running_nodes.with(|names| names.insert(node.to_owned()));
         self.take_on_pods(node).await
     }
 
@@ -190,7 +193,7 @@ impl NodeSimulator {
 
     /// Deletes a node's object, as a cloud provider does with a machine that is gone.
     pub async fn remove(&self, node: &str) -> Result<()> {
-        self.up.with(|up| up.remove(node));
+        self.running_nodes.with(|names| names.remove(node));
         delete_if_there(&Api::<Node>::all(self.client.clone()), node).await?;
         delete_if_there(&heartbeat::leases(&self.client), node).await
     }
@@ -217,7 +220,7 @@ impl Drop for NodeSimulator {
     fn drop(&mut self) {
         self.tasks.abort_all();
         // The tasks that work on pods stop at their next check.
-        self.up.with(BTreeSet::clear);
+        self.running_nodes.with(BTreeSet::clear);
     }
 }
 

@@ -25,7 +25,7 @@ struct Server {
 }
 
 async fn serving(limits: Limits) -> Server {
-    let served = Served { health: Health::default(), registry: Arc::default() };
+    let served = EndpointState { health: Health::default(), registry: Arc::default() };
     serving_this(limits, move |request: &Request<_>| answer(&served, request)).await
 }
 
@@ -83,7 +83,7 @@ async fn metrics_and_health_are_answered_and_nothing_else_is() {
     let mut registry = Registry::default();
     registry.register("firings", "Firings", Counter::<u64>::default());
     let health = Health::default();
-    let content = Served { health: health.clone(), registry: Arc::new(registry) };
+    let content = EndpointState { health: health.clone(), registry: Arc::new(registry) };
     let server =
         serving_this(DEFAULT_LIMITS, move |request: &Request<_>| answer(&content, request));
     let server = server.await;
@@ -300,7 +300,7 @@ fn a_process_is_stuck_when_no_heartbeat_came_for_a_minute_of_its_monotonic_clock
     let shown = Arc::new(AtomicU64::new(0));
     let source = Arc::clone(&shown);
     let clock = Monotonic::from_fn(move || Duration::from_secs(source.load(Ordering::SeqCst)));
-    let served = Served { health: Health::new(clock), registry: Arc::default() };
+    let served = EndpointState { health: Health::new(clock), registry: Arc::default() };
     let healthz = |seconds: u64| {
         shown.store(seconds, Ordering::SeqCst);
         healthz(&served).status()

@@ -13,7 +13,7 @@ fn stub() -> Stub {
     let stub = Stub::new();
     let message = "events.events.k8s.io \"a\" is forbidden: unable to create new content in \
                    namespace ending because it is being terminated";
-    let refused = Fault::answer(StatusCode::FORBIDDEN, message);
+    let refused = Fault::respond(StatusCode::FORBIDDEN, message);
     stub.inject(refused.path_contains("/ending/").always());
     stub
 }
@@ -148,9 +148,9 @@ async fn a_deleted_event_starts_a_new_series() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_event_starts_no_series_but_one_whose_response_was_lost_does() {
-    let refused = Fault::answer(StatusCode::FORBIDDEN, "no");
+    let refused = Fault::respond(StatusCode::FORBIDDEN, "no");
     for (fault, second, counts) in
-        [(refused, Method::POST, vec![0, 1]), (Fault::lose_answer(), Method::PATCH, vec![2])]
+        [(refused, Method::POST, vec![0, 1]), (Fault::lose_response(), Method::PATCH, vec![2])]
     {
         let stub = Stub::new();
         stub.inject(fault);

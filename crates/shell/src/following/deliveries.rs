@@ -135,7 +135,9 @@ mod tests {
         assert_eq!(received(&mut deliveries, 1).await, ["changed b"]);
         stub.delete("configmaps", "default", "a");
         assert_eq!(received(&mut deliveries, 1).await, ["gone a"]);
-        stub.inject(Fault::answer(StatusCode::GONE, "too old").matching(ReceivedRequest::is_watch));
+        stub.inject(
+            Fault::respond(StatusCode::GONE, "too old").matching(ReceivedRequest::is_watch),
+        );
         stub.end_watches();
         assert_eq!(received(&mut deliveries, 3).await, ["begin ", "listed b", "complete "]);
     }

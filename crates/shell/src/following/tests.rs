@@ -193,7 +193,7 @@ async fn a_watch_that_resumes_after_a_failure_says_so_even_without_changes() {
         if !has_bookmarks {
             stub.tell_no_bookmarks();
         }
-        let busy = Fault::answer(StatusCode::SERVICE_UNAVAILABLE, "busy");
+        let busy = Fault::respond(StatusCode::SERVICE_UNAVAILABLE, "busy");
         stub.inject(busy.matching(ReceivedRequest::is_watch));
         let noted = Following::begin(&stub).after(90).await;
         assert_eq!(noted, ["begin", "present a", "complete", "failed: busy", "goes on"]);
@@ -266,7 +266,7 @@ async fn versions_that_go_back_are_detected_if_the_known_one_is_refused() {
     following.after(20).await;
     stub.put(config_map("b"));
     following.after(1).await;
-    let refused = Fault::answer(StatusCode::GATEWAY_TIMEOUT, "Too large resource version");
+    let refused = Fault::respond(StatusCode::GATEWAY_TIMEOUT, "Too large resource version");
     stub.inject(refused.matching(|asked| asked.parameter("resourceVersion") == Some("102")));
     stub.restore(&backup);
     let noted = following.after(60).await.split_off(3);
@@ -355,7 +355,7 @@ async fn large_objects_come_in_pages_that_fit_however_many_there_are() {
 #[tokio::test(start_paused = true)]
 async fn a_missing_permission_is_logged_once_until_it_is_granted_and_missing_again() {
     let (stub, warnings) = (stub_with(&["a"]), Warnings::collect());
-    let forbidden = || Fault::answer(StatusCode::FORBIDDEN, "configmaps is forbidden").always();
+    let forbidden = || Fault::respond(StatusCode::FORBIDDEN, "configmaps is forbidden").always();
     stub.inject(forbidden());
     let following = Following::begin(&stub);
     let failures = following.after(300).await.iter().filter(|it| it.starts_with("failed")).count();
@@ -371,7 +371,7 @@ async fn a_missing_permission_is_logged_once_until_it_is_granted_and_missing_aga
 #[tokio::test(start_paused = true)]
 async fn lists_are_rare_where_only_the_watch_after_them_is_forbidden() {
     let (stub, warnings) = (stub_with(&["a"]), Warnings::collect());
-    let forbidden = Fault::answer(StatusCode::FORBIDDEN, "configmaps is forbidden").always();
+    let forbidden = Fault::respond(StatusCode::FORBIDDEN, "configmaps is forbidden").always();
     stub.inject(forbidden.matching(ReceivedRequest::is_watch));
     let following = Following::begin(&stub);
     following.after(300).await;
@@ -401,11 +401,11 @@ async fn a_list_from_the_cache_is_read_from_etcd_only_where_the_cache_is_behind(
     stub.put(config_map("b"));
     stub.compact();
     stub.end_watches();
-    let busy = || Fault::answer(StatusCode::SERVICE_UNAVAILABLE, "starting");
-    let behind = Fault::answer(StatusCode::GATEWAY_TIMEOUT, "Too large resource version");
+    let busy = || Fault::respond(StatusCode::SERVICE_UNAVAILABLE, "starting");
+    let behind = Fault::respond(StatusCode::GATEWAY_TIMEOUT, "Too large resource version");
     stub.inject(busy().matching(is_list));
     stub.inject(behind.matching(is_list));
-    stub.inject(Fault::answer(StatusCode::GONE, "too old").matching(ReceivedRequest::is_watch));
+    stub.inject(Fault::respond(StatusCode::GONE, "too old").matching(ReceivedRequest::is_watch));
     let told = following.after(120).await;
     assert!(told.contains(&"present b".to_owned()), "{told:?}");
     let versions = versions_listed(&stub);

@@ -86,14 +86,14 @@ const MAX_RENEW_ATTEMPTS: usize = 3;
 
 /// Why leadership was lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Lost {
+pub enum LeadershipLoss {
     /// Another process holds the Lease.
     To(String),
     /// It could not be renewed in time.
     NotRenewed,
 }
 
-impl std::fmt::Display for Lost {
+impl std::fmt::Display for LeadershipLoss {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::To(holder) => write!(formatter, "the lease is held by {holder}"),
@@ -124,7 +124,7 @@ impl Candidate {
         &mut self,
         end: &CancellationToken,
         term: impl AsyncFnOnce(Fence),
-    ) -> Result<(), Lost> {
+    ) -> Result<(), LeadershipLoss> {
         let Some(Acquired { record, fence }) = self.acquire(end).await else { return Ok(()) };
         if end.is_cancelled() {
             fence.shut();
@@ -253,7 +253,7 @@ impl Candidate {
     }
 
     /// Renews until that is no longer possible.
-    async fn keep(&mut self, latest: &mut LeaseRecord, fence: &Fence) -> Lost {
+    async fn keep(&mut self, latest: &mut LeaseRecord, fence: &Fence) -> LeadershipLoss {
         loop {
             tokio::time::sleep(self.options.retry_period).await;
             for _ in 0..MAX_RENEW_ATTEMPTS {
@@ -267,7 +267,11 @@ impl Candidate {
     }
 
     /// Tries to renew; returns when the next attempt is due.
-    async fn renew(&self, latest: &mut LeaseRecord, fence: &Fence) -> Result<Renewal, Lost> {
+    async fn renew(
+        &self,
+        latest: &mut LeaseRecord,
+        fence: &Fence,
+    ) -> Result<Renewal, LeadershipLoss> {
         let patience = self.patience(fence)?;
         let sent = self.options.clock.now();
         match tokio::time::timeout(patience, latest.renew(&self.api)).await {
@@ -275,7 +279,7 @@ impl Candidate {
                 *latest = renewed;
                 self.switch.update(latest.why_stopped());
                 let extended = fence.extend(sent + self.options.renew_deadline);
-                extended.map_err(|_| Lost::NotRenewed)?;
+                extended.map_err(|_| LeadershipLoss::NotRenewed)?;
             }
             Ok(Err(kube::Error::Api(status))) if status.code == 409 => {
                 return self.look_again(latest, fence).await;
@@ -290,7 +294,11 @@ impl Candidate {
 
     /// The Lease was changed. It may still be ours: others annotate it, or a response to us was lost.
     /// Then it is renewed at once, before it changes again.
-    async fn look_again(&self, latest: &mut LeaseRecord, fence: &Fence) -> Result<Renewal, Lost> {
+    async fn look_again(
+        &self,
+        latest: &mut LeaseRecord,
+        fence: &Fence,
+    ) -> Result<Renewal, LeadershipLoss> {
         let patience = self.patience(fence)?;
         let find = LeaseRecord::find(&self.api, &self.options.name);
         match tokio::time::timeout(patience, find).await {
@@ -301,9 +309,9 @@ impl Candidate {
                 return Ok(Renewal::Again);
             }
             Ok(Ok(Some(record))) => {
-                return Err(Lost::To(record.holder().unwrap_or("nobody").to_owned()));
+                return Err(LeadershipLoss::To(record.holder().unwrap_or("nobody").to_owned()));
             }
-            Ok(Ok(None)) => return Err(Lost::To("nobody".to_owned())),
+            Ok(Ok(None)) => return Err(LeadershipLoss::To("nobody".to_owned())),
             Ok(Err(error)) => {
                 tracing::warn!(error = %summarize(&error), "failed to read the lease");
             }
@@ -314,8 +322,8 @@ impl Candidate {
 
     /// How long to wait for a response while the fence is open: a hanging request must not use up the
     /// time in which another one could succeed.
-    fn patience(&self, fence: &Fence) -> Result<Duration, Lost> {
-        let left = fence.check().map_err(|_| Lost::NotRenewed)?;
+    fn patience(&self, fence: &Fence) -> Result<Duration, LeadershipLoss> {
+        let left = fence.check().map_err(|_| LeadershipLoss::NotRenewed)?;
         Ok(left.min(2 * self.options.retry_period))
     }
 

@@ -110,12 +110,12 @@ async fn a_busy_api_server_is_tried_four_times_and_writes_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_write_that_may_have_been_applied_is_unknown_and_not_resent() {
-    let failed = || Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
+    let failed = || Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     let faults: [(&str, Fault, &str); 4] = [
-        ("lost", Fault::lose_answer(), "lost"),
+        ("lost", Fault::lose_response(), "lost"),
         ("refused", Fault::refuse(), "lost"),
         ("failed within", failed(), "500"),
-        ("too busy", Fault::answer(StatusCode::SERVICE_UNAVAILABLE, "busy"), "503"),
+        ("too busy", Fault::respond(StatusCode::SERVICE_UNAVAILABLE, "busy"), "503"),
     ];
     for (what, fault, code) in faults {
         let writing = Writing::begin();
@@ -167,7 +167,7 @@ async fn a_dry_run_changes_nothing_counts_nothing_and_is_not_repeated() {
         assert_eq!(outcome(&writing.writer.dry_run_patch(SHOP, of_scale).await), "written");
     }
     for (fault, expected) in [
-        (Fault::answer(StatusCode::FORBIDDEN, "you may not"), "refused"),
+        (Fault::respond(StatusCode::FORBIDDEN, "you may not"), "refused"),
         (Fault::wait(StatusCode::TOO_MANY_REQUESTS, 1), "unknown"),
         (Fault::hang(), "unknown"),
     ] {

@@ -26,11 +26,11 @@ pub struct Fault {
 #[derive(Clone, Debug)]
 pub(super) enum Effect {
     /// It gets this answer, and the API server never receives it.
-    Answer(Answer),
+    Respond(InjectedResponse),
     /// The API server carries it out, and the connection is cut instead of the answer.
-    LoseAnswer,
+    LoseResponse,
     /// The API server carries it out, and it gets this answer.
-    ReplaceAnswer(Answer),
+    ReplaceResponse(InjectedResponse),
     /// The connection is cut before the API server receives it.
     Refuse,
     /// It waits until it is released; then it is forwarded.
@@ -42,21 +42,21 @@ pub(super) enum Effect {
 impl Fault {
     /// Answers in the API server's place.
     #[must_use]
-    pub fn answer(answer: Answer) -> Self {
-        Self::of(Effect::Answer(answer))
+    pub fn respond(response: InjectedResponse) -> Self {
+        Self::of(Effect::Respond(response))
     }
 
     /// The API server carries the request out, and the connection is cut instead of the answer.
     #[must_use]
-    pub fn lose_answer() -> Self {
-        Self::of(Effect::LoseAnswer)
+    pub fn lose_response() -> Self {
+        Self::of(Effect::LoseResponse)
     }
 
     /// The API server carries the request out, and this is answered instead, as by one whose store is lost in the
     /// middle of it.
     #[must_use]
-    pub fn replace_answer(answer: Answer) -> Self {
-        Self::of(Effect::ReplaceAnswer(answer))
+    pub fn replace_response(response: InjectedResponse) -> Self {
+        Self::of(Effect::ReplaceResponse(response))
     }
 
     /// The connection is cut, and the API server never receives the request.
@@ -127,7 +127,7 @@ impl std::fmt::Debug for Fault {
 
 /// An answer with a Kubernetes `Status` as its body, or with a page.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct InjectedResponse {
     code: StatusCode,
     reason: String,
     message: String,
@@ -135,7 +135,7 @@ pub struct Answer {
     page: Option<String>,
 }
 
-impl Answer {
+impl InjectedResponse {
     /// One with this code. Its reason is the one Kubernetes gives such an answer.
     #[must_use]
     pub fn with(code: StatusCode) -> Self {

@@ -10,7 +10,7 @@ use hyper::body::Incoming;
 use kube::client::Body;
 
 use super::Service;
-use super::fault::{Answer, Effect};
+use super::fault::{Effect, InjectedResponse};
 
 /// Headers that belong to the connection and not to the request, and credentials: the proxy has its
 /// own for the API server.
@@ -24,7 +24,7 @@ const OF_THE_CONNECTION: [header::HeaderName; 6] = [
 ];
 
 /// Answers a request. An error cuts the connection without a response.
-pub(super) async fn answer(
+pub(super) async fn respond(
     service: Arc<Service>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>> {
@@ -34,13 +34,13 @@ pub(super) async fn answer(
     };
     service.log.amend(number, |recorded| recorded.injected = true);
     match &taken.effect {
-        Effect::Answer(answer) => injected(&service, number, answer),
-        Effect::ReplaceAnswer(answer) => {
+        Effect::Respond(response) => injected(&service, number, response),
+        Effect::ReplaceResponse(response) => {
             drop(ask_api_server(&service, number, request).await?);
-            injected(&service, number, answer)
+            injected(&service, number, response)
         }
         Effect::Refuse => bail!("refused on purpose"),
-        Effect::LoseAnswer => {
+        Effect::LoseResponse => {
             // The API server starts its response once the work is done.
             let lost = ask_api_server(&service, number, request).await?;
             drop(lost);
@@ -57,9 +57,9 @@ pub(super) async fn answer(
     }
 }
 
-fn injected(service: &Service, number: u64, answer: &Answer) -> Result<Response<Body>> {
-    let response = answer.response()?;
-    let code = answer.code().as_u16();
+fn injected(service: &Service, number: u64, wanted: &InjectedResponse) -> Result<Response<Body>> {
+    let response = wanted.response()?;
+    let code = wanted.code().as_u16();
     service.log.amend(number, |recorded| recorded.status = Some(code));
     Ok(response)
 }

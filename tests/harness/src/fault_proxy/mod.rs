@@ -19,7 +19,7 @@ use serde_json::json;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 
-pub use self::fault::{Answer, Fault, Injected};
+pub use self::fault::{Fault, Injected, InjectedResponse};
 pub use self::request_log::RecordedRequest;
 
 use self::fault::Faults;
@@ -222,7 +222,7 @@ async fn accept(listener: TcpListener, service: Arc<Service>) {
 async fn serve(stream: TcpStream, service: Arc<Service>) {
     // Small responses must not wait for more.
     let _ = stream.set_nodelay(true);
-    let answer = service_fn(|request| forward::answer(Arc::clone(&service), request));
+    let respond = service_fn(|request| forward::respond(Arc::clone(&service), request));
     // Failing connections are intended: the program sees them, and the test checks the program.
-    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), respond).await;
 }

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use almanac_harness::{
-    Answer, Fault, FaultProxy, Observation, PATIENCE, RecordedRequest, SharedTest, TestResult,
-    await_condition, client_for, on_shared_cluster,
+    Fault, FaultProxy, InjectedResponse, Observation, PATIENCE, RecordedRequest, SharedTest,
+    TestResult, await_condition, client_for, on_shared_cluster,
 };
 use anyhow::{Context as _, Result, bail, ensure};
 use futures::StreamExt as _;
@@ -111,11 +111,12 @@ fn an_injected_answer_is_given_the_requested_number_of_times_and_never_reaches_t
 -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::of(test)?;
-        let answer = Answer::with(StatusCode::TOO_MANY_REQUESTS)
+        let answer = InjectedResponse::with(StatusCode::TOO_MANY_REQUESTS)
             .message("the harbour is full")
             .retry_after(Duration::from_secs(7));
-        let busy = sides.proxy.inject(Fault::answer(answer).method(Method::POST).times(2));
-        let other = Fault::answer(Answer::with(StatusCode::CONFLICT)).path_contains("/configmaps");
+        let busy = sides.proxy.inject(Fault::respond(answer).method(Method::POST).times(2));
+        let other = Fault::respond(InjectedResponse::with(StatusCode::CONFLICT))
+            .path_contains("/configmaps");
         let conflict = sides.proxy.inject(other);
 
         for _ in 0..2 {
@@ -143,7 +144,7 @@ fn an_injected_answer_is_given_the_requested_number_of_times_and_never_reaches_t
 fn a_lost_answer_is_work_done_and_a_refused_request_is_not() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::of(test)?;
-        let lost = sides.proxy.inject(Fault::lose_answer().method(Method::POST));
+        let lost = sides.proxy.inject(Fault::lose_response().method(Method::POST));
         ensure!(sides.create_behind("done").await.is_err(), "an answer came");
         assert!(sides.is_there("done").await?);
         assert_eq!(lost.taken(), 1);
@@ -167,7 +168,7 @@ fn a_lost_answer_is_work_done_and_a_refused_request_is_not() -> TestResult {
 fn a_replaced_answer_is_work_done_that_is_told_otherwise() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::of(test)?;
-        let conflict = Fault::replace_answer(Answer::with(StatusCode::CONFLICT));
+        let conflict = Fault::replace_response(InjectedResponse::with(StatusCode::CONFLICT));
         let replaced = sides.proxy.inject(conflict.method(Method::POST));
         ensure!(sides.create_behind("done").await.is_err(), "the answer was not replaced");
         assert!(sides.is_there("done").await?);

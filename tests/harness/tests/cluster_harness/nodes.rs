@@ -133,7 +133,7 @@ fn a_node_that_is_down_serves_no_pods_and_catches_up_when_it_is_back() -> TestRe
         let node = &nodes.names()[0];
         create_pod(test, "sailor", &json!({})).await?;
         await_ready(test, "sailor").await?;
-        nodes.take_down(node).await?;
+        nodes.stop_node(node).await?;
         await_taint(test, node, "node.kubernetes.io/not-ready", true).await?;
 
         // No kubelet is there to end its processes, so it stays, deleted.

@@ -8,7 +8,7 @@ use almanac_harness::{
     Binaries, Component, ControlPlane, ControlPlaneOptions, NodeSpec, Observation, PATIENCE,
     TestResult, await_condition, client_for, on_own_control_plane,
 };
-use almanac_local::{DataFolder, Home};
+use almanac_local::{ControlPlaneDir, DataFolder};
 use anyhow::{Context as _, Result, ensure};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::Client;
@@ -135,8 +135,8 @@ async fn a_control_plane_that_is_killed_goes_on_with_its_data_at_the_same_addres
     let data = tempfile::tempdir()?;
     let binaries = Binaries::provide()?;
     let start = async || {
-        let home = Home::Data(DataFolder::take(data.path(), "1.36")?);
-        ControlPlane::start_in(home, &binaries, &ControlPlaneOptions::api_only()).await
+        let dir = ControlPlaneDir::Data(DataFolder::take(data.path(), "1.36")?);
+        ControlPlane::start_in(dir, &binaries, &ControlPlaneOptions::api_only()).await
     };
     let first = start().await?;
     let (address, kubeconfig) = (first.url(Component::ApiServer), first.kubeconfig());

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use almanac_engine::metric_scaling::{
-    self, Answer, FiniteNumber, MetricScaling, MetricTarget, Query, RatePolicy, ReplicaBounds,
-    Sample, SampleProblem, ScalingRules, TargetType,
+    self, FiniteNumber, MetricScaling, MetricTarget, Query, QueryEvaluator, RatePolicy,
+    ReplicaBounds, Sample, SampleProblem, ScalingRules, TargetType,
 };
 use almanac_engine::{
     Family, Identity, PolicyName, PolicyObject, Slim, Target, Workload, World, turn,
@@ -81,7 +81,7 @@ fn metric((index, metric): (usize, &Metric)) -> metric_scaling::Metric {
 
 fn query(index: usize) -> Query {
     let text = Arc::from(format!("metric_{index}"));
-    Query { text, answer: Answer::External(Arc::from("")), names: Box::default() }
+    Query { text, evaluator: QueryEvaluator::External(Arc::from("")), names: Box::default() }
 }
 
 fn rules(rules: &Rules, default_window: u32) -> ScalingRules {

@@ -16,21 +16,21 @@ pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadata;g=m
 /// A client that keeps the responses.
 pub(crate) struct Asking {
     client: Client,
-    pub(crate) answers: Vec<(String, Value)>,
+    pub(crate) responses: Vec<(String, Value)>,
     /// The newest known version of each object, by path.
     versions: BTreeMap<String, u64>,
 }
 
 impl Asking {
     pub(crate) fn of(client: Client) -> Self {
-        Self { client, answers: Vec::new(), versions: BTreeMap::new() }
+        Self { client, responses: Vec::new(), versions: BTreeMap::new() }
     }
 
     /// Sends a request; returns the code and the relevant parts of the body.
     pub(crate) async fn ask(&mut self, what: &str, request: Request<Body>) -> Result<Value> {
         let (code, body) = self.send(request).await?;
         let told = told(&body);
-        self.answers.push((what.to_owned(), json!({ "code": code, "told": told })));
+        self.responses.push((what.to_owned(), json!({ "code": code, "told": told })));
         Ok(body)
     }
 
@@ -96,7 +96,7 @@ impl Asking {
                 _ => json!({ "type": of, "told": told(object) }),
             });
         }
-        self.answers.push((what.to_owned(), json!({ "code": code, "lines": lines })));
+        self.responses.push((what.to_owned(), json!({ "code": code, "lines": lines })));
         Ok(())
     }
 
@@ -111,7 +111,7 @@ impl Asking {
             Some(before) if before < now => "a later one",
             Some(_) => "an earlier one",
         };
-        self.answers.push((format!("{what}: its version"), json!(told)));
+        self.responses.push((format!("{what}: its version"), json!(told)));
         Ok(())
     }
 }

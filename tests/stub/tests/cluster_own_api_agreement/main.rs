@@ -156,7 +156,7 @@ async fn ask_of_lists(asking: &mut Asking, compact: impl AsyncFn() -> TestResult
     let next = format!("{MAPS}?limit=2&continue={token}");
     let second = asking.get("the next page", &next).await?;
     let is_same = version(&second)? == from;
-    asking.answers.push(("pages are of one version".to_owned(), json!(is_same)));
+    asking.responses.push(("pages are of one version".to_owned(), json!(is_same)));
     asking
         .post(
             "something else",
@@ -184,7 +184,7 @@ async fn ask_everything(
     ask_of_subresources(&mut asking).await?;
     ask_of_deletions(&mut asking).await?;
     ask_of_lists(&mut asking, compact).await?;
-    Ok(asking.answers)
+    Ok(asking.responses)
 }
 
 /// Makes etcd compact its history.

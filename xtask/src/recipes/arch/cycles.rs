@@ -30,7 +30,7 @@ const KNOWN: &[(&str, &[&str])] = &[
     // The message about too many steps has their number.
     ("almanac-expressions", &["failure", "meter"]),
     // A simulation begins with what an earlier part has left.
-    ("almanac-forecast", &["doubt", "overlap", "part", "series", "simulation"]),
+    ("almanac-forecast", &["findings", "overlap", "part", "series", "simulation"]),
     // The carried files are a part of what a build is named after.
     ("almanac-local", &["carried_sources", "go_build"]),
     // The families are composed in one place, which they take their shared parts from.

@@ -9,10 +9,10 @@ mod tests;
 use std::sync::Arc;
 
 use almanac_engine::metric_scaling::{
-    Aggregation, Answer, Condition, Expression, Label, MAX_NAMESPACE_PATTERN_BYTES,
-    MAX_OBJECT_COMPARISONS, MAX_OBJECT_PATTERN_BYTES, MAX_OBJECT_PATTERNS, MAX_PATTERN_BYTES,
-    MAX_PROCESS_PATTERN_BYTES, Matcher, Operator, PatternBudget, PatternExcess, PublishedMetric,
-    Query, Selector, Selects, Step,
+    Aggregation, Condition, Expression, Label, MAX_NAMESPACE_PATTERN_BYTES, MAX_OBJECT_COMPARISONS,
+    MAX_OBJECT_PATTERN_BYTES, MAX_OBJECT_PATTERNS, MAX_PATTERN_BYTES, MAX_PROCESS_PATTERN_BYTES,
+    Matcher, Operator, PatternBudget, PatternExcess, PublishedMetric, Query, QueryEvaluator,
+    Selector, Selects, Step,
 };
 
 use crate::finding::{Code, Finding, Path};
@@ -76,13 +76,13 @@ pub(super) fn check(
             return None;
         }
     }
-    let answer = match published(&parsed.nodes, patterns) {
-        Ok(expression) => Ok(Answer::Published(expression)),
-        Err(Obstacle::External(obstacle)) => Ok(Answer::External(obstacle.into())),
+    let evaluator = match published(&parsed.nodes, patterns) {
+        Ok(expression) => Ok(QueryEvaluator::Published(expression)),
+        Err(Obstacle::External(obstacle)) => Ok(QueryEvaluator::External(obstacle.into())),
         Err(Obstacle::Excess(excess)) => Err(excess),
     };
-    match answer.and_then(|answer| Ok((answer, named(&parsed.nodes, patterns)?))) {
-        Ok((answer, names)) => Some(Query { text: Arc::from(text), answer, names }),
+    match evaluator.and_then(|evaluator| Ok((evaluator, named(&parsed.nodes, patterns)?))) {
+        Ok((evaluator, names)) => Some(Query { text: Arc::from(text), evaluator, names }),
         // Of several refused queries, the finding is about the first.
         Err(PatternExcess::Earlier) => None,
         Err(excess) => {
@@ -146,7 +146,7 @@ fn refused(
     if let Some(joined) = joined {
         let finding = invalid(&message);
         let is_query = parse(&joined, patterns).is_ok();
-        return if is_query { finding.meaning(joined) } else { finding };
+        return if is_query { finding.interpretation(joined) } else { finding };
     }
     let finding = invalid(&format!("not valid PromQL: {message}"));
     match fix {

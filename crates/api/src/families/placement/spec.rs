@@ -129,7 +129,7 @@ fn check_expressions(
                         "write fewer or shorter expressions; labels and claims cost nothing",
                     )
                 } else if let Some(meant) = in_cel(text) {
-                    finding.meaning(meant)
+                    finding.interpretation(meant)
                 } else {
                     finding.with_fix(
                         "write a CEL expression over managedCluster that is true or false",
@@ -137,9 +137,9 @@ fn check_expressions(
                 });
             }
             Ok(expression) => {
-                for doubt in expression.doubts() {
+                for warning in expression.warnings() {
                     findings.push(
-                        Finding::new(Code::NeverHolds, field, doubt.to_string())
+                        Finding::new(Code::NeverHolds, field, warning.to_string())
                             .with_fix("compare it with something, or correct what it is given"),
                     );
                 }

@@ -11,7 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as WrittenSele
 use crate::families::Checked;
 use crate::fields::label_selector::{check_key, check_selector};
 use crate::fields::label_sets::LabelSet;
-use crate::finding::{Code, Finding, Path, Severity, Shown};
+use crate::finding::{Code, Finding, MessageValue, Path, Severity};
 use crate::objects::{self, MAX_POD_TERMS, MAX_TERMS, ResourcePolicySpec, UnitStrategy};
 
 /// Checks a policy.

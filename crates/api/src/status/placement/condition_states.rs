@@ -17,7 +17,7 @@ use crate::status::conditions::{
 const CLUSTERS_TOLD: usize = 5;
 
 /// The inputs of the status of a placement.
-pub struct Told<'a> {
+pub struct StatusInput<'a> {
     /// Its name.
     pub placement: &'a Identity,
     /// The placement in its spec; of one with an error in its spec, the names of its sets.
@@ -60,13 +60,13 @@ pub struct Obstacle {
 
 /// The conditions of a placement; `None` before there is anything to report.
 #[must_use]
-pub fn condition_states(told: &Told<'_>) -> Option<Vec<ConditionState>> {
-    let misconfigured = misconfigured(told);
-    if let Some(Undecided::Exempt(exempt)) = &told.undecided {
+pub fn condition_states(input: &StatusInput<'_>) -> Option<Vec<ConditionState>> {
+    let misconfigured = misconfigured(input);
+    if let Some(Undecided::Exempt(exempt)) = &input.undecided {
         let [active, ready] = of_exempt(*exempt);
-        return Some(vec![active, misconfigured, standing(told), ready]);
+        return Some(vec![active, misconfigured, standing(input), ready]);
     }
-    if let Some((reason, why)) = why_inactive(told) {
+    if let Some((reason, why)) = why_inactive(input) {
         let active = state(
             ConditionType::Active,
             false,
@@ -78,12 +78,12 @@ pub fn condition_states(told: &Told<'_>) -> Option<Vec<ConditionState>> {
         } else {
             state(ConditionType::Ready, false, reason, why)
         };
-        let satisfied = if told.obstacle.is_some() { unwritten(told) } else { standing(told) };
+        let satisfied = if input.obstacle.is_some() { unwritten(input) } else { standing(input) };
         return Some(vec![active, misconfigured, satisfied, ready]);
     }
-    let satisfied = match told.memory {
-        Some(memory) => satisfied(told, memory.satisfaction),
-        None if told.obstacle.is_some() => unwritten(told),
+    let satisfied = match input.memory {
+        Some(memory) => satisfied(input, memory.satisfaction),
+        None if input.obstacle.is_some() => unwritten(input),
         None => return None,
     };
     let active = state(
@@ -92,7 +92,7 @@ pub fn condition_states(told: &Told<'_>) -> Option<Vec<ConditionState>> {
         ConditionReason::Selecting,
         "clusters are selected, and again whenever something changes".to_owned(),
     );
-    let ready = ready(told, &satisfied);
+    let ready = ready(input, &satisfied);
     Some(vec![active, misconfigured, satisfied, ready])
 }
 
@@ -105,17 +105,17 @@ fn state(
     ConditionState { about, holds, reason, message }
 }
 
-fn usable<'a>(told: &Told<'a>) -> Option<&'a Placement> {
-    told.policy.filter(|policy| policy.is_usable())
+fn usable<'a>(input: &StatusInput<'a>) -> Option<&'a Placement> {
+    input.policy.filter(|policy| policy.is_usable())
 }
 
 /// Why a placement is not decided, unless it is exempt.
-fn why_inactive(told: &Told<'_>) -> Option<(ConditionReason, String)> {
-    if usable(told).is_none() {
-        let why = errors(told.findings).unwrap_or_else(|| "it cannot be used".to_owned());
+fn why_inactive(input: &StatusInput<'_>) -> Option<(ConditionReason, String)> {
+    if usable(input).is_none() {
+        let why = errors(input.findings).unwrap_or_else(|| "it cannot be used".to_owned());
         return Some((ConditionReason::PlacementInvalid, why));
     }
-    Some(match told.undecided.as_ref()? {
+    Some(match input.undecided.as_ref()? {
         Undecided::Exempt(exempt) => why_not_carried_out(*exempt),
         Undecided::Disabled => (ConditionReason::Disabled, "an annotation disables it".to_owned()),
         Undecided::NotServed(kind) => {
@@ -128,56 +128,56 @@ fn why_inactive(told: &Told<'_>) -> Option<(ConditionReason, String)> {
 }
 
 /// Whether something is wrong with what is written.
-fn misconfigured(told: &Told<'_>) -> ConditionState {
+fn misconfigured(input: &StatusInput<'_>) -> ConditionState {
     let about = ConditionType::PlacementMisconfigured;
-    let unusable = match &told.undecided {
+    let unusable = match &input.undecided {
         Some(Undecided::Unusable(why)) => Some(why.clone()),
         _ => None,
     };
-    if let Some(why) = errors(told.findings).or(unusable) {
+    if let Some(why) = errors(input.findings).or(unusable) {
         return state(about, true, ConditionReason::Misconfigured, why);
     }
     let has_no_effect = |it: &&Finding| matches!(it.code, Code::Unsupported | Code::NeverHolds);
-    let ignored = listed(told.findings.iter().filter(has_no_effect));
+    let ignored = listed(input.findings.iter().filter(has_no_effect));
     let message = ignored.unwrap_or_else(|| "it can be used as written".to_owned());
     state(about, false, ConditionReason::Succeedconfigured, message)
 }
 
 /// Whether there are as many clusters as are wanted, by the decisions and the sets alone.
-fn standing(told: &Told<'_>) -> ConditionState {
-    match told.unsatisfied {
-        Some(Satisfaction::NoneMatches) if told.selected > 0 => {}
+fn standing(input: &StatusInput<'_>) -> ConditionState {
+    match input.unsatisfied {
+        Some(Satisfaction::NoneMatches) if input.selected > 0 => {}
         Some(Satisfaction::NoneMatches) => {
             let message = "no cluster is selected before PlacementMisconfigured is False";
             let reason = ConditionReason::NoManagedClusterMatched;
             return state(ConditionType::PlacementSatisfied, false, reason, message.to_owned());
         }
-        Some(unsatisfied) => return satisfied(told, unsatisfied),
+        Some(unsatisfied) => return satisfied(input, unsatisfied),
         None => {}
     }
-    let wanted = usable(told).and_then(|policy| policy.number_of_clusters);
+    let wanted = usable(input).and_then(|policy| policy.number_of_clusters);
     let wanted = wanted.and_then(|it| usize::try_from(it).ok());
-    let is_satisfied = usable(told).is_some() && wanted.unwrap_or(1) <= told.selected;
+    let is_satisfied = usable(input).is_some() && wanted.unwrap_or(1) <= input.selected;
     let (reason, message) = if is_satisfied {
-        let message = format!("{} selected", clusters(told.selected));
+        let message = format!("{} selected", clusters(input.selected));
         (ConditionReason::AllDecisionsScheduled, message)
     } else {
-        let message = format!("{} selected, and nothing is decided", clusters(told.selected));
+        let message = format!("{} selected, and nothing is decided", clusters(input.selected));
         (ConditionReason::NotAllDecisionsScheduled, message)
     };
     state(ConditionType::PlacementSatisfied, is_satisfied, reason, message)
 }
 
 /// Nothing is claimed of a decision that could not be written yet.
-fn unwritten(told: &Told<'_>) -> ConditionState {
+fn unwritten(input: &StatusInput<'_>) -> ConditionState {
     let message =
-        format!("{} selected, and what is wanted now is not written", clusters(told.selected));
+        format!("{} selected, and what is wanted now is not written", clusters(input.selected));
     let reason = ConditionReason::NotAllDecisionsScheduled;
     state(ConditionType::PlacementSatisfied, false, reason, message)
 }
 
-fn satisfied(told: &Told<'_>, satisfaction: Satisfaction) -> ConditionState {
-    let (namespace, name) = (told.placement.namespace(), told.placement.name());
+fn satisfied(input: &StatusInput<'_>, satisfaction: Satisfaction) -> ConditionState {
+    let (namespace, name) = (input.placement.namespace(), input.placement.name());
     let (reason, message) = match satisfaction {
         Satisfaction::NothingBound => (
             ConditionReason::NoManagedClusterSetBindings,
@@ -187,7 +187,7 @@ fn satisfied(told: &Told<'_>, satisfaction: Satisfaction) -> ConditionState {
             ),
         ),
         Satisfaction::NoneOfItsSets => {
-            let sets = told.policy.map(|it| few(it.cluster_sets.iter())).unwrap_or_default();
+            let sets = input.policy.map(|it| few(it.cluster_sets.iter())).unwrap_or_default();
             let message = format!(
                 "none of its sets is bound to the namespace {namespace}: {sets}; create a \
                  ManagedClusterSetBinding for one of them"
@@ -211,16 +211,16 @@ fn satisfied(told: &Told<'_>, satisfaction: Satisfaction) -> ConditionState {
                 "its expressions take too many steps over some clusters, so it cannot be said if these match: those \
                  that are selected stay, and no others come; {} selected; `almanac explain placement/{name} -n \
                  {namespace}` says which",
-                clusters(told.selected)
+                clusters(input.selected)
             ),
         ),
         Satisfaction::Lacks(lacking) => (
             ConditionReason::NotAllDecisionsScheduled,
-            format!("{} selected, and {lacking} more are wanted", clusters(told.selected)),
+            format!("{} selected, and {lacking} more are wanted", clusters(input.selected)),
         ),
         Satisfaction::Satisfied => (
             ConditionReason::AllDecisionsScheduled,
-            format!("{} selected", clusters(told.selected)),
+            format!("{} selected", clusters(input.selected)),
         ),
     };
     let holds = satisfaction == Satisfaction::Satisfied;
@@ -232,9 +232,9 @@ fn clusters(count: usize) -> String {
 }
 
 /// The worst of the problems that need attention.
-fn ready(told: &Told<'_>, satisfied: &ConditionState) -> ConditionState {
+fn ready(input: &StatusInput<'_>, satisfied: &ConditionState) -> ConditionState {
     let about = ConditionType::Ready;
-    if let Some(Obstacle { is_name_taken, message }) = told.obstacle {
+    if let Some(Obstacle { is_name_taken, message }) = input.obstacle {
         let reason = if *is_name_taken {
             ConditionReason::DecisionNameTaken
         } else {
@@ -245,7 +245,7 @@ fn ready(told: &Told<'_>, satisfied: &ConditionState) -> ConditionState {
     if !satisfied.holds {
         return state(about, false, satisfied.reason, satisfied.message.clone());
     }
-    let undated = told.memory.map(|it| &*it.undated).unwrap_or_default();
+    let undated = input.memory.map(|it| &*it.undated).unwrap_or_default();
     if let [first, ..] = undated {
         let names: Vec<&str> = undated.iter().take(CLUSTERS_TOLD).map(|it| &**it).collect();
         let more = undated.len().saturating_sub(CLUSTERS_TOLD);

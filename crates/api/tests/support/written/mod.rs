@@ -76,7 +76,7 @@ pub(crate) fn is_usable(object: &CheckedObject) -> bool {
         Some(Slim::Units(object)) => object.policy.is_some(),
         Some(
             Slim::Hub(_)
-            | Slim::Fleet(_)
+            | Slim::UnitObject(_)
             | Slim::Autoscaler(_)
             | Slim::Workload(_)
             | Slim::Pod(_)

@@ -131,17 +131,17 @@ struct ForeignField<'a> {
 }
 
 /// The part that cannot be expressed here; `None` if it is not a valid field there, either.
-type Lost = Option<Loss>;
+type Untranslatable = Option<Loss>;
 
 impl ForeignField<'_> {
     /// As written here: ranges do not run backwards, and every step has a start.
-    fn as_here(&self) -> Result<String, Lost> {
-        let items: Result<Vec<String>, Lost> =
+    fn as_here(&self) -> Result<String, Untranslatable> {
+        let items: Result<Vec<String>, Untranslatable> =
             self.text.split(',').map(|item| self.item(item)).collect();
         Ok(items?.join(","))
     }
 
-    fn item(&self, item: &str) -> Result<String, Lost> {
+    fn item(&self, item: &str) -> Result<String, Untranslatable> {
         let item = match item {
             "?" => "*".to_owned(),
             _ if item.starts_with('/') => format!("*{item}"),
@@ -166,7 +166,7 @@ impl ForeignField<'_> {
         }
     }
 
-    fn lost(&self, kind: CronErrorKind) -> Lost {
+    fn lost(&self, kind: CronErrorKind) -> Untranslatable {
         let is_known_elsewhere = matches!(
             kind,
             CronErrorKind::LastDay | CronErrorKind::NearestWeekday | CronErrorKind::NthWeekday
@@ -175,7 +175,7 @@ impl ForeignField<'_> {
     }
 
     /// Weekdays that count from 1 for Sunday, by their names.
-    fn as_names(&self) -> Result<String, Lost> {
+    fn as_names(&self) -> Result<String, Untranslatable> {
         if is_any(self.text) || !self.text.bytes().any(|it| it.is_ascii_digit()) {
             // Alone, the last day of the week is a Saturday.
             let is_saturday = self.text.eq_ignore_ascii_case("L");
@@ -202,7 +202,7 @@ impl ForeignField<'_> {
     }
 
     /// From 0 for Sunday.
-    fn position(&self, text: &str) -> Result<usize, Lost> {
+    fn position(&self, text: &str) -> Result<usize, Untranslatable> {
         let name = position_of_short_name(&WEEKDAYS, text);
         if let Some(name) = name.or_else(|| position_of_name(&WEEKDAYS, text)) {
             return Ok(usize::from(name));

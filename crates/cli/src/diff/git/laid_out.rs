@@ -16,10 +16,10 @@ use almanac_api::reading::FILE_BYTES;
 use anyhow::{Context as _, bail, ensure};
 
 use super::Repository;
-use super::tree::{Content, Tree, Way};
+use super::tree::{Content, PathResolution, Tree};
 use crate::argument_error::ArgumentError;
 use crate::cleanup::TemporaryDir;
-use crate::diff::side::Where;
+use crate::diff::side::SideFiles;
 use crate::files::{OUR_IGNORE_FILE, Viewpoint, may_hold_objects, that_are_read};
 use crate::invisible::printable;
 
@@ -31,7 +31,7 @@ const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// The part of a side to read.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct CheckoutRequest<'a> {
     /// Only these files and folders, if there are any.
     pub(super) paths: &'a [PathBuf],
     /// The patterns of what is left out.
@@ -48,16 +48,20 @@ struct Wanted<'a> {
 
 impl Repository {
     /// Lays out what is read of a side.
-    pub(super) fn laid_out(&self, tree: &Tree, asked: Asked<'_>) -> anyhow::Result<Where> {
+    pub(super) fn laid_out(
+        &self,
+        tree: &Tree,
+        request: CheckoutRequest<'_>,
+    ) -> anyhow::Result<SideFiles> {
         let written = TemporaryDir::new("almanac-diff-")?;
         let root = written.path().canonicalize().context("failed to make a temporary directory")?;
         check_surroundings(&root)?;
         // The directories above are not part of the repository.
         fs::create_dir(root.join(".git")).context("failed to write a temporary directory")?;
-        let named = tree.named(asked.paths)?;
+        let named = tree.named(request.paths)?;
         let submodules = tree.submodules_below(&named)?;
         let wanted = tree.wanted(&named)?;
-        let paths = self.lay_out(tree, &wanted, asked.paths, &root)?;
+        let paths = self.lay_out(tree, &wanted, request.paths, &root)?;
         let viewpoint = Viewpoint {
             here: root.clone(),
             root: root.clone(),
@@ -73,7 +77,7 @@ impl Repository {
             let written = with_folder(&path).and_then(|()| File::create(&path).map(drop));
             written.with_context(|| tree.cannot_write(submodule))?;
         }
-        let read = that_are_read(&paths, &viewpoint, asked.exclude)?;
+        let read = that_are_read(&paths, &viewpoint, request.exclude)?;
         for submodule in &submodules {
             let removed = fs::remove_file(stands_for(submodule));
             removed.with_context(|| tree.cannot_write(submodule))?;
@@ -87,7 +91,7 @@ impl Repository {
         }
         self.fill(tree, &wanted, &read, &root)?;
         let name = tree.name.clone();
-        Ok(Where { name, paths, viewpoint, submodules, written: Some(written) })
+        Ok(SideFiles { name, paths, viewpoint, submodules, written: Some(written) })
     }
 
     /// Lays out names, links and settings; returns which of the paths there are.
@@ -95,7 +99,7 @@ impl Repository {
         &self,
         tree: &Tree,
         wanted: &Wanted<'_>,
-        asked: &[PathBuf],
+        request: &[PathBuf],
         root: &Path,
     ) -> anyhow::Result<Vec<PathBuf>> {
         let mut settings = Vec::new();
@@ -126,8 +130,8 @@ impl Repository {
         }
         let mut there = Vec::new();
         let all = [PathBuf::new()];
-        for path in if asked.is_empty() { &all[..] } else { asked } {
-            let Way::Inside(inside) = tree.way(path) else { continue };
+        for path in if request.is_empty() { &all[..] } else { request } {
+            let PathResolution::Inside(inside) = tree.resolve(path) else { continue };
             if !tree.files.contains_key(&inside)
                 && (path.as_os_str().is_empty() || tree.has(&inside))
             {
@@ -139,7 +143,7 @@ impl Repository {
             }
         }
         for path in tree.links.keys() {
-            if let Way::Inside(inside) = tree.way(path)
+            if let PathResolution::Inside(inside) = tree.resolve(path)
                 && !inside.starts_with(".git")
             {
                 let written = link(&joined(root, &inside), &root.join(path));
@@ -170,7 +174,7 @@ impl Repository {
             if wanted.outward.contains(path) {
                 bail!(tree.leads_out(path));
             }
-            let Way::Inside(inside) = tree.way(path) else { continue };
+            let PathResolution::Inside(inside) = tree.resolve(path) else { continue };
             match wanted.files.get(&*inside) {
                 Some(Content::Object(object)) => {
                     objects.push(&**object);
@@ -198,17 +202,17 @@ impl Repository {
 
 impl Tree {
     /// The requested paths, and where they lead.
-    fn named(&self, asked: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    fn named(&self, request: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         let mut named = Vec::new();
-        for path in asked {
-            match self.way(path) {
-                Way::Inside(inside) => named.push(inside),
-                Way::Outside(link) => bail!(self.leads_out(&link)),
-                Way::Nowhere => {}
+        for path in request {
+            match self.resolve(path) {
+                PathResolution::Inside(inside) => named.push(inside),
+                PathResolution::Outside(link) => bail!(self.leads_out(&link)),
+                PathResolution::Nowhere => {}
             }
             named.push(path.clone());
         }
-        if asked.is_empty() {
+        if request.is_empty() {
             named.push(PathBuf::new());
         }
         Ok(named)
@@ -234,14 +238,14 @@ impl Tree {
             if !may_be_read(path) && !applies() {
                 continue;
             }
-            match self.way(path) {
-                Way::Inside(inside) => {
+            match self.resolve(path) {
+                PathResolution::Inside(inside) => {
                     let there = self.files.get_key_value(&inside);
                     wanted.files.extend(there.map(|(path, content)| (&**path, content)));
                 }
-                Way::Outside(_) if applies() => bail!(self.leads_out(path)),
-                Way::Outside(_) => _ = wanted.outward.insert(path),
-                Way::Nowhere => {}
+                PathResolution::Outside(_) if applies() => bail!(self.leads_out(path)),
+                PathResolution::Outside(_) => _ = wanted.outward.insert(path),
+                PathResolution::Nowhere => {}
             }
         }
         Ok(wanted)
@@ -280,9 +284,9 @@ impl Tree {
     }
 
     fn leads_out(&self, path: &Path) -> anyhow::Error {
-        let link = match self.way(path) {
-            Way::Outside(link) => link,
-            Way::Inside(_) | Way::Nowhere => path.to_owned(),
+        let link = match self.resolve(path) {
+            PathResolution::Outside(link) => link,
+            PathResolution::Inside(_) | PathResolution::Nowhere => path.to_owned(),
         };
         let target = self.links.get(&link).map_or_else(String::new, |it| shown(it));
         anyhow::anyhow!(

@@ -50,7 +50,7 @@ enum Mode {
 
 /// Where a path leads.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::diff) enum Way {
+pub(in crate::diff) enum PathResolution {
     /// To this path, which has no link in it.
     Inside(PathBuf),
     /// Out of the repository, through this link.
@@ -177,13 +177,13 @@ impl Tree {
     }
 
     /// Where a path leads if all links on the way are followed.
-    pub(in crate::diff) fn way(&self, path: &Path) -> Way {
+    pub(in crate::diff) fn resolve(&self, path: &Path) -> PathResolution {
         let mut left = names(path);
         let (mut at, mut followed, mut last_link) = (PathBuf::new(), 0, path.to_owned());
         while let Some(name) = left.pop_front() {
             if name == ".." {
                 if !at.pop() {
-                    return Way::Outside(last_link);
+                    return PathResolution::Outside(last_link);
                 }
                 continue;
             }
@@ -191,13 +191,13 @@ impl Tree {
             let Some(target) = self.links.get(&at) else { continue };
             followed += 1;
             if followed > MOST_LINKS {
-                return Way::Nowhere;
+                return PathResolution::Nowhere;
             }
             last_link.clone_from(&at);
             at.pop();
             let mut rest = if target.is_absolute() {
                 let Ok(inside) = target.strip_prefix(&self.top) else {
-                    return Way::Outside(last_link);
+                    return PathResolution::Outside(last_link);
                 };
                 at = PathBuf::new();
                 names(inside)
@@ -207,13 +207,13 @@ impl Tree {
             rest.append(&mut left);
             left = rest;
         }
-        Way::Inside(at)
+        PathResolution::Inside(at)
     }
 
     /// The links that lead to something that differs, or to a folder in which something does.
     pub(super) fn differing_links(&self, differing: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
         let leads = |link: &&PathBuf| {
-            let Way::Inside(inside) = self.way(link) else { return false };
+            let PathResolution::Inside(inside) = self.resolve(link) else { return false };
             let below = differing.range(inside.clone()..).next();
             below.is_some_and(|it| it.starts_with(&inside))
         };
@@ -222,8 +222,8 @@ impl Tree {
 
     /// Whether a path leads to a file or a folder, as the repository itself always is one.
     pub(in crate::diff) fn has_at(&self, path: &Path) -> bool {
-        let has = |way: Way| matches!(way, Way::Inside(inside) if self.has(&inside));
-        path.as_os_str().is_empty() || has(self.way(path))
+        let has = |resolution: PathResolution| matches!(resolution, PathResolution::Inside(inside) if self.has(&inside));
+        path.as_os_str().is_empty() || has(self.resolve(path))
     }
 
     /// Whether there is such a file or folder, which is not behind a link.
@@ -272,18 +272,18 @@ mod tests {
             ("one", "other"),
             ("other", "one"),
         ]);
-        let inside = |path: &str| Way::Inside(PathBuf::from(path));
-        let outside = |path: &str| Way::Outside(PathBuf::from(path));
-        for (path, way) in [
+        let inside = |path: &str| PathResolution::Inside(PathBuf::from(path));
+        let outside = |path: &str| PathResolution::Outside(PathBuf::from(path));
+        for (path, resolution) in [
             ("plain/a.yaml", inside("plain/a.yaml")),
             ("now/shop.yaml", inside("v1/base/shop.yaml")),
             ("now/../b.yaml", inside("b.yaml")),
             ("absolute", inside("v1/a.yaml")),
             ("out.yaml", outside("out.yaml")),
             ("via", outside("far.yaml")),
-            ("one/a.yaml", Way::Nowhere),
+            ("one/a.yaml", PathResolution::Nowhere),
         ] {
-            assert_eq!(tree.way(Path::new(path)), way, "{path}");
+            assert_eq!(tree.resolve(Path::new(path)), resolution, "{path}");
         }
     }
 }

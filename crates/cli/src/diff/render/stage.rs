@@ -11,7 +11,7 @@ use anyhow::{Context as _, anyhow};
 
 use super::Failure;
 use crate::diff::git::laid_out::{IS_POINTER, is_pointer, start_of};
-use crate::diff::git::tree::{Content, Tree, Way};
+use crate::diff::git::tree::{Content, PathResolution, Tree};
 use crate::diff::git::{Each, Repository};
 
 /// The most bytes that are copied.
@@ -56,7 +56,7 @@ impl<'a> Stage<'a> {
     /// Takes in all that lies in a directory.
     pub(super) fn take_in(&mut self, dir: &Path) -> Result<(), Failure> {
         let tree = self.tree();
-        if tree.way(dir) != Way::Inside(dir.to_owned()) {
+        if tree.resolve(dir) != PathResolution::Inside(dir.to_owned()) {
             return Err(refused(
                 dir,
                 "has a symbolic link on the way to it",
@@ -98,11 +98,11 @@ impl<'a> Stage<'a> {
 
     fn content(&self, path: &Path) -> Result<&'a Content, Failure> {
         let tree = self.tree();
-        match tree.way(path) {
-            Way::Inside(inside) => tree.files.get(&inside).ok_or_else(|| {
+        match tree.resolve(path) {
+            PathResolution::Inside(inside) => tree.files.get(&inside).ok_or_else(|| {
                 refused(path, "is not a file of this side", "name a file that is there")
             }),
-            Way::Outside(_) | Way::Nowhere => Err(refused(
+            PathResolution::Outside(_) | PathResolution::Nowhere => Err(refused(
                 path,
                 "is a symbolic link that leads to no file of this side",
                 "replace the link with a file",

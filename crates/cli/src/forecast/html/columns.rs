@@ -10,7 +10,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use almanac_engine::{Family, Identity, PolicyName, Slim, Value};
-use almanac_forecast::{Doubt, Origin, Outranked, Overlap, Part, Period, Series, Writer};
+use almanac_forecast::{ForecastFinding, Origin, Outranked, Overlap, Part, Period, Series, Writer};
 use serde_json::json;
 
 use super::repeats;
@@ -19,7 +19,7 @@ use crate::explain::json::json_of;
 use crate::forecast::agreeing::Drawn;
 use crate::forecast::json::WithoutFirstByte;
 use crate::forecast::question::{OfPlace, Question, View, is_looked_through};
-use crate::forecast::{position_in, standing_out, story};
+use crate::forecast::{highlights, position_in, story};
 use crate::input::InputPlace;
 
 /// Likely mistakes are searched for among this number of values that depend on each other; `almanac lint` takes the
@@ -29,19 +29,20 @@ const DOUBTED: usize = 50;
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     output.write_all(b"{\"parts\":[")?;
     let assumptions = question.write_parts(
-        |which, part, sheet| {
+        |context, part, part_writer| {
             let of_rule = |writer: &Writer| {
-                question.input.written_at(which.place, &writer.policy, writer.rule.as_deref())
+                question.input.written_at(context.place, &writer.policy, writer.rule.as_deref())
             };
             let is_small = part.series.len() <= DOUBTED;
-            let doubts = if is_small { question.doubts(which) } else { Vec::new() };
-            let drawn = question.drawn(which, part);
+            let findings = if is_small { question.findings(context) } else { Vec::new() };
+            let drawn = question.drawn(context, part);
             let left_out = [
                 (!is_small).then_some("what is probably not meant, which almanac lint tells"),
-                (!is_looked_through(which.place, part)).then_some("windows that are open at once"),
+                (!is_looked_through(context.place, part))
+                    .then_some("windows that are open at once"),
             ];
-            let told = Told { drawn: &drawn, doubts: &doubts, left_out: &left_out };
-            write_part((question.view, which.place), (part, &told), of_rule, sheet)
+            let told = PartContent { drawn: &drawn, findings: &findings, left_out: &left_out };
+            write_part((question.view, context.place), (part, &told), of_rule, part_writer)
         },
         &mut WithoutFirstByte::new(&mut *output),
     )?;
@@ -90,9 +91,9 @@ fn starts(place: Option<&str>, job: &ShownCronJob, period: Period) -> Option<ser
 }
 
 /// The data of a part.
-struct Told<'a> {
+struct PartContent<'a> {
     drawn: &'a [Drawn<'a>],
-    doubts: &'a [Doubt],
+    findings: &'a [ForecastFinding],
     /// The checks that were left out for it.
     left_out: &'a [Option<&'static str>],
 }
@@ -100,7 +101,7 @@ struct Told<'a> {
 /// A part, with a comma before it. Where a rule is written is found by the caller.
 fn write_part(
     (view, place): (View, &InputPlace),
-    (part, told): (&Part, &Told<'_>),
+    (part, told): (&Part, &PartContent<'_>),
     written_at: impl Fn(&Writer) -> Option<String>,
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
@@ -136,16 +137,16 @@ fn write_part(
         told
     };
     let writers: Vec<_> = writers.iter().map(writer).collect();
-    let doubt = |doubt: &Doubt| {
-        let at: Vec<i64> = doubt.at.iter().map(|at| at.as_millisecond()).collect();
+    let finding = |finding: &ForecastFinding| {
+        let at: Vec<i64> = finding.at.iter().map(|at| at.as_millisecond()).collect();
         json!({
-            "policy": names(&doubt.policy.identity), "rule": doubt.rule.as_deref(), "at": at,
-            "told": doubt.about.to_string(), "advice": doubt.about.advice(),
+            "policy": names(&finding.policy.identity), "rule": finding.rule.as_deref(), "at": at,
+            "told": finding.problem.to_string(), "advice": finding.problem.advice(),
         })
     };
-    let doubts: Vec<_> = told.doubts.iter().map(doubt).collect();
+    let findings: Vec<_> = told.findings.iter().map(finding).collect();
     let left_out: Vec<_> = told.left_out.iter().flatten().collect();
-    let mut rest = json!({"origins": all, "writers": writers, "doubts": doubts});
+    let mut rest = json!({"origins": all, "writers": writers, "doubts": findings});
     if !outranked.is_empty() {
         rest["outranked"] = json!(outranked);
     }
@@ -179,10 +180,9 @@ fn write_row(
     if let Some(story) = story::of(series, view) {
         head["story"] = json!(story);
     }
-    let standing_out = standing_out::sentences(drawn, view);
-    if !standing_out.is_empty() {
-        head["standsOut"] =
-            standing_out.iter().map(|it| json!([it.told, it.is_contested])).collect();
+    let highlights = highlights::sentences(drawn, view);
+    if !highlights.is_empty() {
+        head["standsOut"] = highlights.iter().map(|it| json!([it.told, it.is_contested])).collect();
     }
     if !drawn.overlaps.is_empty() {
         head["overlaps"] = overlaps(&drawn.overlaps, view.period, outranked);
@@ -232,7 +232,7 @@ fn names(object: &Identity) -> serde_json::Value {
 
 /// The workload that an autoscaler keeps within its bounds.
 fn workload_of<'p>(place: &'p InputPlace, autoscaler: &Identity) -> Option<&'p Identity> {
-    let workloads = &place.world.units.extra.fleet.autoscalers;
+    let workloads = &place.world.units.extra.pods_and_nodes.autoscalers;
     workloads.iter().find(|(_, of)| *of == autoscaler).map(|(workload, _)| workload)
 }
 
@@ -284,7 +284,7 @@ mod tests {
 
     fn written(series: &[Series]) -> String {
         let drawn: Vec<_> = series.iter().map(Drawn::of).collect();
-        let told = Told { drawn: &drawn, doubts: &[], left_out: &[] };
+        let told = PartContent { drawn: &drawn, findings: &[], left_out: &[] };
         let part = Part { series: series.to_vec(), ..Part::default() };
         let place = InputPlace::new(std::iter::empty(), None);
         let mut output = b"{\"parts\":[".to_vec();

@@ -13,9 +13,9 @@ use super::stories::Stories;
 use super::styles::Styles;
 use super::{CHARACTER, LEFT, LENGTH, LETTERS, LINE, escaped};
 use crate::forecast::agreeing::Drawn;
-use crate::forecast::drawn::{Block, Kind, Shown, Stretch, blocks};
+use crate::forecast::drawn::{Block, DrawnValue, Kind, Stretch, blocks};
 use crate::forecast::question::View;
-use crate::forecast::{standing_out, story};
+use crate::forecast::{highlights, story};
 use crate::shortening::shortened;
 use crate::wrapping::wrapped;
 
@@ -61,7 +61,7 @@ struct Head {
 impl Head {
     fn of(view: View, most_steps: usize, drawn: &Drawn<'_>, blocks: &[Block<'_>]) -> Head {
         let story = story::for_long(drawn.series, view).map(|told| ("", told));
-        let standing_out = standing_out::sentences(drawn, view).into_iter().map(|it| {
+        let highlights = highlights::sentences(drawn, view).into_iter().map(|it| {
             if it.is_contested {
                 ("warning", format!("! {}", it.told))
             } else {
@@ -74,7 +74,7 @@ impl Head {
                 (class, if index == 0 { line } else { format!("\u{2003}{line}") })
             })
         };
-        let told = story.into_iter().chain(standing_out).flat_map(in_lines).collect();
+        let told = story.into_iter().chain(highlights).flat_map(in_lines).collect();
         let mut lines: Vec<Vec<(String, String)>> = Vec::new();
         let mut room = 0;
         for (class, name) in legend(view, most_steps, blocks, &Styles::of(drawn)) {
@@ -180,8 +180,10 @@ pub(super) fn place(view: View, at: Timestamp) -> f64 {
 
 fn class_of(styles: &Styles<'_>, stretch: &Stretch<'_>) -> String {
     match stretch.shown {
-        Shown::Unknown | Shown::Nothing => "unknown".to_owned(),
-        Shown::Number(_) | Shown::Text(_) | Shown::Names(_) => styles.class(stretch.origin),
+        DrawnValue::Unknown | DrawnValue::Nothing => "unknown".to_owned(),
+        DrawnValue::Number(_) | DrawnValue::Text(_) | DrawnValue::Names(_) => {
+            styles.class(stretch.origin)
+        }
     }
 }
 
@@ -217,8 +219,8 @@ impl<W: Write> Picture<'_, W> {
                 }
             };
             let share = match stretch.shown {
-                Shown::Number(number) => f64::from(number) / f64::from(highest),
-                Shown::Nothing => 0.0,
+                DrawnValue::Number(number) => f64::from(number) / f64::from(highest),
+                DrawnValue::Nothing => 0.0,
                 _ => 0.5,
             };
             // A value of zero is a line on the ground.
@@ -282,7 +284,7 @@ impl<W: Write> Picture<'_, W> {
     /// A line for rules whose value another rule overrides, and a mark where no rule explains which value applies.
     fn write_marks(&mut self, drawn: &Drawn<'_>, y: f64) -> anyhow::Result<()> {
         let mut last: Option<(&str, f64, f64)> = None;
-        for (from, to, is_contested) in standing_out::spans(drawn) {
+        for (from, to, is_contested) in highlights::spans(drawn) {
             let (x, end) = (place(self.view, from), place(self.view, to));
             let class = if is_contested { "contested" } else { "overlap" };
             if let Some((_, _, known)) = last.as_mut().filter(|it| it.0 == class && x - it.2 < 1.0)

@@ -12,7 +12,7 @@ use crate::forecast::drawn::{Block, blocks};
 use crate::forecast::lanes::lanes;
 use crate::forecast::question::View;
 use crate::forecast::ruler::Mark;
-use crate::forecast::{standing_out, story};
+use crate::forecast::{highlights, story};
 use crate::formulas::Formulas;
 use crate::invisible::printable;
 use crate::shortening::told_apart;
@@ -94,7 +94,7 @@ fn write_standing_out(
     drawn: &Drawn<'_>,
     output: &mut impl Write,
 ) -> io::Result<()> {
-    for out in standing_out::sentences(drawn, room.view) {
+    for out in highlights::sentences(drawn, room.view) {
         let lines = printable_lines(&out.told, room.columns + MARGIN - 6);
         for (index, line) in lines.iter().enumerate() {
             match (index, out.is_contested) {

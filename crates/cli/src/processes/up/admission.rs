@@ -7,7 +7,7 @@ use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 
-use super::place::{FIELD_MANAGER, NAMESPACE};
+use super::running_cluster::{FIELD_MANAGER, NAMESPACE};
 
 const SECRET: &str = "almanac-webhook";
 const GROUP: &str = "apiVersion: admissionregistration.k8s.io/v1\n";

@@ -15,7 +15,7 @@ use kube::{Client, ResourceExt as _};
 use serde_json::json;
 
 use super::arguments::UpArguments;
-use super::place::FIELD_MANAGER;
+use super::running_cluster::FIELD_MANAGER;
 
 const AT_ONCE: usize = 8;
 /// To establish a definition takes a fraction of that.

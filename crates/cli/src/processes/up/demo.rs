@@ -14,14 +14,14 @@ pub(crate) fn nodes() -> Source {
 
 /// How fast things happen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Pace {
+pub(crate) enum DemoPace {
     /// An action about every two minutes: for a clock at normal speed.
     Minutes,
     /// The same every two hours: for a clock that is so fast that hours pass like minutes.
     Hours,
 }
 
-impl Pace {
+impl DemoPace {
     /// The pace at which one can look on while this many seconds pass in one.
     pub(crate) fn at_speed(speed: u32) -> Self {
         if speed < 60 { Self::Minutes } else { Self::Hours }
@@ -32,7 +32,7 @@ impl Pace {
 const BETWEEN: &str = "---\n";
 
 /// Its objects, in an order in which they can be applied.
-pub(crate) fn documents(now: Timestamp, pace: Pace) -> String {
+pub(crate) fn documents(now: Timestamp, pace: DemoPace) -> String {
     let times = Times { begin: begin(now, pace), pace };
     let mut text = [
         include_str!("demo/shop.yaml"),
@@ -41,8 +41,8 @@ pub(crate) fn documents(now: Timestamp, pace: Pace) -> String {
     ]
     .join(BETWEEN);
     let (unit, units) = match pace {
-        Pace::Minutes => ("minute", "minutes"),
-        Pace::Hours => ("hour", "hours"),
+        DemoPace::Minutes => ("minute", "minutes"),
+        DemoPace::Hours => ("hour", "hours"),
     };
     // A name comes before those that it begins with.
     for (name, value) in [
@@ -67,18 +67,18 @@ pub(crate) fn documents(now: Timestamp, pace: Pace) -> String {
 }
 
 /// Those of the documents that have a status.
-pub(crate) fn statuses(now: Timestamp, pace: Pace) -> String {
+pub(crate) fn statuses(now: Timestamp, pace: DemoPace) -> String {
     let all = documents(now, pace);
     let with_status = all.split(BETWEEN).filter(|document| document.contains("\nstatus:\n"));
     with_status.collect::<Vec<_>>().join(BETWEEN)
 }
 
 /// The minute or the hour that has begun: nothing in the objects happens within one.
-fn begin(now: Timestamp, pace: Pace) -> Zoned {
+fn begin(now: Timestamp, pace: DemoPace) -> Zoned {
     let now = now.to_zoned(TimeZone::UTC);
     let unit = match pace {
-        Pace::Minutes => Unit::Minute,
-        Pace::Hours => Unit::Hour,
+        DemoPace::Minutes => Unit::Minute,
+        DemoPace::Hours => Unit::Hour,
     };
     let begin = now.round(ZonedRound::new().smallest(unit).mode(RoundMode::Trunc));
     begin.unwrap_or(now)
@@ -87,15 +87,15 @@ fn begin(now: Timestamp, pace: Pace) -> Zoned {
 /// The times at which things happen, as the families write them.
 struct Times {
     begin: Zoned,
-    pace: Pace,
+    pace: DemoPace,
 }
 
 impl Times {
     /// A number of minutes or hours after the beginning.
     fn after(&self, units: i64) -> Zoned {
         let later = match self.pace {
-            Pace::Minutes => units.minutes(),
-            Pace::Hours => units.hours(),
+            DemoPace::Minutes => units.minutes(),
+            DemoPace::Hours => units.hours(),
         };
         self.begin.saturating_add(later)
     }
@@ -104,32 +104,32 @@ impl Times {
     fn position(&self, units: i64) -> i8 {
         let at = self.after(units);
         match self.pace {
-            Pace::Minutes => at.minute(),
-            Pace::Hours => at.hour(),
+            DemoPace::Minutes => at.minute(),
+            DemoPace::Hours => at.hour(),
         }
     }
 
     /// A cron expression: then, and every four minutes or hours.
     fn every_four(&self, units: i64) -> String {
         match (self.pace, self.position(units) % 4) {
-            (Pace::Minutes, 0) => "*/4 * * * *".to_owned(),
-            (Pace::Minutes, first) => format!("{first}-59/4 * * * *"),
-            (Pace::Hours, 0) => "0 */4 * * *".to_owned(),
-            (Pace::Hours, first) => format!("0 {first}-23/4 * * *"),
+            (DemoPace::Minutes, 0) => "*/4 * * * *".to_owned(),
+            (DemoPace::Minutes, first) => format!("{first}-59/4 * * * *"),
+            (DemoPace::Hours, 0) => "0 */4 * * *".to_owned(),
+            (DemoPace::Hours, first) => format!("0 {first}-23/4 * * *"),
         }
     }
 
     /// A pattern: then, and every ten minutes or twelve hours.
     fn again_and_again(&self, units: i64) -> String {
         let (period, all) = match self.pace {
-            Pace::Minutes => (10, 60),
-            Pace::Hours => (12, 24),
+            DemoPace::Minutes => (10, 60),
+            DemoPace::Hours => (12, 24),
         };
         let first = self.position(units) % period;
         let positions = list((0..all / period).map(|nth| first + nth * period));
         match self.pace {
-            Pace::Minutes => format!("{{hours: {}, minutes: {positions}}}", list(0..24)),
-            Pace::Hours => format!("{{hours: {positions}}}"),
+            DemoPace::Minutes => format!("{{hours: {}, minutes: {positions}}}", list(0..24)),
+            DemoPace::Hours => format!("{{hours: {positions}}}"),
         }
     }
 
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use crate::{Arguments, Command, lint, next, validate};
 
-    const PACES: [Pace; 2] = [Pace::Minutes, Pace::Hours];
+    const PACES: [DemoPace; 2] = [DemoPace::Minutes, DemoPace::Hours];
 
     fn instant(text: &str) -> Timestamp {
         text.parse().expect("an instant")
@@ -205,7 +205,8 @@ mod tests {
                     "{now} {pace:?}: {told:#}"
                 );
                 // Simulating the scheduling every two minutes of two years takes a debug build a minute.
-                let is_slow = |it: &&str| pace == Pace::Minutes && it.contains("ResourcePolicy");
+                let is_slow =
+                    |it: &&str| pace == DemoPace::Minutes && it.contains("ResourcePolicy");
                 let quick: Vec<_> = all.split(BETWEEN).filter(|it| !is_slow(it)).collect();
                 let told = answer("lint", &quick.join(BETWEEN), &[], instant(now));
                 assert_eq!(codes(&told), [""; 0], "{now} {pace:?}: {told:#}");
@@ -216,11 +217,11 @@ mod tests {
     }
 
     /// The next actions, each with the minutes or hours after the beginning.
-    fn upcoming(pace: Pace) -> Vec<String> {
+    fn upcoming(pace: DemoPace) -> Vec<String> {
         // The hour, or the day, ends within the period.
         let (now, step) = match pace {
-            Pace::Minutes => ("2026-11-23T13:57:00Z", 60),
-            Pace::Hours => ("2026-11-23T21:00:00Z", 3_600),
+            DemoPace::Minutes => ("2026-11-23T13:57:00Z", 60),
+            DemoPace::Hours => ("2026-11-23T21:00:00Z", 3_600),
         };
         let period = format!("{}s", step * 10 - 1);
         let now = instant(now);
@@ -268,7 +269,7 @@ mod tests {
     #[test]
     fn a_namespace_comes_before_what_is_in_it() {
         let mut there = BTreeSet::new();
-        let documents = documents(instant("2026-11-23T13:30:00Z"), Pace::Minutes);
+        let documents = documents(instant("2026-11-23T13:30:00Z"), DemoPace::Minutes);
         for document in documents.split(BETWEEN) {
             let named = |key: &str| {
                 let (_, rest) = document.split_once(&format!("{key}: "))?;
@@ -281,7 +282,7 @@ mod tests {
             }
         }
         assert_eq!(there.len(), 5);
-        let statuses = statuses(instant("2026-11-23T13:30:00Z"), Pace::Minutes);
+        let statuses = statuses(instant("2026-11-23T13:30:00Z"), DemoPace::Minutes);
         assert_eq!(statuses.matches("kind: AddOnPlacementScore").count(), 3);
         assert_eq!(statuses.matches("kind: ").count(), 3);
     }

@@ -11,9 +11,9 @@ use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 
 use super::arguments::UpArguments;
-use super::demo::{self, Pace};
+use super::demo::{self, DemoPace};
 use super::nodes_file;
-use super::place::Place;
+use super::running_cluster::RunningCluster;
 use crate::files::FileArguments;
 use crate::findings::{CheckArguments, Format};
 use crate::outcome::FailOn;
@@ -31,7 +31,7 @@ const NODES: &str = "nodes.yaml";
 pub(super) struct Documents {
     files: Vec<PathBuf>,
     /// How fast things happen in the demo, if it is applied.
-    demo: Option<Pace>,
+    demo: Option<DemoPace>,
     nodes: Vec<NodeSpec>,
     /// The text that describes them, if there is one.
     described: Option<Source>,
@@ -71,7 +71,7 @@ impl Documents {
             }
         }
         let files = arguments.file.iter().map(std::path::absolute).collect::<Result<_, _>>();
-        let demo = arguments.demo.then(|| Pace::at_speed(arguments.speed));
+        let demo = arguments.demo.then(|| DemoPace::at_speed(arguments.speed));
         let files = files.context("-f: failed to find the current directory")?;
         Ok(Ok(Self { files, demo, nodes, described }))
     }
@@ -95,11 +95,17 @@ impl Documents {
     }
 
     /// Applies them. The demo begins at this instant of the policies' clock.
-    pub(super) async fn apply(&self, place: &Place, now: Timestamp) -> anyhow::Result<()> {
+    pub(super) async fn apply(
+        &self,
+        running_cluster: &RunningCluster,
+        now: Timestamp,
+    ) -> anyhow::Result<()> {
         if let Some(pace) = self.demo {
             let (documents, statuses) = (demo::documents(now, pace), demo::statuses(now, pace));
-            apply_text(place, &documents, &[]).await.context("failed to apply the demo")?;
-            apply_text(place, &statuses, &["--subresource=status"])
+            apply_text(running_cluster, &documents, &[])
+                .await
+                .context("failed to apply the demo")?;
+            apply_text(running_cluster, &statuses, &["--subresource=status"])
                 .await
                 .context("failed to apply the statuses of the demo")?;
         }
@@ -107,28 +113,32 @@ impl Documents {
             let files = self.files.iter().map(|file| listed(file));
             let flags: Vec<_> = files.flat_map(|file| ["-f".to_owned(), file]).collect();
             let flags: Vec<_> = flags.iter().map(String::as_str).chain(["--recursive"]).collect();
-            apply(place, &flags).await.context("failed to apply -f")?;
+            apply(running_cluster, &flags).await.context("failed to apply -f")?;
         }
         Ok(())
     }
 }
 
 /// Applies the objects in this text, with these additional flags.
-pub(super) async fn apply_text(place: &Place, text: &str, flags: &[&str]) -> anyhow::Result<()> {
-    let file = place.folder().join(APPLIED);
+pub(super) async fn apply_text(
+    running_cluster: &RunningCluster,
+    text: &str,
+    flags: &[&str],
+) -> anyhow::Result<()> {
+    let file = running_cluster.folder().join(APPLIED);
     write_whole(&file, text)?;
-    apply(place, &[&["-f", &listed(&file)], flags].concat()).await
+    apply(running_cluster, &[&["-f", &listed(&file)], flags].concat()).await
 }
 
 /// `kubectl apply` with these flags. Its warnings are shown to the user.
-async fn apply(place: &Place, flags: &[&str]) -> anyhow::Result<()> {
-    let mut kubectl = question_to(place.kubectl()?);
+async fn apply(running_cluster: &RunningCluster, flags: &[&str]) -> anyhow::Result<()> {
+    let mut kubectl = question_to(running_cluster.kubectl()?);
     kubectl
         .arg("--kubeconfig")
-        .arg(place.kubeconfig())
+        .arg(running_cluster.kubeconfig())
         // Discovery is neither read from nor left in the user's home.
         .arg("--cache-dir")
-        .arg(place.folder().join("kubectl-cache"))
+        .arg(running_cluster.folder().join("kubectl-cache"))
         .args(["apply", "--server-side", "--force-conflicts", MANAGER])
         .args(flags);
     let answer = await_answer_of(kubectl).await.context("failed to run kubectl")?;

@@ -11,7 +11,7 @@ use clap::ValueEnum as _;
 use kube::Client;
 use serde_json::json;
 
-use super::place::Place;
+use super::running_cluster::RunningCluster;
 use crate::cluster::ClockArguments;
 use crate::processes::controllers::Controller;
 
@@ -37,17 +37,17 @@ struct Program {
 impl Programs {
     /// Starts them all; the webhook at the port in the configuration of the API server, if it has one.
     pub(super) fn start(
-        place: &Place,
+        running_cluster: &RunningCluster,
         clock: PolicyClock,
         webhook: Option<ProgramPort>,
     ) -> anyhow::Result<Self> {
-        let beginning = Beginning { place, clock: ClockArguments::of(clock).words() };
+        let beginning = Beginning { running_cluster, clock: ClockArguments::of(clock).words() };
         let mut programs = Self { running: Vec::new(), webhook: None, prometheus: None };
         let mut controllers: Vec<&str> = Controller::by_default().collect();
         // In an existing cluster, Almanac may run already: then these are standbys.
-        let election = format!("--leader-elect={}", place.extender_port().is_none());
+        let election = format!("--leader-elect={}", running_cluster.extender_port().is_none());
         let mut controller = flags(&[&election]);
-        if let Some(port) = place.extender_port() {
+        if let Some(port) = running_cluster.extender_port() {
             // All nodes and clusters here are our own.
             controller.push("--simulated-nodes".to_owned());
             let all = Controller::value_variants().iter();
@@ -78,7 +78,7 @@ impl Programs {
         }
         programs.running.push(beginning.start("controller", controller)?);
         if let Some((program, port)) = prometheus {
-            let process = programs.start_prometheus(place.folder(), &program, &port)?;
+            let process = programs.start_prometheus(running_cluster.folder(), &program, &port)?;
             programs.prometheus = Some((process, port));
         }
         Ok(programs)
@@ -159,7 +159,7 @@ impl Programs {
 
 /// The arguments that all processes share.
 struct Beginning<'a> {
-    place: &'a Place,
+    running_cluster: &'a RunningCluster,
     clock: Vec<String>,
 }
 
@@ -169,7 +169,7 @@ impl Beginning<'_> {
         let observed_at = ProgramPort::take()?;
         let mut arguments = vec![
             name.to_owned(),
-            format!("--kubeconfig={}", self.place.own_kubeconfig().display()),
+            format!("--kubeconfig={}", self.running_cluster.own_kubeconfig().display()),
             format!("--listen=127.0.0.1:{}", observed_at.number()),
             "--log-format=text".to_owned(),
         ];
@@ -179,7 +179,7 @@ impl Beginning<'_> {
         let home =
             environment::path("HOME").map(|home| ("HOME".to_owned(), home.display().to_string()));
         let environment = home.into_iter().collect();
-        let folder = self.place.folder();
+        let folder = self.running_cluster.folder();
         let process = Process::start_in_environment(name, &own, arguments, environment, folder)?;
         Ok(Program { name: format!("almanac {name}"), process, observed_at })
     }

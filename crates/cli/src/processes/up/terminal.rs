@@ -12,10 +12,10 @@ use anstream::{AutoStream, ColorChoice};
 use anyhow::Context as _;
 use jiff::{SignedDuration, Timestamp};
 
-use super::foretelling::{MOST_LISTED, Next};
-use super::happenings::Happening;
-use super::place::Place;
+use super::event_feed::ReportedEvent;
+use super::next_actions::{MOST_LISTED, Next};
 use super::programs::Programs;
+use super::running_cluster::RunningCluster;
 use crate::invisible::printable;
 use crate::shell_word::quoted;
 use crate::shortening::on_one_line;
@@ -52,20 +52,22 @@ impl<'a> Terminal<'a> {
     /// That everything runs, where, and what to type next.
     pub(super) fn tell_ready(
         &self,
-        place: &Place,
+        running_cluster: &RunningCluster,
         programs: &Programs,
         after: Duration,
         shown: Option<Timestamp>,
     ) -> anyhow::Result<()> {
-        let kubeconfig = place.kubeconfig().display().to_string();
+        let kubeconfig = running_cluster.kubeconfig().display().to_string();
         if self.is_quiet {
             let mut output = self.output.borrow_mut();
             writeln!(output, "{kubeconfig}")?;
             return Ok(output.flush()?);
         }
         // On the path, kubectl is what people type.
-        let kubectl =
-            place.kubectl().ok().filter(|_| environment::program_on_path("kubectl").is_none());
+        let kubectl = running_cluster
+            .kubectl()
+            .ok()
+            .filter(|_| environment::program_on_path("kubectl").is_none());
         let kubectl = kubectl.map_or_else(|| "kubectl".to_owned(), path_word);
         let from =
             shown.map(|at| format!(" --from {}", wall_clock::whole_second(at))).unwrap_or_default();
@@ -79,7 +81,7 @@ impl<'a> Terminal<'a> {
         if let Some(port) = programs.prometheus_port() {
             self.line(&format!("Prometheus answers at http://127.0.0.1:{port}."))?;
         }
-        self.line(&match place.kept_in() {
+        self.line(&match running_cluster.kept_in() {
             Some(folder) => {
                 format!("Ctrl-C ends it; what is in the cluster stays in {}.\n", folder.display())
             }
@@ -96,10 +98,10 @@ impl<'a> Terminal<'a> {
     }
 
     /// Something that has happened.
-    pub(super) fn tell(&self, happening: &Happening) -> anyhow::Result<()> {
-        let at = clock_time(happening.at);
-        let mark = if happening.is_warning { "! " } else { "" };
-        self.line(&format!("{at}  {mark}{}", printable(&happening.what)))
+    pub(super) fn tell(&self, event: &ReportedEvent) -> anyhow::Result<()> {
+        let at = clock_time(event.at);
+        let mark = if event.is_warning { "! " } else { "" };
+        self.line(&format!("{at}  {mark}{}", printable(&event.what)))
     }
 
     /// Prints the next action where no countdown can be drawn.
@@ -127,8 +129,8 @@ impl<'a> Terminal<'a> {
     }
 
     /// That everything ends.
-    pub(super) fn tell_end(&self, place: &Place) -> anyhow::Result<()> {
-        self.line(match place.kept_in() {
+    pub(super) fn tell_end(&self, running_cluster: &RunningCluster) -> anyhow::Result<()> {
+        self.line(match running_cluster.kept_in() {
             Some(_) => "Ending. The next start goes on from here.",
             None => "Ending.",
         })

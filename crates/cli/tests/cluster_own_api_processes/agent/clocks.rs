@@ -4,18 +4,18 @@ use almanac_harness::TestResult;
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::agent::place::{CLOSES, OPENS, daily, early, own, policy, under};
 use crate::agent::stage::at_place;
+use crate::agent::test_namespace::{CLOSES, OPENS, daily, early, own, policy, under};
 
 #[test]
 fn a_pod_has_the_target_while_the_window_is_open_and_its_own_level_before_and_after() -> TestResult
 {
-    at_place("window", 1, async |place| {
-        place.configure(&[daily("night", "batch", -1)]).await?;
+    at_place("window", 1, async |test_namespace| {
+        test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         for (name, app, level) in
             [("given", "batch", "1"), ("bare", "batch", ""), ("other", "web", "2")]
         {
-            place.pod(name, app, level).await?;
+            test_namespace.pod(name, app, level).await?;
         }
         let outside = [("given", own("1")), ("bare", own("")), ("other", own("2"))];
         let inside = [
@@ -23,12 +23,12 @@ fn a_pod_has_the_target_while_the_window_is_open_and_its_own_level_before_and_af
             ("bare", under("night", "-1", "")),
             ("other", own("2")),
         ];
-        let agent = place.start(&early(OPENS)?, &[]).await?;
+        let agent = test_namespace.start(&early(OPENS)?, &[]).await?;
         agent.await_metric("almanac_qos_policies_loaded 1").await?;
         agent.await_metric("almanac_qos_policies_active 0").await?;
-        place.ensure_pods(&outside).await?;
+        test_namespace.ensure_pods(&outside).await?;
         agent.ensure_before(OPENS)?;
-        place.await_pods(&inside).await?;
+        test_namespace.await_pods(&inside).await?;
         for line in [
             "almanac_qos_policies_active 1",
             "almanac_qos_pods_managed 2",
@@ -38,100 +38,102 @@ fn a_pod_has_the_target_while_the_window_is_open_and_its_own_level_before_and_af
             agent.await_metric(line).await?;
         }
         let told = "Normal PolicyActivated: policy night sets the QoS level to -1; it was 1";
-        place.await_event("given", told).await?;
+        test_namespace.await_event("given", told).await?;
         agent.stop().await?;
-        place.cross(CLOSES, &inside, &outside).await?;
+        test_namespace.cross(CLOSES, &inside, &outside).await?;
         let told =
             "Normal PolicyExpired: policy night is over; the QoS level is none again, and was -1";
-        place.await_event("bare", told).await?;
-        place.ensure_written(&[("given", 2), ("bare", 2)]).await
+        test_namespace.await_event("bare", told).await?;
+        test_namespace.ensure_written(&[("given", 2), ("bare", 2)]).await
     })
 }
 
 #[test]
 fn of_two_overlapping_policies_the_first_in_the_list_wins_and_hands_the_own_level_over()
 -> TestResult {
-    at_place("overlap", 1, async |place| {
+    at_place("overlap", 1, async |test_namespace| {
         // In the order of their windows for one app, and the other way round for the other one.
         let early = |app| policy(&format!("early-{app}"), ("09:00", "12:00"), app, -1);
         let late = |app| policy(&format!("late-{app}"), ("11:00", "17:00"), app, 2);
-        place.configure(&[early("a"), late("a"), late("b"), early("b")]).await?;
-        place.pod("a", "a", "1").await?;
-        place.pod("b", "b", "").await?;
+        test_namespace.configure(&[early("a"), late("a"), late("b"), early("b")]).await?;
+        test_namespace.pod("a", "a", "1").await?;
+        test_namespace.pod("b", "b", "").await?;
         let (early_a, late_a) =
             (("a", under("early-a", "-1", "1")), ("a", under("late-a", "2", "1")));
         let (early_b, late_b) =
             (("b", under("early-b", "-1", "")), ("b", under("late-b", "2", "")));
         let (eleven, noon) = ("2026-11-30T11:00:00Z", "2026-11-30T12:00:00Z");
-        place
+        test_namespace
             .cross(eleven, &[early_a.clone(), early_b], &[early_a.clone(), late_b.clone()])
             .await?;
         let follows = "Normal PolicyExpired: policy early-b is over; policy late-b follows it";
-        place.await_event("b", follows).await?;
-        place.cross(noon, &[early_a, late_b.clone()], &[late_a.clone(), late_b.clone()]).await?;
-        place.cross(CLOSES, &[late_a, late_b], &[("a", own("1")), ("b", own(""))]).await?;
-        place.ensure_written(&[("a", 3), ("b", 3)]).await
+        test_namespace.await_event("b", follows).await?;
+        test_namespace
+            .cross(noon, &[early_a, late_b.clone()], &[late_a.clone(), late_b.clone()])
+            .await?;
+        test_namespace.cross(CLOSES, &[late_a, late_b], &[("a", own("1")), ("b", own(""))]).await?;
+        test_namespace.ensure_written(&[("a", 3), ("b", 3)]).await
     })
 }
 
 #[test]
 fn a_window_over_midnight_is_one_window() -> TestResult {
-    at_place("midnight", 1, async |place| {
-        place.configure(&[policy("night", ("22:00", "06:00"), "batch", -1)]).await?;
-        place.pod("job", "batch", "1").await?;
+    at_place("midnight", 1, async |test_namespace| {
+        test_namespace.configure(&[policy("night", ("22:00", "06:00"), "batch", -1)]).await?;
+        test_namespace.pod("job", "batch", "1").await?;
         let (outside, inside) = ([("job", own("1"))], [("job", under("night", "-1", "1"))]);
-        place.cross("2026-11-30T22:00:00Z", &outside, &inside).await?;
-        place.cross("2026-12-01T00:00:00Z", &inside, &inside).await?;
-        place.ensure_written(&[("job", 1)]).await?;
-        place.cross("2026-12-01T06:00:00Z", &inside, &outside).await?;
-        place.ensure_written(&[("job", 2)]).await
+        test_namespace.cross("2026-11-30T22:00:00Z", &outside, &inside).await?;
+        test_namespace.cross("2026-12-01T00:00:00Z", &inside, &inside).await?;
+        test_namespace.ensure_written(&[("job", 1)]).await?;
+        test_namespace.cross("2026-12-01T06:00:00Z", &inside, &outside).await?;
+        test_namespace.ensure_written(&[("job", 2)]).await
     })
 }
 
 #[test]
 fn a_window_opens_where_a_gap_of_the_clock_ends_and_once_where_an_hour_comes_twice() -> TestResult {
-    at_place("clocks", 1, async |place| {
+    at_place("clocks", 1, async |test_namespace| {
         let in_berlin = |name, window, app| {
             let mut policy = policy(name, window, app, -1);
             policy["timeZone"] = json!("Europe/Berlin");
             policy
         };
         let gap = in_berlin("gap", ("02:30", "04:00"), "gap");
-        place.configure(&[gap]).await?;
-        place.pod("gap", "gap", "1").await?;
-        place.pod("fold", "fold", "").await?;
+        test_namespace.configure(&[gap]).await?;
+        test_namespace.pod("gap", "gap", "1").await?;
+        test_namespace.pod("fold", "fold", "").await?;
         let (closed, open) = ([("gap", own("1"))], [("gap", under("gap", "-1", "1"))]);
         // From two the clock jumps to three.
-        place.cross("2026-03-29T01:00:00Z", &closed, &open).await?;
-        place.cross("2026-03-29T02:00:00Z", &open, &closed).await?;
+        test_namespace.cross("2026-03-29T01:00:00Z", &closed, &open).await?;
+        test_namespace.cross("2026-03-29T02:00:00Z", &open, &closed).await?;
         // At three the clock goes back to two.
-        place.configure(&[in_berlin("fold", ("02:30", "02:45"), "fold")]).await?;
+        test_namespace.configure(&[in_berlin("fold", ("02:30", "02:45"), "fold")]).await?;
         let (closed, open) = ([("fold", own(""))], [("fold", under("fold", "-1", ""))]);
-        place.cross("2026-10-25T00:30:00Z", &closed, &open).await?;
-        place.cross("2026-10-25T00:45:00Z", &open, &closed).await?;
-        place.cross("2026-10-25T01:30:00Z", &closed, &closed).await?;
-        place.ensure_written(&[("gap", 2), ("fold", 2)]).await
+        test_namespace.cross("2026-10-25T00:30:00Z", &closed, &open).await?;
+        test_namespace.cross("2026-10-25T00:45:00Z", &open, &closed).await?;
+        test_namespace.cross("2026-10-25T01:30:00Z", &closed, &closed).await?;
+        test_namespace.ensure_written(&[("gap", 2), ("fold", 2)]).await
     })
 }
 
 #[test]
 fn a_few_hundred_pods_take_one_request_each_at_a_boundary() -> TestResult {
-    at_place("boundary", 1, async |place| {
+    at_place("boundary", 1, async |test_namespace| {
         const PODS: usize = 300;
-        place.configure(&[daily("night", "batch", -1)]).await?;
-        let pods = place.many_pods("batch", PODS).await?;
-        let proxy = almanac_harness::FaultProxy::start(place.cluster.client())?;
-        let agent = place.start_behind(&proxy, &early(OPENS)?, &[]).await?;
+        test_namespace.configure(&[daily("night", "batch", -1)]).await?;
+        let pods = test_namespace.many_pods("batch", PODS).await?;
+        let proxy = almanac_harness::FaultProxy::start(test_namespace.cluster.client())?;
+        let agent = test_namespace.start_behind(&proxy, &early(OPENS)?, &[]).await?;
         agent.await_done().await?;
         agent.ensure_before(OPENS)?;
-        place.ensure_written(&[]).await?;
+        test_namespace.ensure_written(&[]).await?;
         agent.await_time(OPENS).await?;
         agent.await_done().await?;
         agent.await_metric(&format!("almanac_qos_lag_seconds_count {PODS}")).await?;
         let expected: Vec<_> = pods.iter().map(|pod| (&**pod, under("night", "-1", "1"))).collect();
-        place.ensure_pods(&expected).await?;
+        test_namespace.ensure_pods(&expected).await?;
         let once: Vec<_> = pods.iter().map(|pod| (&**pod, 1)).collect();
-        place.ensure_written(&once).await?;
+        test_namespace.ensure_written(&once).await?;
         // Neither did it read any of them by itself.
         let mut asked = proxy.requests();
         asked.retain(|it| it.path.contains("/pods/"));

@@ -9,8 +9,8 @@ use almanac_harness::{
 use anyhow::ensure;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::place::{Agent, CLOSES, INSIDE, Place, daily, own, under};
 use crate::agent::stage::at_place;
+use crate::agent::test_namespace::{Agent, CLOSES, INSIDE, TestNamespace, daily, own, under};
 use crate::controller::head_start;
 
 /// An agent, and what it sends.
@@ -21,9 +21,13 @@ struct Contestant {
 }
 
 impl Contestant {
-    async fn start(place: &Place, instant: &str, further: &[&str]) -> anyhow::Result<Self> {
-        let proxy = FaultProxy::start(place.cluster.client())?;
-        let agent = place.start_behind(&proxy, instant, further).await?;
+    async fn start(
+        test_namespace: &TestNamespace,
+        instant: &str,
+        further: &[&str],
+    ) -> anyhow::Result<Self> {
+        let proxy = FaultProxy::start(test_namespace.cluster.client())?;
+        let agent = test_namespace.start_behind(&proxy, instant, further).await?;
         Ok(Self { agent, proxy })
     }
 
@@ -56,53 +60,56 @@ impl Contestant {
 #[test]
 fn agents_that_write_levels_in_different_forms_do_so_ever_more_rarely_until_they_agree()
 -> TestResult {
-    at_place("forms", 1, async |place| {
-        place.configure(&[daily("night", "batch", -1)]).await?;
-        place.pod("job", "batch", "1").await?;
+    at_place("forms", 1, async |test_namespace| {
+        test_namespace.configure(&[daily("night", "batch", -1)]).await?;
+        test_namespace.pod("job", "batch", "1").await?;
         // The window closes while they are at it.
         let closes: Timestamp = CLOSES.parse()?;
         let instant = closes - SignedDuration::from_secs(60) - head_start() * 2;
-        let numbers = Contestant::start(place, &instant.to_string(), &[]).await?;
+        let numbers = Contestant::start(test_namespace, &instant.to_string(), &[]).await?;
         let now = numbers.agent.now().to_string();
-        let names = Contestant::start(place, &now, &["--qos-level-format", "name"]).await?;
+        let names =
+            Contestant::start(test_namespace, &now, &["--qos-level-format", "name"]).await?;
         for contestant in [&numbers, &names] {
             contestant.await_writes(7).await?;
             contestant.agent.await_metric("almanac_qos_contested_total 1").await?;
         }
-        place.await_event("job", "Warning LevelContested: something else keeps changing").await?;
+        test_namespace
+            .await_event("job", "Warning LevelContested: something else keeps changing")
+            .await?;
         names.agent.await_clock(closes).await?;
-        place.await_pods(&[("job", own("1"))]).await?;
+        test_namespace.await_pods(&[("job", own("1"))]).await?;
         for contestant in [&numbers, &names] {
             contestant.ensure_ever_rarer()?;
             contestant.agent.await_done().await?;
             contestant.agent.stop().await?;
         }
-        place.ensure_pods(&[("job", own("1"))]).await
+        test_namespace.ensure_pods(&[("job", own("1"))]).await
     })
 }
 
 #[test]
 fn agents_with_different_config_maps_contest_a_pod_until_one_of_them_ends() -> TestResult {
-    at_place("namespaces", 1, async |place| {
+    at_place("namespaces", 1, async |test_namespace| {
         let elsewhere = "namespaces-elsewhere";
-        place.cluster.namespace(elsewhere).await?;
-        place.configure(&[daily("night", "batch", -1)]).await?;
-        place.pod("job", "batch", "1").await?;
-        let first = Contestant::start(place, INSIDE, &[]).await?;
+        test_namespace.cluster.namespace(elsewhere).await?;
+        test_namespace.configure(&[daily("night", "batch", -1)]).await?;
+        test_namespace.pod("job", "batch", "1").await?;
+        let first = Contestant::start(test_namespace, INSIDE, &[]).await?;
         let flags = ["--config-namespace", elsewhere];
-        let second = Contestant::start(place, INSIDE, &flags).await?;
+        let second = Contestant::start(test_namespace, INSIDE, &flags).await?;
         for contestant in [&first, &second] {
             contestant.await_writes(7).await?;
             contestant.ensure_ever_rarer()?;
         }
-        place.await_event("job", "Warning LevelContested: ").await?;
+        test_namespace.await_event("job", "Warning LevelContested: ").await?;
         second.agent.stop().await?;
-        place.await_pods(&[("job", under("night", "-1", "1"))]).await?;
+        test_namespace.await_pods(&[("job", under("night", "-1", "1"))]).await?;
         first.agent.await_done().await?;
-        place.ensure_pods(&[("job", under("night", "-1", "1"))]).await?;
+        test_namespace.ensure_pods(&[("job", under("night", "-1", "1"))]).await?;
         // The desired level changes, and the agents do not wait for the interval.
-        place.configure(&[]).await?;
-        place.await_pods(&[("job", own("1"))]).await?;
+        test_namespace.configure(&[]).await?;
+        test_namespace.await_pods(&[("job", own("1"))]).await?;
         first.agent.stop().await
     })
 }

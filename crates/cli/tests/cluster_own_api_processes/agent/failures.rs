@@ -4,29 +4,34 @@
 use std::time::Duration;
 
 use almanac_harness::{
-    Answer, Fault, FaultProxy, Injected, Observation, PATIENCE, TestResult, await_condition,
+    Fault, FaultProxy, Injected, InjectedResponse, Observation, PATIENCE, TestResult,
+    await_condition,
 };
 use anyhow::ensure;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::agent::place::{INSIDE, OPENS, POD, Place, daily, early, own, under};
 use crate::agent::stage::at_place;
+use crate::agent::test_namespace::{INSIDE, OPENS, POD, TestNamespace, daily, early, own, under};
 
 /// The failures of the first request for the pod of this name.
 fn faults() -> Vec<(&'static str, Fault)> {
-    let answer = |code| Fault::answer(Answer::with(code));
-    let too_many = Answer::with(StatusCode::TOO_MANY_REQUESTS).retry_after(Duration::from_secs(1));
+    let answer = |code| Fault::respond(InjectedResponse::with(code));
+    let too_many =
+        InjectedResponse::with(StatusCode::TOO_MANY_REQUESTS).retry_after(Duration::from_secs(1));
     vec![
         ("refused", Fault::refuse()),
         ("conflict", answer(StatusCode::CONFLICT)),
         ("internal", answer(StatusCode::INTERNAL_SERVER_ERROR)),
         ("unavailable", answer(StatusCode::SERVICE_UNAVAILABLE)),
-        ("too-many", Fault::answer(too_many)),
+        ("too-many", Fault::respond(too_many)),
         ("timeout", answer(StatusCode::GATEWAY_TIMEOUT)),
         ("forbidden", answer(StatusCode::FORBIDDEN)),
-        ("page", Fault::answer(Answer::page(StatusCode::BAD_GATEWAY, "<html>502</html>"))),
-        ("lost", Fault::lose_answer()),
+        (
+            "page",
+            Fault::respond(InjectedResponse::page(StatusCode::BAD_GATEWAY, "<html>502</html>")),
+        ),
+        ("lost", Fault::lose_response()),
         ("slow", Fault::delay(Duration::from_secs(1))),
         // There is never a response.
         ("silent", Fault::hang()),
@@ -53,57 +58,57 @@ fn ensure_taken(injected: &[(&str, Injected)]) -> TestResult {
 
 #[test]
 fn every_write_may_fail_once_in_any_way_and_each_pod_is_changed_once() -> TestResult {
-    at_place("faults", 1, async |place| {
-        place.configure(&[daily("night", "batch", -1)]).await?;
+    at_place("faults", 1, async |test_namespace| {
+        test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         let names: Vec<&str> = faults().into_iter().map(|(name, _)| name).collect();
         for name in &names {
-            place.pod(name, "batch", "1").await?;
+            test_namespace.pod(name, "batch", "1").await?;
         }
-        let proxy = FaultProxy::start(place.cluster.client())?;
+        let proxy = FaultProxy::start(test_namespace.cluster.client())?;
         let injected = spoil(&proxy);
         let events = proxy.inject(Fault::refuse().method(Method::POST).path_contains("/events"));
-        let agent = place.start_behind(&proxy, INSIDE, &[]).await?;
+        let agent = test_namespace.start_behind(&proxy, INSIDE, &[]).await?;
         let all =
             |levels: Value| -> Vec<_> { names.iter().map(|it| (*it, levels.clone())).collect() };
-        place.await_pods(&all(under("night", "-1", "1"))).await?;
+        test_namespace.await_pods(&all(under("night", "-1", "1"))).await?;
         agent.await_done().await?;
         ensure_taken(&injected)?;
         ensure!(events.taken() == 1, "no Event has failed");
         let times = |times| -> Vec<_> { names.iter().map(|it| (*it, times)).collect() };
-        place.ensure_written(&times(1)).await?;
+        test_namespace.ensure_written(&times(1)).await?;
         // And so may every write that restores.
         let injected = spoil(&proxy);
-        place.configure(&[]).await?;
-        place.await_pods(&all(own("1"))).await?;
+        test_namespace.configure(&[]).await?;
+        test_namespace.await_pods(&all(own("1"))).await?;
         agent.await_done().await?;
         ensure_taken(&injected)?;
-        place.ensure_written(&times(2)).await?;
+        test_namespace.ensure_written(&times(2)).await?;
         agent.stop().await
     })
 }
 
 #[test]
 fn a_user_who_edits_between_a_failed_write_and_the_next_one_is_heard() -> TestResult {
-    at_place("between", 1, async |place| {
-        place.configure(&[daily("night", "batch", -1)]).await?;
+    at_place("between", 1, async |test_namespace| {
+        test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         for name in ["edited", "moved", "lost"] {
-            place.pod(name, "batch", "1").await?;
+            test_namespace.pod(name, "batch", "1").await?;
         }
-        let proxy = FaultProxy::start(place.cluster.client())?;
+        let proxy = FaultProxy::start(test_namespace.cluster.client())?;
         let of = |name: &str| format!("/pods/{name}");
         let hangs = proxy.inject(Fault::hang().path_contains(of("edited")));
         let waits = proxy.inject(Fault::hang().path_contains(of("moved")));
-        let lost = proxy.inject(Fault::lose_answer().path_contains(of("lost")));
-        let agent = place.start_behind(&proxy, INSIDE, &[]).await?;
+        let lost = proxy.inject(Fault::lose_response().path_contains(of("lost")));
+        let agent = test_namespace.start_behind(&proxy, INSIDE, &[]).await?;
         for fault in [&hangs, &waits, &lost] {
             fault.await_taken(1).await?;
         }
         // The write in progress is based on the pod before this edit.
-        place.edit("edited", Some("2")).await?;
-        place.relabel("moved", "web").await?;
+        test_namespace.edit("edited", Some("2")).await?;
+        test_namespace.relabel("moved", "web").await?;
         hangs.release();
         waits.release();
-        place
+        test_namespace
             .await_pods(&[
                 ("edited", under("night", "-1", "2")),
                 ("lost", under("night", "-1", "1")),
@@ -111,39 +116,39 @@ fn a_user_who_edits_between_a_failed_write_and_the_next_one_is_heard() -> TestRe
             ])
             .await?;
         agent.await_done().await?;
-        place.ensure_written(&[("edited", 1), ("lost", 1)]).await?;
+        test_namespace.ensure_written(&[("edited", 1), ("lost", 1)]).await?;
         agent.stop().await
     })
 }
 
 /// The changes of pods while the API server is away.
-async fn change_everything(place: &Place) -> TestResult {
-    place.edit("edited", Some("2")).await?;
-    place.relabel("moved", "web").await?;
-    place.cluster.delete(POD, &place.name, "deleted").await?;
-    place.pod("made", "batch", "").await
+async fn change_everything(test_namespace: &TestNamespace) -> TestResult {
+    test_namespace.edit("edited", Some("2")).await?;
+    test_namespace.relabel("moved", "web").await?;
+    test_namespace.cluster.delete(POD, &test_namespace.name, "deleted").await?;
+    test_namespace.pod("made", "batch", "").await
 }
 
 #[test]
 fn an_agent_that_was_cut_off_at_a_boundary_catches_up() -> TestResult {
-    at_place("cut-off", 1, async |place| {
-        place.configure(&[daily("night", "batch", -1)]).await?;
+    at_place("cut-off", 1, async |test_namespace| {
+        test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         for name in ["kept", "edited", "moved", "deleted"] {
-            place.pod(name, "batch", "1").await?;
+            test_namespace.pod(name, "batch", "1").await?;
         }
-        let proxy = FaultProxy::start(place.cluster.client())?;
-        let agent = place.start_behind(&proxy, &early(OPENS)?, &[]).await?;
+        let proxy = FaultProxy::start(test_namespace.cluster.client())?;
+        let agent = test_namespace.start_behind(&proxy, &early(OPENS)?, &[]).await?;
         agent.await_done().await?;
         agent.ensure_before(OPENS)?;
         proxy.block().await;
         agent.ensure_before(OPENS)?;
-        change_everything(place).await?;
+        change_everything(test_namespace).await?;
         agent.await_time("2026-11-30T09:00:01Z").await?;
         // It has computed the writes, and retries them.
         agent.await_metric("almanac_qos_levels_pending 4").await?;
-        place.ensure_written(&[]).await?;
+        test_namespace.ensure_written(&[]).await?;
         proxy.unblock()?;
-        place
+        test_namespace
             .await_pods(&[
                 ("kept", under("night", "-1", "1")),
                 ("edited", under("night", "-1", "2")),
@@ -153,30 +158,34 @@ fn an_agent_that_was_cut_off_at_a_boundary_catches_up() -> TestResult {
             .await?;
         agent.await_done().await?;
         ensure!(proxy.cut_all().await > 0, "there was no connection to cut");
-        place.pod("last", "batch", "0").await?;
-        place.await_pods(&[("last", under("night", "-1", "0"))]).await?;
-        place.ensure_written(&[("kept", 1), ("edited", 1), ("made", 1), ("last", 1)]).await?;
+        test_namespace.pod("last", "batch", "0").await?;
+        test_namespace.await_pods(&[("last", under("night", "-1", "0"))]).await?;
+        test_namespace
+            .ensure_written(&[("kept", 1), ("edited", 1), ("made", 1), ("last", 1)])
+            .await?;
         agent.stop().await
     })
 }
 
 #[test]
 fn a_pod_that_the_api_server_refuses_holds_up_no_other_and_says_so() -> TestResult {
-    at_place("refused", 1, async |place| {
-        place.configure(&[daily("night", "batch", -1)]).await?;
+    at_place("refused", 1, async |test_namespace| {
+        test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         // There is no room for another annotation.
         let mut full = own("1");
         full["example.org/ballast"] = json!("x".repeat((256 << 10) - 70));
-        place.pod_with("full", json!({"app": "batch"}), full, 0).await?;
-        place.pod("plain", "batch", "1").await?;
-        let agent = place.start(INSIDE, &[]).await?;
-        place.await_pods(&[("plain", under("night", "-1", "1"))]).await?;
-        place
+        test_namespace.pod_with("full", json!({"app": "batch"}), full, 0).await?;
+        test_namespace.pod("plain", "batch", "1").await?;
+        let agent = test_namespace.start(INSIDE, &[]).await?;
+        test_namespace.await_pods(&[("plain", under("night", "-1", "1"))]).await?;
+        test_namespace
             .await_event("full", "Warning LevelNotWritten: failed to write the annotations")
             .await?;
-        place.ensure_pods(&[("full", own("1"))]).await?;
-        place.change("full", &json!({"annotations": {"example.org/ballast": null}})).await?;
-        place.await_pods(&[("full", under("night", "-1", "1"))]).await?;
+        test_namespace.ensure_pods(&[("full", own("1"))]).await?;
+        test_namespace
+            .change("full", &json!({"annotations": {"example.org/ballast": null}}))
+            .await?;
+        test_namespace.await_pods(&[("full", under("night", "-1", "1"))]).await?;
         await_condition("all to be well", PATIENCE, async || {
             let log = agent.program.log()?;
             Ok(Observation::of(log.contains("no pod is waiting any more"), "it is not"))

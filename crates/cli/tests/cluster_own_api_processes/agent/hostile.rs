@@ -6,8 +6,8 @@ use almanac_api::slim::{ORIGINAL_QOS_LEVEL, QOS_APPLIED, QOS_LEVEL, QOS_POLICY};
 use almanac_harness::TestResult;
 use serde_json::json;
 
-use crate::agent::place::{AFTER, INSIDE, OF_THE_DESIGN, daily, own, under};
 use crate::agent::stage::at_place;
+use crate::agent::test_namespace::{AFTER, INSIDE, OF_THE_DESIGN, daily, own, under};
 
 /// The most that a `ConfigMap` may hold.
 const MEBIBYTE: usize = 1 << 20;
@@ -38,19 +38,19 @@ fn bomb() -> String {
 
 #[test]
 fn a_config_map_of_a_megabyte_with_ten_thousand_policies_is_carried_out() -> TestResult {
-    at_place("megabyte", 1, async |place| {
-        let design = (&*place.name, OF_THE_DESIGN);
-        place.write_config(design, &ten_thousand_policies(-1)).await?;
-        place.pod("first", "a0", "1").await?;
-        place.pod("last", "a9999", "").await?;
-        place.pod("other", "a10000", "1").await?;
-        let agent = place.start(INSIDE, &[]).await?;
+    at_place("megabyte", 1, async |test_namespace| {
+        let design = (&*test_namespace.name, OF_THE_DESIGN);
+        test_namespace.write_config(design, &ten_thousand_policies(-1)).await?;
+        test_namespace.pod("first", "a0", "1").await?;
+        test_namespace.pod("last", "a9999", "").await?;
+        test_namespace.pod("other", "a10000", "1").await?;
+        let agent = test_namespace.start(INSIDE, &[]).await?;
         let inside = [
             ("first", under("policy-0", "-1", "1")),
             ("last", under("policy-9999", "-1", "")),
             ("other", own("1")),
         ];
-        place.await_pods(&inside).await?;
+        test_namespace.await_pods(&inside).await?;
         agent.await_metric("almanac_qos_policies_loaded 10000").await?;
         // Unreadable input is rejected, however long that takes, and however large it is.
         let many_mistakes = ten_thousand_policies(3);
@@ -60,27 +60,29 @@ fn a_config_map_of_a_megabyte_with_ten_thousand_policies_is_carried_out() -> Tes
             (3, &"[".repeat(500_000)),
             (4, "globalConfig: \u{7}"),
         ] {
-            place.write_config(design, text).await?;
+            test_namespace.write_config(design, text).await?;
             agent
                 .await_metric(&format!("almanac_qos_config_rejections_total {rejections}"))
                 .await?;
             agent.await_done().await?;
         }
-        place.ensure_pods(&inside).await?;
-        place.await_event(OF_THE_DESIGN, "Warning ConfigRejected: config.yaml, line 3: ").await?;
-        place.write_config(design, &ten_thousand_policies(2)).await?;
-        place.await_pods(&[("first", under("policy-0", "2", "1"))]).await?;
+        test_namespace.ensure_pods(&inside).await?;
+        test_namespace
+            .await_event(OF_THE_DESIGN, "Warning ConfigRejected: config.yaml, line 3: ")
+            .await?;
+        test_namespace.write_config(design, &ten_thousand_policies(2)).await?;
+        test_namespace.await_pods(&[("first", under("policy-0", "2", "1"))]).await?;
         agent.await_done().await?;
         // It had no more memory than the manifest gives it.
         agent.program.check_running()?;
-        place.ensure_written(&[("first", 2), ("last", 2)]).await?;
+        test_namespace.ensure_written(&[("first", 2), ("last", 2)]).await?;
         agent.stop().await
     })
 }
 
 #[test]
 fn rubbish_in_the_annotations_is_the_users_or_is_cleared_away() -> TestResult {
-    at_place("rubbish", 1, async |place| {
+    at_place("rubbish", 1, async |test_namespace| {
         let huge = "9".repeat(100_000);
         let odd = "\u{1f552} -1\n\t\"'{}";
         let of_nobody = json!({"app": "nobodys"});
@@ -99,7 +101,7 @@ fn rubbish_in_the_annotations_is_the_users_or_is_cleared_away() -> TestResult {
             let given = given.filter(|(_, value)| !value.is_null());
             let given =
                 serde_json::Value::Object(given.map(|(k, v)| (k.clone(), v.clone())).collect());
-            place.pod_with(name, of_nobody.clone(), given, 0).await?;
+            test_namespace.pod_with(name, of_nobody.clone(), given, 0).await?;
         }
         let levels = [
             ("words", "rubbish"),
@@ -108,33 +110,33 @@ fn rubbish_in_the_annotations_is_the_users_or_is_cleared_away() -> TestResult {
             ("number", "99999999999999999999"),
         ];
         for (name, level) in levels {
-            place.pod(name, "batch", level).await?;
+            test_namespace.pod(name, "batch", level).await?;
         }
         // Any pod that has no label of this name, which is every one.
         let mut everything = daily("everything", "", -1);
         everything["selector"] =
             json!({"matchExpressions": [{"key": "nobody", "operator": "DoesNotExist"}]});
-        place.configure(&[]).await?;
-        let agent = place.start(INSIDE, &[]).await?;
+        test_namespace.configure(&[]).await?;
+        let agent = test_namespace.start(INSIDE, &[]).await?;
         let restored = marks.map(|(name, _, expected)| (name, expected));
-        place.await_pods(&restored).await?;
+        test_namespace.await_pods(&restored).await?;
         agent.await_done().await?;
-        place.ensure_pods(&levels.map(|(name, level)| (name, own(level)))).await?;
-        place.ensure_written(&restored.clone().map(|(name, _)| (name, 1))).await?;
-        place.configure(&[everything]).await?;
-        place
+        test_namespace.ensure_pods(&levels.map(|(name, level)| (name, own(level)))).await?;
+        test_namespace.ensure_written(&restored.clone().map(|(name, _)| (name, 1))).await?;
+        test_namespace.configure(&[everything]).await?;
+        test_namespace
             .await_pods(&levels.map(|(name, level)| (name, under("everything", "-1", level))))
             .await?;
         let original =
             |levels: &serde_json::Value| levels[QOS_LEVEL].as_str().unwrap_or_default().to_owned();
         let all =
             restored.clone().map(|(name, own)| (name, under("everything", "-1", &original(&own))));
-        place.await_pods(&all).await?;
+        test_namespace.await_pods(&all).await?;
         agent.await_done().await?;
         agent.stop().await?;
-        let agent = place.start(AFTER, &[]).await?;
-        place.await_pods(&levels.map(|(name, level)| (name, own(level)))).await?;
-        place.await_pods(&restored).await?;
+        let agent = test_namespace.start(AFTER, &[]).await?;
+        test_namespace.await_pods(&levels.map(|(name, level)| (name, own(level)))).await?;
+        test_namespace.await_pods(&restored).await?;
         agent.await_done().await?;
         agent.stop().await
     })

@@ -3,10 +3,10 @@
 use almanac_harness::TestResult;
 use serde_json::{Value, json};
 
-use crate::agent::place::{
+use crate::agent::stage::at_place;
+use crate::agent::test_namespace::{
     CONFIG_MAP, INSIDE, OF_THE_DESIGN, OF_VOLCANO, daily, own, policy, under,
 };
-use crate::agent::stage::at_place;
 
 /// A document with a global list.
 fn global(policies: &[Value]) -> Value {
@@ -15,23 +15,23 @@ fn global(policies: &[Value]) -> Value {
 
 #[test]
 fn a_policy_that_is_deleted_or_changed_inside_its_window_takes_effect_at_once() -> TestResult {
-    at_place("changes", 1, async |place| {
+    at_place("changes", 1, async |test_namespace| {
         let apps = ["deleted", "disabled", "retargeted", "rewindowed", "reselected"];
         let policies = apps.map(|app| daily(app, app, -1));
-        place.configure(&policies).await?;
+        test_namespace.configure(&policies).await?;
         for app in apps {
-            place.pod(app, app, "1").await?;
+            test_namespace.pod(app, app, "1").await?;
         }
-        let agent = place.start(INSIDE, &[]).await?;
+        let agent = test_namespace.start(INSIDE, &[]).await?;
         let inside = apps.map(|app| (app, under(app, "-1", "1")));
-        place.await_pods(&inside).await?;
+        test_namespace.await_pods(&inside).await?;
         let mut disabled = policies[1].clone();
         disabled["enable"] = json!(false);
         let retargeted = daily("retargeted", "retargeted", 2);
         let rewindowed = policy("rewindowed", ("13:00", "17:00"), "rewindowed", -1);
         let reselected = daily("reselected", "nobody", -1);
-        place.configure(&[disabled, retargeted, rewindowed, reselected]).await?;
-        place
+        test_namespace.configure(&[disabled, retargeted, rewindowed, reselected]).await?;
+        test_namespace
             .await_pods(&[
                 ("deleted", own("1")),
                 ("disabled", own("1")),
@@ -40,17 +40,17 @@ fn a_policy_that_is_deleted_or_changed_inside_its_window_takes_effect_at_once() 
                 ("reselected", own("1")),
             ])
             .await?;
-        place.configure(&policies).await?;
-        place.await_pods(&inside).await?;
+        test_namespace.configure(&policies).await?;
+        test_namespace.await_pods(&inside).await?;
         // The order is a change, too.
         let both = |first: &Value, second: &Value| vec![first.clone(), second.clone()];
         let (one, other) = (daily("one", "deleted", 0), daily("other", "deleted", 2));
-        place.configure(&both(&one, &other)).await?;
-        place.await_pods(&[("deleted", under("one", "0", "1"))]).await?;
-        place.configure(&both(&other, &one)).await?;
-        place.await_pods(&[("deleted", under("other", "2", "1"))]).await?;
+        test_namespace.configure(&both(&one, &other)).await?;
+        test_namespace.await_pods(&[("deleted", under("one", "0", "1"))]).await?;
+        test_namespace.configure(&both(&other, &one)).await?;
+        test_namespace.await_pods(&[("deleted", under("other", "2", "1"))]).await?;
         agent.await_done().await?;
-        place
+        test_namespace
             .ensure_written(&[
                 ("deleted", 5),
                 ("disabled", 4),
@@ -65,29 +65,29 @@ fn a_policy_that_is_deleted_or_changed_inside_its_window_takes_effect_at_once() 
 
 #[test]
 fn without_the_config_map_there_are_no_policies_and_with_it_there_are_again() -> TestResult {
-    at_place("gone", 1, async |place| {
-        place.configure(&[daily("night", "batch", -1)]).await?;
-        place.pod("job", "batch", "1").await?;
-        let agent = place.start(INSIDE, &[]).await?;
+    at_place("gone", 1, async |test_namespace| {
+        test_namespace.configure(&[daily("night", "batch", -1)]).await?;
+        test_namespace.pod("job", "batch", "1").await?;
+        let agent = test_namespace.start(INSIDE, &[]).await?;
         let inside = [("job", under("night", "-1", "1"))];
-        place.await_pods(&inside).await?;
-        place.cluster.delete(CONFIG_MAP, &place.name, OF_THE_DESIGN).await?;
-        place.await_pods(&[("job", own("1"))]).await?;
-        place.configure(&[daily("night", "batch", -1)]).await?;
-        place.await_pods(&inside).await?;
+        test_namespace.await_pods(&inside).await?;
+        test_namespace.cluster.delete(CONFIG_MAP, &test_namespace.name, OF_THE_DESIGN).await?;
+        test_namespace.await_pods(&[("job", own("1"))]).await?;
+        test_namespace.configure(&[daily("night", "batch", -1)]).await?;
+        test_namespace.await_pods(&inside).await?;
         // No agent runs when it is deleted for good.
         agent.program.kill()?;
-        place.cluster.delete(CONFIG_MAP, &place.name, OF_THE_DESIGN).await?;
+        test_namespace.cluster.delete(CONFIG_MAP, &test_namespace.name, OF_THE_DESIGN).await?;
         agent.program.start_again()?;
-        place.await_pods(&[("job", own("1"))]).await?;
+        test_namespace.await_pods(&[("job", own("1"))]).await?;
         agent.stop().await?;
-        place.ensure_written(&[("job", 4)]).await
+        test_namespace.ensure_written(&[("job", 4)]).await
     })
 }
 
 #[test]
 fn the_last_entry_for_a_node_that_has_a_list_replaces_the_global_one() -> TestResult {
-    at_place("node-lists", 1, async |place| {
+    at_place("node-lists", 1, async |test_namespace| {
         let only = |pool: &str| json!({"matchLabels": {"pool": pool}});
         let mut document = global(&[daily("global", "batch", -1)]);
         document["nodesConfig"] = json!([
@@ -97,12 +97,12 @@ fn the_last_entry_for_a_node_that_has_a_list_replaces_the_global_one() -> TestRe
             {"selector": {}, "evictingCPUHighWatermark": 80},
         ]);
         document["somebodyElses"] = json!({"timeBasedQoSPolicies": "whatever"});
-        place.configure_with(&document).await?;
-        place.pod("job", "batch", "1").await?;
-        let agent = place.start(INSIDE, &[]).await?;
-        let node = place.node(0)?;
+        test_namespace.configure_with(&document).await?;
+        test_namespace.pod("job", "batch", "1").await?;
+        let agent = test_namespace.start(INSIDE, &[]).await?;
+        let node = test_namespace.node(0)?;
         let of_global = under("global", "-1", "1");
-        place.await_pods(&[("job", of_global.clone())]).await?;
+        test_namespace.await_pods(&[("job", of_global.clone())]).await?;
         for (pool, expected) in [
             (Some("big"), under("big", "0", "1")),
             (Some("quiet"), own("1")),
@@ -110,40 +110,42 @@ fn the_last_entry_for_a_node_that_has_a_list_replaces_the_global_one() -> TestRe
             (Some("big"), under("big", "0", "1")),
             (None, of_global),
         ] {
-            place.nodes.relabel(node, "pool", pool).await?;
-            place.await_pods(&[("job", expected)]).await?;
+            test_namespace.nodes.relabel(node, "pool", pool).await?;
+            test_namespace.await_pods(&[("job", expected)]).await?;
         }
         agent.await_done().await?;
-        place.ensure_written(&[("job", 6)]).await?;
+        test_namespace.ensure_written(&[("job", 6)]).await?;
         agent.stop().await
     })
 }
 
 #[test]
 fn of_two_config_maps_the_one_of_the_design_counts_until_it_is_deleted() -> TestResult {
-    at_place("two-maps", 1, async |place| {
+    at_place("two-maps", 1, async |test_namespace| {
         let of_volcano = global(&[daily("of-volcano", "batch", 2)]).to_string();
-        place.write_config((&place.name, OF_VOLCANO), &of_volcano).await?;
-        place.pod("job", "batch", "1").await?;
-        let agent = place.start(INSIDE, &[]).await?;
-        place.await_pods(&[("job", under("of-volcano", "2", "1"))]).await?;
-        place.configure(&[daily("of-the-design", "batch", -1)]).await?;
-        place.await_pods(&[("job", under("of-the-design", "-1", "1"))]).await?;
-        let told = place.await_event(OF_VOLCANO, "Warning ConfigNotUsed: ").await?;
+        test_namespace.write_config((&test_namespace.name, OF_VOLCANO), &of_volcano).await?;
+        test_namespace.pod("job", "batch", "1").await?;
+        let agent = test_namespace.start(INSIDE, &[]).await?;
+        test_namespace.await_pods(&[("job", under("of-volcano", "2", "1"))]).await?;
+        test_namespace.configure(&[daily("of-the-design", "batch", -1)]).await?;
+        test_namespace.await_pods(&[("job", under("of-the-design", "-1", "1"))]).await?;
+        let told = test_namespace.await_event(OF_VOLCANO, "Warning ConfigNotUsed: ").await?;
         assert!(told.contains(OF_THE_DESIGN), "{told}");
         // It still takes precedence when it is unusable.
-        place.write_config((&place.name, OF_THE_DESIGN), "globalConfig: [").await?;
+        test_namespace
+            .write_config((&test_namespace.name, OF_THE_DESIGN), "globalConfig: [")
+            .await?;
         agent.await_metric("almanac_qos_configs_rejected 1").await?;
         agent.await_done().await?;
-        place.ensure_pods(&[("job", under("of-the-design", "-1", "1"))]).await?;
-        place.cluster.delete(CONFIG_MAP, &place.name, OF_THE_DESIGN).await?;
-        place.await_pods(&[("job", under("of-volcano", "2", "1"))]).await?;
+        test_namespace.ensure_pods(&[("job", under("of-the-design", "-1", "1"))]).await?;
+        test_namespace.cluster.delete(CONFIG_MAP, &test_namespace.name, OF_THE_DESIGN).await?;
+        test_namespace.await_pods(&[("job", under("of-volcano", "2", "1"))]).await?;
         agent.await_metric("almanac_qos_configs_rejected 0").await?;
-        place.cluster.delete(CONFIG_MAP, &place.name, OF_VOLCANO).await?;
-        place.await_pods(&[("job", own("1"))]).await?;
-        let events = place.cluster.events(&place.name, OF_VOLCANO).await?;
+        test_namespace.cluster.delete(CONFIG_MAP, &test_namespace.name, OF_VOLCANO).await?;
+        test_namespace.await_pods(&[("job", own("1"))]).await?;
+        let events = test_namespace.cluster.events(&test_namespace.name, OF_VOLCANO).await?;
         assert_eq!(events.len(), 1, "{events:?}");
-        place.ensure_written(&[("job", 4)]).await?;
+        test_namespace.ensure_written(&[("job", 4)]).await?;
         agent.stop().await
     })
 }

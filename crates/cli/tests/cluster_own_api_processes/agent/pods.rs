@@ -4,54 +4,57 @@ use almanac_api::slim::QOS_POLICY;
 use almanac_harness::TestResult;
 use serde_json::json;
 
-use crate::agent::place::{AFTER, INSIDE, POD, daily, own, under};
 use crate::agent::stage::at_place;
+use crate::agent::test_namespace::{AFTER, INSIDE, POD, daily, own, under};
 
 #[test]
 fn a_pod_made_in_the_window_has_the_target_and_one_that_leaves_the_selector_its_own_level()
 -> TestResult {
-    at_place("comings", 1, async |place| {
-        place.configure(&[daily("night", "batch", -1)]).await?;
-        let agent = place.start(INSIDE, &[]).await?;
-        place.pod("made", "batch", "1").await?;
-        place.pod("moves", "batch", "").await?;
+    at_place("comings", 1, async |test_namespace| {
+        test_namespace.configure(&[daily("night", "batch", -1)]).await?;
+        let agent = test_namespace.start(INSIDE, &[]).await?;
+        test_namespace.pod("made", "batch", "1").await?;
+        test_namespace.pod("moves", "batch", "").await?;
         let inside = under("night", "-1", "1");
         let moved = under("night", "-1", "");
-        place.await_pods(&[("made", inside.clone()), ("moves", moved.clone())]).await?;
-        place.relabel("moves", "web").await?;
-        place.await_pods(&[("moves", own("")), ("made", inside.clone())]).await?;
+        test_namespace.await_pods(&[("made", inside.clone()), ("moves", moved.clone())]).await?;
+        test_namespace.relabel("moves", "web").await?;
+        test_namespace.await_pods(&[("moves", own("")), ("made", inside.clone())]).await?;
         let told = "Normal PolicyExpired: policy night is over; the QoS level is none again";
-        place.await_event("moves", told).await?;
-        place.relabel("moves", "batch").await?;
-        place.await_pods(&[("moves", moved)]).await?;
+        test_namespace.await_event("moves", told).await?;
+        test_namespace.relabel("moves", "batch").await?;
+        test_namespace.await_pods(&[("moves", moved)]).await?;
         // Another pod of the same name has another level of its own.
-        place.cluster.delete(POD, &place.name, "made").await?;
+        test_namespace.cluster.delete(POD, &test_namespace.name, "made").await?;
         let is_gone = |pod: &serde_json::Value| pod.is_null();
-        place.cluster.await_object(POD, (&place.name, "made"), "to be gone", is_gone).await?;
-        place.pod("made", "batch", "0").await?;
-        place.await_pods(&[("made", under("night", "-1", "0"))]).await?;
-        place.ensure_written(&[("made", 2), ("moves", 3)]).await?;
+        test_namespace
+            .cluster
+            .await_object(POD, (&test_namespace.name, "made"), "to be gone", is_gone)
+            .await?;
+        test_namespace.pod("made", "batch", "0").await?;
+        test_namespace.await_pods(&[("made", under("night", "-1", "0"))]).await?;
+        test_namespace.ensure_written(&[("made", 2), ("moves", 3)]).await?;
         agent.stop().await
     })
 }
 
 #[test]
 fn the_level_that_a_user_writes_in_the_window_is_the_one_that_comes_back() -> TestResult {
-    at_place("edits", 1, async |place| {
-        place.configure(&[daily("night", "batch", -1)]).await?;
+    at_place("edits", 1, async |test_namespace| {
+        test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         for name in ["edited", "emptied", "again", "late", "stripped"] {
-            place.pod(name, "batch", "1").await?;
+            test_namespace.pod(name, "batch", "1").await?;
         }
-        let agent = place.start(INSIDE, &[]).await?;
+        let agent = test_namespace.start(INSIDE, &[]).await?;
         let inside = under("night", "-1", "1");
         let names = ["edited", "emptied", "again", "late", "stripped"];
-        place.await_pods(&names.map(|name| (name, inside.clone()))).await?;
-        place.edit("edited", Some("2")).await?;
-        place.edit("emptied", None).await?;
-        place.edit("again", Some("0")).await?;
+        test_namespace.await_pods(&names.map(|name| (name, inside.clone()))).await?;
+        test_namespace.edit("edited", Some("2")).await?;
+        test_namespace.edit("emptied", None).await?;
+        test_namespace.edit("again", Some("0")).await?;
         // The agent restores the annotations of a policy after any change by a user.
-        place.change("stripped", &json!({"annotations": {QOS_POLICY: null}})).await?;
-        place
+        test_namespace.change("stripped", &json!({"annotations": {QOS_POLICY: null}})).await?;
+        test_namespace
             .await_pods(&[
                 ("edited", under("night", "-1", "2")),
                 ("emptied", under("night", "-1", "")),
@@ -59,14 +62,14 @@ fn the_level_that_a_user_writes_in_the_window_is_the_one_that_comes_back() -> Te
                 ("stripped", inside),
             ])
             .await?;
-        place.edit("again", Some("1")).await?;
-        place.await_pods(&[("again", under("night", "-1", "1"))]).await?;
+        test_namespace.edit("again", Some("1")).await?;
+        test_namespace.await_pods(&[("again", under("night", "-1", "1"))]).await?;
         agent.await_done().await?;
         agent.stop().await?;
         // An edit that is first seen once the window has closed is the new original.
-        place.edit("late", Some("LS")).await?;
-        let agent = place.start(AFTER, &[]).await?;
-        place
+        test_namespace.edit("late", Some("LS")).await?;
+        let agent = test_namespace.start(AFTER, &[]).await?;
+        test_namespace
             .await_pods(&[
                 ("edited", own("2")),
                 ("emptied", own("")),
@@ -76,12 +79,12 @@ fn the_level_that_a_user_writes_in_the_window_is_the_one_that_comes_back() -> Te
             ])
             .await?;
         // Outside of the window an edit has no effect.
-        place.edit("edited", Some("-1")).await?;
-        place.pod("sentinel", "batch", "2").await?;
+        test_namespace.edit("edited", Some("-1")).await?;
+        test_namespace.pod("sentinel", "batch", "2").await?;
         agent.await_done().await?;
         let (edited, sentinel) = (("edited", own("-1")), ("sentinel", own("2")));
-        place.ensure_pods(&[edited, sentinel]).await?;
-        place
+        test_namespace.ensure_pods(&[edited, sentinel]).await?;
+        test_namespace
             .ensure_written(&[
                 ("edited", 3),
                 ("emptied", 3),
@@ -96,15 +99,15 @@ fn the_level_that_a_user_writes_in_the_window_is_the_one_that_comes_back() -> Te
 
 #[test]
 fn with_names_the_levels_are_written_as_the_agent_of_volcano_reads_them() -> TestResult {
-    at_place("names", 1, async |place| {
+    at_place("names", 1, async |test_namespace| {
         let targets = [("be", -1), ("none", 0), ("ls", 1), ("lc", 2)];
         let policies = targets.map(|(app, target)| daily(app, app, target));
-        place.configure(&policies).await?;
+        test_namespace.configure(&policies).await?;
         for (app, _) in targets {
-            place.pod(app, app, "HLS").await?;
+            test_namespace.pod(app, app, "HLS").await?;
         }
-        let agent = place.start(INSIDE, &["--qos-level-format", "name"]).await?;
-        place
+        let agent = test_namespace.start(INSIDE, &["--qos-level-format", "name"]).await?;
+        test_namespace
             .await_pods(&[
                 ("be", under("be", "BE", "HLS")),
                 ("none", under("none", "", "HLS")),
@@ -114,13 +117,13 @@ fn with_names_the_levels_are_written_as_the_agent_of_volcano_reads_them() -> Tes
             .await?;
         agent.stop().await?;
         // Numbers instead of texts are not an edit of a user, and neither is a restore by another agent.
-        let agent = place.start(INSIDE, &[]).await?;
-        place
+        let agent = test_namespace.start(INSIDE, &[]).await?;
+        test_namespace
             .await_pods(&[("be", under("be", "-1", "HLS")), ("none", under("none", "0", "HLS"))])
             .await?;
         agent.stop().await?;
-        let agent = place.start(AFTER, &["--qos-level-format", "name"]).await?;
-        place.await_pods(&targets.map(|(app, _)| (app, own("HLS")))).await?;
+        let agent = test_namespace.start(AFTER, &["--qos-level-format", "name"]).await?;
+        test_namespace.await_pods(&targets.map(|(app, _)| (app, own("HLS")))).await?;
         agent.stop().await
     })
 }

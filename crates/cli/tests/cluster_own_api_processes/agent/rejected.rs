@@ -4,8 +4,8 @@ use almanac_harness::TestResult;
 use anyhow::ensure;
 use serde_json::json;
 
-use crate::agent::place::{AFTER, INSIDE, OF_THE_DESIGN, daily, own, under};
 use crate::agent::stage::at_place;
+use crate::agent::test_namespace::{AFTER, INSIDE, OF_THE_DESIGN, daily, own, under};
 
 /// A list whose second policy has a time that there is not, at the tenth line.
 const BAD: &str = r#"globalConfig:
@@ -25,21 +25,24 @@ const BAD: &str = r#"globalConfig:
 
 #[test]
 fn a_bad_list_is_told_once_and_the_last_good_one_stays_in_force() -> TestResult {
-    at_place("bad-list", 2, async |place| {
-        place.configure(&[daily("night", "batch", -1)]).await?;
-        place.pod("before", "batch", "1").await?;
-        let second = ["--node-name", place.node(1)?];
-        let agents = [place.start(INSIDE, &[]).await?, place.start(INSIDE, &second).await?];
+    at_place("bad-list", 2, async |test_namespace| {
+        test_namespace.configure(&[daily("night", "batch", -1)]).await?;
+        test_namespace.pod("before", "batch", "1").await?;
+        let second = ["--node-name", test_namespace.node(1)?];
+        let agents = [
+            test_namespace.start(INSIDE, &[]).await?,
+            test_namespace.start(INSIDE, &second).await?,
+        ];
         let inside = || under("night", "-1", "1");
-        place.await_pods(&[("before", inside())]).await?;
-        place.write_config((&place.name, OF_THE_DESIGN), BAD).await?;
+        test_namespace.await_pods(&[("before", inside())]).await?;
+        test_namespace.write_config((&test_namespace.name, OF_THE_DESIGN), BAD).await?;
         for agent in &agents {
             agent.await_metric("almanac_qos_configs_rejected 1").await?;
             agent.await_metric("almanac_qos_config_rejections_total 1").await?;
         }
-        place.pod("since", "batch", "1").await?;
-        place.await_pods(&[("before", inside()), ("since", inside())]).await?;
-        let told = place.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
+        test_namespace.pod("since", "batch", "1").await?;
+        test_namespace.await_pods(&[("before", inside()), ("since", inside())]).await?;
+        let told = test_namespace.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
         let [place_of_it, message, then] = [
             "config.yaml, line 10: globalConfig.timeBasedQoSPolicies[1].startTime: ",
             "Invalid value: \"25:00\": ",
@@ -50,64 +53,64 @@ fn a_bad_list_is_told_once_and_the_last_good_one_stays_in_force() -> TestResult 
             "{told}"
         );
         // After a good one, the same mistake is reported once more.
-        place.configure(&[daily("night", "batch", 2)]).await?;
-        place.await_pods(&[("since", under("night", "2", "1"))]).await?;
+        test_namespace.configure(&[daily("night", "batch", 2)]).await?;
+        test_namespace.await_pods(&[("since", under("night", "2", "1"))]).await?;
         for agent in &agents {
             agent.await_metric("almanac_qos_configs_rejected 0").await?;
             agent.stop().await?;
         }
-        let writes = place.cluster.writes().await?;
+        let writes = test_namespace.cluster.writes().await?;
         let made = writes.iter().filter(|it| {
             it.resource == "events"
-                && it.namespace == place.name
+                && it.namespace == test_namespace.name
                 && it.code == 201
                 && it.verb == "create"
                 && it.name.starts_with(OF_THE_DESIGN)
         });
         ensure!(made.count() == 1, "{writes:?}");
-        place.ensure_written(&[("before", 2), ("since", 2)]).await
+        test_namespace.ensure_written(&[("before", 2), ("since", 2)]).await
     })
 }
 
 #[test]
 fn an_agent_that_starts_with_a_bad_list_touches_nothing() -> TestResult {
-    at_place("bad-start", 1, async |place| {
-        place.configure(&[daily("night", "batch", -1)]).await?;
-        place.pod("under", "batch", "1").await?;
-        place.pod("moved", "batch", "").await?;
-        let agent = place.start(INSIDE, &[]).await?;
+    at_place("bad-start", 1, async |test_namespace| {
+        test_namespace.configure(&[daily("night", "batch", -1)]).await?;
+        test_namespace.pod("under", "batch", "1").await?;
+        test_namespace.pod("moved", "batch", "").await?;
+        let agent = test_namespace.start(INSIDE, &[]).await?;
         let inside = [("under", under("night", "-1", "1")), ("moved", under("night", "-1", ""))];
-        place.await_pods(&inside).await?;
+        test_namespace.await_pods(&inside).await?;
         agent.stop().await?;
-        place.write_config((&place.name, OF_THE_DESIGN), BAD).await?;
-        place.pod("new", "batch", "1").await?;
-        place.relabel("moved", "web").await?;
+        test_namespace.write_config((&test_namespace.name, OF_THE_DESIGN), BAD).await?;
+        test_namespace.pod("new", "batch", "1").await?;
+        test_namespace.relabel("moved", "web").await?;
         for instant in [INSIDE, AFTER] {
-            let agent = place.start(instant, &[]).await?;
+            let agent = test_namespace.start(instant, &[]).await?;
             agent.await_metric("almanac_qos_configs_rejected 1").await?;
             agent.await_done().await?;
-            place.pod(&format!("made-{}", &instant[11..13]), "batch", "0").await?;
+            test_namespace.pod(&format!("made-{}", &instant[11..13]), "batch", "0").await?;
             agent.await_done().await?;
             agent.stop().await?;
         }
-        let told = place.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
+        let told = test_namespace.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
         let then = "no good ones are known, so the pods under them stay as they are";
         ensure!(told.ends_with(then), "{told}");
-        place.ensure_pods(&inside).await?;
-        place
+        test_namespace.ensure_pods(&inside).await?;
+        test_namespace
             .ensure_pods(&[("new", own("1")), ("made-12", own("0")), ("made-18", own("0"))])
             .await?;
-        place.ensure_written(&[("under", 1), ("moved", 1)]).await?;
-        let agent = place.start(AFTER, &[]).await?;
-        place.configure(&[daily("night", "batch", -1)]).await?;
-        place.await_pods(&[("under", own("1")), ("moved", own(""))]).await?;
+        test_namespace.ensure_written(&[("under", 1), ("moved", 1)]).await?;
+        let agent = test_namespace.start(AFTER, &[]).await?;
+        test_namespace.configure(&[daily("night", "batch", -1)]).await?;
+        test_namespace.await_pods(&[("under", own("1")), ("moved", own(""))]).await?;
         agent.stop().await
     })
 }
 
 #[test]
 fn each_list_stands_for_itself() -> TestResult {
-    at_place("lists-apart", 2, async |place| {
+    at_place("lists-apart", 2, async |test_namespace| {
         let good = daily("night", "batch", -1);
         let mut bad = good.clone();
         bad["targetQoSLevel"] = json!(7);
@@ -118,33 +121,36 @@ fn each_list_stands_for_itself() -> TestResult {
                 "nodesConfig": [{"selector": pool("own"), "timeBasedQoSPolicies": [of_node]}],
             })
         };
-        place.nodes.relabel(place.node(1)?, "pool", Some("own")).await?;
+        test_namespace.nodes.relabel(test_namespace.node(1)?, "pool", Some("own")).await?;
         let batch = json!({"app": "batch"});
-        place.pod_with("global", batch.clone(), own("1"), 0).await?;
-        place.pod_with("of-node", batch, own("1"), 1).await?;
-        place.configure_with(&document(&bad, &good)).await?;
-        let second = ["--node-name", place.node(1)?];
-        let agents = [place.start(INSIDE, &[]).await?, place.start(INSIDE, &second).await?];
+        test_namespace.pod_with("global", batch.clone(), own("1"), 0).await?;
+        test_namespace.pod_with("of-node", batch, own("1"), 1).await?;
+        test_namespace.configure_with(&document(&bad, &good)).await?;
+        let second = ["--node-name", test_namespace.node(1)?];
+        let agents = [
+            test_namespace.start(INSIDE, &[]).await?,
+            test_namespace.start(INSIDE, &second).await?,
+        ];
         // The global list has never been good; that of the node is.
-        place.await_pods(&[("of-node", under("night", "-1", "1"))]).await?;
+        test_namespace.await_pods(&[("of-node", under("night", "-1", "1"))]).await?;
         for agent in &agents {
             agent.await_metric("almanac_qos_configs_rejected 1").await?;
             agent.await_done().await?;
         }
-        place.ensure_pods(&[("global", own("1"))]).await?;
-        let told = place.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
+        test_namespace.ensure_pods(&[("global", own("1"))]).await?;
+        let told = test_namespace.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
         ensure!(told.contains("globalConfig.timeBasedQoSPolicies[0].targetQoSLevel: "), "{told}");
         // Now the other way round: the good one counts, and the bad one has its old state.
         let mut retargeted = good.clone();
         retargeted["targetQoSLevel"] = json!(2);
-        place.configure_with(&document(&retargeted, &bad)).await?;
-        place.await_pods(&[("global", under("night", "2", "1"))]).await?;
+        test_namespace.configure_with(&document(&retargeted, &bad)).await?;
+        test_namespace.await_pods(&[("global", under("night", "2", "1"))]).await?;
         for agent in &agents {
             agent.await_metric("almanac_qos_config_rejections_total 2").await?;
             agent.await_done().await?;
             agent.stop().await?;
         }
-        place.ensure_pods(&[("of-node", under("night", "-1", "1"))]).await?;
-        place.ensure_written(&[("global", 1), ("of-node", 1)]).await
+        test_namespace.ensure_pods(&[("of-node", under("night", "-1", "1"))]).await?;
+        test_namespace.ensure_written(&[("global", 1), ("of-node", 1)]).await
     })
 }

@@ -4,7 +4,7 @@
 use almanac_harness::TestResult;
 use tokio::runtime;
 
-use crate::agent::place::Place;
+use crate::agent::test_namespace::TestNamespace;
 use crate::controller::on_cluster;
 use crate::stage::Stage;
 
@@ -15,14 +15,14 @@ static STAGE: Stage =
 pub(crate) fn at_place(
     name: &str,
     nodes: usize,
-    test: impl AsyncFnOnce(&Place) -> TestResult,
+    test: impl AsyncFnOnce(&TestNamespace) -> TestResult,
 ) -> TestResult {
     let runtime = runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     STAGE.run(&runtime, async |cluster| {
-        let place = Place::prepare(cluster, name, nodes).await?;
-        let outcome = test(&place).await;
+        let test_namespace = TestNamespace::prepare(cluster, name, nodes).await?;
+        let outcome = test(&test_namespace).await;
         if outcome.is_err() {
-            place.show_logs();
+            test_namespace.show_logs();
         }
         outcome
     })

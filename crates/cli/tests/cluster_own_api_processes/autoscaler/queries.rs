@@ -2,7 +2,8 @@
 //! failure of Prometheus. It recovers by itself.
 
 use almanac_harness::{
-    Answer, Fault, FaultProxy, Injected, PATIENCE, Prometheus, PrometheusPlace, TestResult,
+    Fault, FaultProxy, Injected, InjectedResponse, PATIENCE, Prometheus, PrometheusPlace,
+    TestResult,
 };
 use anyhow::{Context as _, Result, ensure};
 use http::StatusCode;
@@ -148,11 +149,11 @@ async fn prometheus_itself_fails(
     stage.readings.show(&["8"]);
     stage.await_scaled(8).await?;
 
-    let broken = Answer::with(StatusCode::INTERNAL_SERVER_ERROR);
-    stage.fail(Fault::answer(broken), "Prometheus answered 500", 9).await?;
-    let page = Answer::page(StatusCode::OK, "<html>Please log in</html>");
+    let broken = InjectedResponse::with(StatusCode::INTERNAL_SERVER_ERROR);
+    stage.fail(Fault::respond(broken), "Prometheus answered 500", 9).await?;
+    let page = InjectedResponse::page(StatusCode::OK, "<html>Please log in</html>");
     let not_prometheus = "the response is not from the Prometheus API";
-    stage.fail(Fault::answer(page), not_prometheus, 10).await?;
+    stage.fail(Fault::respond(page), not_prometheus, 10).await?;
     stage.fail(Fault::hang(), "Prometheus did not respond within", 11).await?;
     stage.fail(Fault::refuse(), "failed to reach Prometheus", 12).await?;
     let events = stage.cluster.events(NAMESPACE, "tide").await?;

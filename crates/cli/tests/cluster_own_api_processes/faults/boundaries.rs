@@ -10,14 +10,14 @@ use std::time::Duration;
 use almanac_fixtures::trials::{announce, seed, size};
 use almanac_fixtures::{hub, objects};
 use almanac_harness::{
-    self as harness, Answer, Component, Fault, FaultProxy, Injected, OwnTest, TestResult,
+    self as harness, Component, Fault, FaultProxy, Injected, InjectedResponse, OwnTest, TestResult,
 };
 use anyhow::{Context as _, Result, ensure};
 use http::{Method, Request, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::agent::place::{Agent, Place, own, policy, under};
+use crate::agent::test_namespace::{Agent, TestNamespace, own, policy, under};
 use crate::controller::{
     AUTOSCALER, CRON, Cluster, Controller, DEPLOYMENT, PRODUCER, cron, deployment, head_start,
     target,
@@ -76,11 +76,11 @@ struct Processes {
 }
 
 impl Processes {
-    async fn start(test: &OwnTest, place: &Place) -> Result<Self> {
+    async fn start(test: &OwnTest, test_namespace: &TestNamespace) -> Result<Self> {
         let proxies = [FaultProxy::start(test.client())?, FaultProxy::start(test.client())?];
         let [of_controller, of_agent] = &proxies;
         let instant = (FIRST.parse::<Timestamp>()? - 2 * head_start()).to_string();
-        let agent = place.start_behind(of_agent, &instant, &[]).await?;
+        let agent = test_namespace.start_behind(of_agent, &instant, &[]).await?;
         let instant = agent.now().to_string();
         let controller = Controller::start(&of_controller.kubeconfig(), &instant, ALL)?;
         controller.program.await_ready().await?;
@@ -126,7 +126,7 @@ impl Trouble {
                 plane.kill(Component::ApiServer)?;
             }
             Self::VersionsGone => {
-                let gone = || Fault::answer(Answer::with(StatusCode::GONE));
+                let gone = || Fault::respond(InjectedResponse::with(StatusCode::GONE));
                 let injected = processes.spoil(gone, false);
                 for proxy in &processes.proxies {
                     proxy.cut_all().await;
@@ -134,14 +134,15 @@ impl Trouble {
                 return Ok(injected);
             }
             Self::WritesFail => {
-                let failed = || Fault::answer(Answer::with(StatusCode::INTERNAL_SERVER_ERROR));
+                let failed =
+                    || Fault::respond(InjectedResponse::with(StatusCode::INTERNAL_SERVER_ERROR));
                 return Ok(processes.spoil(failed, true));
             }
             Self::WritesRefused => {
-                let refused = || Fault::answer(Answer::with(StatusCode::FORBIDDEN));
+                let refused = || Fault::respond(InjectedResponse::with(StatusCode::FORBIDDEN));
                 return Ok(processes.spoil(refused, true));
             }
-            Self::AnswersLost => return Ok(processes.spoil(Fault::lose_answer, true)),
+            Self::AnswersLost => return Ok(processes.spoil(Fault::lose_response, true)),
         }
         Ok(Vec::new())
     }
@@ -215,7 +216,7 @@ async fn prepare_scaling(cluster: &Cluster) -> TestResult {
 }
 
 /// For each minute, a placement for which the score of the first cluster ends then; and a window for pods in each even one.
-async fn prepare_others(cluster: &Cluster, place: &Place) -> TestResult {
+async fn prepare_others(cluster: &Cluster, test_namespace: &TestNamespace) -> TestResult {
     crate::placement::stage::prepare(cluster, &["cluster1", "cluster2"]).await?;
     for name in ["cluster1", "cluster2"] {
         cluster.namespace(name).await?;
@@ -238,12 +239,16 @@ async fn prepare_others(cluster: &Cluster, place: &Place) -> TestResult {
             windows.push(policy(&name, (&start, &end), "batch", -1));
         }
     }
-    place.configure(&windows).await?;
-    place.pod("batch", "batch", "1").await
+    test_namespace.configure(&windows).await?;
+    test_namespace.pod("batch", "batch", "1").await
 }
 
 /// Waits until everything is as it has to be from a minute on.
-async fn await_carried_out(cluster: &Cluster, place: &Place, number: i64) -> TestResult {
+async fn await_carried_out(
+    cluster: &Cluster,
+    test_namespace: &TestNamespace,
+    number: i64,
+) -> TestResult {
     let (at, is_even) = minute(number)?;
     let (rule, replicas, published) = if is_even { ("even", 4, 9) } else { ("odd", 7, 2) };
     let is_recorded = |status: &Value| records(status, rule, at) == 1;
@@ -261,7 +266,7 @@ async fn await_carried_out(cluster: &Cluster, place: &Place, number: i64) -> Tes
     let name = format!("minute-{number}");
     await_selected(cluster, &name, &["cluster2"]).await?;
     let level = if is_even { under(&name, "-1", "1") } else { own("1") };
-    place.await_pods(&[("batch", level)]).await
+    test_namespace.await_pods(&[("batch", level)]).await
 }
 
 /// How many records a rule has of an instant.
@@ -277,10 +282,10 @@ fn no_boundary_is_lost_or_carried_out_twice_whatever_happens_to_the_api_server()
     harness::lasting(Duration::from_secs(60 * minutes().unsigned_abs()));
     on_hub(async |test, cluster| {
         let mut random = fastrand::Rng::with_seed(seed("boundaries"));
-        let place = Place::prepare(cluster.for_another_test()?, LEVELS, 1).await?;
+        let test_namespace = TestNamespace::prepare(cluster.for_another_test()?, LEVELS, 1).await?;
         prepare_scaling(cluster).await?;
-        prepare_others(cluster, &place).await?;
-        let processes = Processes::start(test, &place).await?;
+        prepare_others(cluster, &test_namespace).await?;
+        let processes = Processes::start(test, &test_namespace).await?;
         for number in 0..minutes() {
             await_selected(cluster, &format!("minute-{number}"), &["cluster1"]).await?;
         }
@@ -298,7 +303,7 @@ fn no_boundary_is_lost_or_carried_out_twice_whatever_happens_to_the_api_server()
             let injected = trouble.begin(test, &processes).await?;
             processes.await_time(at, AROUND).await?;
             trouble.end(test, injected).await.with_context(|| format!("{trouble:?}"))?;
-            let carried_out = await_carried_out(cluster, &place, number).await;
+            let carried_out = await_carried_out(cluster, &test_namespace, number).await;
             carried_out.with_context(|| format!("minute {number}: {trouble:?}"))?;
             processes.check_running()?;
             let is_last = number + 1 == minutes();

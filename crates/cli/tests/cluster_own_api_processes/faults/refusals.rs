@@ -2,7 +2,9 @@
 //! that undoes what was carried out. Single failing requests are tested against the stub of the API,
 //! by the controllers' own tests.
 
-use almanac_harness::{Answer, Fault, Observation, PATIENCE, TestResult, await_condition};
+use almanac_harness::{
+    Fault, InjectedResponse, Observation, PATIENCE, TestResult, await_condition,
+};
 use anyhow::ensure;
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -18,7 +20,7 @@ use crate::faults::replica::{
 const THREE_ATTEMPTS: u32 = 6;
 
 fn answer(code: StatusCode) -> Fault {
-    Fault::answer(Answer::with(code))
+    Fault::respond(InjectedResponse::with(code))
 }
 
 #[test]

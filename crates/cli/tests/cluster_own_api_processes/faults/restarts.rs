@@ -66,10 +66,10 @@ impl UnderWay {
     async fn begin(replica: &Replica) -> Result<Self> {
         replica.ensure_before_firing()?;
         let unsent = replica.spoil_scaling("unsent", Fault::hang());
-        let unanswered = replica.spoil_scaling("unanswered", Fault::lose_answer());
+        let unanswered = replica.spoil_scaling("unanswered", Fault::lose_response());
         let held_back = replica.spoil_status("unanswered", Fault::hang().always());
         let unrecorded = replica.spoil_status("unrecorded", Fault::hang().always());
-        let untold = replica.spoil_status("untold", Fault::lose_answer());
+        let untold = replica.spoil_status("untold", Fault::lose_response());
         for fault in [&unsent, &unanswered, &unrecorded, &untold] {
             fault.await_taken(1).await?;
         }

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use almanac_harness::{
-    Answer, Fault, FaultProxy, Observation, PATIENCE, RecordedRequest, TestResult, await_condition,
+    Fault, FaultProxy, InjectedResponse, Observation, PATIENCE, RecordedRequest, TestResult,
+    await_condition,
 };
 use anyhow::ensure;
 use http::StatusCode;
@@ -32,8 +33,9 @@ fn missing_permission_for_the_lease_is_reported_and_the_process_continues_once_g
     in_namespace(async |cluster| {
         prepare(cluster, "shop", None).await?;
         let proxy = FaultProxy::start(cluster.client())?;
-        let forbidden = Answer::with(StatusCode::FORBIDDEN).message("leases is forbidden");
-        let forbidden = Fault::answer(forbidden).matching(RecordedRequest::is_for_lease).always();
+        let forbidden =
+            InjectedResponse::with(StatusCode::FORBIDDEN).message("leases is forbidden");
+        let forbidden = Fault::respond(forbidden).matching(RecordedRequest::is_for_lease).always();
         let forbidden = proxy.inject(forbidden);
         let replica =
             Replica::start_behind(cluster, proxy, FIRING.parse()?, &["--identity", "only"])?;

@@ -1,7 +1,7 @@
 //! Statuses that cannot be written, for a while or for good.
 
 use almanac_harness::{
-    Answer, Fault, Observation, PATIENCE, RecordedRequest, TestResult, await_condition,
+    Fault, InjectedResponse, Observation, PATIENCE, RecordedRequest, TestResult, await_condition,
 };
 use anyhow::ensure;
 use http::{Method, StatusCode};
@@ -14,7 +14,7 @@ use crate::faults::replica::{
 };
 
 fn broken() -> Fault {
-    Fault::answer(Answer::with(StatusCode::INTERNAL_SERVER_ERROR))
+    Fault::respond(InjectedResponse::with(StatusCode::INTERNAL_SERVER_ERROR))
 }
 
 #[test]
@@ -23,8 +23,8 @@ fn a_history_is_complete_however_often_its_writing_failed() -> TestResult {
         let troubles = [
             ("once", 1, broken()),
             ("five-times", 5, broken()),
-            ("conflict", 1, Fault::answer(Answer::with(StatusCode::CONFLICT))),
-            ("unanswered", 1, Fault::lose_answer()),
+            ("conflict", 1, Fault::respond(InjectedResponse::with(StatusCode::CONFLICT))),
+            ("unanswered", 1, Fault::lose_response()),
         ];
         for (name, ..) in &troubles {
             prepare(cluster, name, Some(60)).await?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use almanac_fixtures::hub;
-use almanac_harness::{Answer, Fault, FaultProxy, TestResult};
+use almanac_harness::{Fault, FaultProxy, InjectedResponse, TestResult};
 use anyhow::ensure;
 use http::{Method, StatusCode};
 use jiff::Timestamp;
@@ -89,17 +89,17 @@ fn lost_responses_and_refused_writes_lose_nothing_and_nothing_is_written_twice()
         let proxy = FaultProxy::start(test.client())?;
         let now = Timestamp::now().to_string();
         let controller = Controller::start(&proxy.kubeconfig(), &now, ALONE)?;
-        let lost = || Fault::lose_answer().matching(|it| it.path.contains("/placementdecisions"));
+        let lost = || Fault::lose_response().matching(|it| it.path.contains("/placementdecisions"));
         let lost = [Method::POST, Method::PATCH].map(|method| proxy.inject(lost().method(method)));
         cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await?;
         await_selected(cluster, "web", &["c1"]).await?;
         let writes = decision_writes(cluster).await?;
         ensure!(writes == ["create", "patch/status"], "{writes:?}");
         ensure!(lost.iter().all(|it| it.taken() == 1), "no response was lost");
-        let denied = Answer::with(StatusCode::FORBIDDEN)
+        let denied = InjectedResponse::with(StatusCode::FORBIDDEN)
             .message("admission webhook \"policy\" denied the request: not on a Sunday");
         let denied = proxy.inject(
-            Fault::answer(denied)
+            Fault::respond(denied)
                 .method(Method::PATCH)
                 .path_contains("/placementdecisions")
                 .always(),

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use almanac_harness::{
-    Answer, Fault, FaultProxy, Injected, Observation, PATIENCE, TestResult, await_condition,
+    Fault, FaultProxy, Injected, InjectedResponse, Observation, PATIENCE, TestResult,
+    await_condition,
 };
 use almanac_second_scheduler::Decision;
 use fastrand::Rng;
@@ -57,8 +58,10 @@ impl Trouble {
         ];
         let fault = match what {
             What::Nothing | What::Cut | What::Stalled | What::Killed => None,
-            What::Failed => Some(Fault::answer(Answer::with(codes[rng.usize(0..codes.len())]))),
-            What::Lost => Some(Fault::lose_answer()),
+            What::Failed => {
+                Some(Fault::respond(InjectedResponse::with(codes[rng.usize(0..codes.len())])))
+            }
+            What::Lost => Some(Fault::lose_response()),
             What::Refused => Some(Fault::refuse()),
             What::Late => Some(Fault::delay(Duration::from_millis(rng.u64(50..300)))),
             What::KilledWhileWriting => Some(Fault::hang()),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use almanac_harness::{
-    Answer, Binaries, Component, ControlPlaneOptions, Fault, FaultProxy, Injected, NodeSpec,
-    Observation, OwnTest, PATIENCE, Program, ProgramPort, TestResult, await_condition, client_for,
-    on_own_control_plane,
+    Binaries, Component, ControlPlaneOptions, Fault, FaultProxy, Injected, InjectedResponse,
+    NodeSpec, Observation, OwnTest, PATIENCE, Program, ProgramPort, TestResult, await_condition,
+    client_for, on_own_control_plane,
 };
 use anyhow::Context as _;
 use http::{Method, StatusCode};
@@ -175,15 +175,15 @@ async fn no_answer_to_a_binding_costs_a_cap(
     scene: &Scene,
     pods: Api<Pod>,
 ) -> TestResult {
-    let with = Answer::with;
+    let with = InjectedResponse::with;
     let fates = [
-        ("lost", Fault::lose_answer()),
-        ("conflict-landed", Fault::replace_answer(with(StatusCode::CONFLICT))),
-        ("timeout-landed", Fault::replace_answer(with(StatusCode::GATEWAY_TIMEOUT))),
-        ("error-landed", Fault::replace_answer(with(StatusCode::INTERNAL_SERVER_ERROR))),
-        ("conflict", Fault::answer(with(StatusCode::CONFLICT))),
-        ("timeout", Fault::answer(with(StatusCode::GATEWAY_TIMEOUT))),
-        ("unavailable", Fault::answer(with(StatusCode::SERVICE_UNAVAILABLE))),
+        ("lost", Fault::lose_response()),
+        ("conflict-landed", Fault::replace_response(with(StatusCode::CONFLICT))),
+        ("timeout-landed", Fault::replace_response(with(StatusCode::GATEWAY_TIMEOUT))),
+        ("error-landed", Fault::replace_response(with(StatusCode::INTERNAL_SERVER_ERROR))),
+        ("conflict", Fault::respond(with(StatusCode::CONFLICT))),
+        ("timeout", Fault::respond(with(StatusCode::GATEWAY_TIMEOUT))),
+        ("unavailable", Fault::respond(with(StatusCode::SERVICE_UNAVAILABLE))),
         ("refused", Fault::refuse()),
         ("silent", Fault::hang()),
     ];
@@ -215,7 +215,7 @@ async fn no_crash_costs_a_cap_and_pods_wait_for_the_extender(
 
     let posted = Arc::new(AtomicBool::new(false));
     let is_posted = Arc::clone(&posted);
-    let landed = Fault::replace_answer(Answer::with(StatusCode::GATEWAY_TIMEOUT));
+    let landed = Fault::replace_response(InjectedResponse::with(StatusCode::GATEWAY_TIMEOUT));
     let landed = landed.method(Method::POST).path_contains("/pods/unanswered/binding");
     let landed = beside.proxy.inject(landed.matching(move |_| {
         is_posted.store(true, Ordering::SeqCst);

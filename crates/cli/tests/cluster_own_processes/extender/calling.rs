@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use almanac_harness::TestResult;
-use almanac_shell::calls::{Answer, Call, PassingOn};
+use almanac_shell::server::{Forwarder, ServerRequest, ServerResponse};
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
@@ -15,20 +15,20 @@ pub(crate) async fn call(
     path: &str,
     body: &str,
     token: Option<&str>,
-) -> anyhow::Result<Answer> {
-    let passing_on = PassingOn::new(None, 1024 * 1024)?;
+) -> anyhow::Result<ServerResponse> {
+    let forwarder = Forwarder::new(None, 1024 * 1024)?;
     let (path, body) = (path.to_owned(), body.to_owned().into());
-    let call = Call { path, body, token: token.map(str::to_owned) };
-    Ok(passing_on.pass_on(&format!("127.0.0.1:{port}"), call, Duration::from_secs(20)).await?)
+    let call = ServerRequest { path, body, token: token.map(str::to_owned) };
+    Ok(forwarder.forward(&format!("127.0.0.1:{port}"), call, Duration::from_secs(20)).await?)
 }
 
 /// The answer as JSON, if it went well.
-fn json_of(answer: &Answer) -> anyhow::Result<Value> {
+fn json_of(answer: &ServerResponse) -> anyhow::Result<Value> {
     anyhow::ensure!(answer.status == 200, "{answer:?}");
     serde_json::from_slice(&answer.body).context("no JSON")
 }
 
-fn text_of(answer: &Answer) -> String {
+fn text_of(answer: &ServerResponse) -> String {
     String::from_utf8_lossy(&answer.body).trim().to_owned()
 }
 

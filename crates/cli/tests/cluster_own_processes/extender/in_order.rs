@@ -31,7 +31,7 @@ const POLICIES: &str =
     "/apis/scheduling.sigs.x-k8s.io/v1alpha1/namespaces/default/resourcepolicies";
 
 /// A policy and a unit of it.
-pub(crate) type Place = (String, String);
+pub(crate) type UnitOfPolicy = (String, String);
 
 /// All changes so far, until this is dropped.
 pub(crate) struct Observer {
@@ -206,9 +206,9 @@ pub(crate) struct Units {
     pods: BTreeMap<String, Pod>,
     nodes: BTreeMap<String, String>,
     policies: BTreeMap<String, Policy>,
-    counts: BTreeMap<Place, i64>,
+    counts: BTreeMap<UnitOfPolicy, i64>,
     /// The recent additions of others to the excess of a unit.
-    outside: BTreeMap<Place, Vec<(Instant, i64)>>,
+    outside: BTreeMap<UnitOfPolicy, Vec<(Instant, i64)>>,
     /// When each node was last relabeled.
     relabeled: BTreeMap<String, Instant>,
     /// Bindings that found no free capacity, within the latency of a change and after it.
@@ -222,7 +222,7 @@ pub(crate) struct Units {
 
 impl Units {
     /// Where a pod counts.
-    fn place(&self, pod: &Pod) -> Option<Place> {
+    fn place(&self, pod: &Pod) -> Option<UnitOfPolicy> {
         let policy = self.policies.get(&pod.app)?;
         if pod.is_of_daemon_set || policy.ignores_terminating && pod.is_terminating {
             return None;
@@ -240,7 +240,7 @@ impl Units {
     }
 
     /// By how many pods each unit is over its cap; negative while it has free capacity.
-    pub(crate) fn excess(&self) -> BTreeMap<Place, i64> {
+    pub(crate) fn excess(&self) -> BTreeMap<UnitOfPolicy, i64> {
         let mut all = BTreeMap::new();
         for (name, policy) in &self.policies {
             for (unit, cap) in &policy.caps {
@@ -253,7 +253,7 @@ impl Units {
     }
 
     /// How many pods each unit has.
-    pub(crate) fn counts(&self) -> &BTreeMap<Place, i64> {
+    pub(crate) fn counts(&self) -> &BTreeMap<UnitOfPolicy, i64> {
         &self.counts
     }
 
@@ -338,7 +338,7 @@ impl Units {
         }
     }
 
-    fn count(&mut self, from: Option<Place>, to: Option<Place>) {
+    fn count(&mut self, from: Option<UnitOfPolicy>, to: Option<UnitOfPolicy>) {
         if let Some(from) = from {
             *self.counts.entry(from).or_default() -= 1;
         }
@@ -364,7 +364,7 @@ impl Units {
     }
 
     /// Whether a binding may have followed a state that was in force shortly before.
-    fn judge(&mut self, (name, seen): (&str, Instant), place: &Place, excess: i64) {
+    fn judge(&mut self, (name, seen): (&str, Instant), place: &UnitOfPolicy, excess: i64) {
         if excess <= 0 {
             return;
         }

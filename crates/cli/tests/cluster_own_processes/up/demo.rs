@@ -30,7 +30,7 @@ const TOLD_OF_EACH_FAMILY: [&str; 6] = [
 ];
 
 /// The forecast of one target, in order: the values it gets.
-type Foretold = BTreeMap<String, Vec<Value>>;
+type ExpectedValues = BTreeMap<String, Vec<Value>>;
 
 #[test]
 fn every_sentence_that_the_demo_prints_beforehand_comes_true() -> TestResult {
@@ -118,8 +118,8 @@ async fn items(user: &User, from: &str, period: &str) -> anyhow::Result<Vec<Valu
     Ok(report["items"].as_array().context("items")?.clone())
 }
 
-fn foretold(items: &[Value]) -> Foretold {
-    let mut foretold = Foretold::new();
+fn foretold(items: &[Value]) -> ExpectedValues {
+    let mut foretold = ExpectedValues::new();
     for item in items.iter().filter(|item| !item["to"].is_null() || !item["from"].is_null()) {
         let target = &item["target"];
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -136,7 +136,7 @@ fn foretold(items: &[Value]) -> Foretold {
 
 /// Looks at the cluster until every target has had all its values, in order, and nothing else where the clock alone
 /// decides. A target may have its first value already.
-async fn come_true(user: &User, up: &Program, foretold: Foretold) -> TestResult {
+async fn come_true(user: &User, up: &Program, foretold: ExpectedValues) -> TestResult {
     ensure!(!foretold.is_empty());
     let client = user.client()?;
     let mut seen: BTreeMap<&String, Vec<Value>> = BTreeMap::new();

@@ -21,16 +21,16 @@ async fn a_pod_that_is_gone_has_no_further_turn_while_everything_is_stopped() {
     let writer = Writer::new(client.clone(), Fence::open(), budget, metrics);
     let (events, _telling) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
     let (metrics, exempt) = (UpkeepMetrics::default(), Exemptions::default());
-    let deciding = Arc::new(Deciding::new((client, writer), metrics, Monotonic::system(), exempt));
+    let leader = Arc::new(Leader::new((client, writer), metrics, Monotonic::system(), exempt));
     let statuses = Arc::new(Statuses {
-        deciding: Arc::clone(&deciding),
+        leader: Arc::clone(&leader),
         events,
         clock: clock.clone(),
         seed: 1,
         changed: Notify::new(),
     });
     let upkeep = Upkeep {
-        deciding,
+        leader,
         pods: WorkQueue::new(clock.clone()),
         statuses,
         switch: Switch::new(clock.clone()),
@@ -40,10 +40,10 @@ async fn a_pod_that_is_gone_has_no_further_turn_while_everything_is_stopped() {
     };
     upkeep.switch.update(Some("wrong values"));
     let pod = pod_identity("shop", "web");
-    upkeep.deciding.lock().ledger.set_pod(&pod, &Pod::default());
-    upkeep.deciding.lock().woken.insert(pod.clone());
+    upkeep.leader.lock().ledger.set_pod(&pod, &Pod::default());
+    upkeep.leader.lock().woken.insert(pod.clone());
     assert_eq!(upkeep.take_turn(&pod).await, upkeep.clock.now().checked_add(RETRY).ok());
-    upkeep.deciding.lock().ledger.remove_pod(&pod, None, None);
+    upkeep.leader.lock().ledger.remove_pod(&pod, None, None);
     assert_eq!(upkeep.take_turn(&pod).await, None);
-    assert!(upkeep.deciding.lock().woken.is_empty());
+    assert!(upkeep.leader.lock().woken.is_empty());
 }

@@ -10,7 +10,7 @@ use almanac_shell::event_log::EventMetrics;
 use almanac_shell::following::Follower as _;
 use almanac_shell::lease::Fence;
 use almanac_shell::writer::WriteMetrics;
-use almanac_stub::{Kind as Served, Stub};
+use almanac_stub::{Kind as StubKind, Stub};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use prometheus_client::registry::Registry;
@@ -109,9 +109,9 @@ impl Bench {
     pub(super) fn of(replicas: u32) -> Self {
         let (stub, fence) = (Stub::new(), Fence::open());
         let kind = Kind::ScalableNodeGroup;
-        stub.serve(Served::new(&kind.api_version(), kind.name(), kind.plural()));
+        stub.serve(StubKind::new(&kind.api_version(), kind.name(), kind.plural()));
         let crd = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
-        stub.serve(Served::new(crd.0, crd.1, "customresourcedefinitions").cluster_scoped());
+        stub.serve(StubKind::new(crd.0, crd.1, "customresourcedefinitions").cluster_scoped());
         let clock = Clock::from_fn(|| almanac_fixtures::at("2026-11-20T09:00:00Z"));
         let budget = WriteBudget::new(WriteLimits::default());
         let writer = Writer::new(stub.client(), fence.clone(), budget, WriteMetrics::default());

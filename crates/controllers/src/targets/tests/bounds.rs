@@ -1,6 +1,6 @@
 //! Concurrent changes of an autoscaler by others during a firing.
 
-use almanac_stub::{Fault, Kind as Served, ReceivedRequest, Stub};
+use almanac_stub::{Fault, Kind as StubKind, ReceivedRequest, Stub};
 use serde_json::json;
 
 use super::BEGIN;
@@ -10,7 +10,7 @@ use crate::bench::{TestBench, at_nine};
 async fn a_conflicting_change_of_bounds_leads_to_a_fresh_decision() {
     let stub = Stub::new();
     let kind = ("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers");
-    stub.serve(Served::new(kind.0, kind.1, kind.2));
+    stub.serve(StubKind::new(kind.0, kind.1, kind.2));
     stub.put(json!({
         "apiVersion": kind.0, "kind": kind.1,
         "metadata": { "name": "shop", "namespace": "default" },

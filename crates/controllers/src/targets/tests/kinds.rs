@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use almanac_api::status::TargetProblem;
 use almanac_engine::Identity;
-use almanac_stub::{Fault, Kind as Served, Stub};
+use almanac_stub::{Fault, Kind as StubKind, Stub};
 use http::{Method, StatusCode};
 use serde_json::json;
 
@@ -17,8 +17,8 @@ use crate::targets::{Kinds, MAX_KINDS, MISSING_KIND_TTL, TargetError};
 
 const LATE: &str = "late.example.com/v1";
 
-fn late() -> Served {
-    Served::new(LATE, "Late", "lates").with_scale()
+fn late() -> StubKind {
+    StubKind::new(LATE, "Late", "lates").with_scale()
 }
 
 #[tokio::test(start_paused = true)]
@@ -58,9 +58,9 @@ async fn a_kind_that_is_served_in_another_version_is_found_again() {
 #[tokio::test(start_paused = true)]
 async fn an_unscalable_or_cluster_scoped_kind_is_not_a_target() {
     let stub = Stub::new();
-    stub.serve(Served::new(LATE, "Late", "lates"));
+    stub.serve(StubKind::new(LATE, "Late", "lates"));
     stub.put(target(LATE, "Late", "fixed"));
-    let wide = Served::new("wide.example.com/v1", "Wide", "wides").with_scale();
+    let wide = StubKind::new("wide.example.com/v1", "Wide", "wides").with_scale();
     stub.serve(wide.cluster_scoped());
     let mut everywhere = target("wide.example.com/v1", "Wide", "wide");
     everywhere["metadata"]["namespace"] = json!("");
@@ -80,7 +80,7 @@ async fn a_forbidden_target_is_reported_until_permission_is_granted() {
     stub.serve(late());
     stub.put(target(LATE, "Late", "shop"));
     let words = "lates.late.example.com \"shop\" is forbidden: User \"almanac\" cannot get";
-    let (may_not, is_given) = (Fault::answer(StatusCode::FORBIDDEN, words), from("08:59:50"));
+    let (may_not, is_given) = (Fault::respond(StatusCode::FORBIDDEN, words), from("08:59:50"));
     let may_not = may_not.method(Method::GET).path_contains("/shop/scale");
     stub.inject(may_not.matching(move |asked| !is_given(asked)).always());
     let mut bench = TestBench::at(BEGIN, &stub);

@@ -124,7 +124,7 @@ impl Ledger {
         self.drop_nomination(id);
         self.stop_waiting(id);
         self.end_waking(id);
-        self.seat(id);
+        self.allocate(id);
         Ok(ReservationId { generation, number })
     }
 
@@ -222,26 +222,29 @@ impl Ledger {
         group: GroupId,
         counted: u32,
     ) -> Result<Bound, Unreserved> {
-        let book = &self.books[policy];
-        let place = book.unit_of(node);
-        let unit = book.unit(place);
-        if unit.is_none() && book.policy.strategy == Strategy::Required {
-            return Err(Unreserved::Outside { policy: book.identity.clone() });
+        let usage = &self.usages[policy];
+        let unit_index = usage.unit_of(node);
+        let unit = usage.unit(unit_index);
+        if unit.is_none() && usage.policy.strategy == Strategy::Required {
+            return Err(Unreserved::Outside { policy: usage.identity.clone() });
         }
         if let Some(unit) = unit
             && let Some(max) = unit.max
         {
-            let cell = book.groups[group].cell(place);
-            let own = self.kept_in(id, (policy, group)).filter(|(at, _)| at.place == place);
-            let (used, kept) =
-                (cell.used.saturating_sub(counted), cell.kept(own.map(|(_, turn)| turn)));
+            let unit_usage = usage.groups[group].unit_usage(unit_index);
+            let own =
+                self.kept_in(id, (policy, group)).filter(|(at, _)| at.unit_index == unit_index);
+            let (used, kept) = (
+                unit_usage.used.saturating_sub(counted),
+                unit_usage.kept(own.map(|(_, turn)| turn)),
+            );
             if used.saturating_add(kept) >= max {
-                let (policy, unit) = (book.identity.clone(), Arc::clone(&unit.name));
+                let (policy, unit) = (usage.identity.clone(), Arc::clone(&unit.name));
                 return Err(Unreserved::Full { policy, unit, used, kept, max });
             }
         }
         Ok(Bound {
-            policy: book.identity.clone(),
+            policy: usage.identity.clone(),
             unit: unit.map(|unit| Arc::clone(&unit.name)),
             cost: self.cost_when_bound(id, unit.map(|unit| unit.priority)),
         })

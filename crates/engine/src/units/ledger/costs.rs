@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use super::book::Rank;
-use super::seats::rank_of;
-use super::{CountedIn, Ledger, PodSlot, Seat};
+use super::allocations::rank_of;
+use super::usage::Rank;
+use super::{Allocation, CountedIn, Ledger, PodSlot};
 use crate::Identity;
 use crate::units::slots::PodId;
 use crate::units::{DeletionCost, Ungoverned};
@@ -36,11 +36,11 @@ impl Ledger {
         }
         for (at, first) in std::mem::take(&mut self.reordered) {
             for (preceding, pod) in self.over_from(at, &first).collect::<Vec<_>>() {
-                let mut seats = self.pods[pod].seats.iter_mut();
-                if let Some(seat) = seats.find(|seat| seat.at == at)
-                    && seat.over != Some(preceding)
+                let mut allocations = self.pods[pod].allocations.iter_mut();
+                if let Some(allocation) = allocations.find(|allocation| allocation.at == at)
+                    && allocation.over != Some(preceding)
                 {
-                    seat.over = Some(preceding);
+                    allocation.over = Some(preceding);
                     self.unpriced.insert(pod);
                 }
             }
@@ -87,17 +87,17 @@ impl Ledger {
     /// The cost that a pod should have; `None` for none.
     fn wanted_cost(&self, id: PodId) -> Option<i32> {
         let slot = &self.pods[id];
-        let seat = slot.seats.first().filter(|_| slot.has_cost())?;
-        let unit = self.books[seat.at.policy].unit(seat.at.place);
-        Some(price(unit.map(|unit| unit.priority), self.preceding_over(id, *seat)))
+        let allocation = slot.allocations.first().filter(|_| slot.has_cost())?;
+        let unit = self.usages[allocation.at.policy].unit(allocation.at.unit_index);
+        Some(price(unit.map(|unit| unit.priority), self.preceding_over(id, *allocation)))
     }
 
     /// How many pods over the cap of its unit come before a pod, if it is over.
-    fn preceding_over(&self, id: PodId, seat: Seat) -> Option<u32> {
-        let over = seat.over?;
-        match self.reordered.get(&seat.at) {
-            Some(first) if *first <= rank_of(&self.pods[id], id, seat.since) => {
-                let mut from = self.over_from(seat.at, first);
+    fn preceding_over(&self, id: PodId, allocation: Allocation) -> Option<u32> {
+        let over = allocation.over?;
+        match self.reordered.get(&allocation.at) {
+            Some(first) if *first <= rank_of(&self.pods[id], id, allocation.since) => {
+                let mut from = self.over_from(allocation.at, first);
                 from.find(|(_, pod)| *pod == id).map(|(preceding, _)| preceding)
             }
             _ => Some(over),
@@ -106,12 +106,12 @@ impl Ledger {
 
     /// The pods over a cap from one of them on, each with how many come before it.
     fn over_from(&self, at: CountedIn, first: &Rank) -> impl Iterator<Item = (u32, PodId)> {
-        let cell = self.books[at.policy].groups[at.group].cell(at.place);
-        let before = cell
-            .last_over_before(first)
-            .and_then(|pod| self.pods[pod].seats.iter().find(|seat| seat.at == at)?.over);
+        let unit_usage = self.usages[at.policy].groups[at.group].unit_usage(at.unit_index);
+        let before = unit_usage.last_over_before(first).and_then(|pod| {
+            self.pods[pod].allocations.iter().find(|allocation| allocation.at == at)?.over
+        });
         let from = before.map_or(0, |preceding| preceding + 1);
-        (from..).zip(cell.over_from(first))
+        (from..).zip(unit_usage.over_from(first))
     }
 }
 

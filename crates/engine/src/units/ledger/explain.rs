@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::refusals::{conflict_message, count_of_pods, short};
 use super::verdicts::{Verdict, Verdicts};
-use super::{Ledger, PodSlot, Seat};
+use super::{Allocation, Ledger, PodSlot};
 use crate::units::slots::{GroupId, NodeId, PodId, PolicyId};
 use crate::units::{Strategy, Ungoverned};
 use crate::{Identity, few_joined};
@@ -58,9 +58,9 @@ impl Ledger {
         explanation: &mut PodExplanation,
     ) {
         let slot = &self.pods[id];
-        let book = &self.books[policy];
-        explanation.policy = Some(book.identity.clone());
-        book.describe(&book.groups[group].key).trim_start().clone_into(&mut explanation.group);
+        let usage = &self.usages[policy];
+        explanation.policy = Some(usage.identity.clone());
+        usage.describe(&usage.groups[group].key).trim_start().clone_into(&mut explanation.group);
         let is_pending = self.is_pending(id);
         let nodes: Vec<NodeId> = self.node_ids.keys().filter_map(|name| self.node(name)).collect();
         let verdicts = self.verdicts_under(Some(id).filter(|_| is_pending), policy, group, &nodes);
@@ -68,7 +68,7 @@ impl Ledger {
         explanation.units = there_is
             .map(|on| match on.unit {
                 Some(unit) if !on.is_candidate => {
-                    let policy = short(&book.identity);
+                    let policy = short(&usage.identity);
                     let why =
                         format!("unit \"{}\" of ResourcePolicy {policy} has no nodes", unit.name);
                     (on.verdict, why)
@@ -78,7 +78,7 @@ impl Ledger {
             .collect();
         let to_go = where_to_go(&verdicts);
         if is_pending {
-            let policy = short(&book.identity);
+            let policy = short(&usage.identity);
             explanation.summary = match to_go {
                 Ok(nodes) => format!("ResourcePolicy {policy} allows {nodes}"),
                 Err(why) => why,
@@ -89,9 +89,12 @@ impl Ledger {
             Ok(nodes) => format!("the next one may go to {nodes}"),
             Err(why) => format!("the next one has to wait: {why}"),
         });
-        if let Some(seat) = slot.seats.iter().find(|seat| seat.at.group == group) {
-            explanation.unit = book.unit(seat.at.place).map(|unit| Arc::clone(&unit.name));
-            explanation.summary = self.describe_seat(slot, *seat);
+        if let Some(allocation) =
+            slot.allocations.iter().find(|allocation| allocation.at.group == group)
+        {
+            explanation.unit =
+                usage.unit(allocation.at.unit_index).map(|unit| Arc::clone(&unit.name));
+            explanation.summary = self.describe_allocation(slot, *allocation);
         } else {
             let what = if slot.is_finished { "has finished" } else { "is being deleted" };
             explanation.summary = format!("it {what} and is not counted");
@@ -101,35 +104,39 @@ impl Ledger {
     /// A pod that has its node counts under each of the policies.
     fn describe_conflict(&self, slot: &PodSlot) -> String {
         let conflict = conflict_message(&self.selecting_names(slot.shape));
-        let Some(node) = self.node_of(slot).filter(|_| !slot.seats.is_empty()) else {
+        let Some(node) = self.node_of(slot).filter(|_| !slot.allocations.is_empty()) else {
             return conflict;
         };
-        let place = |seat: &Seat| {
-            let book = &self.books[seat.at.policy];
-            let policy = short(&book.identity);
-            match book.unit(seat.at.place) {
+        let described = |allocation: &Allocation| {
+            let usage = &self.usages[allocation.at.policy];
+            let policy = short(&usage.identity);
+            match usage.unit(allocation.at.unit_index) {
                 Some(unit) => format!("in unit \"{}\" of ResourcePolicy {policy}", unit.name),
                 None => format!("outside every unit of ResourcePolicy {policy}"),
             }
         };
-        let mut places: Vec<String> = slot.seats.iter().map(place).collect();
-        places.sort_unstable();
-        let (node, places) = (&self.nodes[node].name, few_joined(places, " and "));
-        format!("{conflict}; it is on node {node}, and counts {places}")
+        let mut units: Vec<String> = slot.allocations.iter().map(described).collect();
+        units.sort_unstable();
+        let (node, units) = (&self.nodes[node].name, few_joined(units, " and "));
+        format!("{conflict}; it is on node {node}, and counts {units}")
     }
 
-    fn describe_seat(&self, slot: &PodSlot, Seat { at, over, .. }: Seat) -> String {
-        let book = &self.books[at.policy];
-        let policy = short(&book.identity);
+    fn describe_allocation(
+        &self,
+        slot: &PodSlot,
+        Allocation { at, over, .. }: Allocation,
+    ) -> String {
+        let usage = &self.usages[at.policy];
+        let policy = short(&usage.identity);
         let node = self.node_of(slot).map(|node| &*self.nodes[node].name).unwrap_or_default();
         let is_there = if slot.node.is_some() { "is on" } else { "is being bound to" };
-        let Some(unit) = book.unit(at.place) else {
+        let Some(unit) = usage.unit(at.unit_index) else {
             return format!(
                 "it {is_there} node {node}, outside every unit of ResourcePolicy {policy}"
             );
         };
         let over = if over.is_some() { ", and over its cap" } else { "" };
-        let used = book.groups[at.group].cell(at.place).used;
+        let used = usage.groups[at.group].unit_usage(at.unit_index).used;
         let count = count_of_pods(used, unit.max);
         format!(
             "it {is_there} node {node}, in unit \"{}\" of ResourcePolicy {policy} ({count}){over}",
@@ -154,7 +161,7 @@ fn where_to_go(verdicts: &Verdicts<'_>) -> Result<String, String> {
     let has_room = |verdict| matches!(verdict, Verdict::Chosen | Verdict::Lower);
     let mut units = verdicts.by_unit().filter(|on| on.unit.is_some());
     let with_nodes = if units.any(|on| has_room(on.verdict)) { " with nodes" } else { "" };
-    let and = match verdicts.book.policy.strategy {
+    let and = match verdicts.usage.policy.strategy {
         Strategy::Required => "its strategy is required",
         Strategy::Prefer => "there are no nodes outside its units",
     };

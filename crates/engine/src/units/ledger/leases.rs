@@ -2,7 +2,7 @@
 //! are sent to one with room to spare. They only save cycles: no pod is sent to a lower unit because of one, since the pod
 //! that has it may never be bound, and what may be bound is decided without them.
 
-use super::book::UnitPlace;
+use super::usage::UnitIndex;
 use super::{CountedIn, Ledger};
 use crate::units::Elapsed;
 use crate::units::slots::{PodId, PolicyId};
@@ -17,21 +17,21 @@ pub(super) struct Lease {
 impl Ledger {
     pub(super) fn lease(&mut self, pod: PodId, at: CountedIn, until: Elapsed) {
         self.end_lease(pod);
-        self.books[at.policy].groups[at.group].lease(at.place);
+        self.usages[at.policy].groups[at.group].lease(at.unit_index);
         self.leases.insert(pod, Lease { at, until });
         self.lease_ends.insert((until, pod));
     }
 
     /// The unit of a policy in which a pod has a lease.
-    pub(super) fn leased_in(&self, pod: PodId, policy: PolicyId) -> Option<UnitPlace> {
+    pub(super) fn leased_in(&self, pod: PodId, policy: PolicyId) -> Option<UnitIndex> {
         let at = self.leases.get(&pod)?.at;
-        (at.policy == policy).then_some(at.place)
+        (at.policy == policy).then_some(at.unit_index)
     }
 
     pub(super) fn end_lease(&mut self, pod: PodId) {
         let Some(Lease { at, until }) = self.leases.remove(&pod) else { return };
         self.lease_ends.remove(&(until, pod));
-        self.books[at.policy].groups[at.group].end_lease(at.place);
+        self.usages[at.policy].groups[at.group].end_lease(at.unit_index);
         self.wake_further(at.policy, at.group);
     }
 

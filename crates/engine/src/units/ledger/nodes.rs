@@ -76,7 +76,7 @@ impl Ledger {
             slot.labels = Some(node.labels.clone());
         }
         if is_new || is_relabelled {
-            self.place(id, is_new);
+            self.assign_unit(id, is_new);
         }
     }
 
@@ -115,17 +115,17 @@ impl Ledger {
         if let Some(slot) = self.nodes.remove(id) {
             self.node_ids.remove(&slot.name);
         }
-        for policy in self.books.ids() {
-            self.books[policy].place_node(id, None);
+        for policy in self.usages.ids() {
+            self.usages[policy].place_node(id, None);
         }
     }
 
     /// Puts a node into the unit that its labels say, in every policy. Pods that wait may go there if it is new there.
-    fn place(&mut self, id: NodeId, is_new: bool) {
+    fn assign_unit(&mut self, id: NodeId, is_new: bool) {
         let labels = self.nodes[id].labels.clone();
         let mut moved: Vec<PolicyId> = Vec::new();
-        for policy in self.books.ids() {
-            let is_moved = self.books[policy].place_node(id, labels.as_ref());
+        for policy in self.usages.ids() {
+            let is_moved = self.usages[policy].place_node(id, labels.as_ref());
             if is_moved {
                 moved.push(policy);
             }
@@ -141,8 +141,12 @@ impl Ledger {
         }
         let pods: Vec<PodId> = self.nodes[id].pods.iter().copied().collect();
         for pod in pods {
-            if self.pods[pod].seats.iter().any(|seat| moved.contains(&seat.at.policy)) {
-                self.seat(pod);
+            if self.pods[pod]
+                .allocations
+                .iter()
+                .any(|allocation| moved.contains(&allocation.at.policy))
+            {
+                self.allocate(pod);
             }
         }
     }

@@ -123,7 +123,7 @@ impl Ledger {
             [_] if self.nominations.refused.contains(&pod) => true,
             [(policy, group)] => {
                 let verdicts = self.verdicts_under(Some(pod), policy, group, &[node]);
-                let at = CountedIn { policy, group, place: self.books[policy].unit_of(node) };
+                let at = CountedIn { policy, group, unit_index: self.usages[policy].unit_of(node) };
                 verdicts.of(Some(node)).is_unresolvable() && !self.is_being_vacated(node, at)
             }
             [_, _, ..] => true,
@@ -140,7 +140,7 @@ impl Ledger {
     fn is_being_vacated(&self, node: NodeId, at: CountedIn) -> bool {
         let is_leaving = |pod: &PodId| {
             let slot = &self.pods[*pod];
-            slot.is_terminating && slot.seats.iter().any(|seat| seat.at == at)
+            slot.is_terminating && slot.allocations.iter().any(|allocation| allocation.at == at)
         };
         self.nodes[node].pods.iter().any(is_leaving)
     }
@@ -194,7 +194,7 @@ impl Ledger {
         let (turn, is_counted) = ((number, pod), victims.is_empty());
         self.nominations.claimed.extend(victims.iter().map(|victim| (*victim, pod)));
         if is_counted {
-            self.books[at.policy].groups[at.group].keep(at.place, turn);
+            self.usages[at.policy].groups[at.group].keep(at.unit_index, turn);
         }
         self.nominations.kept.insert(pod, KeptPlace { at, turn, until, victims, is_counted });
     }
@@ -210,7 +210,7 @@ impl Ledger {
             self.nominations.claimed.remove(victim);
         }
         if is_counted {
-            self.books[at.policy].groups[at.group].end_keeping(at.place, turn);
+            self.usages[at.policy].groups[at.group].end_keeping(at.unit_index, turn);
         }
         Some((at, turn))
     }
@@ -245,9 +245,9 @@ impl Ledger {
         };
         let at = self.node(name).and_then(|node| {
             let [(policy, group)] = *self.governing(slot) else { return None };
-            let place = self.books[policy].unit_of(node);
-            let has_cap = self.books[policy].unit(place)?.max.is_some();
-            has_cap.then_some((CountedIn { policy, group, place }, node))
+            let unit_index = self.usages[policy].unit_of(node);
+            let has_cap = self.usages[policy].unit(unit_index)?.max.is_some();
+            has_cap.then_some((CountedIn { policy, group, unit_index }, node))
         });
         self.nominations.shown.insert(pod);
         if self.nominations.refused.contains(&pod) {
@@ -293,7 +293,7 @@ impl Ledger {
         let Some(kept) = self.nominations.kept.get_mut(&pod) else { return };
         if !std::mem::replace(&mut kept.is_counted, true) {
             let KeptPlace { at, turn, .. } = *kept;
-            self.books[at.policy].groups[at.group].keep(at.place, turn);
+            self.usages[at.policy].groups[at.group].keep(at.unit_index, turn);
         }
     }
 

@@ -123,7 +123,7 @@ impl Ledger {
             cost: pod.cost,
             bound_policy: None,
             reservation: None,
-            seats: Vec::new(),
+            allocations: Vec::new(),
             told: None,
             waiting: None,
             woken_until: None,
@@ -178,7 +178,7 @@ impl Ledger {
         } else if is_renominated {
             self.heed_nomination(id);
         }
-        self.seat(id);
+        self.allocate(id);
         self.tell_cost(id);
     }
 

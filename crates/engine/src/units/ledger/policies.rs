@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::book::Book;
 use super::prepared::PreparedPolicy;
+use super::usage::PolicyUsage;
 use super::{CountedIn, Ledger, is_newer, is_old_news};
 use crate::Identity;
 use crate::units::slots::{PolicyId, ShapeId, SlotId as _};
@@ -41,7 +41,7 @@ impl Ledger {
     pub fn remove_policy(&mut self, identity: &Identity, version: Option<u64>) {
         self.policies_seen = self.policies_seen.max(version);
         let Some(id) = self.policy(identity) else { return };
-        if !is_old_news(self.books[id].version, version) {
+        if !is_old_news(self.usages[id].version, version) {
             self.forget_policy(id);
         }
     }
@@ -64,7 +64,7 @@ impl Ledger {
         }
         for identity in unlisted {
             if let Some(id) = self.policy(&identity)
-                && !is_newer(self.books[id].version, version)
+                && !is_newer(self.usages[id].version, version)
             {
                 self.forget_policy(id);
             }
@@ -91,25 +91,25 @@ impl Ledger {
             return self.add_policy(identity, prepared, version);
         };
         let policy = &prepared.policy;
-        let book = &mut self.books[id];
-        if is_old_news(book.version, version) {
+        let usage = &mut self.usages[id];
+        if is_old_news(usage.version, version) {
             return;
         }
-        book.version = version;
-        if book.policy == *policy {
+        usage.version = version;
+        if usage.policy == *policy {
             return;
         }
-        if differ_only_in_caps(&book.policy, policy) {
+        if differ_only_in_caps(&usage.policy, policy) {
             return self.set_caps(id, Arc::clone(policy));
         }
         let released = self.release_governed(id);
-        self.books[id] = Book::new(identity.clone(), prepared, version);
+        self.usages[id] = PolicyUsage::new(identity.clone(), prepared, version);
         self.place_all_nodes(id, prepared);
         self.govern_selected(id, prepared, released);
     }
 
     fn add_policy(&mut self, identity: &Identity, prepared: &PreparedPolicy, version: Option<u64>) {
-        let id = self.books.insert(Book::new(identity.clone(), prepared, version));
+        let id = self.usages.insert(PolicyUsage::new(identity.clone(), prepared, version));
         let namespace = self.namespaces.entry(identity.namespace().into()).or_default();
         namespace.policies.insert(identity.clone(), id);
         self.place_all_nodes(id, prepared);
@@ -118,7 +118,7 @@ impl Ledger {
 
     fn forget_policy(&mut self, id: PolicyId) {
         let released = self.release_governed(id);
-        let identity = self.books[id].identity.clone();
+        let identity = self.usages[id].identity.clone();
         if let Some(namespace) = self.namespaces.get_mut(identity.namespace()) {
             namespace.policies.remove(&identity);
             if namespace.policies.is_empty() && namespace.shapes.is_empty() {
@@ -128,18 +128,18 @@ impl Ledger {
         for (shape, selecting) in released {
             self.govern_by(shape, selecting);
         }
-        self.books.remove(id);
+        self.usages.remove(id);
     }
 
     fn set_caps(&mut self, id: PolicyId, policy: Arc<ResourcePolicy>) {
-        let before = self.books[id].policy.units.iter();
+        let before = self.usages[id].policy.units.iter();
         let is_raised = before.zip(&policy.units).any(|(before, now)| before.max < now.max);
-        let crossings = self.books[id].set_caps(policy);
-        for (group, place, crossed) in crossings {
-            self.note_crossings(CountedIn { policy: id, group, place }, &crossed);
+        let crossings = self.usages[id].set_caps(policy);
+        for (group, unit_index, crossed) in crossings {
+            self.note_crossings(CountedIn { policy: id, group, unit_index }, &crossed);
         }
         if is_raised {
-            let groups: Vec<_> = self.books[id].waiting_groups().collect();
+            let groups: Vec<_> = self.usages[id].waiting_groups().collect();
             for group in groups {
                 self.wake_for_room(id, group);
             }
@@ -147,15 +147,15 @@ impl Ledger {
     }
 
     fn place_all_nodes(&mut self, id: PolicyId, prepared: &PreparedPolicy) {
-        let book = &mut self.books[id];
+        let usage = &mut self.usages[id];
         for (node, slot) in self.nodes.iter() {
-            book.set_unit_of(node, prepared.unit_of(node.index(), slot.labels.as_ref()));
+            usage.set_unit_of(node, prepared.unit_of(node.index(), slot.labels.as_ref()));
         }
     }
 
     /// Lets go of all pods that a policy selects. Returns them, with the other policies that select them.
     fn release_governed(&mut self, id: PolicyId) -> Released {
-        let mut governed = self.shapes_in(self.books[id].identity.namespace());
+        let mut governed = self.shapes_in(self.usages[id].identity.namespace());
         governed.retain(|shape| {
             let governing = &self.shapes[*shape].governing;
             governing.iter().any(|(policy, _)| *policy == id)
@@ -171,7 +171,7 @@ impl Ledger {
     /// Lets a new or edited policy govern the pods that it selects. Pods that it no longer selects go to the other
     /// policies that select them. Nothing has changed about the others, so their selectors are not evaluated.
     fn govern_selected(&mut self, id: PolicyId, prepared: &PreparedPolicy, released: Released) {
-        let mut selected = self.shapes_in(self.books[id].identity.namespace());
+        let mut selected = self.shapes_in(self.usages[id].identity.namespace());
         selected.retain(|shape| prepared.selects(*shape, &self.shapes[*shape].labels));
         let gained = selected.iter().filter(|shape| !released.contains_key(*shape));
         let gained: Vec<_> = gained.map(|shape| (*shape, self.release(*shape))).collect();
@@ -179,7 +179,7 @@ impl Ledger {
         for (shape, mut selecting) in gained.into_iter().chain(released) {
             if selected.contains(&shape) {
                 selecting.push(id);
-                let name = |policy: &PolicyId| &self.books[*policy].identity;
+                let name = |policy: &PolicyId| &self.usages[*policy].identity;
                 selecting.sort_by(|one, other| name(one).cmp(name(other)));
             }
             self.govern_by(shape, selecting);

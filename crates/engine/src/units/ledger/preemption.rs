@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::book::{Cell, UnitPlace};
+use super::usage::{UnitIndex, UnitUsage};
 use super::verdicts::{Verdict, Verdicts};
 use super::{CountedIn, Ledger, NotServing};
 use crate::Identity;
@@ -33,7 +33,7 @@ struct Offer {
 }
 
 /// How good an offer is: the least is best.
-type Rank = (Reverse<i32>, bool, i64, Reverse<u32>, UnitPlace);
+type Rank = (Reverse<i32>, bool, i64, Reverse<u32>, UnitIndex);
 
 impl Ledger {
     /// On which nodes evictions make room for a pod. If there are any, a place in their unit is kept for the pod until it
@@ -86,14 +86,14 @@ impl Ledger {
             return Vec::new();
         };
         let nodes: Vec<NodeId> = best.nodes.iter().map(|(node, _)| *node).collect();
-        let (_, is_full, .., place) = rank;
+        let (_, is_full, .., unit_index) = rank;
         self.end_lease(id);
         self.stop_waiting(id);
         self.end_waking(id);
-        if self.books[policy].unit(place).is_some_and(|unit| unit.max.is_some()) {
+        if self.usages[policy].unit(unit_index).is_some_and(|unit| unit.max.is_some()) {
             let victims = best.nodes.into_iter().flat_map(|(_, victims)| victims);
             let victims = victims.filter(|_| is_full).collect();
-            self.keep_for(id, CountedIn { policy, group, place }, victims, now);
+            self.keep_for(id, CountedIn { policy, group, unit_index }, victims, now);
         } else {
             self.end_keeping(id);
         }
@@ -107,26 +107,26 @@ impl Ledger {
         group: GroupId,
         evictions: &[Eviction<'_>],
     ) -> BTreeMap<Rank, Offer> {
-        let book = &self.books[policy];
+        let usage = &self.usages[policy];
         let verdicts = self.verdicts_under(Some(id), policy, group, &[]);
-        let mut by_place: BTreeMap<(UnitPlace, bool), Offer> = BTreeMap::new();
+        let mut by_unit: BTreeMap<(UnitIndex, bool), Offer> = BTreeMap::new();
         for Eviction { node, victims, violations } in evictions {
-            let place = book.unit_of(*node);
+            let unit_index = usage.unit_of(*node);
             let counted = || {
-                let at = CountedIn { policy, group, place };
+                let at = CountedIn { policy, group, unit_index };
                 self.victims_in(at, id, *node, victims)
             };
-            let Some((is_full, counted)) = helps(&verdicts, place, counted) else { continue };
-            let offer = by_place
-                .entry((place, is_full))
+            let Some((is_full, counted)) = helps(&verdicts, unit_index, counted) else { continue };
+            let offer = by_unit
+                .entry((unit_index, is_full))
                 .or_insert_with(|| Offer { violations: i64::MAX, ..Offer::default() });
             offer.nodes.push((*node, counted));
             offer.violations = offer.violations.min(*violations);
         }
-        let ranked = by_place.into_iter().map(|((place, is_full), offer)| {
-            let priority = book.unit(place).map_or(-1, |unit| unit.priority);
-            let spare = free_capacity(&verdicts, place);
-            ((Reverse(priority), is_full, offer.violations, Reverse(spare), place), offer)
+        let ranked = by_unit.into_iter().map(|((unit_index, is_full), offer)| {
+            let priority = usage.unit(unit_index).map_or(-1, |unit| unit.priority);
+            let spare = free_capacity(&verdicts, unit_index);
+            ((Reverse(priority), is_full, offer.violations, Reverse(spare), unit_index), offer)
         });
         ranked.collect()
     }
@@ -141,8 +141,10 @@ impl Ledger {
     ) -> bool {
         let verdicts = self.verdicts_under(Some(id), policy, group, &[]);
         evictions.iter().any(|eviction| {
-            let place = verdicts.book.unit_of(eviction.node).index();
-            place.is_some_and(|place| verdicts.of_units.get(place) == Some(&Verdict::Lower))
+            let unit_index = verdicts.usage.unit_of(eviction.node).index();
+            unit_index.is_some_and(|unit_index| {
+                verdicts.of_units.get(unit_index) == Some(&Verdict::Lower)
+            })
         })
     }
 
@@ -153,7 +155,7 @@ impl Ledger {
             let slot = &self.pods[*pod];
             let uid = slot.uid.as_deref();
             uid.is_some_and(|uid| victims.contains(&uid))
-                && slot.seats.iter().any(|seat| seat.at == at)
+                && slot.allocations.iter().any(|allocation| allocation.at == at)
                 && !self.is_claimed_by_other(*pod, id)
         };
         on_node.into_iter().flatten().copied().filter(is_victim).collect()
@@ -163,39 +165,39 @@ impl Ledger {
 /// Whether evictions on the nodes of a unit help: whether the unit is full, and which victims make room then.
 fn helps(
     verdicts: &Verdicts<'_>,
-    place: UnitPlace,
+    unit_index: UnitIndex,
     counted: impl FnOnce() -> Vec<PodId>,
 ) -> Option<(bool, Vec<PodId>)> {
-    let Some(index) = place.index() else {
-        let is_allowed = verdicts.book.policy.strategy == Strategy::Prefer;
+    let Some(index) = unit_index.index() else {
+        let is_allowed = verdicts.usage.policy.strategy == Strategy::Prefer;
         return is_allowed.then(|| (false, Vec::new()));
     };
-    let Some(max) = verdicts.book.policy.units.get(index)?.max else {
+    let Some(max) = verdicts.usage.policy.units.get(index)?.max else {
         return Some((false, Vec::new()));
     };
     if *verdicts.of_units.get(index)? == Verdict::Closed {
         return None;
     }
-    if free_capacity(verdicts, place) > 0 {
+    if free_capacity(verdicts, unit_index) > 0 {
         return Some((false, Vec::new()));
     }
     let victims = counted();
-    let cell: &Cell = verdicts.group.cell(place);
-    let taken = cell.used.saturating_add(verdicts.own.kept_ahead(cell, index)) as usize;
+    let unit_usage: &UnitUsage = verdicts.group.unit_usage(unit_index);
+    let taken = unit_usage.used.saturating_add(verdicts.own.kept_ahead(unit_usage, index)) as usize;
     // Of a unit over its cap, as many have to go as it is over, and one more.
     let has_room_then = !victims.is_empty() && taken.saturating_sub(victims.len()) < max as usize;
     has_room_then.then_some((true, victims))
 }
 
 /// How many places a unit has that no other pod has, is on the way to, or evicts others for.
-fn free_capacity(verdicts: &Verdicts<'_>, place: UnitPlace) -> u32 {
-    let unit = place.index().and_then(|index| Some((index, verdicts.book.unit(place)?)));
+fn free_capacity(verdicts: &Verdicts<'_>, unit_index: UnitIndex) -> u32 {
+    let unit = unit_index.index().and_then(|index| Some((index, verdicts.usage.unit(unit_index)?)));
     let Some((index, unit)) = unit else { return u32::MAX };
-    let cell = verdicts.group.cell(place);
+    let unit_usage = verdicts.group.unit_usage(unit_index);
     if verdicts.own.has_kept(index) {
         // Holds of other pods do not count against a place that is kept.
-        let taken = cell.used.saturating_add(verdicts.own.kept_ahead(cell, index));
+        let taken = unit_usage.used.saturating_add(verdicts.own.kept_ahead(unit_usage, index));
         return unit.max.unwrap_or(u32::MAX).saturating_sub(taken);
     }
-    verdicts.own.spare(unit, cell, index)
+    verdicts.own.spare(unit, unit_usage, index)
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Ledger;
-use super::book::UnitPlace;
 use super::selection::UnitSelection;
+use super::usage::UnitIndex;
 use crate::Labels;
 use crate::units::ResourcePolicy;
 use crate::units::slots::{ShapeId, SlotId as _};
@@ -24,7 +24,7 @@ pub struct PreparedPolicy {
     pub(super) policy: Arc<ResourcePolicy>,
     pub(super) selection: Arc<UnitSelection>,
     /// For each node, its labels and its unit by them.
-    nodes: Vec<(Option<Labels>, UnitPlace)>,
+    nodes: Vec<(Option<Labels>, UnitIndex)>,
     /// For pods with the same labels, these labels, and whether the policy selects them.
     pods: BTreeMap<ShapeId, (Labels, bool)>,
 }
@@ -37,8 +37,8 @@ impl PreparedPolicy {
         let policy = policy.into();
         let selection = UnitSelection::new(&policy.units);
         let unit_of = |labels: Option<Labels>| {
-            let place = labels.as_ref().map_or(UnitPlace::OUTSIDE, |it| selection.unit_of(it));
-            (labels, place)
+            let unit_index = labels.as_ref().map_or(UnitIndex::OUTSIDE, |it| selection.unit_of(it));
+            (labels, unit_index)
         };
         let nodes = labels.nodes.into_iter().map(unit_of).collect();
         let selects = |(shape, labels): (ShapeId, Labels)| {
@@ -50,10 +50,10 @@ impl PreparedPolicy {
     }
 
     /// The unit of a node with these labels.
-    pub(super) fn unit_of(&self, index: usize, labels: Option<&Labels>) -> UnitPlace {
+    pub(super) fn unit_of(&self, index: usize, labels: Option<&Labels>) -> UnitIndex {
         match self.nodes.get(index) {
-            Some((known, place)) if known.as_ref() == labels => *place,
-            _ => labels.map_or(UnitPlace::OUTSIDE, |labels| self.selection.unit_of(labels)),
+            Some((known, unit_index)) if known.as_ref() == labels => *unit_index,
+            _ => labels.map_or(UnitIndex::OUTSIDE, |labels| self.selection.unit_of(labels)),
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::book::UnitPlace;
 use super::refusals::{conflict_message, count_of_pods, kept_places, short};
-use super::verdicts::{Ruling, Verdict, Verdicts};
+use super::usage::UnitIndex;
+use super::verdicts::{FilterOutcome, Verdict, Verdicts};
 use crate::few;
 use crate::units::Unit;
 use crate::units::slots::NodeId;
@@ -19,21 +19,23 @@ pub(in crate::units) struct OnUnit<'v> {
     pub(in crate::units) why: String,
 }
 
-impl Ruling<'_> {
+impl FilterOutcome<'_> {
     /// The reason for which all candidates are refused, if it does not depend on the node.
     #[must_use]
     pub fn why_refused(&self) -> Option<String> {
         match self {
-            Ruling::NotServing => Some("this replica does not decide at the moment".to_owned()),
-            Ruling::UnknownPod => {
+            FilterOutcome::NotServing => {
+                Some("this replica does not decide at the moment".to_owned())
+            }
+            FilterOutcome::UnknownPod => {
                 Some("no ResourcePolicy decides on a pod that is not known, or is gone".to_owned())
             }
-            Ruling::NotPending => Some(
+            FilterOutcome::NotPending => Some(
                 "no ResourcePolicy decides on a pod that is on a node or being bound to one"
                     .to_owned(),
             ),
-            Ruling::Conflict(policies) => Some(conflict_message(policies)),
-            Ruling::Untouched | Ruling::ByNode(_) => None,
+            FilterOutcome::Conflict(policies) => Some(conflict_message(policies)),
+            FilterOutcome::Untouched | FilterOutcome::ByNode(_) => None,
         }
     }
 }
@@ -41,7 +43,7 @@ impl Ruling<'_> {
 impl Verdicts<'_> {
     /// The verdict on the nodes of each unit, in the order of the policy; last, on those outside all units.
     pub(in crate::units) fn by_unit(&self) -> impl Iterator<Item = OnUnit<'_>> {
-        let units = self.book.policy.units.iter().map(Some).chain([None]);
+        let units = self.usage.policy.units.iter().map(Some).chain([None]);
         let verdicts = self.of_units.iter().copied().chain([self.of_outside]);
         let all = units.zip(verdicts).zip(&self.is_candidate).enumerate();
         all.map(|(index, ((unit, verdict), is_candidate))| OnUnit {
@@ -56,7 +58,7 @@ impl Verdicts<'_> {
     #[must_use]
     pub fn why(&self, node: Option<NodeId>) -> String {
         match node {
-            Some(node) => self.why_unit(self.book.unit_of(node).index()),
+            Some(node) => self.why_unit(self.usage.unit_of(node).index()),
             None => {
                 format!("the node is not known yet to ResourcePolicy {}", short(self.policy()))
             }
@@ -65,13 +67,13 @@ impl Verdicts<'_> {
 
     fn why_unit(&self, index: Option<usize>) -> String {
         let policy = short(self.policy());
-        let known = index.and_then(|index| Some((index, self.book.policy.units.get(index)?)));
+        let known = index.and_then(|index| Some((index, self.usage.policy.units.get(index)?)));
         let Some((index, unit)) = known else { return self.why_outside(&policy) };
         let unit_name = format!("unit \"{}\" of ResourcePolicy {policy}", unit.name);
         let is_as_good = self
             .chosen
             .iter()
-            .any(|chosen| self.book.policy.units[*chosen].priority == unit.priority);
+            .any(|chosen| self.usage.policy.units[*chosen].priority == unit.priority);
         match self.of_units[index] {
             Verdict::Closed => format!("{unit_name} is closed: its maxCount is 0"),
             Verdict::Full => format!("{unit_name} is full: {}", self.count_of(index)),
@@ -103,7 +105,7 @@ impl Verdicts<'_> {
     }
 
     fn chosen_units(&self) -> String {
-        let name = |index: &usize| format!("\"{}\"", self.book.policy.units[*index].name);
+        let name = |index: &usize| format!("\"{}\"", self.usage.policy.units[*index].name);
         let names: Vec<String> = self.chosen.iter().map(name).collect();
         match &names[..] {
             [name] => format!("unit {name}"),
@@ -113,13 +115,13 @@ impl Verdicts<'_> {
 
     /// `7 of 10 pods with pod-template-hash=abc, and 1 on the way`.
     fn count_of(&self, index: usize) -> String {
-        let cell = self.group.cell(UnitPlace::new(Some(index)));
-        let mut text = count_of_pods(cell.used, self.book.policy.units[index].max);
-        text.push_str(&self.book.describe(&self.group.key));
-        if cell.leased > 0 {
-            let _ = write!(text, ", and {} on the way", cell.leased);
+        let unit_usage = self.group.unit_usage(UnitIndex::new(Some(index)));
+        let mut text = count_of_pods(unit_usage.used, self.usage.policy.units[index].max);
+        text.push_str(&self.usage.describe(&self.group.key));
+        if unit_usage.leased > 0 {
+            let _ = write!(text, ", and {} on the way", unit_usage.leased);
         }
-        text.push_str(&kept_places(self.own.kept_ahead(cell, index)));
+        text.push_str(&kept_places(self.own.kept_ahead(unit_usage, index)));
         text
     }
 }

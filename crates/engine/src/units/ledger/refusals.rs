@@ -56,7 +56,7 @@ impl Ledger {
     /// The policies that select pods with the same labels.
     pub(super) fn selecting_names(&self, shape: ShapeId) -> Box<[Identity]> {
         let governing = self.shapes[shape].governing.iter();
-        governing.map(|(policy, _)| self.books[*policy].identity.clone()).collect()
+        governing.map(|(policy, _)| self.usages[*policy].identity.clone()).collect()
     }
 }
 

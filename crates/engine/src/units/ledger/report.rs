@@ -84,10 +84,10 @@ impl Ledger {
     #[must_use]
     pub fn report(&self, policy: &Identity) -> Option<PolicyReport> {
         let id = self.policy(policy)?;
-        let book = &self.books[id];
+        let usage = &self.usages[id];
         // Counted before any policy is named: as many sets of labels may conflict as there are pods.
         let mut conflicts: BTreeMap<Vec<PolicyId>, (ShapeId, usize)> = BTreeMap::new();
-        for id in &book.conflicts {
+        for id in &usage.conflicts {
             let shape = &self.shapes[*id];
             let policies = shape.governing.iter().map(|(policy, _)| *policy).collect();
             conflicts.entry(policies).or_insert((*id, 0)).1 += shape.pods.len() - shape.ungoverned;
@@ -100,31 +100,31 @@ impl Ledger {
         Some(PolicyReport {
             groups: self.group_reports(id),
             conflicts,
-            without_cost: book.costs.without.clone(),
-            with_others_cost: book.costs.of_others,
+            without_cost: usage.costs.without.clone(),
+            with_others_cost: usage.costs.of_others,
         })
     }
 
     fn group_reports(&self, id: PolicyId) -> Vec<GroupReport> {
-        let book = &self.books[id];
+        let usage = &self.usages[id];
         let mut reports = Vec::new();
-        for (_, group) in book.ordered_groups() {
-            let units: Vec<UnitCount> = book
+        for (_, group) in usage.ordered_groups() {
+            let units: Vec<UnitCount> = usage
                 .policy
                 .units
                 .iter()
-                .zip(group.in_units(book.policy.units.len()))
-                .map(|(unit, cell)| UnitCount {
+                .zip(group.in_units(usage.policy.units.len()))
+                .map(|(unit, unit_usage)| UnitCount {
                     name: Arc::clone(&unit.name),
-                    used: cell.used,
-                    leased: cell.leased.saturating_add(cell.kept(None)),
+                    used: unit_usage.used,
+                    leased: unit_usage.leased.saturating_add(unit_usage.kept(None)),
                     max: unit.max,
                 })
                 .collect();
             let is_empty =
                 group.spilled == 0 && units.iter().all(|unit| unit.used == 0 && unit.leased == 0);
             if !is_empty {
-                let labels = book.policy.group_keys.iter().cloned().zip(group.key.iter().cloned());
+                let labels = usage.policy.group_keys.iter().cloned().zip(group.key.iter().cloned());
                 reports.push(GroupReport {
                     labels: labels.collect(),
                     units,
@@ -139,7 +139,7 @@ impl Ledger {
     pub(super) fn tell_cost(&mut self, pod: PodId) {
         let slot = &self.pods[pod];
         let governing = self.governing(slot);
-        let told = match (governing, &slot.seats[..], slot.node) {
+        let told = match (governing, &slot.allocations[..], slot.node) {
             (&[(policy, _)], [_, ..], Some(_)) => slot.told_cost().map(|told| (policy, told)),
             _ => None,
         };
@@ -148,7 +148,7 @@ impl Ledger {
         }
         self.untell_cost(pod);
         let Some((policy, cost)) = told.clone() else { return };
-        let costs = &mut self.books[policy].costs;
+        let costs = &mut self.usages[policy].costs;
         match cost {
             CostTold::Without(kind) => *costs.without.entry(kind).or_default() += 1,
             CostTold::OfOthers => costs.of_others += 1,
@@ -158,7 +158,7 @@ impl Ledger {
 
     pub(super) fn untell_cost(&mut self, pod: PodId) {
         let Some((policy, cost)) = self.pods[pod].told.take() else { return };
-        let costs = &mut self.books[policy].costs;
+        let costs = &mut self.usages[policy].costs;
         match cost {
             CostTold::OfOthers => costs.of_others -= 1,
             CostTold::Without(kind) => {

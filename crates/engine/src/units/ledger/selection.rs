@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::book::UnitPlace;
+use super::usage::UnitIndex;
 use crate::units::Unit;
 use crate::{Labels, ValueRequirement};
 
@@ -17,8 +17,8 @@ type Units = u64;
 /// The units of a policy, by their requirements.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnitSelection {
-    /// For each bit, the place of the unit.
-    places: Vec<UnitPlace>,
+    /// For each bit, the index of the unit.
+    unit_indexes: Vec<UnitIndex>,
     /// Each key that any unit requires something of, with its index among them.
     keys: BTreeMap<Arc<str>, usize>,
     /// For each key, the units that accept a node without it.
@@ -38,10 +38,10 @@ impl UnitSelection {
     /// The first 64 units: a policy has no more.
     pub(super) fn new(units: &[Unit]) -> UnitSelection {
         let mut order: Vec<usize> = (0..units.len().min(Units::BITS as usize)).collect();
-        order.sort_by_key(|place| std::cmp::Reverse(units[*place].priority));
+        order.sort_by_key(|index| std::cmp::Reverse(units[*index].priority));
         let mut selection = UnitSelection::default();
         let all = Units::MAX;
-        for unit in order.iter().map(|place| &units[*place]) {
+        for unit in order.iter().map(|index| &units[*index]) {
             for requirement in unit.nodes.requirements() {
                 let next = selection.keys.len();
                 let key = *selection.keys.entry(Arc::clone(&requirement.key)).or_insert(next);
@@ -57,10 +57,11 @@ impl UnitSelection {
                 }
             }
         }
-        for (bit, place) in order.iter().enumerate() {
-            selection.require(1 << bit, &units[*place]);
+        for (bit, index) in order.iter().enumerate() {
+            selection.require(1 << bit, &units[*index]);
         }
-        selection.places = order.into_iter().map(|place| UnitPlace::new(Some(place))).collect();
+        selection.unit_indexes =
+            order.into_iter().map(|index| UnitIndex::new(Some(index))).collect();
         selection
     }
 
@@ -99,7 +100,7 @@ impl UnitSelection {
     }
 
     /// The unit of a node with these labels.
-    pub(super) fn unit_of(&self, labels: &Labels) -> UnitPlace {
+    pub(super) fn unit_of(&self, labels: &Labels) -> UnitIndex {
         let mut units = Units::MAX;
         let mut lacks_from = 0;
         let mut present: Vec<usize> = Vec::new();
@@ -115,8 +116,8 @@ impl UnitSelection {
             units = lacking.iter().fold(units, |units, without| units & without);
             lacks_from = key + 1;
         }
-        let best = self.places.get(units.trailing_zeros() as usize);
-        best.copied().unwrap_or(UnitPlace::OUTSIDE)
+        let best = self.unit_indexes.get(units.trailing_zeros() as usize);
+        best.copied().unwrap_or(UnitIndex::OUTSIDE)
     }
 }
 
@@ -170,7 +171,7 @@ mod tests {
                 let of = |key: usize| ["", "x", "y", "w"].get(labels >> (2 * key) & 3).copied();
                 let pairs = (0..4).filter_map(|key| Some((["a", "b", "c", "d"][key], of(key)?)));
                 let labels = Labels::new(pairs.filter(|(_, value)| !value.is_empty()));
-                let expected = UnitPlace::new(policy.unit_of(&labels));
+                let expected = UnitIndex::new(policy.unit_of(&labels));
                 assert_eq!(selection.unit_of(&labels), expected, "seed {seed}: {labels}");
                 let count = if expected.index().is_some() { &mut inside } else { &mut outside };
                 *count += 1;
@@ -196,8 +197,8 @@ mod tests {
             let labels = Labels::new([("unit", index.to_string())]);
             assert_eq!(selection.unit_of(&labels).index(), Some(index));
         }
-        assert_eq!(selection.unit_of(&Labels::default()), UnitPlace::OUTSIDE);
+        assert_eq!(selection.unit_of(&Labels::default()), UnitIndex::OUTSIDE);
         let everywhere = UnitSelection::new(&[]);
-        assert_eq!(everywhere.unit_of(&Labels::default()), UnitPlace::OUTSIDE);
+        assert_eq!(everywhere.unit_of(&Labels::default()), UnitIndex::OUTSIDE);
     }
 }

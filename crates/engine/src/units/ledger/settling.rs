@@ -94,7 +94,7 @@ impl Ledger {
     /// first, the pod is woken now.
     pub(super) fn give_back(&mut self, pod: PodId) {
         let is_put_off = self.take_reservation(pod).is_some_and(|it| it.is_put_off);
-        self.seat(pod);
+        self.allocate(pod);
         self.heed_nomination(pod);
         if is_put_off && self.is_pending(pod) {
             self.wake_at_once(pod);

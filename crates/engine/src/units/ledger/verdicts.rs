@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use super::book::{Book, Cell, Group, UnitPlace};
 use super::nominations::Turn;
+use super::usage::{Group, PolicyUsage, UnitIndex, UnitUsage};
 use super::{CountedIn, Ledger, NotServing};
 use crate::Identity;
 use crate::units::slots::{GroupId, NodeId, PodId, PolicyId, SlotId as _};
@@ -16,7 +16,7 @@ const HIGHEST_SCORE: i64 = 10;
 
 /// Where a pod may go.
 #[derive(Debug)]
-pub enum Ruling<'l> {
+pub enum FilterOutcome<'l> {
     /// This ledger does not have the lead, or is not complete yet.
     NotServing,
     /// The pod is not known by this UID: it has to be read first, and then may be gone.
@@ -51,7 +51,7 @@ pub enum Verdict {
 /// The verdicts on the candidate nodes of a pod.
 #[derive(Debug)]
 pub struct Verdicts<'l> {
-    pub(super) book: &'l Book,
+    pub(super) usage: &'l PolicyUsage,
     pub(super) group: &'l Group,
     /// For each unit.
     pub(super) of_units: Box<[Verdict]>,
@@ -87,18 +87,23 @@ impl Ledger {
     /// The verdicts on the candidates. The method changes nothing, and works whether or not this ledger decides.
     /// Callers must not pass a pod whose binding is not settled.
     #[must_use]
-    pub fn verdicts(&self, pod: &Identity, uid: Option<&str>, candidates: &[NodeId]) -> Ruling<'_> {
-        let Some(id) = self.pod_of(pod, uid) else { return Ruling::UnknownPod };
+    pub fn verdicts(
+        &self,
+        pod: &Identity,
+        uid: Option<&str>,
+        candidates: &[NodeId],
+    ) -> FilterOutcome<'_> {
+        let Some(id) = self.pod_of(pod, uid) else { return FilterOutcome::UnknownPod };
         if !self.is_pending(id) {
-            return Ruling::NotPending;
+            return FilterOutcome::NotPending;
         }
         let slot = &self.pods[id];
         match *self.governing(slot) {
-            [] => Ruling::Untouched,
+            [] => FilterOutcome::Untouched,
             [(policy, group)] => {
-                Ruling::ByNode(self.verdicts_under(Some(id), policy, group, candidates))
+                FilterOutcome::ByNode(self.verdicts_under(Some(id), policy, group, candidates))
             }
-            [_, _, ..] => Ruling::Conflict(self.selecting_names(slot.shape)),
+            [_, _, ..] => FilterOutcome::Conflict(self.selecting_names(slot.shape)),
         }
     }
 
@@ -113,9 +118,9 @@ impl Ledger {
         candidates: &[NodeId],
         now: Elapsed,
         lease: Duration,
-    ) -> Ruling<'_> {
+    ) -> FilterOutcome<'_> {
         if !self.is_serving() {
-            return Ruling::NotServing;
+            return FilterOutcome::NotServing;
         }
         self.end_leases(now);
         self.end_unnominated(now);
@@ -141,13 +146,13 @@ impl Ledger {
             [_, _, ..] => return self.wait(id),
         };
         let verdicts = self.verdicts_under(Some(id), policy, group, candidates);
-        let (has_chosen, place) = (verdicts.has_chosen(), verdicts.place_to_lease());
+        let (has_chosen, unit_index) = (verdicts.has_chosen(), verdicts.unit_to_lease());
         if !has_chosen {
             return self.wait(id);
         }
-        match place {
-            Some(place) if !self.has_kept(id, CountedIn { policy, group, place }) => {
-                self.lease(id, CountedIn { policy, group, place }, until);
+        match unit_index {
+            Some(unit_index) if !self.has_kept(id, CountedIn { policy, group, unit_index }) => {
+                self.lease(id, CountedIn { policy, group, unit_index }, until);
             }
             Some(_) | None => self.end_lease(id),
         }
@@ -164,19 +169,22 @@ impl Ledger {
         candidates: &[NodeId],
     ) -> Verdicts<'_> {
         let own = pod.map(|pod| self.own(pod, policy, group)).unwrap_or_default();
-        let book = &self.books[policy];
-        let group = &book.groups[group];
-        let units = &book.policy.units;
+        let usage = &self.usages[policy];
+        let group = &usage.groups[group];
+        let units = &usage.policy.units;
         // Small, and in one piece: this is run over for every candidate. The last one is for nodes outside all units.
         let mut is_candidate = vec![false; units.len() + 1];
-        let units_of_nodes = book.units_of_nodes();
+        let units_of_nodes = usage.units_of_nodes();
         for node in candidates {
-            let place = units_of_nodes.get(node.index()).copied().unwrap_or(UnitPlace::OUTSIDE);
-            is_candidate[place.index().unwrap_or(units.len())] = true;
+            let unit_index =
+                units_of_nodes.get(node.index()).copied().unwrap_or(UnitIndex::OUTSIDE);
+            is_candidate[unit_index.index().unwrap_or(units.len())] = true;
         }
-        let of_unit = |(index, (unit, cell)): (usize, (&Unit, &Cell))| match unit.max {
+        let of_unit = |(index, (unit, unit_usage)): (usize, (&Unit, &UnitUsage))| match unit.max {
             Some(0) => Verdict::Closed,
-            Some(max) if cell.used.saturating_add(own.kept_ahead(cell, index)) >= max => {
+            Some(max)
+                if unit_usage.used.saturating_add(own.kept_ahead(unit_usage, index)) >= max =>
+            {
                 Verdict::Full
             }
             // Until the best one is known.
@@ -190,7 +198,7 @@ impl Ledger {
         let mut chosen: Vec<usize> =
             with_room().filter(|index| Some(units[*index].priority) == best).collect();
         let to_spare = |index: &usize| {
-            own.spare(&units[*index], group.cell(UnitPlace::new(Some(*index))), *index) > 0
+            own.spare(&units[*index], group.unit_usage(UnitIndex::new(Some(*index))), *index) > 0
         };
         if chosen.iter().any(to_spare) {
             chosen.retain(to_spare);
@@ -198,12 +206,12 @@ impl Ledger {
         for index in &chosen {
             of_units[*index] = Verdict::Chosen;
         }
-        let of_outside = match (book.policy.strategy, best) {
+        let of_outside = match (usage.policy.strategy, best) {
             (Strategy::Required, _) => Verdict::Outside,
             (Strategy::Prefer, Some(_)) => Verdict::Lower,
             (Strategy::Prefer, None) => Verdict::Chosen,
         };
-        Verdicts { book, group, of_units, of_outside, chosen, is_candidate, own }
+        Verdicts { usage, group, of_units, of_outside, chosen, is_candidate, own }
     }
 
     /// The scores of the candidates of a pod, in their order: by the priority of their units, the best 10. Without a
@@ -219,12 +227,12 @@ impl Ledger {
         }
         let governing = self.pod_of(pod, uid).map(|id| self.governing(&self.pods[id]));
         let Some(&[(policy, _)]) = governing else { return Ok(vec![0; candidates.len()]) };
-        let book = &self.books[policy];
+        let usage = &self.usages[policy];
         let units: Vec<Option<&Unit>> =
-            candidates.iter().map(|node| book.unit(book.unit_of(*node))).collect();
+            candidates.iter().map(|node| usage.unit(usage.unit_of(*node))).collect();
         let raw = |unit: &Unit| i64::from(unit.priority) * 20;
         let highest = units.iter().flatten().map(|unit| raw(unit)).max().unwrap_or(0);
-        let least = i64::from(book.policy.strategy == Strategy::Prefer);
+        let least = i64::from(usage.policy.strategy == Strategy::Prefer);
         let score = |unit: Option<&Unit>| {
             let Some(unit) = unit else { return 0 };
             let normalised = (raw(unit) * HIGHEST_SCORE).checked_div(highest).unwrap_or(0);
@@ -239,7 +247,7 @@ impl Verdicts<'_> {
     #[must_use]
     pub fn of(&self, node: Option<NodeId>) -> Verdict {
         let Some(node) = node else { return Verdict::UnknownNode };
-        match self.book.unit_of(node).index() {
+        match self.usage.unit_of(node).index() {
             Some(unit) => self.of_units.get(unit).copied().unwrap_or(self.of_outside),
             None => self.of_outside,
         }
@@ -248,7 +256,7 @@ impl Verdicts<'_> {
     /// The policy.
     #[must_use]
     pub fn policy(&self) -> &Identity {
-        &self.book.identity
+        &self.usage.identity
     }
 
     /// Whether there is a candidate that the pod may go to.
@@ -260,20 +268,24 @@ impl Verdicts<'_> {
     /// The number of the reason of a node: nodes with the same number have the same one.
     #[must_use]
     pub fn reason_of(&self, node: NodeId) -> usize {
-        self.book.unit_of(node).index().unwrap_or(self.of_units.len())
+        self.usage.unit_of(node).index().unwrap_or(self.of_units.len())
     }
 
     /// The unit to keep a place in: of those chosen that have a cap, the one with the most room, unless one has none.
-    fn place_to_lease(&self) -> Option<UnitPlace> {
-        let unit = |index: usize| &self.book.policy.units[index];
+    fn unit_to_lease(&self) -> Option<UnitIndex> {
+        let unit = |index: usize| &self.usage.policy.units[index];
         if self.chosen.iter().any(|index| unit(*index).max.is_none()) {
             return None;
         }
         let room = |index: &usize| {
-            self.own.spare(unit(*index), self.group.cell(UnitPlace::new(Some(*index))), *index)
+            self.own.spare(
+                unit(*index),
+                self.group.unit_usage(UnitIndex::new(Some(*index))),
+                *index,
+            )
         };
         let index = self.chosen.iter().copied().rev().max_by_key(room)?;
-        Some(UnitPlace::new(Some(index)))
+        Some(UnitIndex::new(Some(index)))
     }
 }
 
@@ -281,8 +293,8 @@ impl Ledger {
     fn own(&self, pod: PodId, policy: PolicyId, group: GroupId) -> Own {
         let kept = self.kept_in(pod, (policy, group));
         Own {
-            leased: self.leased_in(pod, policy).and_then(UnitPlace::index),
-            kept: kept.and_then(|(at, turn)| Some((at.place.index()?, turn))),
+            leased: self.leased_in(pod, policy).and_then(UnitIndex::index),
+            kept: kept.and_then(|(at, turn)| Some((at.unit_index.index()?, turn))),
         }
     }
 
@@ -293,14 +305,17 @@ impl Ledger {
 
 impl Own {
     /// How many places of a unit are kept for other pods that evict others, and come before its own.
-    pub(super) fn kept_ahead(&self, cell: &Cell, unit: usize) -> u32 {
-        cell.kept(self.kept.filter(|(own, _)| *own == unit).map(|(_, turn)| turn))
+    pub(super) fn kept_ahead(&self, unit_usage: &UnitUsage, unit: usize) -> u32 {
+        unit_usage.kept(self.kept.filter(|(own, _)| *own == unit).map(|(_, turn)| turn))
     }
 
     /// How many places a unit has that no other pod has or is on the way to.
-    pub(super) fn spare(&self, unit: &Unit, cell: &Cell, index: usize) -> u32 {
-        let leased = cell.leased - u32::from(self.leased == Some(index));
-        let taken = cell.used.saturating_add(leased).saturating_add(self.kept_ahead(cell, index));
+    pub(super) fn spare(&self, unit: &Unit, unit_usage: &UnitUsage, index: usize) -> u32 {
+        let leased = unit_usage.leased - u32::from(self.leased == Some(index));
+        let taken = unit_usage
+            .used
+            .saturating_add(leased)
+            .saturating_add(self.kept_ahead(unit_usage, index));
         unit.max.unwrap_or(u32::MAX).saturating_sub(taken)
     }
 

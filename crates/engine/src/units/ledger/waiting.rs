@@ -70,10 +70,10 @@ impl Queue {
     }
 
     /// The pods to wake of those called, for this number of permits.
-    fn next(&mut self, places: u32) -> Vec<PodId> {
-        let places = if self.is_open { places.max(AT_A_TIME) } else { places };
+    fn next(&mut self, permits: u32) -> Vec<PodId> {
+        let permits = if self.is_open { permits.max(AT_A_TIME) } else { permits };
         // Pods that never come back do not block the others.
-        let at_a_time = if places == 0 { 0 } else { places.saturating_add(self.silent) };
+        let at_a_time = if permits == 0 { 0 } else { permits.saturating_add(self.silent) };
         let most = at_a_time.saturating_sub(self.woken) as usize;
         let mut called = self.refused.range(..self.called_before).map(|(_, pod)| *pod);
         let next: Vec<PodId> = called.by_ref().take(most).collect();
@@ -99,13 +99,13 @@ impl Ledger {
             self.stop_waiting(*pod);
         }
         for (policy, group) in std::mem::take(&mut self.waiting.changed) {
-            let places = self.places_left(policy, group);
-            for pod in self.books[policy].groups[group].queue.next(places) {
+            let permits = self.free_permits(policy, group);
+            for pod in self.usages[policy].groups[group].queue.next(permits) {
                 self.stop_waiting(pod);
                 let until = now + COMES_BACK_WITHIN;
                 self.pods[pod].woken_until = Some(until);
                 self.waiting.woken.insert((until, pod));
-                self.books[policy].groups[group].queue.woken += 1;
+                self.usages[policy].groups[group].queue.woken += 1;
                 woken.push(pod);
             }
         }
@@ -139,12 +139,15 @@ impl Ledger {
     }
 
     /// The permits of a group that no pod is on the way to, in units with a cap.
-    fn places_left(&self, policy: PolicyId, group: GroupId) -> u32 {
-        let book = &self.books[policy];
-        let units = &book.policy.units;
-        let cells = units.iter().zip(book.groups[group].in_units(units.len()));
-        let left = cells.filter_map(|(unit, cell)| {
-            let taken = cell.used.saturating_add(cell.leased).saturating_add(cell.kept(None));
+    fn free_permits(&self, policy: PolicyId, group: GroupId) -> u32 {
+        let usage = &self.usages[policy];
+        let units = &usage.policy.units;
+        let units = units.iter().zip(usage.groups[group].in_units(units.len()));
+        let left = units.filter_map(|(unit, unit_usage)| {
+            let taken = unit_usage
+                .used
+                .saturating_add(unit_usage.leased)
+                .saturating_add(unit_usage.kept(None));
             Some(unit.max?.saturating_sub(taken))
         });
         left.fold(0, u32::saturating_add)
@@ -157,13 +160,13 @@ impl Ledger {
 
     /// A node has come, or is in another unit than before.
     pub(super) fn wake_for_node(&mut self, policy: PolicyId, node: NodeId) {
-        let book = &self.books[policy];
-        let is_open = match book.unit(book.unit_of(node)) {
+        let usage = &self.usages[policy];
+        let is_open = match usage.unit(usage.unit_of(node)) {
             Some(unit) => unit.max.is_none(),
-            None if book.policy.strategy == Strategy::Required => return,
+            None if usage.policy.strategy == Strategy::Required => return,
             None => true,
         };
-        let groups: Vec<GroupId> = book.waiting_groups().collect();
+        let groups: Vec<GroupId> = usage.waiting_groups().collect();
         for group in groups {
             self.call(policy, group, is_open);
         }
@@ -171,13 +174,13 @@ impl Ledger {
 
     /// A place is not kept any more, or a pod that was woken has come back: the next that are called may be woken.
     pub(super) fn wake_further(&mut self, policy: PolicyId, group: GroupId) {
-        if !self.books[policy].groups[group].queue.is_empty() {
+        if !self.usages[policy].groups[group].queue.is_empty() {
             self.waiting.changed.insert((policy, group));
         }
     }
 
     fn call(&mut self, policy: PolicyId, group: GroupId, is_open: bool) {
-        let queue = &mut self.books[policy].groups[group].queue;
+        let queue = &mut self.usages[policy].groups[group].queue;
         if !queue.is_empty() {
             queue.call(self.waiting.next, is_open);
             self.waiting.changed.insert((policy, group));
@@ -244,9 +247,9 @@ impl Ledger {
                 self.waiting.at_once.insert(number, pod);
             }
             [(policy, group)] => {
-                let book = &mut self.books[policy];
-                let is_open = has_uncounted_room(&book.policy);
-                book.groups[group].queue.refused.insert(number, pod);
+                let usage = &mut self.usages[policy];
+                let is_open = has_uncounted_room(&usage.policy);
+                usage.groups[group].queue.refused.insert(number, pod);
                 self.call(policy, group, is_open);
             }
             // Until they do not conflict any more.
@@ -257,7 +260,7 @@ impl Ledger {
     /// The queue of the group that a pod is in, if one policy alone governs it.
     fn queue_of(&mut self, pod: PodId) -> Option<&mut Queue> {
         let [(policy, group)] = *self.governing(&self.pods[pod]) else { return None };
-        Some(&mut self.books[policy].groups[group].queue)
+        Some(&mut self.usages[policy].groups[group].queue)
     }
 
     /// A pod that was woken has come back, or the others no longer wait for it.
@@ -265,7 +268,7 @@ impl Ledger {
         let Some(until) = self.pods[pod].woken_until.take() else { return };
         self.waiting.woken.remove(&(until, pod));
         if let [(policy, group)] = *self.governing(&self.pods[pod]) {
-            let queue = &mut self.books[policy].groups[group].queue;
+            let queue = &mut self.usages[policy].groups[group].queue;
             queue.woken = queue.woken.saturating_sub(1);
             self.wake_further(policy, group);
         }

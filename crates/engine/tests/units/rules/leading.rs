@@ -1,7 +1,8 @@
 //! Who decides, and from when on.
 
 use almanac_engine::units::{
-    Elapsed, Ledger, Node, NotServing, Pod, ReservationId, Ruling, Standing, TooEarly, Unreserved,
+    Elapsed, FilterOutcome, Ledger, Node, NotServing, Pod, ReservationId, Standing, TooEarly,
+    Unreserved,
 };
 
 use crate::support::{
@@ -26,8 +27,8 @@ fn a_standby_knows_everything_and_decides_nothing() {
     let mut ledger = standby();
     let candidates = [ledger.node("n-a").unwrap()];
     let name = pod_name("one");
-    let ruling = ledger.filter(&name, Some("one"), &candidates, at(0), LEASE);
-    assert!(matches!(ruling, Ruling::NotServing));
+    let outcome = ledger.filter(&name, Some("one"), &candidates, at(0), LEASE);
+    assert!(matches!(outcome, FilterOutcome::NotServing));
     assert_eq!(reserve(&mut ledger, at(0)).unwrap_err(), Unreserved::NotServing);
     assert_eq!(ledger.serve(at(9)), Err(TooEarly { until: None }));
     assert_eq!(ledger.scores(&name, Some("one"), &candidates), Err(NotServing));

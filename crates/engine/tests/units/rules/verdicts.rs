@@ -195,9 +195,9 @@ fn a_pod_is_decided_on_by_its_uid() {
     let mut scene = Scene::new(required(two_units()), &ZONES);
     scene.set_pod("new", &pod("app=a"));
     let candidates = scene.nodes(&ALL);
-    let ruling = scene.ledger.verdicts(&pod_name("new"), Some("another"), &candidates);
+    let outcome = scene.ledger.verdicts(&pod_name("new"), Some("another"), &candidates);
     let expected = "no ResourcePolicy decides on a pod that is not known, or is gone";
-    assert_eq!(ruling.why_refused().unwrap(), expected);
+    assert_eq!(outcome.why_refused().unwrap(), expected);
     assert_eq!(scene.ledger.scores(&pod_name("new"), Some("another"), &candidates), Ok(vec![0; 3]));
     let victims = Eviction { node: candidates[0], victims: Vec::new(), violations: 0 };
     let other = scene.ledger.preempt(&pod_name("new"), Some("another"), &[victims], scene.now);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use almanac_engine::Identity;
-use almanac_engine::units::{Ledger, Node, NodeId, Pod, Ruling, Verdict};
+use almanac_engine::units::{FilterOutcome, Ledger, Node, NodeId, Pod, Verdict};
 use fastrand::Rng;
 
 use super::faults::{Check, Wrong, wrong};
@@ -52,28 +52,30 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Wrong> {
 
 /// A ledger that receives everything at once, in any order.
 fn rebuilt(view: &Seen, rng: &mut Rng) -> Ledger {
-    enum Told<'a> {
+    enum ObjectChange<'a> {
         Policy(&'a Identity),
         Node(&'a str),
         GoneNode(&'a str),
         Pod(&'a Identity, &'a Pod),
     }
-    let mut all: Vec<Told<'_>> = Vec::new();
-    all.extend(view.policies.keys().map(Told::Policy));
-    all.extend(view.nodes.keys().map(|name| Told::Node(name)));
-    all.extend(view.gone_nodes.keys().map(|name| Told::GoneNode(name)));
-    all.extend(view.pods.iter().map(|(name, pod)| Told::Pod(name, pod)));
+    let mut all: Vec<ObjectChange<'_>> = Vec::new();
+    all.extend(view.policies.keys().map(ObjectChange::Policy));
+    all.extend(view.nodes.keys().map(|name| ObjectChange::Node(name)));
+    all.extend(view.gone_nodes.keys().map(|name| ObjectChange::GoneNode(name)));
+    all.extend(view.pods.iter().map(|(name, pod)| ObjectChange::Pod(name, pod)));
     rng.shuffle(&mut all);
     let mut ledger = Ledger::alone();
     for told in all {
         match told {
-            Told::Policy(name) => ledger.set_policy(name, view.policies[name].clone(), None),
-            Told::Node(name) => ledger.set_node(name, &view.nodes[name]),
-            Told::GoneNode(name) => {
+            ObjectChange::Policy(name) => {
+                ledger.set_policy(name, view.policies[name].clone(), None)
+            }
+            ObjectChange::Node(name) => ledger.set_node(name, &view.nodes[name]),
+            ObjectChange::GoneNode(name) => {
                 let labels = view.gone_nodes[name].clone();
                 ledger.set_node(name, &Node { labels, ..Node::default() });
             }
-            Told::Pod(name, pod) => ledger.set_pod(name, pod),
+            ObjectChange::Pod(name, pod) => ledger.set_pod(name, pod),
         }
     }
     for name in view.gone_nodes.keys() {
@@ -98,7 +100,7 @@ fn compare_verdicts(
         let nodes: Vec<Option<NodeId>> = view.nodes.keys().map(|name| ledger.node(name)).collect();
         let candidates: Vec<NodeId> = nodes.iter().copied().flatten().collect();
         match ledger.verdicts(pod, view.pods[pod].uid.as_deref(), &candidates) {
-            Ruling::ByNode(verdicts) => {
+            FilterOutcome::ByNode(verdicts) => {
                 Ok(nodes.into_iter().map(|node| verdicts.of(node)).collect())
             }
             other => Err(other.why_refused().unwrap_or_default()),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use almanac_engine::Identity;
-use almanac_engine::units::{Ledger, NodeId, Pod, Ruling, Verdict};
+use almanac_engine::units::{FilterOutcome, Ledger, NodeId, Pod, Verdict};
 
 use super::faults::{Check, Fault, Wrong, wrong};
 use super::replica::Replica;
@@ -73,8 +73,8 @@ impl World {
         let (fault, uid) = (self.fault, sent.uid.as_deref());
         let chosen: Vec<usize> = match replica.ledger.filter(pod, uid, &candidates, self.now, LEASE)
         {
-            Ruling::Untouched => (0..names.len()).collect(),
-            Ruling::ByNode(verdicts) => {
+            FilterOutcome::Untouched => (0..names.len()).collect(),
+            FilterOutcome::ByNode(verdicts) => {
                 let is_let_through = |place: &usize| match verdicts.of(ids[*place]) {
                     Verdict::Chosen => true,
                     Verdict::Lower => fault == Some(Fault::AllowsLowerUnits),
@@ -83,11 +83,11 @@ impl World {
                 };
                 (0..names.len()).filter(is_let_through).collect()
             }
-            Ruling::Conflict(_) | Ruling::NotPending => {
+            FilterOutcome::Conflict(_) | FilterOutcome::NotPending => {
                 self.refuse(pod);
                 return Ok(());
             }
-            Ruling::NotServing | Ruling::UnknownPod => {
+            FilterOutcome::NotServing | FilterOutcome::UnknownPod => {
                 self.back_off(pod);
                 return Ok(());
             }
@@ -127,7 +127,7 @@ impl World {
         let ids: Vec<Option<NodeId>> = names.iter().map(|name| unleased.node(name)).collect();
         let candidates: Vec<NodeId> = ids.iter().copied().flatten().collect();
         let uid = view.pods[pod].uid.as_deref();
-        let Ruling::ByNode(verdicts) = unleased.verdicts(pod, uid, &candidates) else {
+        let FilterOutcome::ByNode(verdicts) = unleased.verdicts(pod, uid, &candidates) else {
             return Err(wrong(Check::Order, format!("{pod} is ruled on as a whole")));
         };
         let found: Vec<Verdict> = ids.iter().map(|node| verdicts.of(*node)).collect();

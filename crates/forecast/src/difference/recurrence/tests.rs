@@ -34,8 +34,8 @@ fn weeks(weeks: i32) -> CivilPeriod {
 fn told(period: CivilPeriod, holds: impl Fn(DateTime) -> bool) -> Vec<String> {
     let all = recurrences(&stretches(period, holds), period);
     let tell = |told| match told {
-        Told::Recurring(recurrence, _) => recurrence.to_string(),
-        Told::Once(position) => format!("#{position}"),
+        StretchGroup::Recurring(recurrence, _) => recurrence.to_string(),
+        StretchGroup::Once(position) => format!("#{position}"),
     };
     all.into_iter().map(tell).collect()
 }
@@ -135,11 +135,11 @@ proptest! {
         let (mut found, mut positions) = (Vec::new(), Vec::new());
         for told in recurrences(&all, period) {
             match told {
-                Told::Recurring(recurrence, of) => {
+                StretchGroup::Recurring(recurrence, of) => {
                     found.extend(recurrence.occurrences(period).into_iter().map(cut));
                     positions.extend(of);
                 }
-                Told::Once(position) => {
+                StretchGroup::Once(position) => {
                     found.push(civil(&all[position]));
                     positions.push(position);
                 }

@@ -174,14 +174,14 @@ impl Forecasts<'_> {
     /// Whether they say what an explanation says.
     fn say(&self, explained: &Explanation) -> TestCaseResult {
         let Explanation { policy, target, at, values, reasons, next, .. } = explained;
-        let about = format!("{policy} of {target} at {at}");
+        let problem = format!("{policy} of {target} at {at}");
         for (field, write) in values {
             let Some(series) = series_of(self.from_then, target, *field) else { continue };
             let first = &series.segments[0];
             let writer = write.origin.writer.as_ref();
             let writer = writer.map(|it| (it.policy.clone(), it.rule.clone()));
             if (&write.value, &writer) != (&first.value, &by(first)) {
-                let what = format!("{about}: explained and forecast");
+                let what = format!("{problem}: explained and forecast");
                 let forecast = (&first.value, &by(first));
                 return Err(differs(&what, &(&write.value, &writer), &forecast));
             }
@@ -190,14 +190,14 @@ impl Forecasts<'_> {
             let may_be_older = policy.family == Family::ScheduledCapacity && since.is_none();
             if write.since != since && !(is_older && may_be_older) {
                 let what =
-                    format!("{about}: since {writer:?} sets {field}, explained and forecast");
+                    format!("{problem}: since {writer:?} sets {field}, explained and forecast");
                 return Err(differs(&what, &write.since, &since));
             }
             let of_parts = self.world.explains_parts(policy) || !explained.divisions.is_empty();
             if let Some((_, rule)) = writer.filter(|(it, _)| it == policy && !of_parts) {
                 let mut won = reasons.iter().filter(|it| it.verdict == Verdict::Won);
                 if !won.any(|it| it.rule == rule || it.rule.is_none()) {
-                    return Err(differs(&format!("{about}: who won"), reasons, &rule));
+                    return Err(differs(&format!("{problem}: who won"), reasons, &rule));
                 }
             }
         }
@@ -210,7 +210,7 @@ impl Forecasts<'_> {
         let forecast = changes.min();
         let explained = next.as_ref().map(|it| it.at).filter(|it| *it < *at + self.ahead);
         if forecast != explained {
-            return Err(differs(&format!("{about}: the next change"), &explained, &forecast));
+            return Err(differs(&format!("{problem}: the next change"), &explained, &forecast));
         }
         Ok(())
     }

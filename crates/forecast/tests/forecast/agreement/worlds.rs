@@ -5,7 +5,7 @@ use std::sync::Arc;
 use almanac_engine::metric_scaling::{FiniteNumber, ScalingRules, Select, TargetType};
 use almanac_engine::placement::PrioritizerMode;
 use almanac_engine::qos_levels::QosLevels;
-use almanac_engine::units::{self, FleetObject, ResourcePolicy, Strategy as OfNodes, Unit};
+use almanac_engine::units::{self, ResourcePolicy, Strategy as OfNodes, Unit, UnitObject};
 use almanac_engine::{Identity, PolicyObject, Slim, Workload, World};
 use almanac_fixtures::{at, autoscalers, levels, names, placements, rules, schedules};
 use jiff::{SignedDuration, Timestamp};
@@ -302,12 +302,15 @@ impl Case {
         for pool in ["x", "y"] {
             let labels = levels::labels(&format!("pool={pool}"));
             let node = units::Node { labels, ..units::Node::default() };
-            world.upsert(Identity::new("", "Node", "", pool), Slim::Fleet(FleetObject::Node(node)));
+            world.upsert(
+                Identity::new("", "Node", "", pool),
+                Slim::UnitObject(UnitObject::Node(node)),
+            );
         }
         for number in 0..self.deployments.len() {
             let labels = levels::labels("units=yes");
             let made = Box::new(units::Pod { labels, ..units::Pod::default() });
-            world.upsert(deployment(number), Slim::Fleet(FleetObject::Template(made)));
+            world.upsert(deployment(number), Slim::UnitObject(UnitObject::Template(made)));
         }
     }
 }

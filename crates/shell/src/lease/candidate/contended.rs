@@ -104,7 +104,7 @@ fn candidate(server: &Arc<Mutex<Server>>) -> Candidate {
 
 /// Leads for a minute; returns the attempts to acquire, renew or release the Lease, and whether
 /// they succeeded.
-async fn lead_for_a_minute(server: Server) -> (Result<(), Lost>, Vec<(Instant, bool)>) {
+async fn lead_for_a_minute(server: Server) -> (Result<(), LeadershipLoss>, Vec<(Instant, bool)>) {
     let server = Arc::new(Mutex::new(server));
     let (mut candidate, end) = (candidate(&server), CancellationToken::new());
     let minute = async |_| tokio::time::sleep(Duration::from_mins(1)).await;

@@ -95,7 +95,10 @@ async fn wins_after(candidate: &mut Candidate) -> Option<Duration> {
 
 /// Leads for a minute, or as long as possible, with the given fault from the fifth second on; returns how
 /// it ended, and how long the fence stayed open after the fault.
-async fn leads_while(stub: &Stub, goes_wrong: impl FnOnce()) -> (Result<(), Lost>, Duration) {
+async fn leads_while(
+    stub: &Stub,
+    goes_wrong: impl FnOnce(),
+) -> (Result<(), LeadershipLoss>, Duration) {
     let end = CancellationToken::new();
     let mut candidate = Machine::before(stub).candidate("one");
     let open_for = Mutex::new(Duration::ZERO);
@@ -214,7 +217,7 @@ async fn a_standby_is_ready_and_does_not_lead_while_another_renews() {
 
 #[tokio::test(start_paused = true)]
 async fn when_renewals_fail_the_fence_closes_before_another_takes_the_lease() {
-    let failed = Fault::answer(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
+    let failed = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     for (what, fault) in [
         ("hang", Fault::hang()),
         ("are cut off", Fault::refuse()),
@@ -234,7 +237,7 @@ async fn when_renewals_fail_the_fence_closes_before_another_takes_the_lease() {
         };
         let (led, open_for) =
             leads_while(&stub, || stub.inject(fault.matching(ours).always())).await;
-        assert_eq!(led, Err(Lost::NotRenewed), "renewals {what}");
+        assert_eq!(led, Err(LeadershipLoss::NotRenewed), "renewals {what}");
         assert!(open_for <= WRITES_FOR, "renewals {what}: {open_for:?}");
         assert!(open_for + LOOK > WRITES_FOR, "it is not given up too soon: {open_for:?}");
         let shut = machine.begun + Duration::from_secs(5) + open_for;
@@ -245,8 +248,9 @@ async fn when_renewals_fail_the_fence_closes_before_another_takes_the_lease() {
 
 #[tokio::test(start_paused = true)]
 async fn a_single_failed_renewal_does_no_harm() {
-    let busy = || Fault::answer(StatusCode::SERVICE_UNAVAILABLE, "busy");
-    for fault in [Fault::hang(), Fault::refuse(), Fault::silence(), Fault::lose_answer(), busy()] {
+    let busy = || Fault::respond(StatusCode::SERVICE_UNAVAILABLE, "busy");
+    for fault in [Fault::hang(), Fault::refuse(), Fault::silence(), Fault::lose_response(), busy()]
+    {
         let stub = Stub::new();
         let what = format!("{fault:?}");
         let (led, _) = leads_while(&stub, || stub.inject(fault.matching(is_renewal))).await;
@@ -275,7 +279,7 @@ async fn a_stolen_or_deleted_lease_is_noticed_at_the_next_renewal() {
         let stub = Stub::new();
         let change = if holder == "thief" { taken } else { deleted };
         let (led, open_for) = leads_while(&stub, || change(&stub)).await;
-        assert_eq!(led, Err(Lost::To(holder.to_owned())));
+        assert_eq!(led, Err(LeadershipLoss::To(holder.to_owned())));
         assert!(open_for <= Duration::from_secs(2), "{holder}: {open_for:?}");
     }
 }
@@ -294,7 +298,7 @@ async fn a_leader_whose_machine_slept_finds_its_fence_closed_and_does_not_renew(
         panic!("the term goes on, with {renewals} renewals before");
     };
     let led = machine.candidate("one").lead(&end, term).await;
-    assert_eq!(led, Err(Lost::NotRenewed));
+    assert_eq!(led, Err(LeadershipLoss::NotRenewed));
     let renewals = stub.requests_where(is_renewal).len();
     assert_eq!((renewals, machine.begun.elapsed().as_secs()), (2, 6));
 }
@@ -315,7 +319,7 @@ async fn a_renewal_that_is_answered_after_the_machine_slept_does_not_open_the_fe
     };
     let mut candidate = machine.candidate("one");
     let led = candidate.lead(&end, term);
-    assert_eq!(timeout(Duration::from_secs(3), led).await, Ok(Err(Lost::NotRenewed)));
+    assert_eq!(timeout(Duration::from_secs(3), led).await, Ok(Err(LeadershipLoss::NotRenewed)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -341,7 +345,7 @@ async fn a_lease_deleted_while_everything_is_stopped_is_recreated_with_the_stop(
         stub.delete("leases", "default", "almanac");
         std::future::pending::<()>().await;
     };
-    assert_eq!(candidate.lead(&end, term).await, Err(Lost::To("nobody".to_owned())));
+    assert_eq!(candidate.lead(&end, term).await, Err(LeadershipLoss::To("nobody".to_owned())));
     assert!(candidate.switch.is_stopped());
     assert_eq!(candidate.lead(&end, for_seconds(5)).await, Ok(()));
     assert!(candidate.switch.is_stopped());
@@ -367,7 +371,7 @@ async fn the_obstacle_to_acquiring_the_lease_is_reported_until_it_is_gone() {
     let stub = Stub::new();
     stub.put(held_by("two", 3600));
     let words = "leases.coordination.k8s.io \"almanac\" is forbidden";
-    stub.inject(Fault::answer(StatusCode::FORBIDDEN, words).always());
+    stub.inject(Fault::respond(StatusCode::FORBIDDEN, words).always());
     let mut candidate = Machine::before(&stub).candidate("one");
     let health = candidate.health.clone();
     let mut won = pin!(wins_after(&mut candidate));
@@ -390,7 +394,7 @@ async fn no_two_candidates_lead_at_once_whatever_requests_fail() {
     let mut terms = 0;
     for seed in 0..10 {
         let stub = Stub::new();
-        let faults = [Fault::hang, Fault::refuse, Fault::lose_answer, Fault::silence];
+        let faults = [Fault::hang, Fault::refuse, Fault::lose_response, Fault::silence];
         for (number, fault) in faults.into_iter().enumerate() {
             let chance = Mutex::new(fastrand::Rng::with_seed(seed * 4 + number as u64));
             let strikes = move |_: &ReceivedRequest| chance.lock().expect("whole").u8(..10) == 0;

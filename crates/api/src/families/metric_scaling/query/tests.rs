@@ -2,10 +2,10 @@
 
 use super::*;
 
-fn checked(text: &str) -> Result<Answer, Finding> {
+fn checked(text: &str) -> Result<QueryEvaluator, Finding> {
     let mut findings = Vec::new();
     let query = check(text, &Path::Root.key("query"), &mut PatternBudget::default(), &mut findings);
-    query.map(|query| query.answer).ok_or_else(|| findings.remove(0))
+    query.map(|query| query.evaluator).ok_or_else(|| findings.remove(0))
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn what_is_about_published_numbers_alone_is_answered_by_almanac() {
         "-2 ^ (sum(karpenter_scheduled_capacity) % 3) / 4 - +1",
         "3",
     ] {
-        assert!(matches!(checked(text), Ok(Answer::Published(_))), "{text}");
+        assert!(matches!(checked(text), Ok(QueryEvaluator::Published(_))), "{text}");
     }
 }
 
@@ -72,7 +72,7 @@ fn what_only_a_prometheus_can_answer_says_why() {
         ),
     ] {
         match checked(text) {
-            Ok(Answer::External(obstacle)) => assert_eq!(&*obstacle, why, "{text}"),
+            Ok(QueryEvaluator::External(obstacle)) => assert_eq!(&*obstacle, why, "{text}"),
             other => panic!("{text}: {other:?}"),
         }
     }

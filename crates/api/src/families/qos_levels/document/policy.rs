@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 use serde_json::Value as Json;
 
 use crate::fields::label_selector::check_selector;
-use crate::finding::{Code, FieldPath, Finding, Path, Severity, Shown};
+use crate::finding::{Code, FieldPath, Finding, MessageValue, Path, Severity};
 use crate::go_duration;
 use crate::objects::agent_config::{TimeBasedQosPolicy, policy_schema};
 use crate::reading::{Node, Value};

@@ -9,7 +9,7 @@ use std::ops::{Range, RangeInclusive};
 use jiff::Timestamp;
 
 use super::{Picture, class_of, place};
-use crate::forecast::drawn::{Block, Kind, Shown, Stretch};
+use crate::forecast::drawn::{Block, DrawnValue, Kind, Stretch};
 use crate::forecast::question::View;
 use crate::forecast::svg::styles::Styles;
 use crate::markup::escaped;
@@ -319,7 +319,7 @@ fn values(stretches: &[Stretch<'_>]) -> String {
         .min()
         .zip(numbers().max())
         .map(|(low, high)| if low == high { low.to_string() } else { format!("{low} to {high}") });
-    let mut others: Vec<Shown<'_>> = Vec::new();
+    let mut others: Vec<DrawnValue<'_>> = Vec::new();
     for shown in stretches.iter().filter(|it| it.number().is_none()).map(|it| it.shown) {
         if others.len() <= NAMED && !others.contains(&shown) {
             others.push(shown);

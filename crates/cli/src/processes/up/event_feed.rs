@@ -1,0 +1,256 @@
+//! Events as they occur: the Events that Almanac's processes write and the numbers in statuses that have none, a line
+//! each, and the next actions.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use almanac_api::kinds::Kind;
+use almanac_api::policy_clock::PolicyClock;
+use almanac_shell::following::{Deliveries, Delivery, Selection};
+use jiff::Timestamp;
+use k8s_openapi::api::events::v1::Event;
+use kube::api::{ApiResource, DynamicObject};
+use kube::{Client, ResourceExt as _};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::next_actions::{Next, NextActions};
+use super::running_cluster::FIELD_MANAGER;
+use super::terminal::Terminal;
+
+/// How often the countdown is drawn.
+const TICK: Duration = Duration::from_secs(1);
+/// An event may change the next actions, but several events occur together.
+const SETTLES_AFTER: Duration = Duration::from_millis(300);
+/// A policy may have been applied, which writes no Event.
+const ASKED_ANEW_AFTER: Duration = Duration::from_secs(10);
+
+type Sender = mpsc::UnboundedSender<ReportedEvent>;
+
+/// Something that happened.
+pub(super) struct ReportedEvent {
+    /// By the policies' clock.
+    pub(super) at: Timestamp,
+    pub(super) what: String,
+    pub(super) is_warning: bool,
+}
+
+/// The events from now on, until this is dropped.
+pub(super) struct EventFeed {
+    events: mpsc::UnboundedReceiver<ReportedEvent>,
+    _following: JoinSet<()>,
+}
+
+impl EventFeed {
+    /// Begins to follow. Earlier events are in the cluster's Events.
+    pub(super) fn follow(client: Client, clock: PolicyClock) -> Self {
+        let (sender, events) = mpsc::unbounded_channel();
+        let mut following = JoinSet::new();
+        for counted in [NUMBERS, PODS_IN_UNITS] {
+            following.spawn(follow_statuses(client.clone(), counted, clock, sender.clone()));
+        }
+        following.spawn(follow_events(client, clock, sender));
+        Self { events, _following: following }
+    }
+
+    /// Prints events and the next actions, without end.
+    pub(super) async fn tell(
+        &mut self,
+        next_actions: &NextActions,
+        terminal: &Terminal<'_>,
+    ) -> anyhow::Result<()> {
+        let mut next: Vec<Next> = Vec::new();
+        let mut ask_at = Instant::now();
+        loop {
+            if Instant::now() >= ask_at {
+                // An API server that is busy for a moment must not end everything.
+                if let Ok(found) = next_actions.next(next_actions.now()).await
+                    && found != next
+                {
+                    terminal.tell_next(&found, next_actions.now())?;
+                    next = found;
+                }
+                ask_at = Instant::now() + ASKED_ANEW_AFTER;
+            }
+            let now = next_actions.now();
+            terminal.count_down(&next, now)?;
+            let due = Instant::now() + until(&next, now, next_actions.clock());
+            let event = tokio::select! {
+                event = self.events.recv() => event,
+                () = tokio::time::sleep_until(due.min(ask_at)) => {
+                    if next.first().is_some_and(|next| next.at <= next_actions.now()) {
+                        ask_at = ask_at.min(Instant::now() + SETTLES_AFTER);
+                    }
+                    continue;
+                }
+            };
+            let Some(event) = event else { return Ok(()) };
+            terminal.tell(&event)?;
+            // Even with many events, the next actions are updated after this delay.
+            ask_at = ask_at.min(Instant::now() + SETTLES_AFTER);
+        }
+    }
+}
+
+async fn follow_events(client: Client, clock: PolicyClock, sender: Sender) {
+    let resource = ApiResource::erase::<Event>(&());
+    let mut events = Deliveries::begin(client, resource, Selection::default());
+    while let Some(delivery) = events.receive().await {
+        let Delivery::Changed(event) = delivery else { continue };
+        let Ok(event) = event.try_parse::<Event>() else { continue };
+        let is_ours = event.reporting_controller.as_deref() == Some(FIELD_MANAGER);
+        if is_ours && sender.send(reported_event(&event, clock)).is_err() {
+            return;
+        }
+    }
+}
+
+/// A count in the statuses of a kind, whose changes write no Event.
+struct Counted {
+    kind: Kind,
+    heading: &'static str,
+    count: fn(&Value) -> Option<String>,
+}
+
+/// The number that a schedule publishes. Its metric has every change anyway.
+const NUMBERS: Counted =
+    Counted { kind: Kind::MetricsProducer, heading: "the number is", count: number };
+
+/// How many pods each unit of nodes has. They come and go too often for an Event each.
+const PODS_IN_UNITS: Counted =
+    Counted { kind: Kind::ResourcePolicy, heading: "pods in its units:", count: pods_in_units };
+
+/// The last counts of the objects of a kind, by their names.
+#[derive(Default)]
+struct LastCounts {
+    known: BTreeMap<String, String>,
+    /// Those from before the list that is in progress. An object that is not in it is gone.
+    unlisted: BTreeMap<String, String>,
+}
+
+impl LastCounts {
+    /// The change of a count, if a delivery is about one.
+    fn change(
+        &mut self,
+        Counted { kind, heading, count }: &Counted,
+        delivery: Delivery,
+    ) -> Option<String> {
+        let name_of = |object: &DynamicObject| {
+            let namespace = object.namespace().unwrap_or_default();
+            format!("{} {namespace}/{}", kind.name(), object.name_any())
+        };
+        let object = match delivery {
+            Delivery::Listed(object) | Delivery::Changed(object) => object,
+            Delivery::Gone(object) => {
+                self.known.remove(&name_of(&object));
+                return None;
+            }
+            Delivery::ListBegins => {
+                self.unlisted.append(&mut self.known);
+                return None;
+            }
+            Delivery::ListComplete => {
+                self.unlisted.clear();
+                return None;
+            }
+        };
+        let (now, name) = (count(&object.data["status"])?, name_of(&object));
+        let known = self.known.insert(name.clone(), now.clone());
+        let former = known.or_else(|| self.unlisted.remove(&name));
+        let former = former.filter(|former| *former != now)?;
+        Some(format!("{name}  {heading} {now} instead of {former}"))
+    }
+}
+
+async fn follow_statuses(client: Client, counted: Counted, clock: PolicyClock, sender: Sender) {
+    let mut objects = Deliveries::begin(client, counted.kind.resource(), Selection::default());
+    let mut counts = LastCounts::default();
+    while let Some(delivery) = objects.receive().await {
+        let Some(what) = counts.change(&counted, delivery) else { continue };
+        let at = clock.shown_at(Timestamp::now());
+        if sender.send(ReportedEvent { at, what, is_warning: false }).is_err() {
+            return;
+        }
+    }
+}
+
+fn number(status: &Value) -> Option<String> {
+    status["scheduledCapacity"]["currentValue"].as_i64().map(|number| number.to_string())
+}
+
+fn pods_in_units(status: &Value) -> Option<String> {
+    let units = status["units"].as_array()?;
+    let told =
+        units.iter().map(|unit| Some(format!("{} {}", unit["name"].as_str()?, unit["used"])));
+    told.collect::<Option<Vec<_>>>().map(|told| told.join(", "))
+}
+
+/// The time until something is due, at most until the countdown is drawn again.
+fn until(next: &[Next], now: Timestamp, clock: PolicyClock) -> Duration {
+    // The due action is over, and the next one is about to be computed.
+    let Some(next) = next.first().filter(|next| next.at > now) else { return TICK };
+    let left = Duration::try_from(next.at.duration_since(now)).unwrap_or_default();
+    (left / clock.rate()).clamp(Duration::from_millis(1), TICK)
+}
+
+fn reported_event(event: &Event, clock: PolicyClock) -> ReportedEvent {
+    let observed = event.series.as_ref().map(|series| series.last_observed_time.0);
+    let at = observed.or(event.event_time.as_ref().map(|it| it.0)).unwrap_or_else(Timestamp::now);
+    let of = event.regarding.as_ref().map(|it| {
+        let (kind, name) = (it.kind.as_deref().unwrap_or_default(), it.name.as_deref());
+        let name = name.unwrap_or_default();
+        match it.namespace.as_deref() {
+            Some(namespace) => format!("{kind} {namespace}/{name}"),
+            None => format!("{kind} {name}"),
+        }
+    });
+    let (of, reason) = (of.unwrap_or_default(), event.reason.as_deref().unwrap_or_default());
+    let note = event.note.as_deref().unwrap_or_default();
+    ReportedEvent {
+        at: clock.shown_at(at),
+        what: format!("{of}  {reason}: {note}"),
+        is_warning: event.type_.as_deref() == Some("Warning"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schedule(name: &str, number: i64) -> DynamicObject {
+        let object = json!({
+            "metadata": { "name": name, "namespace": "shop" },
+            "status": { "scheduledCapacity": { "currentValue": number } },
+        });
+        serde_json::from_value(object).expect("it has the shape of one")
+    }
+
+    #[test]
+    fn a_changed_count_is_reported_and_counts_of_deleted_objects_are_removed() {
+        let mut counts = LastCounts::default();
+        let mut change = |delivery| counts.change(&NUMBERS, delivery);
+        for delivery in [
+            Delivery::ListBegins,
+            Delivery::Listed(schedule("stays", 2)),
+            Delivery::Listed(schedule("gone", 2)),
+            Delivery::ListComplete,
+        ] {
+            assert_eq!(change(delivery), None);
+        }
+        for number in 0..100 {
+            let name = format!("goes-{number}");
+            assert_eq!(change(Delivery::Changed(schedule(&name, 1))), None);
+            assert_eq!(change(Delivery::Gone(schedule(&name, 1))), None);
+        }
+        assert_eq!(change(Delivery::ListBegins), None);
+        let changed = change(Delivery::Listed(schedule("stays", 3)));
+        let expected = "MetricsProducer shop/stays  the number is 3 instead of 2";
+        assert_eq!(changed.as_deref(), Some(expected));
+        assert_eq!(change(Delivery::ListComplete), None);
+        assert_eq!((counts.known.len(), counts.unlisted.len()), (1, 0));
+    }
+}

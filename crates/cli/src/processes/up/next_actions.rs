@@ -1,0 +1,81 @@
+//! The next actions in the cluster, as `almanac next` lists them.
+
+use std::path::{Path, PathBuf};
+
+use almanac_api::policy_clock::PolicyClock;
+use almanac_forecast::Period;
+use anyhow::Context as _;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::next::lines;
+
+/// The period in which the next action is searched; longer is not useful at a terminal.
+const LOOKED_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
+
+/// More than a terminal shows at a time is not read.
+pub(super) const MOST_LISTED: usize = 20;
+
+/// Finds the next actions.
+pub(super) struct NextActions {
+    kubeconfig: PathBuf,
+    clock: PolicyClock,
+}
+
+/// A next action, and its instant.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Next {
+    /// By the policies' clock.
+    pub(super) at: Timestamp,
+    /// A short description.
+    pub(super) what: String,
+}
+
+impl NextActions {
+    pub(super) fn new(kubeconfig: &Path, clock: PolicyClock) -> Self {
+        Self { kubeconfig: kubeconfig.to_owned(), clock }
+    }
+
+    /// The clock of the policies.
+    pub(super) fn clock(&self) -> PolicyClock {
+        self.clock
+    }
+
+    /// The current instant of the policy clock.
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.shown_at(Timestamp::now())
+    }
+
+    /// All next actions of the first instant after this one; empty if there are none.
+    pub(super) async fn next(&self, after: Timestamp) -> anyhow::Result<Vec<Next>> {
+        let mut all = self.find(after, LOOKED_AHEAD, 5).await?;
+        let first = all.first().map(|next| next.at);
+        all.retain(|next| Some(next.at) == first);
+        Ok(all)
+    }
+
+    /// The first actions in this many minutes of the wall clock.
+    pub(super) async fn listed(&self, minutes: i64) -> anyhow::Result<Vec<Next>> {
+        let rate = i32::try_from(self.clock.rate()).unwrap_or(i32::MAX);
+        let length =
+            SignedDuration::from_mins(minutes).checked_mul(rate).unwrap_or(SignedDuration::MAX);
+        self.find(self.now(), length, MOST_LISTED + 1).await
+    }
+
+    async fn find(
+        &self,
+        from: Timestamp,
+        length: SignedDuration,
+        count: usize,
+    ) -> anyhow::Result<Vec<Next>> {
+        let to = from.saturating_add(length).unwrap_or(Timestamp::MAX);
+        // A clock at the end of all time has nothing before it.
+        let Some(period) = Period::new(from, to) else { return Ok(Vec::new()) };
+        let (kubeconfig, clock) = (self.kubeconfig.clone(), self.clock);
+        // On another thread, so that the runtime can check whether everything still runs.
+        let found = tokio::task::spawn_blocking(move || {
+            lines::of_cluster(kubeconfig, clock, period, count)
+        });
+        let found = found.await?.context("failed to find what comes next")?;
+        Ok(found.into_iter().map(|(at, what)| Next { at, what }).collect())
+    }
+}

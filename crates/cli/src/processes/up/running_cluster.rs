@@ -1,0 +1,220 @@
+//! The cluster that `almanac up` works in: a control plane of its own with simulated nodes, or one that is there.
+
+use std::path::{Path, PathBuf};
+
+use almanac_local::{
+    Binaries, ControlPlane, ControlPlaneDir, ControlPlaneOptions, DataFolder, NodeSimulator,
+    NodeSpec, ProgramPort, RunFolder, client_for, environment, write_private,
+};
+use anyhow::{Context as _, bail, ensure};
+use kube::Client;
+use kube::config::{Kubeconfig, NamedContext};
+
+use super::arguments::UpArguments;
+use super::terminal::Terminal;
+
+/// The manager of the fields of what Almanac applies.
+pub(super) const FIELD_MANAGER: &str = almanac_shell::writer::FIELD_MANAGER;
+/// The namespace of Almanac's own objects.
+pub(super) const NAMESPACE: &str = "almanac-system";
+
+/// The kubeconfig for people, for a cluster that is there.
+const KUBECONFIG: &str = "kubeconfig";
+/// The kubeconfig of Almanac's own processes.
+const OWN_KUBECONFIG: &str = "almanac.kubeconfig";
+
+/// A cluster. When it is dropped, what was started for it ends.
+pub(super) struct RunningCluster {
+    cluster: Cluster,
+    client: Client,
+    kubeconfig: PathBuf,
+    /// Where kubectl is, if that is known.
+    kubectl: Option<PathBuf>,
+}
+
+enum Cluster {
+    /// The nodes are dropped first, while there is a control plane to serve them.
+    Own {
+        _nodes: Box<NodeSimulator>,
+        extender: ProgramPort,
+        plane: Box<ControlPlane>,
+        is_kept: bool,
+    },
+    Existing {
+        run: RunFolder,
+    },
+}
+
+impl RunningCluster {
+    /// Starts a control plane with nodes, or finds the cluster of a context.
+    pub(super) async fn begin(
+        arguments: &UpArguments,
+        nodes: &[NodeSpec],
+        terminal: &Terminal<'_>,
+    ) -> anyhow::Result<Self> {
+        match &arguments.cluster {
+            Some(context) => Self::existing(arguments, context).await,
+            None => Self::own(arguments, nodes, terminal).await,
+        }
+    }
+
+    async fn own(
+        arguments: &UpArguments,
+        nodes: &[NodeSpec],
+        terminal: &Terminal<'_>,
+    ) -> anyhow::Result<Self> {
+        let binaries = binaries(arguments).await?;
+        let version = binaries.kubernetes_version()?;
+        terminal.tell_step(&format!("Starting Kubernetes {version} …"))?;
+        let dir = if arguments.ephemeral {
+            ControlPlaneDir::Run(RunFolder::create()?)
+        } else {
+            let minor = version.rsplit_once('.').map_or(&*version, |(minor, _)| minor);
+            ControlPlaneDir::Data(DataFolder::take(&arguments.data_directory()?, minor)?)
+        };
+        let extender = ProgramPort::take()?;
+        let options = ControlPlaneOptions::whole().extender(extender.number());
+        let plane = Box::new(ControlPlane::start_in(dir, &binaries, &options).await?);
+        let client = plane.client()?;
+        let kubeconfig = plane.kubeconfig();
+        let config = Kubeconfig::read_from(&kubeconfig)
+            .with_context(|| format!("failed to read {}", kubeconfig.display()))?;
+        write_own_kubeconfig(plane.folder(), config)?;
+        let nodes = Box::new(NodeSimulator::described(&client, nodes).await?);
+        let is_kept = !arguments.ephemeral;
+        let kubectl = binaries.program("kubectl").ok();
+        let cluster = Cluster::Own { _nodes: nodes, extender, plane, is_kept };
+        Ok(Self { cluster, client, kubeconfig, kubectl })
+    }
+
+    /// The kubeconfig of the user is read, and never written.
+    async fn existing(arguments: &UpArguments, context: &str) -> anyhow::Result<Self> {
+        let kubectl = environment::program_on_path("kubectl");
+        ensure!(
+            kubectl.is_some() || arguments.file.is_empty(),
+            "-f: files are applied by kubectl, which is not on the PATH"
+        );
+        let config = Kubeconfig::read().context("failed to read the kubeconfig")?;
+        let names: Vec<_> = config.contexts.iter().map(|it| it.name.as_str()).collect();
+        ensure!(
+            names.contains(&context),
+            "--cluster: the kubeconfig has no context {context:?}; it has {}",
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        );
+        let run = RunFolder::create()?;
+        let config = only(config, context);
+        let kubeconfig = run.path().join(KUBECONFIG);
+        // JSON is YAML, too.
+        write_private(&kubeconfig, &serde_json::to_string(&config)?)?;
+        write_own_kubeconfig(run.path(), config)?;
+        let client = client_for(&kubeconfig)?;
+        let reached = client.apiserver_version().await;
+        reached.with_context(|| format!("failed to reach the cluster of context {context:?}"))?;
+        Ok(Self { cluster: Cluster::Existing { run }, client, kubeconfig, kubectl })
+    }
+
+    /// A client with the rights of the user who started this process.
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The directory of data and logs.
+    pub(super) fn folder(&self) -> &Path {
+        match &self.cluster {
+            Cluster::Own { plane, .. } => plane.folder(),
+            Cluster::Existing { run } => run.path(),
+        }
+    }
+
+    /// Where what is in the cluster stays, if it does not go with the end.
+    pub(super) fn kept_in(&self) -> Option<&Path> {
+        match &self.cluster {
+            Cluster::Own { plane, is_kept: true, .. } => Some(plane.folder()),
+            _ => None,
+        }
+    }
+
+    /// The kubeconfig for people.
+    pub(super) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// The kubeconfig of Almanac's own processes.
+    pub(super) fn own_kubeconfig(&self) -> PathBuf {
+        self.folder().join(OWN_KUBECONFIG)
+    }
+
+    /// A kubectl for this cluster.
+    pub(super) fn kubectl(&self) -> anyhow::Result<&Path> {
+        self.kubectl.as_deref().context("failed to find kubectl: put one on the PATH")
+    }
+
+    /// Where the scheduler calls, if it is ours.
+    pub(super) fn extender_port(&self) -> Option<u16> {
+        match &self.cluster {
+            Cluster::Own { extender, .. } => Some(extender.number()),
+            Cluster::Existing { .. } => None,
+        }
+    }
+
+    /// Fails once a part of the control plane has ended.
+    pub(super) fn check_alive(&self) -> anyhow::Result<()> {
+        let Cluster::Own { plane, .. } = &self.cluster else { return Ok(()) };
+        match plane.ended().into_iter().next() {
+            Some((_, error)) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The programs in the given directory, those next to this one, or those that are built.
+async fn binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
+    let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.to_owned()));
+    let assets = match &arguments.assets {
+        Some(folder) => Some(folder.canonicalize().with_context(|| {
+            format!("--assets: failed to find the directory {}", folder.display())
+        })?),
+        None => environment::assets_folder()?,
+    };
+    let provided = match (&assets, beside) {
+        (Some(folder), _) => Binaries::in_folder(folder),
+        (None, Some(folder)) => match Binaries::beside(&folder)? {
+            Some(beside) => Ok(beside),
+            None => Binaries::provide_async().await,
+        },
+        (None, None) => Binaries::provide_async().await,
+    };
+    let provided = provided?;
+    let lacking = provided.lacking();
+    if !lacking.is_empty() {
+        bail!(
+            "{} has no {}: name a directory that has all of them, or none, and they are built with Go",
+            provided.folder().display(),
+            lacking.join(", ")
+        );
+    }
+    Ok(provided)
+}
+
+/// The part of a kubeconfig for one context, which becomes its current one.
+fn only(mut config: Kubeconfig, context: &str) -> Kubeconfig {
+    config.current_context = Some(context.to_owned());
+    config.contexts.retain(|it| it.name == context);
+    let chosen = config.contexts.iter().find_map(|it| it.context.clone());
+    let (cluster, user) = chosen.map(|it| (it.cluster, it.user)).unwrap_or_default();
+    config.clusters.retain(|it| it.name == cluster);
+    config.auth_infos.retain(|it| Some(&it.name) == user.as_ref());
+    config
+}
+
+/// Writes a kubeconfig whose current context has the namespace of Almanac's own objects.
+fn write_own_kubeconfig(folder: &Path, mut config: Kubeconfig) -> anyhow::Result<()> {
+    let current = config.current_context.clone();
+    let is_current = |it: &&mut NamedContext| Some(&it.name) == current.as_ref();
+    for context in config.contexts.iter_mut().filter(is_current) {
+        if let Some(context) = &mut context.context {
+            context.namespace = Some(NAMESPACE.to_owned());
+        }
+    }
+    write_private(&folder.join(OWN_KUBECONFIG), &serde_json::to_string(&config)?)
+}

@@ -1,0 +1,141 @@
+//! The survey: decides about all pods at once, and gives a turn to those that are not as they should be.
+//!
+//! There is one at every boundary, whenever something has changed that concerns many pods, and every check interval
+//! of the policies. After a boundary all nodes of a cluster have work in the same instant, so each of them takes its
+//! pods a bit later, by an offset that follows from its name.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use almanac_engine::qos_levels::Levels;
+use almanac_engine::qos_levels::QosLevels;
+use almanac_engine::{Identity, Reach, turn};
+use almanac_shell::clock::Clock;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::metrics::LevelMetrics;
+use super::state::{AgentState, SharedState};
+use crate::work_queue::WorkQueue;
+
+/// What surveys are about, and how they are asked for.
+pub(super) struct Resync {
+    pub(super) state: Arc<SharedState>,
+    pub(super) queue: WorkQueue<Identity>,
+    pub(super) clock: Clock,
+    pub(super) metrics: LevelMetrics,
+    pub(super) spread: Duration,
+    pub(super) asked: Notify,
+}
+
+/// The wall clock may be set during a sleep.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+/// How often to look again while no policy says how often, as after all have been deleted: pods may still be to be
+/// restored.
+const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
+
+/// The next two instants at which a survey is due.
+#[derive(Clone, Copy, Default)]
+struct NextResync {
+    boundary: Option<Timestamp>,
+    check: Option<Timestamp>,
+}
+
+impl Resync {
+    /// Asks for a survey, soon.
+    pub(super) fn ask(&self) {
+        self.asked.notify_one();
+    }
+
+    /// Surveys until the token is cancelled.
+    pub(super) async fn run(self: Arc<Self>, end: CancellationToken) {
+        let mut next = NextResync::default();
+        while !end.is_cancelled() {
+            let now = self.clock.now();
+            let reached = next.boundary.filter(|boundary| *boundary <= now);
+            next = self.resync(reached, now);
+            tokio::select! {
+                () = end.cancelled() => {}
+                () = self.asked.notified() => {}
+                () = self.until_due(next, now) => {}
+            }
+        }
+    }
+
+    /// Waits for the next survey. After the clock was set back it is due at once, because everything was decided
+    /// for a time that has not come yet.
+    async fn until_due(&self, next: NextResync, resynced_at: Timestamp) {
+        let earliest = next.boundary.into_iter().chain(next.check).min();
+        loop {
+            let now = self.clock.now();
+            if now < resynced_at || earliest.is_some_and(|at| at <= now) {
+                return;
+            }
+            let left = earliest.and_then(|at| Duration::try_from(at.duration_since(now)).ok());
+            tokio::time::sleep(left.map_or(LONGEST_SLEEP, |left| left.min(LONGEST_SLEEP))).await;
+        }
+    }
+
+    /// Gives a turn to every pod that is not as it should be. `reached` is the boundary that has just passed.
+    fn resync(&self, reached: Option<Timestamp>, now: Timestamp) -> NextResync {
+        let mut state = self.state.lock();
+        let again = |interval| NextResync { boundary: None, check: now.checked_add(interval).ok() };
+        let Some(policies) = state.policies_in_force() else { return again(CHECK_INTERVAL) };
+        let open = turn::open(&state.world, &policies, &Reach::everything(), now);
+        let Some(open) = open else { return again(CHECK_INTERVAL) };
+        let Some(decided) = open.decision().of::<Levels>() else {
+            return again(CHECK_INTERVAL);
+        };
+        let AgentState { world, pods, .. } = &mut *state;
+        for pod in decided.decision.pods.iter().filter(|pod| pod.is_written()) {
+            let Some(entry) = pods.get_mut(&pod.pod) else { continue };
+            // What has been failing since before is not due because of this boundary.
+            if entry.failure.is_none() {
+                entry.due_since = entry.due_since.or(reached);
+            }
+            let node = world.objects.pods.get(&pod.pod).and_then(|it| it.node.as_deref());
+            let offset = offset(node.unwrap_or_default(), self.spread);
+            let at = now.saturating_add(offset).unwrap_or(now);
+            let again = entry.failure.as_ref().map_or(at, |failure| failure.again_at(now));
+            self.queue.bring_forward(&pod.pod, at.max(again));
+        }
+        let interval = check_interval(&decided.policy).unwrap_or(CHECK_INTERVAL);
+        NextResync { boundary: decided.decision.wake_at, ..again(interval) }
+    }
+}
+
+/// How long after a boundary a node begins, of at most `spread`.
+pub(super) fn offset(node: &str, spread: Duration) -> Duration {
+    let mut hasher = DefaultHasher::new();
+    node.hash(&mut hasher);
+    let spread = u64::try_from(spread.as_millis()).unwrap_or(u64::MAX);
+    Duration::from_millis(hasher.finish().checked_rem(spread).unwrap_or_default())
+}
+
+/// The shortest check interval of the policies that are carried out.
+fn check_interval(policies: &QosLevels) -> Option<SignedDuration> {
+    let enabled = policies.lists().flat_map(|(_, list)| list).filter(|it| it.is_enabled);
+    enabled.map(|it| it.check_interval).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_begin_at_different_instants_of_the_spread_each_always_at_the_same() {
+        let spread = Duration::from_secs(3);
+        let offsets: Vec<Duration> =
+            (0..1000).map(|node| offset(&format!("node-{node}"), spread)).collect();
+        assert!(offsets.iter().all(|it| *it < spread));
+        for third in 0..3 {
+            let of_it = offsets.iter().filter(|it| it.as_secs() == third).count();
+            assert!((250..420).contains(&of_it), "{of_it} nodes in second {third}");
+        }
+        assert_eq!(offset("node-7", spread), offsets[7]);
+        assert_eq!(offset("node-7", Duration::ZERO), Duration::ZERO);
+    }
+}

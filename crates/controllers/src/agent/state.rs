@@ -1,0 +1,190 @@
+//! The state of one cluster in an agent: the world that decisions are based on, and the bookkeeping for it.
+//!
+//! It is filled by watches and read by everything else. It is one value behind one lock, which is never held while
+//! waiting.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use almanac_api::kinds::Kind;
+use almanac_api::objects::AGENT_CONFIGS;
+use almanac_engine::qos_levels::{QosAnnotations, QosLevels};
+use almanac_engine::{Family, Identity, PolicyName, PolicyObject, Recorded, Slim, World};
+use almanac_shell::backoff::Backoff;
+use jiff::{SignedDuration, Timestamp};
+
+use super::contest::LastWrite;
+
+/// The state of one term.
+#[derive(Default)]
+pub(super) struct SharedState {
+    state: Mutex<AgentState>,
+}
+
+/// The same, while locked.
+#[derive(Default)]
+pub(super) struct AgentState {
+    /// The basis of decisions.
+    pub(super) world: World,
+    /// The bookkeeping for writing each pod.
+    pub(super) pods: BTreeMap<Identity, PodEntry>,
+    /// The `ConfigMaps`.
+    pub(super) configs: Configs,
+    /// How many pods could not be written the last time.
+    pub(super) failing: usize,
+}
+
+/// The bookkeeping about a pod.
+pub(super) struct PodEntry {
+    /// Distinguishes it from another pod of the same name.
+    pub(super) uid: Box<str>,
+    /// The known version of the object.
+    pub(super) version: Box<str>,
+    /// The list in which it last appeared.
+    pub(super) listing: u32,
+    /// The boundary at which it was found to be due, until it is written.
+    pub(super) due_since: Option<Timestamp>,
+    /// The last write, and how often it was repeated.
+    pub(super) wrote: Option<LastWrite>,
+    /// The failed attempts since the last success.
+    pub(super) failure: Option<Box<Failure>>,
+    /// The annotations that were sent, and the level that an admission webhook has put in place of the sent one.
+    pub(super) admitted: Option<Box<(QosAnnotations, Option<Arc<str>>)>>,
+    /// Until when to leave what another agent has written.
+    pub(super) credit: Option<Timestamp>,
+}
+
+impl PodEntry {
+    /// The level annotations of a pod. If a webhook replaced the level in our own write, the result counts as ours,
+    /// and not as the user's.
+    pub(super) fn read(&mut self, mut found: QosAnnotations) -> QosAnnotations {
+        let unsure = self.failure.as_ref().and_then(|failure| failure.unsure.as_ref());
+        if let Some((sent, _)) = unsure
+            && is_rewritten(&found, sent)
+        {
+            self.admitted = Some(Box::new((sent.clone(), found.level.clone())));
+        }
+        if let Some((sent, level)) = self.admitted.as_deref()
+            && found.level == *level
+            && is_rewritten(&found, sent)
+        {
+            found.applied = Some(level.clone().unwrap_or_default());
+        }
+        found
+    }
+}
+
+/// Whether a pod has everything that was sent, but for another level.
+pub(super) fn is_rewritten(found: &QosAnnotations, sent: &QosAnnotations) -> bool {
+    let is_as_sent = QosAnnotations { level: sent.level.clone(), ..found.clone() } == *sent;
+    sent.applied.is_some() && found.level != sent.level && is_as_sent
+}
+
+/// The failed attempts to write a pod.
+pub(super) struct Failure {
+    pub(super) attempts: u32,
+    pub(super) backoff: Backoff,
+    /// When it is tried again.
+    pub(super) again: Timestamp,
+    /// The annotations and the records of the last attempt, if it may have succeeded: its response was lost.
+    pub(super) unsure: Option<(QosAnnotations, Vec<Recorded>)>,
+}
+
+impl Failure {
+    /// When it is tried again. An instant from before the clock was set back is not waited for.
+    pub(super) fn again_at(&self, now: Timestamp) -> Timestamp {
+        let is_wrong = self.again.duration_since(now) > SignedDuration::from_mins(2);
+        if is_wrong { now } else { self.again }
+    }
+}
+
+/// Which `ConfigMaps` there are.
+#[derive(Default)]
+pub(super) struct Configs {
+    /// Those whose first list is complete, by name. Before all are, nothing is decided.
+    listed: BTreeSet<String>,
+    /// Those that are there, and their UIDs.
+    pub(super) present: BTreeMap<Identity, ConfigEntry>,
+    /// The entry in the world that stands for a missing `ConfigMap`.
+    none: Option<Identity>,
+}
+
+/// The bookkeeping about a `ConfigMap`.
+pub(super) struct ConfigEntry {
+    pub(super) uid: Box<str>,
+    pub(super) version: Box<str>,
+    /// A hash of what matters of its content.
+    pub(super) content: u64,
+    /// Whether a part of it cannot be used as written.
+    pub(super) is_rejected: bool,
+}
+
+impl SharedState {
+    pub(super) fn lock(&self) -> MutexGuard<'_, AgentState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AgentState {
+    /// The policies that count. `None` before it is known which they are.
+    pub(super) fn policies_in_force(&self) -> Option<PolicyName> {
+        self.configs.are_listed().then_some(())?;
+        let first = self.world.qos_levels.policies.keys().next()?;
+        Some(PolicyName::new(Family::QosLevels, first.clone()))
+    }
+
+    /// Takes the entry about the failures to write a pod, which are over. The end of the last one is logged.
+    pub(super) fn take_failure(&mut self, pod: &Identity) -> Option<Failure> {
+        let failure = self.pods.get_mut(pod)?.failure.take()?;
+        self.failing -= 1;
+        if self.failing == 0 {
+            tracing::info!("no pod is waiting any more for a write that has failed");
+        }
+        Some(*failure)
+    }
+
+    /// Notes that the list of the `ConfigMap` of this name is complete.
+    pub(super) fn note_listed(&mut self, name: &str) {
+        self.configs.listed.insert(name.to_owned());
+        self.settle_configs();
+    }
+
+    /// Takes in what a `ConfigMap` says.
+    pub(super) fn hold_config(&mut self, config: Identity, slim: Slim, entry: ConfigEntry) {
+        if let Some(none) = self.configs.none.take() {
+            self.world.qos_levels.policies.remove(&none);
+        }
+        self.world.upsert(config.clone(), slim);
+        self.configs.present.insert(config, entry);
+    }
+
+    /// Takes out a `ConfigMap` that is gone; whether it was there.
+    pub(super) fn drop_config(&mut self, config: &Identity) -> bool {
+        let was_there = self.configs.present.remove(config).is_some();
+        if was_there {
+            self.world.qos_levels.policies.remove(config);
+            self.settle_configs();
+        }
+        was_there
+    }
+
+    /// Without any `ConfigMap` there are no policies, which is not the same as knowing of none.
+    fn settle_configs(&mut self) {
+        let configs = &mut self.configs;
+        if !configs.are_listed() || !configs.present.is_empty() || configs.none.is_some() {
+            return;
+        }
+        let namespace = self.world.qos_levels.extra.config_namespace.as_deref().unwrap_or_default();
+        let (name, _) = AGENT_CONFIGS[0];
+        let none = Kind::ConfigMap.identity(namespace, name);
+        let slim = Slim::QosLevels(PolicyObject::new(QosLevels::none()));
+        self.world.upsert(none.clone(), slim);
+        configs.none = Some(none);
+    }
+}
+
+impl Configs {
+    fn are_listed(&self) -> bool {
+        AGENT_CONFIGS.iter().all(|(name, _)| self.listed.contains(*name))
+    }
+}

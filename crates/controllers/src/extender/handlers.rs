@@ -1,0 +1,195 @@
+//! Chooses the replica that answers a call: this one while it decides, and otherwise the leader.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use almanac_shell::lease::Addresses;
+use almanac_shell::server::{Forwarder, Handler, ServerRequest, ServerResponse};
+use http::StatusCode;
+
+use super::filtering::json;
+use super::leader::Leader;
+use super::metrics::RequestMetrics;
+use super::peers::{PeerError, Peers};
+use super::protocol::{BindingResult, FilterResult};
+use super::{binding, filtering};
+use crate::leadership::Leadership;
+
+/// The verbs of the extender API.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verb {
+    Filter,
+    Prioritize,
+    Preempt,
+    Bind,
+}
+
+impl Verb {
+    const ALL: [Verb; 4] = [Verb::Filter, Verb::Prioritize, Verb::Preempt, Verb::Bind];
+
+    /// As the path has it, and the metrics.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Verb::Filter => "filter",
+            Verb::Prioritize => "prioritize",
+            Verb::Preempt => "preempt",
+            Verb::Bind => "bind",
+        }
+    }
+
+    fn of(path: &str) -> Option<Verb> {
+        let asked = path.strip_prefix('/')?;
+        Verb::ALL.into_iter().find(|verb| verb.name() == asked)
+    }
+}
+
+/// How long the answer of another replica is awaited. It may take a binding so long.
+const PASSED_ON_FOR: Duration = Duration::from_secs(15);
+
+/// Answers the calls of a kube-scheduler.
+pub(super) struct SchedulerHandler {
+    pub(super) leading: Leadership<Leader>,
+    pub(super) metrics: RequestMetrics,
+    /// The other replicas; `None` if there are none.
+    pub(super) others: Option<Others>,
+}
+
+/// How calls are passed on to the replica that decides.
+pub(super) struct Others {
+    pub(super) addresses: Addresses,
+    pub(super) forwarder: Forwarder,
+    /// By which tokens replicas know each other; `None` where they do by their certificates.
+    pub(super) peers: Option<Peers>,
+}
+
+impl Handler for SchedulerHandler {
+    async fn handle(&self, request: ServerRequest) -> ServerResponse {
+        let Some(verb) = Verb::of(&request.path) else { return unknown_path() };
+        let answer = match self.leading.cluster() {
+            Some(leader) => self.decide(verb, &leader, &request).await,
+            None => self.forward(verb, request).await,
+        };
+        for_kube_scheduler(verb, answer)
+    }
+}
+
+/// Kube-scheduler drops the body of a response with a status other than 200, and shows the error in the answer. So
+/// the Event of a pending pod shows that there is no leader at the moment.
+fn for_kube_scheduler(verb: Verb, answer: ServerResponse) -> ServerResponse {
+    let is_for_lack_of_a_leader =
+        matches!(answer.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::BAD_GATEWAY);
+    if !is_for_lack_of_a_leader {
+        return answer;
+    }
+    let why = String::from_utf8_lossy(&answer.body);
+    match verb {
+        Verb::Filter => json(&FilterResult { error: why.trim_end(), ..FilterResult::default() }),
+        Verb::Bind => json(&BindingResult { error: why.trim_end() }),
+        Verb::Prioritize | Verb::Preempt => answer,
+    }
+}
+
+impl SchedulerHandler {
+    async fn decide(
+        &self,
+        verb: Verb,
+        leader: &Arc<Leader>,
+        request: &ServerRequest,
+    ) -> ServerResponse {
+        let timer = self.metrics.begin(verb);
+        let answer = match verb {
+            Verb::Filter => filtering::filter(leader, &request.body).await,
+            Verb::Prioritize => filtering::prioritize(leader, &request.body),
+            Verb::Preempt => filtering::preempt(leader, &request.body),
+            Verb::Bind => binding::bind(leader, &request.body).await,
+        };
+        timer.end(answer.status);
+        answer
+    }
+
+    async fn forward(&self, verb: Verb, request: ServerRequest) -> ServerResponse {
+        let nobody = |why: &str| ServerResponse::refusal(StatusCode::SERVICE_UNAVAILABLE, why);
+        let Some(others) = &self.others else {
+            return nobody("this replica does not decide at the moment");
+        };
+        let leader = others.addresses.leader();
+        let Some(leader) = leader.filter(|it| **it != *others.addresses.own()) else {
+            return nobody("no replica decides at the moment");
+        };
+        let token = match others.peers.as_ref().map(Peers::own_token).transpose() {
+            Ok(token) => token,
+            Err(why) => return nobody(&why),
+        };
+        let passed_on =
+            others.forwarder.forward(&leader, ServerRequest { token, ..request }, PASSED_ON_FOR);
+        match passed_on.await {
+            Ok(answer) => {
+                self.metrics.passed_on(verb, answer.status);
+                answer
+            }
+            Err(error) => {
+                self.metrics.passed_on(verb, StatusCode::BAD_GATEWAY);
+                ServerResponse::refusal(StatusCode::BAD_GATEWAY, &error.to_string())
+            }
+        }
+    }
+}
+
+/// Answers calls that another replica has passed on. They are passed on no further.
+pub(super) struct PeerHandler(pub(super) Arc<SchedulerHandler>);
+
+impl Handler for PeerHandler {
+    async fn admit(&self, token: Option<&str>) -> Result<(), ServerResponse> {
+        let Some(others) = &self.0.others else {
+            return Err(ServerResponse::refusal(
+                StatusCode::FORBIDDEN,
+                "this replica has no others",
+            ));
+        };
+        let Some(peers) = &others.peers else { return Ok(()) };
+        peers.check(token).await.map_err(|error| {
+            let status = match error {
+                PeerError::NoToken | PeerError::WrongToken => StatusCode::FORBIDDEN,
+                // It may still be one of us.
+                PeerError::NotReviewed(_) => StatusCode::SERVICE_UNAVAILABLE,
+            };
+            ServerResponse::refusal(status, &error.to_string())
+        })
+    }
+
+    async fn handle(&self, request: ServerRequest) -> ServerResponse {
+        let Some(verb) = Verb::of(&request.path) else { return unknown_path() };
+        match self.0.leading.cluster() {
+            Some(leader) => self.0.decide(verb, &leader, &request).await,
+            None => ServerResponse::refusal(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "this replica does not decide at the moment",
+            ),
+        }
+    }
+}
+
+fn unknown_path() -> ServerResponse {
+    ServerResponse::refusal(StatusCode::NOT_FOUND, "try /filter, /prioritize, /preempt or /bind")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kube_scheduler_is_told_that_nobody_decides_where_it_looks_for_an_error() {
+        let away =
+            || ServerResponse::refusal(StatusCode::SERVICE_UNAVAILABLE, "no replica decides");
+        let told = for_kube_scheduler(Verb::Bind, away());
+        let error: &[u8] = br#"{"Error":"no replica decides"}"#;
+        assert_eq!((told.status, &*told.body), (StatusCode::OK, error));
+        let told = for_kube_scheduler(Verb::Filter, away());
+        let body: serde_json::Value = serde_json::from_slice(&told.body).expect("it is JSON");
+        assert_eq!(body["Error"], "no replica decides");
+        // The answers to these have no place for an error.
+        assert_eq!(for_kube_scheduler(Verb::Preempt, away()), away());
+        let malformed = || ServerResponse::refusal(StatusCode::BAD_REQUEST, "Pod is missing");
+        assert_eq!(for_kube_scheduler(Verb::Filter, malformed()), malformed());
+    }
+}

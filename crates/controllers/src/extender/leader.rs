@@ -1,0 +1,299 @@
+//! The state of the replica that decides: the ledger, and the means to feed and query it.
+//!
+//! Watches fill it and requests read it. It is one value behind one lock, which is never held while waiting.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use almanac_api::kinds::Kind;
+use almanac_api::objects::MAX_POLICIES;
+use almanac_engine::units::{
+    Elapsed, LabelSnapshot, Ledger, LongestBind, NodeId, PreparedPolicy, ResourcePolicy,
+};
+use almanac_engine::{Exemptions, Identity};
+use almanac_shell::monotonic::Monotonic;
+use almanac_shell::writer::Writer;
+use jiff::Timestamp;
+use kube::Client;
+use tokio::sync::futures::Notified;
+use tokio::sync::{Notify, Semaphore};
+
+use super::metrics::UpkeepMetrics;
+use super::policies::PolicyEntry;
+use crate::off_the_runtime::off_the_runtime;
+
+/// The timeout of a binding, and the time limit that its request sets on the API server.
+pub(super) const BIND_TIME: Duration = Duration::from_secs(5);
+
+/// The maximum number of bindings under way. Kube-scheduler requests as many as it has pods; the API server serves only
+/// a limited number of requests of one client at a time.
+pub(super) const BINDINGS_AT_ONCE: u32 = 32;
+
+/// The maximum number of policies that are applied under one lock: as many as one watch event of a policy concerns.
+/// That of a namespace may concern all policies in it.
+const APPLIED_AT_ONCE: usize = 3;
+
+/// How long a request to bind may be under way.
+pub(super) fn longest_bind() -> LongestBind {
+    LongestBind::of(BIND_TIME, BIND_TIME)
+}
+
+/// The state of one term.
+pub(super) struct Leader {
+    state: Mutex<LeaderState>,
+    /// Notified of each new pod.
+    arrived: Notify,
+    /// Notified of each change.
+    changed: Notify,
+    /// Notified when the known state is no longer reliable.
+    pub(super) starts_over: Notify,
+    /// Notified when there is a binding to resolve.
+    pub(super) unsettled: Notify,
+    /// A permit for each binding that may be under way; at the end of a term all are waited for.
+    pub(super) binding: Arc<Semaphore>,
+    pub(super) client: Client,
+    pub(super) writer: Writer,
+    pub(super) metrics: UpkeepMetrics,
+    clock: Monotonic,
+}
+
+/// The same, while locked.
+pub(super) struct LeaderState {
+    pub(super) ledger: Ledger,
+    /// The numbers of nodes by their names. Kube-scheduler sends thousands of names with each call.
+    nodes: HashMap<Arc<str>, NodeId>,
+    /// The number of renumberings at the time of this record.
+    renumberings: u64,
+    pub(super) policies: BTreeMap<Identity, PolicyEntry>,
+    /// The policies of each namespace, the oldest first.
+    by_age: BTreeMap<Box<str>, BTreeSet<(Option<Timestamp>, Identity)>>,
+    pub(super) exempt: Exemptions,
+    /// Pods whose scheduler must receive a notice that they can be scheduled.
+    pub(super) woken: BTreeSet<Identity>,
+}
+
+impl Leader {
+    pub(super) fn new(
+        (client, writer): (Client, Writer),
+        metrics: UpkeepMetrics,
+        clock: Monotonic,
+        exempt: Exemptions,
+    ) -> Self {
+        let state = Mutex::new(LeaderState::new(exempt));
+        let [arrived, changed, unsettled, starts_over] = [(); 4].map(|()| Notify::new());
+        let binding = Arc::new(Semaphore::new(BINDINGS_AT_ONCE as usize));
+        Self {
+            state,
+            arrived,
+            changed,
+            starts_over,
+            unsettled,
+            binding,
+            client,
+            writer,
+            metrics,
+            clock,
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, LeaderState> {
+        self.state.lock().unwrap_or_else(|poisoned| {
+            // A panic may have left a count too low, so nothing is decided by it any more.
+            self.starts_over.notify_one();
+            let mut state = poisoned.into_inner();
+            state.ledger.lose_lead();
+            state
+        })
+    }
+
+    /// Has the ledger apply the current policies, or drop them. Schedulers receive responses while the selectors of the
+    /// policies are evaluated.
+    pub(super) fn carry_out(&self, policies: &[Identity]) {
+        self.carry_out_by(policies, Due::prepare);
+    }
+
+    fn carry_out_by(&self, policies: &[Identity], prepare: impl Fn(Due) -> Prepared) {
+        for policies in policies.chunks(APPLIED_AT_ONCE) {
+            let due = self.lock().due(policies);
+            let prepared = off_the_runtime(|| due.into_iter().map(&prepare).collect());
+            self.lock().carry_out(prepared);
+        }
+        self.tell_change();
+    }
+
+    /// The time by the monotonic clock.
+    pub(super) fn elapsed(&self) -> Elapsed {
+        Elapsed::new(self.clock.now())
+    }
+
+    /// Waits until a pod has come to be known after this was called.
+    pub(super) fn arrival(&self) -> Notified<'_> {
+        self.arrived.notified()
+    }
+
+    pub(super) fn tell_arrival(&self) {
+        self.arrived.notify_waiters();
+    }
+
+    /// Waits for a change. Supports one waiter at a time.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    pub(super) fn tell_change(&self) {
+        self.changed.notify_one();
+    }
+}
+
+impl LeaderState {
+    fn new(exempt: Exemptions) -> LeaderState {
+        LeaderState {
+            ledger: Ledger::new(),
+            nodes: HashMap::new(),
+            renumberings: 0,
+            policies: BTreeMap::new(),
+            by_age: BTreeMap::new(),
+            exempt,
+            woken: BTreeSet::new(),
+        }
+    }
+
+    /// The numbers of the nodes with these names; `None` for those that are not known.
+    pub(super) fn candidates(&mut self, names: &[&str]) -> Vec<Option<NodeId>> {
+        if self.renumberings != self.ledger.renumberings() {
+            self.renumberings = self.ledger.renumberings();
+            self.nodes.clear();
+        }
+        names.iter().map(|name| self.node(name)).collect()
+    }
+
+    fn node(&mut self, name: &str) -> Option<NodeId> {
+        if let Some(known) = self.nodes.get(name) {
+            return Some(*known);
+        }
+        let found = self.ledger.node(name)?;
+        self.nodes.insert(name.into(), found);
+        Some(found)
+    }
+
+    /// Records the current version of a policy. Returns the policies to apply or drop: also the one that became one of
+    /// the oldest, or no longer is.
+    #[must_use]
+    pub(super) fn insert_policy(&mut self, policy: &Identity, entry: PolicyEntry) -> Vec<Identity> {
+        let age = (entry.created, policy.clone());
+        let known = self.policies.insert(policy.clone(), entry);
+        if known.as_ref().is_some_and(|known| known.created == age.0) {
+            return vec![policy.clone()];
+        }
+        let all = self.by_age.entry(policy.namespace().into()).or_default();
+        if let Some(known) = known {
+            all.remove(&(known.created, policy.clone()));
+        }
+        all.insert(age);
+        self.with_youngest(policy)
+    }
+
+    /// Removes a policy. Returns the policies to apply or drop: if it was one of the oldest, another one is now.
+    #[must_use]
+    pub(super) fn remove_policy(&mut self, policy: &Identity) -> Vec<Identity> {
+        let Some(entry) = self.policies.remove(policy) else { return Vec::new() };
+        if let Some(all) = self.by_age.get_mut(policy.namespace()) {
+            all.remove(&(entry.created, policy.clone()));
+            if all.is_empty() {
+                self.by_age.remove(policy.namespace());
+            }
+        }
+        self.with_youngest(policy)
+    }
+
+    /// The pods whose binding annotations name a deleted policy.
+    pub(super) fn stale_binding_annotations(&mut self) -> Vec<Identity> {
+        let Self { ledger, policies, .. } = self;
+        ledger.stale_binding_annotations(|namespace, name| {
+            policies.contains_key(&Kind::ResourcePolicy.identity(namespace, name))
+        })
+    }
+
+    /// Whether the binding annotations of a pod name a deleted policy.
+    pub(super) fn has_stale_binding_annotations(&self, pod: &Identity) -> bool {
+        self.ledger.has_stale_binding_annotations(pod, |namespace, name| {
+            self.policies.contains_key(&Kind::ResourcePolicy.identity(namespace, name))
+        })
+    }
+
+    /// Whether a policy is one of the oldest of its namespace, which count.
+    pub(super) fn counts(&self, policy: &Identity) -> bool {
+        let all = self.by_age.get(policy.namespace());
+        let oldest = all.into_iter().flatten().take(MAX_POLICIES);
+        oldest.into_iter().any(|(_, known)| known == policy)
+    }
+
+    /// A policy, the last of its namespace that counts, and the first that does not.
+    fn with_youngest(&self, policy: &Identity) -> Vec<Identity> {
+        let all = self.by_age.get(policy.namespace());
+        let youngest = all.into_iter().flatten().skip(MAX_POLICIES - 1).take(2);
+        let youngest = youngest.map(|(_, youngest)| youngest.clone());
+        std::iter::once(policy.clone()).chain(youngest.filter(|it| it != policy)).collect()
+    }
+
+    /// What these policies are prepared with.
+    fn due(&self, policies: &[Identity]) -> Vec<Due> {
+        let due = policies.iter().map(|policy| {
+            let labels = || self.ledger.label_snapshot(policy.namespace());
+            let usable = self.usable(policy).map(|usable| (Arc::clone(usable), labels()));
+            Due { policy: policy.clone(), usable }
+        });
+        due.collect()
+    }
+
+    /// Applies the prepared policies. The writer of a policy that has changed since applies it.
+    fn carry_out(&mut self, prepared: Vec<Prepared>) {
+        for Prepared { policy, .. } in &prepared {
+            if self.usable(policy).is_none() {
+                self.ledger.remove_policy(policy, None);
+            }
+            if !self.policies.contains_key(policy) {
+                self.ledger.recheck_binding_annotations_of(policy);
+            }
+        }
+        for Prepared { policy, prepared } in prepared {
+            let Some((of, prepared)) = prepared else { continue };
+            if self.usable(&policy).is_some_and(|usable| Arc::ptr_eq(usable, &of)) {
+                self.ledger.set_prepared_policy(&policy, &prepared, None);
+            }
+        }
+    }
+
+    /// A policy in its form to apply; `None` if it is exempt, has never been usable, or does not count.
+    fn usable(&self, policy: &Identity) -> Option<&Arc<ResourcePolicy>> {
+        let usable = self.policies.get(policy)?.usable.as_ref()?;
+        (self.exempt.of(policy).is_none() && self.counts(policy)).then_some(usable)
+    }
+}
+
+/// A policy to prepare.
+struct Due {
+    policy: Identity,
+    /// Its current form, if it must be applied, and what its selectors select from.
+    usable: Option<(Arc<ResourcePolicy>, LabelSnapshot)>,
+}
+
+/// A policy in its form when it was prepared, if it had to be applied.
+struct Prepared {
+    policy: Identity,
+    prepared: Option<(Arc<ResourcePolicy>, PreparedPolicy)>,
+}
+
+impl Due {
+    fn prepare(self) -> Prepared {
+        let prepared = self.usable.map(|(usable, labels)| {
+            let prepared = PreparedPolicy::new(Arc::clone(&usable), labels);
+            (usable, prepared)
+        });
+        Prepared { policy: self.policy, prepared }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! Which policies the ledger applies, and what is answered while they are prepared.
+
+use std::sync::mpsc;
+
+use almanac_api::kinds::Kind;
+use almanac_engine::units::Pod;
+use almanac_shell::budget::{WriteBudget, WriteLimits};
+use almanac_shell::lease::Fence;
+use almanac_shell::writer::WriteMetrics;
+use almanac_stub::Stub;
+use http::StatusCode;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+use serde_json::json;
+
+use super::*;
+use crate::cluster::StatusSnapshot;
+use crate::extender::filtering::filter;
+use crate::extender::gauges::Gauges;
+use crate::extender::watches::pod_identity;
+use crate::leadership::Leadership;
+
+fn named(namespace: &str, number: usize) -> Identity {
+    Kind::ResourcePolicy.identity(namespace, &format!("p-{number:03}"))
+}
+
+fn entry(created: i64) -> PolicyEntry {
+    PolicyEntry {
+        created: Timestamp::from_second(created).ok(),
+        uid: "".into(),
+        version: "".into(),
+        generation: None,
+        usable: Some(Arc::default()),
+        findings: Vec::new(),
+        recorded: StatusSnapshot::of(&serde_json::Value::Null),
+        failure: None,
+    }
+}
+
+fn carry_out(state: &mut LeaderState, policies: &[Identity]) {
+    let prepared = state.due(policies).into_iter().map(Due::prepare).collect();
+    state.carry_out(prepared);
+}
+
+fn insert(state: &mut LeaderState, policy: &Identity, created: i64) {
+    let changed = state.insert_policy(policy, entry(created));
+    carry_out(state, &changed);
+}
+
+#[test]
+fn the_oldest_policies_of_a_namespace_count_and_the_next_one_once_one_of_them_is_gone() {
+    let mut state = LeaderState::new(Exemptions::default());
+    // The last by name are the oldest.
+    for number in 0..MAX_POLICIES + 10 {
+        let created = 1_000 - i64::try_from(number).expect("it is small");
+        insert(&mut state, &named("shop", number), created);
+    }
+    insert(&mut state, &named("other", 0), 5_000);
+    let carried_out = |state: &LeaderState| -> Vec<Identity> {
+        state.ledger.policies().filter(|it| it.namespace() == "shop").cloned().collect()
+    };
+    let oldest = |from: usize| (from..MAX_POLICIES + 10).map(|number| named("shop", number));
+    assert_eq!(carried_out(&state), oldest(10).collect::<Vec<_>>());
+    assert!(!state.counts(&named("shop", 9)) && state.counts(&named("other", 0)));
+    let changed = state.remove_policy(&named("shop", 20));
+    carry_out(&mut state, &changed);
+    let expected: Vec<Identity> = oldest(9).filter(|it| *it != named("shop", 20)).collect();
+    assert_eq!(carried_out(&state), expected);
+    // One that was deleted and made again is the youngest.
+    insert(&mut state, &named("shop", 73), 2_000);
+    assert!(!state.counts(&named("shop", 73)) && state.counts(&named("shop", 8)));
+    assert_eq!(carried_out(&state).len(), MAX_POLICIES);
+    assert_eq!(state.ledger.policies().count(), MAX_POLICIES + 1);
+}
+
+#[test]
+fn what_was_changed_while_it_was_prepared_is_left_to_whoever_changed_it() {
+    let mut state = LeaderState::new(Exemptions::default());
+    let [changed, deleted, marked] = [0, 1, 2].map(|number| named("shop", number));
+    let all = [&changed, &deleted, &marked];
+    let news = all.map(|policy| state.insert_policy(policy, entry(1))).concat();
+    let prepared: Vec<Prepared> = state.due(&news).into_iter().map(Due::prepare).collect();
+    let again = state.insert_policy(&changed, entry(1));
+    drop(state.remove_policy(&deleted));
+    state.exempt.mark(&marked, true);
+    state.carry_out(prepared);
+    assert_eq!(state.ledger.policies().count(), 0);
+    carry_out(&mut state, &again);
+    assert_eq!(state.ledger.policies().collect::<Vec<_>>(), [&changed]);
+}
+
+/// The state of a term that serves.
+fn serving() -> Leader {
+    let client = Stub::new().client();
+    let budget = WriteBudget::new(WriteLimits::default());
+    let writer = Writer::new(client.clone(), Fence::open(), budget, WriteMetrics::default());
+    let (metrics, exempt) = (UpkeepMetrics::default(), Exemptions::default());
+    let leader = Leader::new((client, writer), metrics, Monotonic::system(), exempt);
+    let now = leader.elapsed();
+    let at_once = LongestBind::of(Duration::ZERO, Duration::ZERO);
+    leader.lock().ledger.take_lead(1, now, at_once);
+    leader.lock().ledger.serve(at_once.after(now)).expect("nothing is under way");
+    leader
+}
+
+#[tokio::test]
+async fn requests_and_scrapes_are_answered_while_a_policy_is_prepared() {
+    let leader = Arc::new(serving());
+    let (policy, pod) = (named("shop", 0), pod_identity("shop", "web"));
+    let web = Pod { uid: Some("1".into()), ..Pod::default() };
+    leader.lock().ledger.set_pod(&pod, &web);
+    let changed = leader.lock().insert_policy(&policy, entry(1));
+    let (begun, begins) = mpsc::channel();
+    let (go_on, goes_on) = mpsc::channel();
+    let preparing = {
+        let leader = Arc::clone(&leader);
+        std::thread::spawn(move || {
+            leader.carry_out_by(&changed, |due| {
+                begun.send(()).unwrap();
+                goes_on.recv().unwrap();
+                due.prepare()
+            });
+        })
+    };
+    begins.recv().unwrap();
+    // With the lock kept, these would wait for the preparation, which waits for them.
+    let metadata = json!({ "namespace": "shop", "name": "web", "uid": "1" });
+    let request = json!({ "Pod": { "metadata": metadata }, "NodeNames": ["n-a"] });
+    let answer = filter(&leader, request.to_string().as_bytes()).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    let leading = Leadership::default();
+    leading.begin(Fence::open(), Arc::clone(&leader));
+    let (mut registry, mut scraped) = (Registry::default(), String::new());
+    registry.register_collector(Box::new(Gauges { leading }));
+    encode(&mut scraped, &registry).unwrap();
+    assert!(scraped.contains("almanac_units_policies 1"), "{scraped}");
+    assert_eq!(leader.lock().ledger.policies().count(), 0, "it is still being prepared");
+    go_on.send(()).unwrap();
+    preparing.join().unwrap();
+    assert_eq!(leader.lock().ledger.policies().collect::<Vec<_>>(), [&policy]);
+}

@@ -1,0 +1,56 @@
+//! How soon something counts that somebody else brings about, and may bring about again and again: some of it at once,
+//! so that nobody waits who does what he has to, and the rest together, so that nobody is kept busy.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// How many count at once within one interval. The others count when it is over.
+const AT_ONCE: u32 = 20;
+const INTERVAL: SignedDuration = SignedDuration::from_mins(1);
+
+/// How much there was of something lately.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ReportRateLimit {
+    begun: Option<Timestamp>,
+    count: u32,
+}
+
+impl ReportRateLimit {
+    /// There is one more; when that counts.
+    pub(crate) fn next(&mut self, now: Timestamp) -> Timestamp {
+        let is_under_way = |begun: &Timestamp| {
+            let age = now.duration_since(*begun);
+            // A clock that was set back begins anew.
+            age < INTERVAL && !age.is_negative()
+        };
+        let begun = self.begun.filter(is_under_way).unwrap_or_else(|| {
+            self.count = 0;
+            now
+        });
+        self.begun = Some(begun);
+        self.count = self.count.saturating_add(1);
+        if self.count <= AT_ONCE { now } else { begun.saturating_add(INTERVAL).unwrap_or(now) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use almanac_fixtures::at;
+
+    use super::*;
+
+    #[test]
+    fn twenty_count_at_once_and_the_others_when_the_minute_is_over() {
+        let mut report_rate_limit = ReportRateLimit::default();
+        let second = |second: i64| at("2026-11-20T09:00:00Z") + SignedDuration::from_secs(second);
+        for number in 0..20 {
+            assert_eq!(report_rate_limit.next(second(number)), second(number));
+        }
+        assert_eq!(report_rate_limit.next(second(20)), second(60));
+        assert_eq!(report_rate_limit.next(second(59)), second(60));
+        for number in 60..80 {
+            assert_eq!(report_rate_limit.next(second(number)), second(number));
+        }
+        assert_eq!(report_rate_limit.next(second(80)), second(120));
+        assert_eq!(report_rate_limit.next(second(-90)), second(-90), "the clock was wrong");
+    }
+}

@@ -1,0 +1,382 @@
+//! The usage of one policy: by group, and in it by unit. Each unit with a cap also keeps the order in which its pods
+//! were bound, and so which of them are over the cap.
+//!
+//! Which pod is counted where is up to `allocations`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::super::slots::{GroupId, NodeId, PodId, ShapeId, SlotId as _, Slots};
+use super::super::{ResourcePolicy, Unit};
+use super::nominations::Turn;
+use super::prepared::PreparedPolicy;
+use super::report::CostCounts;
+use super::selection::UnitSelection;
+use super::waiting::Queue;
+use crate::{Identity, Labels};
+
+/// The values of the labels that pods are grouped by, in the order of the policy. A label that a pod lacks is a value of
+/// its own.
+pub(super) type GroupKey = Box<[Option<Arc<str>>]>;
+
+/// The index of a unit in its policy, or outside all of them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct UnitIndex(u16);
+
+impl UnitIndex {
+    pub(crate) const FIRST: UnitIndex = UnitIndex(0);
+    pub(crate) const OUTSIDE: UnitIndex = UnitIndex(u16::MAX);
+
+    /// An object has no room for as many units as there are numbers.
+    pub(crate) fn new(unit_index: Option<usize>) -> UnitIndex {
+        unit_index
+            .and_then(|unit_index| u16::try_from(unit_index).ok())
+            .map_or(Self::OUTSIDE, UnitIndex)
+    }
+
+    /// `None` outside all units.
+    pub(crate) fn index(self) -> Option<usize> {
+        (self != Self::OUTSIDE).then_some(usize::from(self.0))
+    }
+}
+
+/// A policy, and the counts under it.
+#[derive(Clone, Debug)]
+pub(super) struct PolicyUsage {
+    pub(super) identity: Identity,
+    pub(super) policy: Arc<ResourcePolicy>,
+    selection: Arc<UnitSelection>,
+    /// The version of its object.
+    pub(super) version: Option<u64>,
+    /// Pods, by their labels, that others select as well.
+    pub(super) conflicts: BTreeSet<ShapeId>,
+    /// How many of its pods have which cost that is not ours.
+    pub(super) costs: CostCounts,
+    /// The unit of each node, so that no selector is read while a pod is scheduled.
+    unit_of_node: Vec<UnitIndex>,
+    pub(super) groups: Slots<GroupId, Group>,
+    group_ids: BTreeMap<GroupKey, GroupId>,
+}
+
+/// The pods of a policy that are counted together.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) key: GroupKey,
+    /// How many different sets of labels belong to it.
+    shapes: u32,
+    /// One for each unit in which anything is counted, so that many groups of many units take little.
+    units: BTreeMap<UnitIndex, UnitUsage>,
+    /// How many pods are outside all units.
+    pub(super) spilled: u32,
+    /// Its pods that wait for room.
+    pub(super) queue: Queue,
+}
+
+/// The usage of a unit by a group.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UnitUsage {
+    pub(super) used: u32,
+    pub(super) leased: u32,
+    /// The places that are kept for pods that evict others.
+    kept: BTreeSet<Turn>,
+    /// With a cap: the first pods, as many as it allows.
+    within: BTreeSet<Rank>,
+    /// With a cap: the other ones.
+    over: BTreeSet<Rank>,
+}
+
+/// Since when a pod is bound: those that are being bound come after all that are.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Since {
+    /// As the API server says; those that do not say when were there first.
+    Bound(Option<Timestamp>),
+    /// By the number of its reservation.
+    BeingBound(u64),
+}
+
+impl Default for Since {
+    fn default() -> Since {
+        Since::Bound(None)
+    }
+}
+
+/// The order in which the pods of a unit were bound. Pods that were bound at the same instant are in the order of their
+/// UIDs.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Rank {
+    pub(super) since: Since,
+    pub(super) uid: Option<Arc<str>>,
+    pub(super) name: Identity,
+    pub(super) pod: PodId,
+}
+
+/// A pod that has become over a cap, or no longer is.
+pub(super) struct Crossing {
+    pub(super) rank: Rank,
+    pub(super) is_over: bool,
+}
+
+impl PolicyUsage {
+    pub(super) fn new(
+        identity: Identity,
+        prepared: &PreparedPolicy,
+        version: Option<u64>,
+    ) -> PolicyUsage {
+        PolicyUsage {
+            identity,
+            policy: Arc::clone(&prepared.policy),
+            selection: Arc::clone(&prepared.selection),
+            version,
+            conflicts: BTreeSet::new(),
+            costs: CostCounts::default(),
+            unit_of_node: Vec::new(),
+            groups: Slots::default(),
+            group_ids: BTreeMap::new(),
+        }
+    }
+
+    /// The unit of a node.
+    pub(super) fn unit_of(&self, node: NodeId) -> UnitIndex {
+        self.unit_of_node.get(node.index()).copied().unwrap_or(UnitIndex::OUTSIDE)
+    }
+
+    /// The units of all nodes, by their numbers; those at the end that are outside may be left out.
+    pub(super) fn units_of_nodes(&self) -> &[UnitIndex] {
+        &self.unit_of_node
+    }
+
+    /// Places a node by its labels, `None` for those of a node that is not known. Whether it is in another unit than
+    /// before.
+    pub(super) fn place_node(&mut self, node: NodeId, labels: Option<&Labels>) -> bool {
+        let unit_index = labels.map_or(UnitIndex::OUTSIDE, |labels| self.selection.unit_of(labels));
+        self.set_unit_of(node, unit_index)
+    }
+
+    /// Notes the unit of a node. Whether it was in another one.
+    pub(super) fn set_unit_of(&mut self, node: NodeId, unit_index: UnitIndex) -> bool {
+        if self.unit_of_node.len() <= node.index() {
+            self.unit_of_node.resize(node.index() + 1, UnitIndex::OUTSIDE);
+        }
+        std::mem::replace(&mut self.unit_of_node[node.index()], unit_index) != unit_index
+    }
+
+    pub(super) fn unit(&self, unit_index: UnitIndex) -> Option<&Unit> {
+        self.policy.units.get(unit_index.index()?)
+    }
+
+    fn key_of(&self, labels: &Labels) -> GroupKey {
+        self.policy.group_keys.iter().map(|key| labels.get(key).map(Arc::from)).collect()
+    }
+
+    /// ` with pod-template-hash=abc and without track`; empty if the policy has no groups.
+    pub(super) fn describe(&self, key: &GroupKey) -> String {
+        let labels = self.policy.group_keys.iter().zip(key);
+        let parts: Vec<String> = labels
+            .map(|(label, value)| match value {
+                Some(value) => format!("with {label}={value}"),
+                None => format!("without {label}"),
+            })
+            .collect();
+        if parts.is_empty() { String::new() } else { format!(" {}", parts.join(" and ")) }
+    }
+
+    /// The group of pods with these labels, which is there until it is left as often as it was joined.
+    pub(super) fn join_group(&mut self, labels: &Labels) -> GroupId {
+        let key = self.key_of(labels);
+        if let Some(id) = self.group_ids.get(&key) {
+            self.groups[*id].shapes += 1;
+            return *id;
+        }
+        let group = Group {
+            key: key.clone(),
+            shapes: 1,
+            units: BTreeMap::new(),
+            spilled: 0,
+            queue: Queue::default(),
+        };
+        let id = self.groups.insert(group);
+        self.group_ids.insert(key, id);
+        id
+    }
+
+    /// Whether the group is gone.
+    pub(super) fn leave_group(&mut self, group: GroupId) -> bool {
+        let left = &mut self.groups[group];
+        left.shapes -= 1;
+        if left.shapes > 0 {
+            return false;
+        }
+        if let Some(gone) = self.groups.remove(group) {
+            self.group_ids.remove(&gone.key);
+        }
+        true
+    }
+
+    /// All groups, in the order of their keys.
+    pub(super) fn ordered_groups(&self) -> impl Iterator<Item = (GroupId, &Group)> {
+        self.group_ids.values().map(|id| (*id, &self.groups[*id]))
+    }
+
+    /// The groups of which pods wait.
+    pub(super) fn waiting_groups(&self) -> impl Iterator<Item = GroupId> {
+        self.ordered_groups().filter(|(_, group)| !group.queue.is_empty()).map(|(id, _)| id)
+    }
+
+    /// Counts a pod, and says which pods are over the cap because of it.
+    pub(super) fn count(
+        &mut self,
+        group: GroupId,
+        unit_index: UnitIndex,
+        rank: &Rank,
+    ) -> Vec<Crossing> {
+        let unit = self.unit(unit_index).map(|unit| unit.max);
+        let group = &mut self.groups[group];
+        let Some(max) = unit else {
+            group.spilled += 1;
+            return Vec::new();
+        };
+        let unit_usage = group.units.entry(unit_index).or_default();
+        unit_usage.used += 1;
+        let Some(max) = max else { return Vec::new() };
+        unit_usage.within.insert(rank.clone());
+        unit_usage.balance(max)
+    }
+
+    /// No longer counts a pod, and says which pods are not over the cap any more.
+    pub(super) fn discount(
+        &mut self,
+        group: GroupId,
+        unit_index: UnitIndex,
+        rank: &Rank,
+    ) -> Vec<Crossing> {
+        let unit = self.unit(unit_index).map(|unit| unit.max);
+        let group = &mut self.groups[group];
+        if unit.is_none() {
+            group.spilled -= 1;
+            return Vec::new();
+        }
+        let Some(unit_usage) = group.units.get_mut(&unit_index) else { return Vec::new() };
+        unit_usage.used -= 1;
+        let crossings = match unit.flatten() {
+            None => Vec::new(),
+            Some(_) if unit_usage.over.remove(rank) => {
+                vec![Crossing { rank: rank.clone(), is_over: false }]
+            }
+            Some(max) => {
+                unit_usage.within.remove(rank);
+                unit_usage.balance(max)
+            }
+        };
+        group.drop_if_empty(unit_index);
+        crossings
+    }
+
+    /// Replaces the caps, which are there for the same units as before; where pods have come to be over them, or are no
+    /// longer: in which group and unit, and which pods.
+    pub(super) fn set_caps(
+        &mut self,
+        policy: Arc<ResourcePolicy>,
+    ) -> Vec<(GroupId, UnitIndex, Vec<Crossing>)> {
+        self.policy = policy;
+        let mut crossings = Vec::new();
+        for id in self.group_ids.values() {
+            for (unit_index, unit_usage) in &mut self.groups[*id].units {
+                let unit = unit_index.index().and_then(|index| self.policy.units.get(index));
+                let max = unit.and_then(|unit| unit.max);
+                let crossed = max.map(|max| unit_usage.balance(max)).unwrap_or_default();
+                if !crossed.is_empty() {
+                    crossings.push((*id, *unit_index, crossed));
+                }
+            }
+        }
+        crossings
+    }
+}
+
+impl Group {
+    /// The usage of a unit.
+    pub(super) fn unit_usage(&self, unit_index: UnitIndex) -> &UnitUsage {
+        static NOTHING: UnitUsage = UnitUsage {
+            used: 0,
+            leased: 0,
+            kept: BTreeSet::new(),
+            within: BTreeSet::new(),
+            over: BTreeSet::new(),
+        };
+        self.units.get(&unit_index).unwrap_or(&NOTHING)
+    }
+
+    /// The usage of each of the first `units` units.
+    pub(super) fn in_units(&self, units: usize) -> impl Iterator<Item = &UnitUsage> {
+        (0..units).map(|index| self.unit_usage(UnitIndex::new(Some(index))))
+    }
+
+    pub(super) fn lease(&mut self, unit_index: UnitIndex) {
+        self.units.entry(unit_index).or_default().leased += 1;
+    }
+
+    pub(super) fn end_lease(&mut self, unit_index: UnitIndex) {
+        if let Some(unit_usage) = self.units.get_mut(&unit_index) {
+            unit_usage.leased -= 1;
+        }
+        self.drop_if_empty(unit_index);
+    }
+
+    pub(super) fn keep(&mut self, unit_index: UnitIndex, turn: Turn) {
+        self.units.entry(unit_index).or_default().kept.insert(turn);
+    }
+
+    pub(super) fn end_keeping(&mut self, unit_index: UnitIndex, turn: Turn) {
+        if let Some(unit_usage) = self.units.get_mut(&unit_index) {
+            unit_usage.kept.remove(&turn);
+        }
+        self.drop_if_empty(unit_index);
+    }
+
+    fn drop_if_empty(&mut self, unit_index: UnitIndex) {
+        let unit_usage = self.unit_usage(unit_index);
+        if unit_usage.used == 0 && unit_usage.leased == 0 && unit_usage.kept.is_empty() {
+            self.units.remove(&unit_index);
+        }
+    }
+}
+
+impl UnitUsage {
+    /// How many places are kept for pods that evict others; for one that has such a place, how many before its own.
+    pub(super) fn kept(&self, own: Option<Turn>) -> u32 {
+        let kept = own.map_or(self.kept.len(), |own| self.kept.range(..own).count());
+        u32::try_from(kept).unwrap_or(u32::MAX)
+    }
+
+    /// The pods over the cap from this rank on, in the order in which they were bound.
+    pub(super) fn over_from(&self, first: &Rank) -> impl Iterator<Item = PodId> {
+        self.over.range(first..).map(|rank| rank.pod)
+    }
+
+    /// The last pod over the cap before this rank.
+    pub(super) fn last_over_before(&self, rank: &Rank) -> Option<PodId> {
+        self.over.range(..rank).next_back().map(|rank| rank.pod)
+    }
+
+    /// Moves pods between within and over until there are as many within as the cap allows, the first ones.
+    fn balance(&mut self, max: u32) -> Vec<Crossing> {
+        let max = max as usize;
+        let mut crossings = Vec::new();
+        let mut cross = |rank: &Rank, is_over| {
+            crossings.push(Crossing { rank: rank.clone(), is_over });
+        };
+        while self.within.len() > max {
+            let Some(last) = self.within.pop_last() else { break };
+            cross(&last, true);
+            self.over.insert(last);
+        }
+        while self.within.len() < max {
+            let Some(first) = self.over.pop_first() else { break };
+            cross(&first, false);
+            self.within.insert(first);
+        }
+        crossings
+    }
+}

@@ -1,0 +1,461 @@
+//! Assigns pods to units: the result of changed replicas of their workloads, if a scheduler finds that every node with
+//! free capacity fits, and all of it happens at once.
+//!
+//! Whether a pod may go to a unit is the ledger's verdict, as in production. Existing pods are those of their
+//! workloads; only replicas beyond them are synthetic. `rooms` determines the nodes with free capacity, `leaving` the
+//! pods to delete first, and `numbered` the numbers of a `StatefulSet`.
+
+mod leaving;
+mod numbered;
+mod rooms;
+mod stand_ins;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use self::numbered::is_numbered;
+use self::rooms::Rooms;
+use self::stand_ins::stand_ins;
+use super::pods_and_nodes::{Makers, labels_of_next, owner_of_next};
+use super::{
+    FilterOutcome, Ledger, NodeId, Pod, PodsAndNodes, Replicas, ResourcePolicy, Resources, Space,
+    Verdict, Verdicts,
+};
+use crate::{Identity, Labels};
+
+/// The maximum number of distinguished pods of one workload: a guard against absurd numbers.
+pub(crate) const MOST_PODS: u32 = 10_000;
+
+/// The pods of workloads, from creation over scheduling to deletion.
+#[derive(Clone, Debug)]
+pub struct SchedulingSimulation {
+    from: Timestamp,
+    ledger: Ledger,
+    rooms: Rooms,
+    has_stand_ins: bool,
+    pods: BTreeMap<Identity, Pod>,
+    workloads: BTreeMap<Identity, Members>,
+    /// The possible groups of each policy.
+    groups: BTreeMap<Identity, BTreeSet<GroupKey>>,
+    /// The pods without a node that may get one, in the order in which a scheduler takes them.
+    pending: BTreeSet<(Option<Timestamp>, Identity)>,
+    /// The pods without a node that have scheduling gates.
+    gated: BTreeSet<Identity>,
+    /// When pods are gone that are being deleted.
+    departures: BTreeSet<(Timestamp, Identity)>,
+    /// Those of them that are in namespaces without policies.
+    ungoverned_departures: BTreeMap<Identity, Pod>,
+}
+
+/// The values of the labels that a policy groups pods by, in its order.
+pub(crate) type GroupKey = Box<[Option<Arc<str>>]>;
+
+/// The properties of pods that a scheduler distinguishes: namespace, labels and requests.
+type SchedulingProperties = (Arc<str>, Labels, Option<u64>, Option<u64>);
+
+/// The pods of a workload.
+#[derive(Clone, Debug)]
+struct Members {
+    /// The pod that it makes.
+    next: Pod,
+    /// Those that count as its replicas.
+    pods: BTreeSet<Identity>,
+    made: u64,
+    /// The number of its first pod, if they have numbers.
+    first_number: u64,
+    /// The lowest and the highest number there is, if all pods have one.
+    span: Option<(u64, u64)>,
+}
+
+impl SchedulingSimulation {
+    /// The current pods and nodes, under these policies, before any assignment.
+    pub(crate) fn new<'p>(
+        pods_and_nodes: &PodsAndNodes,
+        policies: impl Iterator<Item = (&'p Identity, &'p ResourcePolicy)> + Clone,
+        from: Timestamp,
+    ) -> SchedulingSimulation {
+        let mut ledger = Ledger::alone();
+        for (identity, policy) in policies.clone() {
+            ledger.set_policy(identity, policy.clone(), None);
+        }
+        let stand_ins = if pods_and_nodes.nodes.is_empty() {
+            stand_ins(policies.clone().map(|(_, policy)| policy))
+        } else {
+            BTreeMap::new()
+        };
+        let nodes = pods_and_nodes.nodes.iter().chain(&stand_ins);
+        for (name, node) in nodes.clone() {
+            ledger.set_node(name, node);
+        }
+        let mut rooms = Rooms::new(nodes, &ledger);
+        for pod in pods_and_nodes.pods.values().filter(|pod| !pod.is_finished) {
+            if let Some(node) = &pod.node {
+                rooms.take(node, pod.requests);
+            }
+        }
+        let mut scheduling = SchedulingSimulation {
+            from,
+            ledger,
+            rooms,
+            has_stand_ins: pods_and_nodes.nodes.is_empty(),
+            pods: BTreeMap::new(),
+            workloads: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            pending: BTreeSet::new(),
+            gated: BTreeSet::new(),
+            departures: BTreeSet::new(),
+            ungoverned_departures: BTreeMap::new(),
+        };
+        let makers = Makers::new(pods_and_nodes);
+        let namespaces: BTreeSet<&str> =
+            policies.clone().map(|(policy, _)| policy.namespace()).collect();
+        for namespace in namespaces {
+            let here = policies.clone().filter(|(policy, _)| policy.namespace() == namespace);
+            let here: Vec<&ResourcePolicy> = here.map(|(_, policy)| policy).collect();
+            scheduling.add_namespace(pods_and_nodes, &makers, namespace, &here);
+        }
+        scheduling.add_ungoverned_departures(pods_and_nodes);
+        for (identity, policy) in policies {
+            let groups = scheduling.groups_of(identity, policy);
+            scheduling.groups.insert(identity.clone(), groups);
+        }
+        scheduling
+    }
+
+    fn add_namespace(
+        &mut self,
+        pods_and_nodes: &PodsAndNodes,
+        makers: &Makers<'_>,
+        namespace: &str,
+        policies: &[&ResourcePolicy],
+    ) {
+        let mut of_workloads: BTreeMap<&Identity, Vec<(&Identity, &Pod)>> = BTreeMap::new();
+        for (identity, pod) in pods_and_nodes.pods_in(namespace) {
+            self.ledger.set_pod(identity, pod);
+            self.pods.insert(identity.clone(), pod.clone());
+            if pod.is_finished {
+                continue;
+            }
+            if let Some(gone) = pod.deleted {
+                self.departures.insert((gone, identity.clone()));
+                continue;
+            }
+            if pod.ungoverned.is_some() {
+                continue;
+            }
+            if pod.node.is_none() {
+                self.let_wait(identity, pod);
+            }
+            if let Some(workload) = makers.of(namespace, pod) {
+                of_workloads.entry(workload).or_default().push((identity, pod));
+            }
+        }
+        for (workload, template) in pods_and_nodes.templates_in(namespace) {
+            let pods = of_workloads.remove(workload).unwrap_or_default();
+            let labels = labels_of_next(template, pods.iter().copied());
+            let is_governed = template.ungoverned.is_none()
+                && policies.iter().any(|policy| policy.pod_selector.selects(&labels));
+            if !is_governed {
+                continue;
+            }
+            let owner = Some(Arc::new(owner_of_next(workload)));
+            let next = Pod { labels, owner, ..template.clone() };
+            let pods = pods.into_iter().map(|(pod, _)| pod.clone()).collect();
+            let first_number = pods_and_nodes.first_numbers.get(workload).copied().unwrap_or(0);
+            let mut members = Members { next, pods, made: 0, first_number, span: None };
+            if is_numbered(workload) {
+                members.note_numbers();
+            }
+            self.workloads.insert(workload.clone(), members);
+        }
+    }
+
+    /// A pod has no node. A scheduler looks for one, unless it has gates: when these are removed is not known.
+    fn let_wait(&mut self, identity: &Identity, pod: &Pod) {
+        if pod.gates.is_empty() {
+            self.pending.insert((pod.created, identity.clone()));
+        } else {
+            self.gated.insert(identity.clone());
+        }
+    }
+
+    /// Pods of other namespaces matter by the room they give back.
+    fn add_ungoverned_departures(&mut self, pods_and_nodes: &PodsAndNodes) {
+        for (identity, pod) in &pods_and_nodes.pods {
+            if let Some(gone) = pod.deleted
+                && !pod.is_finished
+                && pod.node.is_some()
+                && !self.pods.contains_key(identity)
+            {
+                self.departures.insert((gone, identity.clone()));
+                self.ungoverned_departures.insert(identity.clone(), pod.clone());
+            }
+        }
+    }
+
+    fn groups_of(&self, identity: &Identity, policy: &ResourcePolicy) -> BTreeSet<GroupKey> {
+        let there = self.pods.iter().filter(|(pod, it)| {
+            pod.namespace() == identity.namespace() && it.ungoverned.is_none() && !it.is_finished
+        });
+        let made = self
+            .workloads
+            .iter()
+            .filter(|(workload, _)| workload.namespace() == identity.namespace());
+        let labels = there.map(|(_, pod)| &pod.labels);
+        let labels = labels.chain(made.map(|(_, members)| &members.next.labels));
+        let selected = labels.filter(|labels| policy.pod_selector.selects(labels));
+        selected.map(|labels| group_of(policy, labels)).collect()
+    }
+
+    /// The possible groups of a policy.
+    pub(crate) fn groups(&self, policy: &Identity) -> impl Iterator<Item = &GroupKey> {
+        self.groups.get(policy).into_iter().flatten()
+    }
+
+    /// When it begins. Before that, no pod is assigned.
+    pub(crate) fn from(&self) -> Timestamp {
+        self.from
+    }
+
+    /// The counts.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The pods without a node.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (&Identity, &Pod)> {
+        let waiting = self.pending.iter().map(|(_, pod)| pod).chain(&self.gated);
+        waiting.filter_map(|pod| Some((pod, self.pods.get(pod)?)))
+    }
+
+    /// The pods there are, in the namespaces of the policies.
+    pub fn pods(&self) -> impl Iterator<Item = (&Identity, &Pod)> {
+        self.pods.iter()
+    }
+
+    /// A pod.
+    #[must_use]
+    pub fn pod(&self, pod: &Identity) -> Option<&Pod> {
+        self.pods.get(pod)
+    }
+
+    /// Its workloads, each with a pod as it makes them.
+    pub(crate) fn workloads(&self) -> impl Iterator<Item = (&Identity, &Pod)> {
+        self.workloads.iter().map(|(workload, members)| (workload, &members.next))
+    }
+
+    /// Whether there is nothing to assign.
+    pub(crate) fn is_settled(&self, replicas: Replicas<'_>, now: Timestamp) -> bool {
+        let has_gone = self.departures.first().is_some_and(|(gone, _)| *gone <= now);
+        let is_as_many = |(workload, members): (&Identity, &Members)| {
+            wanted(replicas, workload).is_none_or(|wanted| {
+                if is_numbered(workload) {
+                    members.is_complete(workload, wanted, &self.pods)
+                } else {
+                    wanted == members.pods.len()
+                }
+            })
+        };
+        !has_gone && self.workloads.iter().all(is_as_many) && self.pending.is_empty()
+    }
+
+    /// When the next pod is gone that is being deleted.
+    pub(crate) fn next_departure(&self, now: Timestamp) -> Option<Timestamp> {
+        let later = self.departures.iter().map(|(gone, _)| *gone);
+        later.into_iter().find(|gone| *gone > now)
+    }
+
+    /// Brings every workload to its desired number of pods. First the excess pods go, then others come, each in the
+    /// order of the workloads; then a scheduler takes those without a node. Whether anything has changed.
+    pub(crate) fn schedule_pods(&mut self, replicas: Replicas<'_>, now: Timestamp) -> bool {
+        let mut is_changed = self.let_go(now);
+        let wanted: Vec<(Identity, usize)> = self
+            .workloads
+            .keys()
+            .filter_map(|it| Some((it.clone(), wanted(replicas, it)?)))
+            .collect();
+        for (workload, wanted) in &wanted {
+            for pod in self.first_to_go(workload, *wanted) {
+                self.remove(&pod);
+                if let Some(members) = self.workloads.get_mut(workload) {
+                    members.pods.remove(&pod);
+                }
+                is_changed = true;
+            }
+        }
+        for (workload, wanted) in &wanted {
+            is_changed |= self.make(workload, *wanted, now);
+            let members = self.workloads.get_mut(workload).filter(|_| is_numbered(workload));
+            if let Some(members) = members.filter(|_| is_changed) {
+                members.note_numbers();
+            }
+        }
+        self.schedule(now) || is_changed
+    }
+
+    /// Those are gone by now that are being deleted. Whether there were any.
+    pub(crate) fn let_go(&mut self, now: Timestamp) -> bool {
+        let mut is_changed = false;
+        while let Some((gone, pod)) = self.departures.first().cloned()
+            && gone <= now
+        {
+            self.remove(&pod);
+            is_changed = true;
+        }
+        is_changed
+    }
+
+    /// Makes pods of a workload until there are as many.
+    fn make(&mut self, workload: &Identity, wanted: usize, now: Timestamp) -> bool {
+        let Some(members) = self.workloads.get_mut(workload) else { return false };
+        let pod = Pod { created: Some(now), ..members.next.clone() };
+        let made: Vec<Identity> = if is_numbered(workload) {
+            members.missing(workload, wanted, &self.pods)
+        } else {
+            let missing = wanted.saturating_sub(members.pods.len()) as u64;
+            let first = members.made + 1;
+            members.made += missing;
+            (first..first + missing).map(|number| made_up(workload, number)).collect()
+        };
+        members.pods.extend(made.iter().cloned());
+        let is_any_made = !made.is_empty();
+        for identity in made {
+            // A finished pod yields to another one of its name.
+            if let Some(finished) = self.pods.remove(&identity) {
+                self.ledger.remove_pod(&identity, finished.uid.as_ref(), None);
+            }
+            self.ledger.set_pod(&identity, &pod);
+            self.let_wait(&identity, &pod);
+            self.pods.insert(identity, pod.clone());
+        }
+        is_any_made
+    }
+
+    /// Takes the pods without a node, one after the other. Whether any of them has got one.
+    fn schedule(&mut self, now: Timestamp) -> bool {
+        // Of equal pods, none gets a node after one that has not.
+        let mut refused: BTreeSet<SchedulingProperties> = BTreeSet::new();
+        let mut placed = Vec::new();
+        for (created, identity) in &self.pending {
+            let Some(pod) = self.pods.get_mut(identity) else { continue };
+            let Resources { milli_cpu, memory, .. } = pod.requests;
+            let alike = (identity.namespace().into(), pod.labels.clone(), milli_cpu, memory);
+            if refused.contains(&alike) {
+                continue;
+            }
+            let candidates = self.rooms.candidates(pod.requests);
+            let node =
+                chosen_node(&self.ledger, &self.rooms, identity, pod.uid.as_deref(), &candidates);
+            let Some(node) = node else {
+                refused.insert(alike);
+                continue;
+            };
+            pod.bound = Some(now);
+            self.rooms.take(&node, pod.requests);
+            pod.node = Some(node);
+            self.ledger.set_pod(identity, pod);
+            placed.push((*created, identity.clone()));
+        }
+        for pod in &placed {
+            self.pending.remove(pod);
+        }
+        !placed.is_empty()
+    }
+
+    fn remove(&mut self, identity: &Identity) {
+        let pod =
+            self.pods.remove(identity).or_else(|| self.ungoverned_departures.remove(identity));
+        let Some(pod) = pod else { return };
+        self.ledger.remove_pod(identity, pod.uid.as_ref(), None);
+        if let Some(node) = &pod.node {
+            self.rooms.give_back(node, pod.requests);
+        }
+        self.pending.remove(&(pod.created, identity.clone()));
+        self.gated.remove(identity);
+        if let Some(gone) = pod.deleted {
+            self.departures.remove(&(gone, identity.clone()));
+        }
+    }
+
+    /// The nodes to choose among for a pod that requests this.
+    pub(crate) fn candidates(&mut self, requests: Resources) -> Vec<NodeId> {
+        self.rooms.candidates(requests)
+    }
+
+    /// The free capacity of the nodes of each unit of a policy for a pod that requests this; last, those outside all
+    /// units.
+    pub(crate) fn spaces(
+        &mut self,
+        identity: &Identity,
+        policy: &ResourcePolicy,
+        requests: Resources,
+    ) -> Vec<Space> {
+        self.rooms.spaces(identity, policy.units.len(), requests)
+    }
+
+    /// Evaluates the ledger with one pod more.
+    pub(crate) fn with_pod<Told>(
+        &mut self,
+        identity: &Identity,
+        pod: &Pod,
+        ask: impl FnOnce(&Ledger) -> Told,
+    ) -> Told {
+        self.ledger.set_pod(identity, pod);
+        let told = ask(&self.ledger);
+        self.ledger.remove_pod(identity, None, None);
+        told
+    }
+
+    /// Whether synthetic nodes stand in for nodes that the input lacks.
+    pub(crate) fn has_stand_ins(&self) -> bool {
+        self.has_stand_ins
+    }
+}
+
+/// The group of pods with these labels.
+pub(crate) fn group_of(policy: &ResourcePolicy, labels: &Labels) -> GroupKey {
+    policy.group_keys.iter().map(|key| labels.get(key).map(Arc::from)).collect()
+}
+
+/// The desired number of pods of a workload, as far as they are distinguished.
+fn wanted(replicas: Replicas<'_>, workload: &Identity) -> Option<usize> {
+    usize::try_from(replicas.of(workload)?.min(MOST_PODS)).ok()
+}
+
+/// No pod of a cluster has such a name. The order of the names is that in which they are made.
+fn made_up(workload: &Identity, number: u64) -> Identity {
+    let name = format!("{}/{}#{number:020}", workload.kind(), workload.name());
+    Identity::new("", "Pod", workload.namespace(), name)
+}
+
+/// The node that a pod gets: of the units that are chosen for it, the first takes it, on its first node by name.
+fn chosen_node(
+    ledger: &Ledger,
+    rooms: &Rooms,
+    pod: &Identity,
+    uid: Option<&str>,
+    candidates: &[NodeId],
+) -> Option<Arc<str>> {
+    let outcome = ledger.verdicts(pod, uid, candidates);
+    let is_allowed = |node: &NodeId| match &outcome {
+        FilterOutcome::ByNode(verdicts) => verdicts.of(Some(*node)) == Verdict::Chosen,
+        FilterOutcome::Untouched => true,
+        FilterOutcome::Conflict(_)
+        | FilterOutcome::NotPending
+        | FilterOutcome::UnknownPod
+        | FilterOutcome::NotServing => false,
+    };
+    let policy = match &outcome {
+        FilterOutcome::ByNode(verdicts) => Some(Verdicts::policy(verdicts)),
+        _ => None,
+    };
+    let rank = |node: &NodeId| {
+        let unit = policy.and_then(|policy| ledger.unit_of(policy, *node));
+        (unit.unwrap_or(usize::MAX), rooms.name(*node))
+    };
+    let best = candidates.iter().filter(|node| is_allowed(node)).min_by_key(|node| rank(node))?;
+    rooms.name(*best).cloned()
+}

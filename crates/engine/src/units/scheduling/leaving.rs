@@ -1,0 +1,46 @@
+//! Which pods of a workload go first when its desired number falls, as the controllers of Kubernetes choose them.
+
+use std::cmp::Reverse;
+
+use super::SchedulingSimulation;
+use super::numbered::is_numbered;
+use crate::Identity;
+use crate::units::DeletionCost;
+
+impl SchedulingSimulation {
+    /// The pods of a workload beyond a number, in the order in which they go: first those without a node, then those
+    /// that cost the least, then the newest. Of a `StatefulSet`, those go whose numbers are beyond the desired ones.
+    pub(super) fn first_to_go(&mut self, workload: &Identity, wanted: usize) -> Vec<Identity> {
+        let Some(members) = self.workloads.get(workload) else { return Vec::new() };
+        if is_numbered(workload) {
+            return members.beyond(wanted);
+        }
+        let surplus = members.pods.len().saturating_sub(wanted);
+        if surplus == 0 {
+            return Vec::new();
+        }
+        // Those over a cap are numbered once, and not for each of them.
+        self.ledger.cost_changes();
+        let Some(members) = self.workloads.get(workload) else { return Vec::new() };
+        let rank = |identity: &Identity| {
+            let pod = self.pods.get(identity);
+            let is_placed = pod.is_some_and(|pod| pod.node.is_some());
+            (is_placed, self.cost_of(identity), Reverse(pod.and_then(|pod| pod.created)))
+        };
+        let mut ranked: Vec<_> =
+            members.pods.iter().map(|it| (rank(it), Reverse(it.clone()))).collect();
+        ranked.sort_unstable();
+        ranked.into_iter().take(surplus).map(|(_, Reverse(pod))| pod).collect()
+    }
+
+    /// The deletion cost of a pod once its policy has set it, or that its user has set.
+    fn cost_of(&self, identity: &Identity) -> i32 {
+        match self.ledger.cost_change(identity) {
+            Some(change) => change.cost.unwrap_or(0),
+            None => match self.pods.get(identity).map(|pod| pod.cost) {
+                Some(DeletionCost::Ours(cost) | DeletionCost::Others(cost)) => cost,
+                Some(DeletionCost::Unset) | None => 0,
+            },
+        }
+    }
+}

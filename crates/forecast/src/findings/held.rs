@@ -1,0 +1,164 @@
+//! One field while a run is watched: who has set it, and what was lost or only in between.
+
+use std::sync::Arc;
+
+use almanac_engine::{PolicyName, Value};
+use jiff::{SignedDuration, Timestamp};
+
+use super::alone::{Alone, Group};
+use super::lost_values::{Asks, LostValue};
+use crate::{Origin, Writer};
+
+/// A gap between windows is at most this long. A longer one may be meant.
+const SHORT: SignedDuration = SignedDuration::from_mins(5);
+
+const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
+
+/// A value that was set longer ago than this is unrelated to the one that replaces it.
+pub(crate) const RECENT: SignedDuration = SignedDuration::from_hours(24 * 8);
+
+/// A value that was set.
+#[derive(Clone, Debug)]
+pub(super) struct Write {
+    pub(super) at: Timestamp,
+    pub(super) value: Option<Value>,
+    pub(super) origin: Arc<Origin>,
+    pub(super) group: Option<Group>,
+}
+
+/// A short time between two windows.
+#[derive(Debug)]
+pub(super) struct ShortGap {
+    pub(super) before: Write,
+    pub(super) within: Write,
+    pub(super) after: Write,
+}
+
+/// A number that was replaced by another one.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    pub(super) before: Write,
+    pub(super) after: Write,
+    pub(super) values: (u32, u32),
+}
+
+/// The results that are certain once a value has lasted.
+#[derive(Default, Debug)]
+pub(super) struct HeldValueFindings {
+    pub(super) lost: Vec<LostValue>,
+    pub(super) gap: Option<ShortGap>,
+    pub(super) change: Option<Change>,
+}
+
+/// A field.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// The last values that have lasted, the latest last; at most two.
+    lasted: Vec<Write>,
+    /// The value of this instant. It may be set again at once.
+    pub(super) current: Write,
+    is_settled: bool,
+    /// The value that each group sets, if there are several.
+    asks: Option<Asks>,
+}
+
+impl Write {
+    pub(super) fn number(&self) -> Option<u32> {
+        self.value.as_ref().and_then(Value::number)
+    }
+
+    pub(super) fn writer(&self) -> Option<&Writer> {
+        self.origin.writer.as_ref()
+    }
+
+    pub(super) fn policy(&self) -> Option<&PolicyName> {
+        self.writer().map(|it| &it.policy)
+    }
+}
+
+impl Held {
+    pub(super) fn begin(initial: Write, asks: Option<Asks>) -> Held {
+        Held { lasted: Vec::new(), current: initial, is_settled: false, asks }
+    }
+
+    /// Takes a new value. If the one before has lasted, what shows by that.
+    pub(super) fn set(&mut self, write: Write, alone: &mut Alone) -> HeldValueFindings {
+        let mut findings = HeldValueFindings::default();
+        if write.at > self.current.at {
+            findings = self.settle(alone);
+        }
+        let was = self.lasted.last().and_then(Write::number);
+        if let Some(asks) = &mut self.asks {
+            // A value that should have come back before this instant has not, independent of which policy sets one
+            // now.
+            let moment_before = write.at.saturating_sub(NANOSECOND).unwrap_or(write.at);
+            findings.lost.extend(asks.decide(moment_before, was, alone));
+            findings.lost.extend(asks.set(&write, was, alone));
+        }
+        self.current = write;
+        self.is_settled = false;
+        findings
+    }
+
+    /// Marks that nothing more is set at the instant of the current value: it has lasted. Returns the results of
+    /// that.
+    pub(super) fn settle(&mut self, alone: &mut Alone) -> HeldValueFindings {
+        if std::mem::replace(&mut self.is_settled, true) {
+            return HeldValueFindings::default();
+        }
+        self.has_lasted(alone)
+    }
+
+    /// The run is over, and nothing more is set before an instant.
+    pub(super) fn end(mut self, until: Timestamp, alone: &mut Alone) -> HeldValueFindings {
+        let mut findings = self.settle(alone);
+        if let Some(asks) = &mut self.asks {
+            findings.lost.extend(asks.decide(until, self.current.number(), alone));
+        }
+        findings
+    }
+
+    /// Whether it shows only later whether something was lost since an instant.
+    pub(super) fn is_open(&self, since: Timestamp) -> bool {
+        self.asks.as_ref().is_some_and(|asks| asks.is_open(since))
+    }
+
+    fn has_lasted(&mut self, alone: &mut Alone) -> HeldValueFindings {
+        let write = self.current.clone();
+        let before = self.lasted.last();
+        let mut findings = HeldValueFindings::default();
+        if let Some(asks) = &mut self.asks {
+            findings.lost = asks.settle(&write, before, alone);
+        }
+        findings.change = before.and_then(|before| change(before, &write));
+        if let [before, within] = &self.lasted[..] {
+            findings.gap = short_gap(before, within, &write);
+            self.lasted.remove(0);
+        }
+        self.lasted.push(write);
+        findings
+    }
+}
+
+fn change(before: &Write, after: &Write) -> Option<Change> {
+    let values = (before.number()?, after.number()?);
+    (values.0 != values.1).then(|| Change { before: before.clone(), after: after.clone(), values })
+}
+
+/// A short time between what two rules of one policy set, in which it sets something else.
+fn short_gap(before: &Write, within: &Write, after: &Write) -> Option<ShortGap> {
+    let is_short = after.at.duration_since(within.at) <= SHORT;
+    let differs = within.value != before.value && within.value != after.value;
+    if !is_short || !differs {
+        return None;
+    }
+    let (before_by, within_by, after_by) = (before.writer()?, within.writer()?, after.writer()?);
+    let are_of_rules = before_by.rule.is_some() && after_by.rule.is_some();
+    let is_of_one = before_by.policy == after_by.policy && within_by.policy == before_by.policy;
+    let is_between = within_by.rule != before_by.rule && within_by.rule != after_by.rule;
+    (are_of_rules && is_of_one && is_between).then(|| ShortGap {
+        before: before.clone(),
+        within: within.clone(),
+        after: after.clone(),
+    })
+}

@@ -1,0 +1,414 @@
+//! Values of one group of rules that another one undoes early.
+//!
+//! The value of a group is the one that it has set last, until it sets something else. It is lost in two ways:
+//! - It has raised a value, for it sets a lower one later, and before that, another group sets one below it.
+//! - It has lowered a value of another policy, sets a higher one later, and before that, the same policy raises it.
+//!
+//! Nothing is lost where sensible people share a field, one after the other or one on top of the other:
+//! - The value comes back soon, as after a maintenance: it is away for a third of its time at most. A group that sets
+//!   back the value of another one sets no value of its own.
+//! - It is the value of the group most of the time, and leaves only for something short.
+//! - It has lasted as long as it usually does. The night before the weekend is as long as any other, though the group
+//!   that has begun it does not set anything else before Monday.
+//! - A rule that fires on half as many days or fewer makes an exception to the other: closing early on one day of the
+//!   year is meant. When it is over, the earlier value has to come back.
+//! - A group never lowers anything itself, and leaves that to others. The exception is one that follows another clock,
+//!   and ends its own raise without regard to the other.
+//! - The next value of the group is a step on the way up again, and others have ended the value before.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use almanac_engine::{Field, PolicyName, Value};
+use jiff::{SignedDuration, Timestamp};
+
+use super::RECENT;
+use super::alone::{Alone, End, Group, Own, Side};
+use super::held::Write;
+use crate::Origin;
+
+/// A longer absence follows no daily cycle.
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+
+/// A value that another group undid early.
+#[derive(Clone, Debug)]
+pub(super) struct LostValue {
+    pub(super) asked: Write,
+    pub(super) by: Write,
+    /// The values before and after.
+    pub(super) values: (u32, u32),
+    /// When its group would have set something else.
+    pub(super) end: Option<Timestamp>,
+    /// Whether the value was lowered directly.
+    pub(super) is_cut: bool,
+}
+
+/// The values of all groups that set one field.
+#[derive(Debug)]
+pub(super) struct Asks {
+    field: Field,
+    groups: Vec<Group>,
+    of: BTreeMap<Group, Ask>,
+}
+
+/// The value of a group.
+#[derive(Debug)]
+struct Ask {
+    write: Write,
+    value: u32,
+    /// Its previous value, and the start of that.
+    before: Option<(Timestamp, u32)>,
+    /// The value that it has replaced, and whose that was.
+    replaced: Option<(u32, Option<PolicyName>)>,
+    /// Whether it is from the calendar only, for it was before the run.
+    is_of_before: bool,
+    /// When it was last seen to be what the field has.
+    seen: Timestamp,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Standing,
+    Undone(Box<Undone>),
+    /// It has been undone or set back, or has lasted as long as it usually does.
+    Over,
+}
+
+/// Another value than that of the group, which may still come back.
+#[derive(Debug)]
+struct Undone {
+    lost: LostValue,
+    end: End,
+    /// It has been an exception so far.
+    is_meant: bool,
+}
+
+impl Asks {
+    /// The last value of each group, regardless of later writers of the field. Where a run leaves out days, the first
+    /// stretch has the same knowledge of earlier values as a run without gaps.
+    pub(super) fn begin(
+        alone: &Alone,
+        field: Field,
+        groups: &[Group],
+        (from, is_first): (Timestamp, bool),
+    ) -> Asks {
+        let asks = groups.iter().filter_map(|group| {
+            let Own { at, value, writer } = alone.last(group, field, from)?;
+            let origin =
+                Origin { writer: Some(writer), reason: "".into(), moves_other_bound: false };
+            let write = Write {
+                at,
+                value: Some(Value::Number(value)),
+                origin: Arc::new(origin),
+                group: Some(group.clone()),
+            };
+            let state = State::Standing;
+            let ask = Ask {
+                write,
+                value,
+                before: None,
+                replaced: None,
+                is_of_before: !is_first,
+                seen: at,
+                state,
+            };
+            Some((group.clone(), ask))
+        });
+        Asks { field, groups: groups.to_vec(), of: asks.collect() }
+    }
+
+    /// A group sets the field, where it was something before this instant.
+    pub(super) fn set(
+        &mut self,
+        write: &Write,
+        was: Option<u32>,
+        alone: &mut Alone,
+    ) -> Option<LostValue> {
+        let (group, value) = (write.group.clone()?, write.number()?);
+        if self.makes_way(write, alone) {
+            return None;
+        }
+        let mut ask = Ask {
+            write: write.clone(),
+            value,
+            before: None,
+            replaced: None,
+            is_of_before: false,
+            seen: write.at,
+            state: State::Standing,
+        };
+        let mut lost = None;
+        if let Some(mut old) = self.of.remove(&group) {
+            ask.before = old.before;
+            if old.write.at < write.at {
+                ask.before = Some((old.write.at, old.value)).filter(|_| !old.is_of_before);
+            }
+            if let State::Undone(undone) = std::mem::replace(&mut old.state, State::Over) {
+                if value != old.value {
+                    lost = undone.has_not_come_back(&group, old.value, was, alone);
+                } else if old.write.writer() != write.writer() {
+                    ask.state = State::Undone(undone);
+                } else if undone.end.again == Some(write.at) {
+                    lost = Some(undone.lost).filter(|_| !undone.is_meant);
+                }
+            }
+        }
+        self.of.insert(group, ask);
+        lost
+    }
+
+    /// A value has lasted beyond its instant: what it does to what others ask for.
+    pub(super) fn settle(
+        &mut self,
+        write: &Write,
+        before: Option<&Write>,
+        alone: &mut Alone,
+    ) -> Vec<LostValue> {
+        let was = before.and_then(Write::number);
+        let mut lost = self.decide(write.at, was, alone);
+        let (Some(group), Some(number)) = (write.group.clone(), write.number()) else {
+            return lost;
+        };
+        if self.makes_way(write, alone) {
+            return lost;
+        }
+        let holder = before.and_then(|it| it.group.clone());
+        let is_recent = |at: Timestamp| write.at.duration_since(at) <= RECENT;
+        let previous = self.of.get(&group).and_then(|it| it.before).filter(|it| is_recent(it.0));
+        let groups = &self.groups;
+        let meeting = Meeting { write, number, was, previous, field: self.field, groups };
+        let mut sets_back = false;
+        for (asker, ask) in &mut self.of {
+            if *asker == group || ask.write.at >= write.at {
+                continue;
+            }
+            let is_in_force = holder.as_ref() == Some(asker);
+            if is_in_force {
+                ask.seen = write.at;
+            }
+            let was_undone =
+                matches!(&ask.state, State::Undone(it) if it.lost.by.group == write.group);
+            let told = ask.meet(asker, is_in_force, &meeting, alone);
+            sets_back |= ask.value == number
+                && told.is_none()
+                && (was_undone || was.is_some_and(|was| was > number));
+            lost.extend(told);
+        }
+        if let Some(own) = self.of.get_mut(&group).filter(|it| it.write.at == write.at) {
+            if sets_back && holder.as_ref() == Some(&group) {
+                own.state = State::Over;
+            }
+            own.replaced = was.map(|was| (was, holder.map(|(policy, _)| policy)));
+        }
+        lost
+    }
+
+    /// Values that have not come back when the decision is due.
+    pub(super) fn decide(
+        &mut self,
+        now: Timestamp,
+        was: Option<u32>,
+        alone: &mut Alone,
+    ) -> Vec<LostValue> {
+        let mut lost = Vec::new();
+        for (group, ask) in &mut self.of {
+            if matches!(&ask.state, State::Undone(undone) if undone.limit() <= now)
+                && let State::Undone(undone) = std::mem::replace(&mut ask.state, State::Over)
+            {
+                lost.extend(undone.has_not_come_back(group, ask.value, was, alone));
+            }
+        }
+        lost
+    }
+
+    /// Whether no group has set the value: it yields to the other bound.
+    fn makes_way(&self, write: &Write, alone: &Alone) -> bool {
+        let sets_it = || {
+            let group = write.group.as_ref();
+            group.zip(write.writer()).is_some_and(|(group, it)| alone.sets(group, it, self.field))
+        };
+        write.origin.moves_other_bound && !sets_it()
+    }
+
+    /// Whether something may still come back that was undone since an instant.
+    pub(super) fn is_open(&self, since: Timestamp) -> bool {
+        let is_open =
+            |ask: &Ask| matches!(&ask.state, State::Undone(undone) if undone.lost.by.at >= since);
+        self.of.values().any(is_open)
+    }
+}
+
+/// A write of one group, as others see it.
+struct Meeting<'a> {
+    write: &'a Write,
+    number: u32,
+    was: Option<u32>,
+    /// The previous value of the group, and the start of that.
+    previous: Option<(Timestamp, u32)>,
+    field: Field,
+    groups: &'a [Group],
+}
+
+impl Ask {
+    fn meet(
+        &mut self,
+        group: &Group,
+        is_in_force: bool,
+        meeting: &Meeting<'_>,
+        alone: &mut Alone,
+    ) -> Option<LostValue> {
+        match &mut self.state {
+            State::Over => None,
+            State::Standing => self.undo(group, is_in_force, meeting, alone),
+            State::Undone(undone) => {
+                let asked = self.value;
+                let lost = &undone.lost;
+                let is_lowered = lost.values.1 < asked;
+                let is_back =
+                    if is_lowered { meeting.number >= asked } else { meeting.number <= asked };
+                if is_back {
+                    let was_away = meeting.write.at.duration_since(lost.by.at);
+                    let whole = lost.end.map(|end| end.duration_since(lost.asked.at));
+                    let is_soon = undone.is_meant || whole.is_none_or(|it| was_away * 3 <= it);
+                    let lost = (!is_soon).then(|| lost.clone());
+                    self.state = State::Standing;
+                    return lost;
+                }
+                if undone.is_meant
+                    && meeting.write.group == lost.by.group
+                    && meeting.sets_back_another(self.write.at, asked, &undone.end)
+                {
+                    undone.is_meant = false;
+                    undone.lost = meeting.lost(&self.write, false, undone.end.other.as_ref())?;
+                }
+                None
+            }
+        }
+    }
+
+    fn undo(
+        &mut self,
+        group: &Group,
+        is_in_force: bool,
+        meeting: &Meeting<'_>,
+        alone: &mut Alone,
+    ) -> Option<LostValue> {
+        let Meeting { write, number, field, .. } = *meeting;
+        let is_lowered = number < self.value;
+        let has_lowered = self.replaced.as_ref().filter(|(from, _)| *from > self.value);
+        let is_of_writer = has_lowered.is_some_and(|(_, of)| of.as_ref() == write.policy());
+        let is_recent = write.at.duration_since(self.seen) <= RECENT;
+        let may_be = if is_lowered { is_recent } else { is_recent && is_of_writer };
+        if number == self.value || !may_be {
+            return None;
+        }
+        let side = if is_lowered { Side::Below } else { Side::Above };
+        let end = alone.end(group, field, (&self.write, self.value), side);
+        if end.other.is_none() && !(is_lowered && end.again.is_some()) {
+            if !is_lowered || !is_in_force || !self.is_unknown_to(group, meeting) {
+                if is_lowered && alone.has_one_value(group, field) {
+                    self.state = State::Over;
+                }
+                return None;
+            }
+            self.state = State::Over;
+            return meeting.lost(&self.write, true, None);
+        }
+        let is_over = end.again.is_none()
+            && (alone.has_lasted(group, field, (&self.write, side), write.at)
+                || alone.is_rest(group, field, &self.write, (&end, side)));
+        if is_over || self.is_set_back_long_ago(group, meeting, alone) {
+            self.state = State::Over;
+            return None;
+        }
+        let writers = write.writer().zip(self.write.writer());
+        let is_exception = writers.is_some_and(|(one, other)| alone.is_exception(one, other));
+        if is_exception && !is_lowered {
+            return None;
+        }
+        let is_meant = is_exception && !meeting.sets_back_another(self.write.at, self.value, &end);
+        let lost = meeting.lost(&self.write, is_in_force && is_lowered, end.other.as_ref())?;
+        self.state = State::Undone(Box::new(Undone { lost, end, is_meant }));
+        None
+    }
+
+    /// Whether a group that follows another clock ends its own raise from before this one.
+    fn is_unknown_to(&self, group: &Group, meeting: &Meeting<'_>) -> bool {
+        let ends_its_own = meeting
+            .previous
+            .is_some_and(|(at, value)| value > meeting.number && at < self.write.at);
+        let has_raised = self.replaced.as_ref().is_some_and(|(from, _)| *from <= self.value);
+        let is_of_another_clock = meeting.write.group.as_ref().is_some_and(|it| it.1 != group.1);
+        let is_new = meeting.write.at.duration_since(self.write.at) <= RECENT;
+        ends_its_own && has_raised && is_of_another_clock && is_new
+    }
+
+    /// Whether it was another one's value already, of those set before the run, which only the calendar shows.
+    fn is_set_back_long_ago(&self, group: &Group, meeting: &Meeting<'_>, alone: &Alone) -> bool {
+        let (at, field) = (self.write.at, meeting.field);
+        if !self.is_of_before && meeting.write.at.duration_since(at) <= RECENT {
+            return false;
+        }
+        let value = |group| alone.last(group, field, at).map(|it| it.value);
+        let others = || meeting.groups.iter().filter(|it| *it != group);
+        value(group) != Some(self.value) && others().any(|it| value(it) == Some(self.value))
+    }
+}
+
+impl Meeting<'_> {
+    /// Whether the group is on its way back from a later value of its own, but not to the lost value, and not to the
+    /// one that would have come next either.
+    fn sets_back_another(&self, since: Timestamp, asked: u32, end: &End) -> bool {
+        let next = end.other.as_ref().map(|it| it.value);
+        let previous = self.previous.filter(|(at, _)| *at > since);
+        previous.is_some_and(|(_, previous)| {
+            previous > asked || (previous < self.number && next != Some(self.number))
+        })
+    }
+
+    fn lost(&self, asked: &Write, is_cut: bool, other: Option<&Own>) -> Option<LostValue> {
+        Some(LostValue {
+            asked: asked.clone(),
+            by: self.write.clone(),
+            values: (self.was?, self.number),
+            end: other.map(|it| it.at),
+            is_cut,
+        })
+    }
+}
+
+impl Undone {
+    /// Until when it is waited for that the value comes back.
+    fn limit(&self) -> Timestamp {
+        let waited = self.lost.by.at.saturating_add(RECENT).unwrap_or(Timestamp::MAX);
+        let end = self.end.again.or(self.end.other.as_ref().map(|it| it.at));
+        end.map_or(waited, |end| end.min(waited))
+    }
+
+    /// The value has not come back. If the group starts again rather than ends its value, other rules were meant to
+    /// end it.
+    fn has_not_come_back(
+        self,
+        group: &Group,
+        asked: u32,
+        was: Option<u32>,
+        alone: &Alone,
+    ) -> Option<LostValue> {
+        let Undone { lost, end, is_meant } = self;
+        let is_lowered = lost.values.1 < asked;
+        if is_meant {
+            return None;
+        }
+        let (Some(Own { at, value, .. }), true) = (end.other, is_lowered) else {
+            return Some(lost);
+        };
+        let was = was.unwrap_or(value);
+        if value <= was || end.again.is_some() || alone.is_same_day(group, lost.asked.at, at) {
+            return Some(lost);
+        }
+        let is_near = value - was < asked.saturating_sub(value);
+        let is_long = at.duration_since(lost.asked.at) > DAY;
+        (is_long && is_near).then_some(lost)
+    }
+}

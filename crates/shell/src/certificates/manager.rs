@@ -1,0 +1,291 @@
+//! Keeps certificates in a Secret that all replicas share, publishes their authorities, and has the server show them.
+//!
+//! All replicas do the same; each write carries the version that it is based on, so one of them wins and the others read
+//! what it has written. No lease is needed for that: what they would write differs only in random numbers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+};
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
+use kube::{Client, Resource as _};
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+
+use super::{Configurations, Kept, Pair, Publishing, Wanted};
+use crate::clock::Clock;
+use crate::server::ServingCertificate;
+use crate::writer::{FIELD_MANAGER, patch_params, summarize};
+
+/// How long a response is awaited.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// An API server that has just begun answers soon.
+const AFTER_A_FAILURE: Duration = Duration::from_secs(5);
+
+/// The keys of the Secret. Those of the server are the ones of Secrets of the type `kubernetes.io/tls`.
+const SERVING: [&str; 2] = ["tls.crt", "tls.key"];
+const AUTHORITY: [&str; 2] = ["ca.crt", "ca.key"];
+const NEXT: [&str; 2] = ["next-ca.crt", "next-ca.key"];
+const PREVIOUS: &str = "previous-ca.crt";
+
+/// Where certificates are kept.
+#[derive(Clone, Debug)]
+pub struct SecretName {
+    /// The namespace of the Secret.
+    pub namespace: String,
+    /// The Secret. Server-side apply recreates it: only there, RBAC can limit the verb `create` to a name.
+    pub secret: String,
+}
+
+/// Keeps certificates.
+pub struct CertificateManager {
+    /// With which rights.
+    pub client: Client,
+    /// Where.
+    pub secret_name: SecretName,
+    /// What for.
+    pub wanted: Wanted,
+    /// By which clock they are renewed.
+    pub clock: Clock,
+}
+
+/// The last look at the Secret.
+#[derive(Default)]
+struct LastLook {
+    /// The certificates in it.
+    kept: Option<Kept>,
+    absent_since: Option<Instant>,
+    /// Why the authorities are not in the `MutatingWebhookConfiguration`.
+    unpublished: Option<Failure>,
+}
+
+/// The reason of a retry, as a sentence.
+type Failure = String;
+
+impl CertificateManager {
+    /// Renews them until it is dropped; `certificate` is the serving certificate. `tell` is called after each check, with
+    /// the latest instant until which the serving certificate is valid, or with the failure.
+    pub async fn run(
+        self,
+        certificate: &ServingCertificate,
+        tell: impl Fn(Result<Timestamp, &str>) + Send,
+    ) {
+        let interval = Duration::try_from(self.wanted.interval()).unwrap_or(REQUEST_TIMEOUT);
+        let mut last_failure: Option<Failure> = None;
+        let mut last = LastLook::default();
+        loop {
+            let pause = match self.look(certificate, &mut last).await {
+                Ok(until) => {
+                    tell(Ok(until));
+                    last_failure = None;
+                    interval
+                }
+                Err(failure) => {
+                    tell(Err(&failure));
+                    if last_failure.as_ref() != Some(&failure) {
+                        tracing::warn!(error = failure, "failed to keep the certificates");
+                        last_failure = Some(failure);
+                    }
+                    interval.min(AFTER_A_FAILURE)
+                }
+            };
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Looks once: renews what has to be, publishes the authorities if that is up to us, then shows the certificate.
+    async fn look(
+        &self,
+        certificate: &ServingCertificate,
+        look: &mut LastLook,
+    ) -> Result<Timestamp, Failure> {
+        let kept = self.renew(look).await?;
+        (look.kept, look.absent_since) = (Some(kept.clone()), None);
+        let (validating, mutating) = match &self.wanted.publishing {
+            Publishing::Into(Configurations { validating, mutating }) => {
+                (Some(validating), mutating.as_ref())
+            }
+            Publishing::ByHand => (None, None),
+        };
+        if let Some(name) = validating {
+            let resource = ApiResource::erase::<ValidatingWebhookConfiguration>(&());
+            if !self.publish(&kept.bundle(), &resource, name).await? {
+                return Err(format!("{} {name} does not exist", resource.kind));
+            }
+        }
+        let serving = &kept.serving;
+        certificate
+            .show(&serving.certificate, &serving.key)
+            .map_err(|why| format!("failed to use the certificate: {why}"))?;
+        if let Some(name) = mutating {
+            let resource = ApiResource::erase::<MutatingWebhookConfiguration>(&());
+            // Without the configuration, the API server sends no mutating calls.
+            let failure = self.publish(&kept.bundle(), &resource, name).await.err();
+            if failure != look.unpublished
+                && let Some(error) = &failure
+            {
+                tracing::warn!(error, "the API server may not trust the answers to mutating calls");
+            }
+            look.unpublished = failure;
+        }
+        self.wanted.holds_until(&kept).map_err(|error| error.to_string())
+    }
+
+    /// The certificates in the Secret, renewed when due. A replica that has seen them restores a deleted Secret, since
+    /// callers trust them. A new replica leaves the others time to do so.
+    async fn renew(&self, look: &mut LastLook) -> Result<Kept, Failure> {
+        let SecretName { namespace, secret: name, .. } = &self.secret_name;
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
+        let shown = format!("Secret {namespace}/{name}");
+        let mut lost = None;
+        // Of several replicas that renew at once, one is first, and the others read its result.
+        for _ in 0..4 {
+            let secret = answer(secrets.get_opt(name)).await;
+            let secret = secret.map_err(|why| format!("failed to read {shown}: {why}"))?;
+            let Some(secret) = secret else {
+                let absent_since = *look.absent_since.get_or_insert_with(Instant::now);
+                if look.kept.is_none() && absent_since.elapsed() < self.time_to_restore() {
+                    return Err(format!(
+                        "{shown} does not exist; waiting for another replica to restore it"
+                    ));
+                }
+                self.apply_empty(&secrets, &shown).await?;
+                lost.clone_from(&look.kept);
+                continue;
+            };
+            let kept = kept_in(secret.data.as_ref());
+            let known = kept.clone().or_else(|| lost.clone());
+            let decided = self.wanted.decide(known.as_ref(), self.clock.now());
+            let renewed = match (decided.map_err(|error| error.to_string())?, kept, &known) {
+                (Some(renewed), ..) => renewed,
+                (None, Some(kept), _) => return Ok(kept),
+                (None, None, Some(lost)) => lost.clone(),
+                (None, None, None) => {
+                    return Err(format!("failed to make certificates for {shown}"));
+                }
+            };
+            let patch = json!({
+                "metadata": {"resourceVersion": secret.meta().resource_version},
+                "data": data_of(&renewed),
+            });
+            let (parameters, patch) = (patch_params(), Patch::Merge(&patch));
+            match timeout(REQUEST_TIMEOUT, secrets.patch(name, &parameters, &patch)).await {
+                Ok(Ok(_)) => {
+                    let is_first = known.is_none();
+                    tracing::info!(secret = shown, is_first, "the certificates were renewed");
+                    self.tell_to_copy(&shown, known.as_ref(), &renewed);
+                    return Ok(renewed);
+                }
+                Ok(Err(kube::Error::Api(status))) if status.code == 409 => {}
+                Ok(Err(error)) => {
+                    return Err(format!("failed to write {shown}: {}", summarize(&error)));
+                }
+                Err(_) => return Err(format!("failed to write {shown}: no response in time")),
+            }
+        }
+        Err(format!("failed to write {shown}: it changes all the time"))
+    }
+
+    /// Every replica looks once in this time, and once more.
+    fn time_to_restore(&self) -> Duration {
+        Duration::try_from(self.wanted.interval()).unwrap_or(REQUEST_TIMEOUT) * 2
+    }
+
+    /// Creates the empty Secret. An apply with data could remove the data of a faster replica.
+    async fn apply_empty(&self, secrets: &Api<Secret>, shown: &str) -> Result<(), Failure> {
+        let SecretName { namespace, secret: name } = &self.secret_name;
+        let secret = json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": name, "namespace": namespace},
+            "type": "Opaque",
+        });
+        let (parameters, patch) = (PatchParams::apply(FIELD_MANAGER), Patch::Apply(&secret));
+        let applied = secrets.patch(name, &parameters, &patch);
+        answer(applied).await.map_err(|why| format!("failed to create {shown}: {why}"))?;
+        tracing::warn!(secret = shown, "created the missing Secret");
+        Ok(())
+    }
+
+    /// The API server rejects the certificate until an administrator copies a new authority.
+    fn tell_to_copy(&self, secret: &str, kept: Option<&Kept>, renewed: &Kept) {
+        let is_new = kept.is_none_or(|kept| kept.authority != renewed.authority);
+        if is_new && self.wanted.publishing == Publishing::ByHand {
+            tracing::warn!(
+                secret,
+                "a new authority signs the certificate: until its {} is copied into caBundle of the webhook \
+                 configuration, the API server trusts none of the answers",
+                AUTHORITY[0]
+            );
+        }
+    }
+
+    /// Writes the authorities into a webhook configuration, if it exists; whether it does.
+    async fn publish(
+        &self,
+        bundle: &str,
+        resource: &ApiResource,
+        name: &str,
+    ) -> Result<bool, Failure> {
+        let shown = format!("{} {name}", resource.kind);
+        let configurations: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);
+        let read = answer(configurations.get_opt(name)).await;
+        let read = read.map_err(|why| format!("failed to read {shown}: {why}"))?;
+        let Some(read) = read else { return Ok(false) };
+        let bundle = json!(ByteString(bundle.as_bytes().to_vec()));
+        let webhooks = read.data["webhooks"].as_array().into_iter().flatten();
+        let behind: Vec<Value> = webhooks
+            .filter(|webhook| webhook["clientConfig"]["caBundle"] != bundle)
+            .map(|it| json!({"name": it["name"], "clientConfig": {"caBundle": bundle}}))
+            .collect();
+        if behind.is_empty() {
+            return Ok(true);
+        }
+        let patch = json!({
+            "metadata": {"resourceVersion": read.metadata.resource_version},
+            "webhooks": behind,
+        });
+        let (parameters, patch) = (patch_params(), Patch::Strategic(&patch));
+        let written = configurations.patch(name, &parameters, &patch);
+        answer(written).await.map_err(|why| format!("failed to write {shown}: {why}"))?;
+        tracing::info!(configuration = shown, "the authorities of the certificates were published");
+        Ok(true)
+    }
+}
+
+async fn answer<T>(asked: impl Future<Output = kube::Result<T>>) -> Result<T, Failure> {
+    match timeout(REQUEST_TIMEOUT, asked).await {
+        Ok(answered) => answered.map_err(|error| summarize(&error)),
+        Err(_) => Err("no response in time".to_owned()),
+    }
+}
+
+/// The certificates in a Secret, if all are present; otherwise new ones replace them.
+fn kept_in(data: Option<&BTreeMap<String, ByteString>>) -> Option<Kept> {
+    let text = |key: &str| String::from_utf8(data?.get(key)?.0.clone()).ok();
+    let pair = |[certificate, key]: [&str; 2]| {
+        Some(Pair { certificate: text(certificate)?, key: text(key)? })
+    };
+    let (authority, serving) = (pair(AUTHORITY)?, pair(SERVING)?);
+    Some(Kept { authority, next: pair(NEXT), previous: text(PREVIOUS), serving })
+}
+
+/// The same as the data of a Secret; what is not there is removed.
+fn data_of(kept: &Kept) -> BTreeMap<&'static str, Option<ByteString>> {
+    let Kept { authority, next, previous, serving } = kept;
+    let bytes = |text: &String| ByteString(text.as_bytes().to_vec());
+    let pair = |keys: [&'static str; 2], pair: Option<&Pair>| {
+        let texts = [pair.map(|it| &it.certificate), pair.map(|it| &it.key)];
+        keys.into_iter().zip(texts.map(|text| text.map(bytes)))
+    };
+    pair(SERVING, Some(serving))
+        .chain(pair(AUTHORITY, Some(authority)))
+        .chain(pair(NEXT, next.as_ref()))
+        .chain([(PREVIOUS, previous.as_ref().map(bytes))])
+        .collect()
+}
