@@ -43,7 +43,7 @@ pub(crate) struct ClusterState {
     pub(crate) targets: TargetTable,
     /// The bookkeeping for placements and their decisions.
     pub(crate) hub: HubRecords,
-    /// The groups of nodes.
+    /// The node groups.
     pub(crate) node_groups: KnownNodeGroups,
     /// The pauses of queries that timed out.
     pub(crate) slow_queries: SlowQueries,

@@ -3,8 +3,8 @@
 //!
 //! The followers of objects handle the annotations of the objects. Without the permission to watch namespaces, a
 //! process for the whole cluster reconciles all namespaces that are not exempt otherwise, and logs a warning. A process
-//! for some namespaces reads each of them every 10 s instead, and reconciles nothing in a namespace that it must not
-//! read.
+//! for some namespaces reads each of them every 10 s instead, and reconciles nothing in a namespace that it is
+//! forbidden to read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::list_progress::{FORBIDDEN_PATIENCE, ListReport, Listed};
 
-/// The interval of reading a namespace that must not be watched.
+/// The interval of reading a namespace if watching it is forbidden.
 pub(crate) const READ_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Nothing can be reconciled before all namespaces have been read once.
+/// The first delay of a retry. Nothing can be reconciled before all namespaces have been read once.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
 /// The time limit of a request.
@@ -139,7 +139,7 @@ fn mark_of(metadata: &ObjectMeta) -> NamespaceMark {
 }
 
 impl<Tell: Fn(&str, NamespaceMark) + Send> NamespaceFollower<Tell> {
-    /// Reads the annotations of these namespaces repeatedly. A namespace that is missing or must not be read is
+    /// Reads the annotations of these namespaces repeatedly. A namespace that is missing or forbidden to read is
     /// reported once, until it can be read.
     pub(crate) async fn ask(mut self, client: Client, names: Vec<Arc<str>>, pause: Duration) {
         let namespaces: Api<Namespace> = Api::all(client);

@@ -102,7 +102,7 @@ pub(crate) struct ReportSubject {
     pub(crate) uid: Box<str>,
     /// Its target, if it has one.
     pub(crate) target: Option<Identity>,
-    /// The last writer of the target, as far as known.
+    /// The field manager that last changed the target, if known.
     pub(crate) changed_by: Option<Arc<str>>,
 }
 

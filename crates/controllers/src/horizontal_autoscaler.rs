@@ -85,7 +85,7 @@ fn with_decision<Seen>(
     Some(see(&Decided { input: &input, decision: &decision }))
 }
 
-/// The parts of a target that are known to be unavailable. A target that must not be changed can still be read.
+/// The parts of a target that are known to be unavailable. A target can be readable even if changing it is forbidden.
 fn reach(target: &Identity, entry: &PolicyEntry) -> Reach {
     let why = match (&entry.unreadable, entry.problem.as_deref()) {
         (Some(why), _) => Unreachable::Unknown(Arc::from(&**why)),

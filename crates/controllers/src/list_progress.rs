@@ -10,8 +10,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::namespaces::Part;
 
-/// How long to wait for a namespace in which a kind must not be listed, if the kind may be listed in another one. An
-/// API server that has just started does not serve all roles yet.
+/// How long to wait for a namespace whose list is forbidden, if the kind may be listed in another one. An API server
+/// that has just started does not serve all roles yet.
 pub(crate) const FORBIDDEN_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The progress of the first list of a kind.
@@ -19,7 +19,7 @@ pub(crate) const FORBIDDEN_PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) enum ListProgress {
     /// In progress.
     NotYet,
-    /// Failing for now.
+    /// Failing, but may succeed later.
     Failing(WatchFailure),
     /// Complete.
     Whole,
@@ -107,8 +107,8 @@ impl Awaited {
     }
 
     /// Waits until the lists are complete, and reports what it is waiting for. It does not wait for lists that are not
-    /// needed. It waits only briefly for namespaces in which a kind must not be listed, if the kind may be listed in
-    /// another one: these namespaces, or their roles, may be created later.
+    /// needed. It waits only briefly for a namespace whose list is forbidden, if the kind may be listed in another one:
+    /// the namespace, or its role, may be created later.
     pub(crate) async fn wait(self, health: &Health, patient_until: Instant) {
         let Self { what, need, mut parts } = self;
         let mut is_any_settled = false;

@@ -69,7 +69,7 @@ impl Process {
         let mut controlled: Vec<Controlled> =
             options.families.iter().copied().map(Controlled::from).collect();
         controlled.extend(options.node_groups.as_ref().map(|_| Controlled::NodeGroups));
-        // A process that is limited to some namespaces may not read the Leases of controllers in other namespaces.
+        // A process that is limited to some namespaces has no permission to read Leases in other namespaces.
         let is_limited = options.namespaces.limit().is_some();
         let taken_over = if is_limited { &controlled } else { &options.take_over };
         let upstreams = Upstreams::of(&controlled, taken_over);

@@ -76,7 +76,7 @@ enum TargetObservation {
     Written,
     /// It cannot be read.
     Problem(TargetProblem),
-    /// It can be read, but must not be changed.
+    /// It can be read, but changing it is forbidden.
     NotWritable(TargetProblem),
 }
 

@@ -136,7 +136,7 @@ impl NodeGroups {
         self.scale(group, subject, &**provider, before, wanted).await
     }
 
-    /// Has the provider change the number of nodes, and checks the result.
+    /// Lets the provider change the number of nodes, and checks the result.
     async fn scale(
         &self,
         group: &Identity,

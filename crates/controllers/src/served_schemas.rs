@@ -1,8 +1,8 @@
 //! The served schemas of the kinds whose statuses we write. If a schema lacks fields of ours, statuses are written without
 //! these fields, and a condition lists them.
 //!
-//! Which fields those are is up to [`MissingFields`]. The schemas are read from the API server's `OpenAPI` documents, which
-//! every service account may read.
+//! [`MissingFields`] determines these fields. The schemas come from the API server's `OpenAPI` documents, which every
+//! service account may read.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -53,7 +53,7 @@ struct State {
     /// The checked families. Families that were taken over are not checked, nor those without an upstream controller.
     sightings: BTreeMap<Controlled, Sightings>,
     running: BTreeMap<Controlled, Upstream>,
-    /// The families that must not be checked, which has been logged.
+    /// The families whose check is forbidden, which has been logged.
     forbidden: BTreeSet<Controlled>,
 }
 

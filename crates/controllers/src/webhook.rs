@@ -100,7 +100,7 @@ impl Webhook {
         process_metrics::register(registry);
         registry.register_collector(Box::new(health.watch_ages().clone()));
         let WebhookOptions { namespaces, take_over, clock } = options;
-        // A limited webhook must not read the namespaces of other controllers.
+        // A limited webhook has no permission to read the namespaces of other controllers.
         let upstreams = match namespaces.limit() {
             Some(_) => Upstreams::default(),
             None => Upstreams::of(&Controlled::all().collect::<Vec<_>>(), &take_over),

@@ -86,7 +86,7 @@ fn stub() -> Stub {
     stub
 }
 
-/// Runs a process until its firing is carried out. Returns the delay of the firing, and the duration of the slowest scrape.
+/// Runs a process until its rule has fired. Returns the delay of the firing, and the duration of the slowest scrape.
 async fn measure() -> (Duration, Duration) {
     let (stub, begun) = (stub(), Instant::now());
     let due = begun + FIRES_AFTER;

@@ -102,7 +102,7 @@ impl Failure {
 pub(super) struct Configs {
     /// The `ConfigMaps` whose first list is complete, by name. Nothing is decided before all of them are listed.
     listed: BTreeSet<String>,
-    /// The existing ones, with their UIDs.
+    /// The existing `ConfigMaps`, with their UIDs.
     pub(super) present: BTreeMap<Identity, ConfigEntry>,
     /// The entry in the world that stands for a missing `ConfigMap`.
     none: Option<Identity>,

@@ -30,7 +30,8 @@ const WATCH: Duration = Duration::from_mins(5);
 /// The permissions for nodes and namespaces may be missing on purpose.
 const FORBIDDEN_PAUSE: Duration = Duration::from_mins(3);
 
-/// How often an agent of a single node reads a namespace that it must not watch. There may be thousands of such agents.
+/// How often an agent of a single node reads a namespace if watching it is forbidden. There may be thousands of such
+/// agents.
 const READ_INTERVAL_ON_A_NODE: Duration = Duration::from_mins(1);
 
 /// The watches of a term.
@@ -107,8 +108,8 @@ impl Watches<'_> {
         let surveyed = Arc::clone(&self.surveyed);
         let is_one_of_many = self.node().is_some();
         let interval = if is_one_of_many { READ_INTERVAL_ON_A_NODE } else { READ_INTERVAL };
-        // The API server's cache may lag behind and lack an annotation that was just set. Thousands of lists from etcd
-        // would be too much.
+        // The API server's cache may lag and lack an annotation that was just set. But thousands of lists from etcd
+        // would cost too much.
         let (from_cache, forbidden_pause) = (is_one_of_many, FORBIDDEN_PAUSE);
         let selection = Selection { from_cache, forbidden_pause, ..self.selection(None) };
         let how = (selection, interval);

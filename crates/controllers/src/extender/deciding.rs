@@ -26,8 +26,8 @@ use crate::off_the_runtime::off_the_runtime;
 /// The timeout of a binding, and the time limit that its request sets on the API server.
 pub(super) const BIND_TIME: Duration = Duration::from_secs(5);
 
-/// The maximum number of bindings under way. Kube-scheduler requests as many as it has pods; the API server serves only
-/// a limited number of requests of one client at a time.
+/// The maximum number of bindings in flight. Kube-scheduler sends one request for each pod; the API server limits the
+/// concurrent requests of one client.
 pub(super) const BINDINGS_AT_ONCE: u32 = 32;
 
 /// The maximum number of policies that are applied under one lock: as many as one watch event of a policy affects. An
@@ -279,7 +279,7 @@ struct Due {
     usable: Option<(Arc<ResourcePolicy>, LabelSnapshot)>,
 }
 
-/// A prepared policy; its form at that time, if it had to be applied.
+/// A policy after its preparation. Without a prepared form it is dropped.
 struct Prepared {
     policy: Identity,
     prepared: Option<(Arc<ResourcePolicy>, PreparedPolicy)>,

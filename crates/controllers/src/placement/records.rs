@@ -130,8 +130,8 @@ impl HubRecords {
         self.decisions.get(decision)
     }
 
-    /// Records a version of a `PlacementDecision`, unless a newer one is recorded, even of another object of this name.
-    /// Returns whether it was recorded.
+    /// Records a version of a `PlacementDecision`. Returns `false`, and records nothing, if a newer version is
+    /// recorded, even of another object of this name.
     pub(super) fn note(&mut self, decision: &Identity, told: DecisionRecord) -> bool {
         let gone = self.being_written.get(decision).and_then(Option::as_deref);
         if gone.is_some_and(|gone| is_older(&told.version, gone)) {

@@ -104,7 +104,7 @@ impl Term<'_> {
         });
     }
 
-    /// Starts watching groups of nodes in the same way, if they are reconciled.
+    /// Starts watching node groups in the same way, if they are reconciled.
     fn follow_node_groups(&self, shared: &Shared, running: &mut RunningTerm) {
         let options = &self.process.options;
         if options.node_groups.is_none() {

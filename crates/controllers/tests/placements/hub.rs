@@ -132,7 +132,7 @@ impl Hub {
         ended.expect("it ends in time").expect("it does not panic");
     }
 
-    /// Ends the process as if it had been killed, and lets its Lease expire, which has a clock of its own.
+    /// Ends the process as if it had been killed, and lets its Lease expire. The Lease has a clock of its own.
     pub(crate) fn kill(&mut self) {
         let (_, process) = self.running.take().expect("it runs");
         process.abort();

@@ -1,5 +1,5 @@
-//! A process that is limited to some namespaces sends no requests about others. A namespace that may not be read, or is
-//! listed again, does not affect the rest.
+//! A process that is limited to some namespaces sends no requests about others. A namespace that it is forbidden to
+//! read, or that is listed again, does not affect the rest.
 
 use std::sync::Arc;
 
@@ -144,7 +144,7 @@ async fn the_mark_of_a_namespace_that_may_only_be_read_exempts_what_is_in_it() {
     seconds(15).await;
     mark(&stub, "west", &json!("for now"));
     seconds(11).await;
-    // The last known state counts while the namespace may not be read.
+    // The last known state counts while reading the namespace is forbidden.
     let forbidden = Fault::answer(StatusCode::FORBIDDEN, "it is forbidden");
     stub.inject(forbidden.matching(|asked| asked.path.ends_with("/namespaces/east")).always());
     seconds(30).await;

@@ -168,7 +168,7 @@ pub(crate) fn hooks(client: &Client, writer: &Writer, cluster: &Arc<Cluster>) ->
     Families::default().hooks(client, writer, cluster, &Clock::from_fn(|| Timestamp::UNIX_EPOCH))
 }
 
-/// A sampler for a Prometheus that does not exist, with a clock that stands still.
+/// A sampler for a Prometheus that does not exist, with a stopped clock.
 pub(crate) fn sampler(now: &str) -> Sampler {
     let now: Timestamp = now.parse().expect("it is an instant");
     let clock = Clock::from_fn(move || now);
