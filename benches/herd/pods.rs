@@ -21,7 +21,7 @@ use crate::exposition::{Exposition, label_of};
 use crate::figures::{count, load, megabytes, spread};
 use crate::processes::Processes;
 
-/// When the window opens, on the policies' clock.
+/// When the window opens, on the policy clock.
 const BOUNDARY: &str = "2027-03-02T22:00:00Z";
 const NAMESPACE: &str = "default";
 const LEVEL: &str = "volcano.sh/qos-level";
