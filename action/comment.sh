@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Writes what was found, and what the change does, into one comment on the pull request, which later runs update. The
-# summary has the same, so a comment that cannot be written fails nothing.
+# Writes the findings and the effect of the change into one comment on the pull request, which later runs update. The
+# summary has the same content, so a failure to write the comment fails nothing.
 #
-# Runners of one's own seldom have gh or jq; all have curl, with which the program is downloaded as well.
+# Self-hosted runners rarely have gh or jq; all have curl, which also downloads the program.
 set -euo pipefail
 
 if [[ ! $COMMENT =~ ^(true|false)$ ]]; then
@@ -29,7 +29,7 @@ size() {
     wc -c <"$1" | tr -d ' '
 }
 
-# Copies the lines of a file that fit into so many bytes, and says so if these are not all.
+# Copies the lines of file $1 that fit into $2 bytes, and adds a note if lines are missing.
 shorten() {
     if (($(size "$1") <= $2)); then
         cat "$1"
@@ -41,7 +41,7 @@ shorten() {
     printf '%s\n' "$note"
 }
 
-# Each part has half of the room, and what the other one leaves.
+# Each part has half of the space, and the space that the other part does not use.
 if [[ ! -f $TABLE ]]; then
     TABLE=$folder/table
     echo "The files could not be checked; see the [log of the run]($run)." >"$TABLE"
@@ -57,8 +57,8 @@ elif (($(size "$TEXT") < room)); then
     room=$((most - $(size "$TEXT")))
 fi
 
-# The comment is found again by a hidden mark. It names the workflow, the job and the paths, so that two uses
-# of the action have a comment each. No letter of it is written differently in JSON.
+# A hidden mark identifies the comment. It names the workflow, the job and the paths, so that two uses of the action
+# have a comment each. JSON escapes no character of it.
 plain=$(printf '%s.%s' "$WORKFLOW" "$JOB" | LC_ALL=C tr -c 'A-Za-z0-9.' '_' | cut -c -100)
 sum=$(printf '%s\n' "$WORKFLOW" "$JOB" "$PATHS" | cksum | cut -d ' ' -f 1)
 mark="almanac-comment:$plain:$sum:"
@@ -75,7 +75,7 @@ mark="almanac-comment:$plain:$sum:"
     fi
 } >"$folder/comment"
 
-# The same as JSON. There are no control characters in it but the ends of lines.
+# The same as JSON. Its only control characters are line ends.
 {
     printf '{"body":"'
     LC_ALL=C tr '\t' ' ' <"$folder/comment" | LC_ALL=C tr -d '\000-\010\013-\037' |
@@ -83,8 +83,8 @@ mark="almanac-comment:$plain:$sum:"
     printf '"}'
 } >"$folder/request"
 
-# Sends a request, and sets `status` to that of the response, or to 000 without one. The token is in no argument, which
-# other processes could see.
+# Sends a request, and sets `status` to the status of the response, or to 000 without a response. The token is not an
+# argument, because other processes can see arguments.
 request() {
     status=$(printf 'header = "Authorization: Bearer %s"\n' "$TOKEN" |
         curl --config - --silent --show-error --max-time 30 --output "$folder/response" \
@@ -93,7 +93,7 @@ request() {
             "$@") || status=000
 }
 
-# What the response says is wrong, without anything that a log might take for a command.
+# The error message of the response, without characters that a log might interpret as a command.
 message() {
     LC_ALL=C grep -Eo '"message": *"([^"\\]|\\.)*"' "$folder/response" | head -n 1 |
         sed -e 's/^"message": *"//' -e 's/"$//' | LC_ALL=C tr -cd 'A-Za-z0-9 .,_/-' | cut -c -200 || true
@@ -120,8 +120,8 @@ explain() {
     esac
 }
 
-# The URL of a comment of GitHub's own user with the mark, in a page of them. A quotation mark within a text has a
-# backslash before it in JSON, so no text is taken for a field.
+# The URL of a comment of GitHub's own user with the mark, in a page of them. In JSON, a quotation mark within a text
+# has a backslash before it, so no text matches as a field.
 marked() {
     LC_ALL=C grep -Eo '"(url|login|body)": *"([^"\\]|\\.)*"' "$folder/response" |
         LC_ALL=C awk -v mark="$mark" '
@@ -135,7 +135,7 @@ marked() {
 comments=$API/repos/$REPOSITORY/issues/$NUMBER/comments
 found=
 for ((page = 1; page <= 100; page++)); do
-    # --retry of curl would wait as long as a Retry-After says, which may be an hour.
+    # curl's --retry would wait as long as Retry-After requests, which may be an hour.
     for _ in 1 2 3; do
         request "$comments?per_page=100&page=$page"
         [[ $status == 000 || $status == 5?? ]] || break

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Says in the summary what the change does over time.
+# Writes the effect of the change over time into the summary.
 set -euo pipefail
 
-# What is neither might be meant to close the gate, and would leave it open.
+# Any other value might be meant to close the gate, and would leave it open.
 for input in "diff $DIFF" "fail-on-change $FAIL_ON_CHANGE"; do
     if [[ ! ${input#* } =~ ^(true|false)$ ]]; then
         echo "::error title=Almanac::the input ${input%% *} is true or false, and nothing else"
@@ -23,7 +23,8 @@ is_shallow() {
     [[ $(git rev-parse --is-shallow-repository) == true ]]
 }
 
-# Whether a commit is here. A checkout has the newest one only, unless it is asked for more; one that has all is to keep it.
+# Whether a commit is available, fetched if needed. By default, a checkout has the newest commit only; a complete one
+# must stay complete.
 fetched() {
     local depth=()
     if is_shallow; then
@@ -33,8 +34,8 @@ fetched() {
         git fetch --quiet --no-tags ${depth[@]+"${depth[@]}"} origin "$1"
 }
 
-# Sets `from` to the last commit that a base and HEAD have in common: what has been merged into the base since is
-# no part of the change. More and more of the history is fetched until there is one.
+# Sets `from` to the last common commit of a base and HEAD: later commits of the base are not part of the change.
+# Fetches more and more of the history until there is a common commit.
 find_merge_base() {
     local more
     for more in 0 100 1000 10000 2147483647; do
@@ -50,21 +51,21 @@ find_merge_base() {
     return 1
 }
 
-# No option of git, and nothing that would write a branch when it is fetched.
+# Rejects options of git, and refspecs that would write a branch when fetched.
 if [[ $BASE == [-+]* || $BASE == *:* ]]; then
     echo "::error title=Almanac::$BASE is not a revision"
     exit 2
 fi
-# The parents of HEAD, also where they are not here.
+# The parents of HEAD, even if they are not fetched.
 read -r -a parents < <(git cat-file commit HEAD | sed -n '/^$/q; s/^parent //p' | tr '\n' ' ') || true
 if [[ -z $BASE && $REF == refs/pull/*/merge && ${#parents[@]} == 2 && $(git rev-parse HEAD) == "$SHA" ]]; then
-    # GitHub has merged the pull request into its base for us: that is the first parent, however old the event is.
+    # GitHub has merged the pull request into its base: the base is the first parent, however old the event is.
     from=${parents[0]}
     fetched "$from" || skip "failed to fetch $from"
 else
     BASE=${BASE:-$PULL_REQUEST_BASE}
     if [[ -z $BASE && -n $PUSHED_ON && ! $PUSHED_ON =~ ^0+$ ]]; then
-        # What was there is compared with what is there now, also if history has been rewritten.
+        # Compares with the state before the push, even if history has been rewritten.
         from=$PUSHED_ON
         fetched "$from" || skip "failed to fetch $from"
     elif [[ -z $BASE ]]; then
@@ -72,16 +73,16 @@ else
     else
         if ! git cat-file -e "$BASE^{commit}" 2>/dev/null; then
             fetched "$BASE" || skip "failed to fetch $BASE"
-            # A branch is fetched under no name of its own.
+            # A fetched branch gets no name of its own.
             git cat-file -e "$BASE^{commit}" 2>/dev/null || BASE=FETCH_HEAD
         fi
-        # Further fetches go by what it is now.
+        # Further fetches use the current commit of the branch.
         BASE=$(git rev-parse --verify "$BASE^{commit}")
         find_merge_base "$BASE" || skip "$BASE and HEAD have no commit in common"
     fi
 fi
 if [[ $(git rev-parse --verify "$from^{commit}") == "$(git rev-parse HEAD)" ]]; then
-    # Whatever the change is, nothing would differ.
+    # A comparison of HEAD with itself shows no change.
     skip "$from is what is checked out; check the change out, or correct the input base"
 fi
 arguments=(--git "$from..HEAD")
@@ -101,7 +102,7 @@ code=0
 "$ALMANAC" diff "${arguments[@]}" --fail-on never --fail-on-change -o markdown \
     -- ${paths[@]+"${paths[@]}"} >"$text" || code=$?
 if ((code > 1)); then
-    # It says what could not be read.
+    # The output names the files that could not be read.
     cat "$text"
     exit "$code"
 fi

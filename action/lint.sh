@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Shows findings as annotations, and in the summary as a table: one run writes all of it.
+# Shows findings as annotations, and as a table in the summary: one run writes both.
 set -euo pipefail
 
 table=$(mktemp)
@@ -18,13 +18,13 @@ while read -r path; do
     fi
 done <<<"$PATHS"
 
-# Where findings in SARIF link to: the page in the repository that this action is from.
+# The target of links in SARIF findings: the page in the repository of this action.
 export ALMANAC_DOCUMENTED_IN=${GITHUB_SERVER_URL:+$GITHUB_SERVER_URL/$REPOSITORY/blob/${REF:-HEAD}}
 
 code=0
 "$ALMANAC" lint "${arguments[@]}" "${outputs[@]}" || code=$?
 if ((code > 1)); then
-    # What could not be read has no findings: as a report of all files, this one would close alerts.
+    # Unreadable files have no findings. As a report of all files, this one would close alerts.
     [[ -z $SARIF ]] || rm -f -- "$SARIF"
     exit "$code"
 fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Finds, downloads or builds the program, and says where it is.
+# Finds, downloads or builds the program, and outputs its path.
 set -euo pipefail
 
 fail() {
@@ -35,7 +35,7 @@ elif [[ -n $RELEASE ]]; then
 else
     command -v cargo >/dev/null ||
         fail "there is no Rust to build almanac with; install it, or name a release or a binary"
-    # Beside what is kept between runs, if the workflow keeps it.
+    # Next to the cache that the workflow keeps between runs, if there is one.
     target=${CARGO_TARGET_DIR:-$RUNNER_TEMP/almanac-target}
     # The action reads files only.
     cargo build --release --locked --package almanac --no-default-features --features offline \

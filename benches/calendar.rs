@@ -1,10 +1,9 @@
 //! How long it takes to find the next firing or transition, compared with the crates `croner` and `cron` on the same
 //! expressions and instants.
 //!
-//! Every case walks over the same thousand instants of two years in Europe/Berlin. Before anything
-//! is measured the peers' answers are compared with ours; a case in which a peer means something
-//! else by the expression is not counted against it. The table at the end is read from criterion's
-//! own estimates of this run.
+//! Every case walks over the same thousand instants of two years in Europe/Berlin. Before the measurement, the results
+//! of the peers are compared with ours. A peer has no figure for an expression with a different meaning to it. The
+//! table at the end comes from criterion's own estimates of this run.
 
 #![allow(
     missing_docs,

@@ -228,7 +228,7 @@ fn with_expressions(criterion: &mut Criterion, mut world: World) {
             });
         },
     );
-    // The world is locked for as long as these two take, and not while expressions are evaluated.
+    // The world is locked while these two run, but not while expressions are evaluated.
     criterion.bench_function("placements/10000 clusters, a snapshot for a decision", |bencher| {
         let policy = placement_name("placement-0000");
         bencher.iter(|| black_box(world.part(std::slice::from_ref(&policy))));

@@ -1,5 +1,5 @@
-//! The cost of units of nodes: a verdict over five thousand nodes, binding and unbinding among a thousand and among
-//! fifty thousand pods, a new ledger, and memory.
+//! The cost of node units: a verdict over five thousand nodes, binding and unbinding among a thousand and among fifty
+//! thousand pods, a new ledger, and memory.
 //!
 //! The pods are of five hundred workloads in ten namespaces with a policy each, of three units. Memory is counted by the
 //! allocator.

@@ -76,7 +76,7 @@ impl Controller {
         self.program.id().context("the controller does not run")
     }
 
-    /// The system time at which the policies' clock shows that instant.
+    /// The system time at which the policy clock shows that instant.
     pub(crate) fn on_this_machine(&self, instant: Timestamp) -> Result<Timestamp> {
         Ok(instant.checked_sub(self.offset)?)
     }

@@ -36,7 +36,7 @@ pub(crate) fn count(number: usize) -> f64 {
     number as f64
 }
 
-/// The load of the machine: how many processes wanted to run over the last minute.
+/// The load of the machine: the average number of runnable processes in the last minute.
 pub(crate) fn load() -> Result<String> {
     let load = std::fs::read_to_string("/proc/loadavg")?;
     Ok(load.split(' ').next().unwrap_or_default().to_owned())

@@ -1,6 +1,6 @@
 //! The objects of a herd, and its instants.
 //!
-//! Every rule is due at three in the morning UTC. The policies' clock is shifted so that this is the instant of the
+//! Every rule is due at three in the morning UTC. The policy clock is shifted so that this is the instant of the
 //! measurement.
 
 use anyhow::Result;
@@ -54,7 +54,7 @@ pub(crate) fn firing(day: i64) -> Result<Timestamp> {
     Ok(first.checked_add((24 * day).hours())?)
 }
 
-/// How far the policies' clock has to be ahead for it to show this instant now.
+/// How far the policy clock has to be ahead for it to show this instant now.
 pub(crate) fn offset_to_show(instant: Timestamp) -> SignedDuration {
     instant.duration_since(Timestamp::now())
 }

@@ -21,7 +21,7 @@ use crate::exposition::{Exposition, label_of};
 use crate::figures::{count, load, megabytes, spread};
 use crate::processes::Processes;
 
-/// When the window opens, on the policies' clock.
+/// When the window opens, on the policy clock.
 const BOUNDARY: &str = "2027-03-02T22:00:00Z";
 const NAMESPACE: &str = "default";
 const LEVEL: &str = "volcano.sh/qos-level";
@@ -42,7 +42,7 @@ pub(crate) struct Pods {
     #[arg(long, value_name = "N", default_value_t = 20)]
     policies: usize,
 
-    /// An agent on so many of the nodes, instead of one for the whole cluster
+    /// An agent on this number of the nodes, instead of one for the whole cluster
     #[arg(long, value_name = "N")]
     agents: Option<usize>,
 
@@ -54,7 +54,7 @@ pub(crate) struct Pods {
     #[arg(long, value_name = "SECONDS", default_value_t = 25)]
     lead: i64,
 
-    /// No boundary: what the agents use in so many seconds in which nothing happens
+    /// No boundary: the consumption of the agents in this number of seconds in which nothing happens
     #[arg(long, value_name = "SECONDS")]
     idle: Option<u32>,
 }

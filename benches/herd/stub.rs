@@ -105,7 +105,7 @@ async fn accept(listener: TcpListener, stub: Stub) {
         let stub = stub.clone();
         tokio::spawn(async move {
             let service = service_fn(|request| stub.answer(request));
-            // A client that disconnects has what it wanted.
+            // A client that disconnects needs nothing more.
             let _ = http1::Builder::new().serve_connection(TokioIo::new(connection), service).await;
         });
     }

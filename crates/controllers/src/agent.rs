@@ -1,10 +1,9 @@
-//! The agent: carries out the policies for levels of pods, on one node or on all of them.
+//! The agent: reconciles the policies for QoS levels of pods, on one node or on all nodes.
 //!
-//! Two things happen in it. A survey decides about all pods at once: at every boundary, when the lists or the labels
-//! of a node have changed, and now and then. Each pod it finds not as it should be gets a turn of its own, as does
-//! a pod that is new or has changed. A turn decides about its pod afresh, writes once, and is taken again later when
-//! that has failed. Nothing is remembered but what is on the pods, so that a process that has just started knows as
-//! much as one that has run for a year.
+//! A survey decides about all pods at once: at each boundary, after a change of the lists or of the labels of a node,
+//! and at the check interval. Each pod without its desired level gets a turn of its own, as does a pod that is new or
+//! has changed. A turn decides about its pod again, writes once, and is retried later if the write failed. All state is
+//! on the pods. So a process that has just started decides like one that has run for a year.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -13,9 +12,9 @@
 //! | `known` | the world and its bookkeeping, behind one lock |
 //! | `resync` | decides about all pods, and gives turns to those that differ |
 //! | `turn` | one pod: decides, writes, counts, reports |
-//! | `contest` | the pauses between two field managers |
+//! | `contest` | the backoff while two field managers change one pod |
 //! | `metrics` | counters and the histogram, which survive terms; `turn` and `config` count |
-//! | `gauges` | numbers that are computed at the scrape; the leader's only, if there is one |
+//! | `gauges` | values that are computed at the scrape; the leader's only, if there is one |
 //! | `event` | Events |
 //!
 //! `almanac-engine` decides what a pod should have; `almanac-api` reads a `ConfigMap`.
@@ -53,32 +52,32 @@ use crate::runtime::{ProcessOptions, Runtime};
 /// The policies that an agent reconciles, and how.
 #[derive(Clone)]
 pub struct AgentOptions {
-    /// The nodes whose pods are its business.
+    /// The nodes whose pods it reconciles.
     pub nodes: Nodes,
-    /// Where the `ConfigMap` is.
+    /// The namespace of the `ConfigMap`.
     pub config_namespace: String,
-    /// How levels are written.
+    /// The form in which levels are written.
     pub level_format: LevelFormat,
-    /// The namespaces whose pods are its business.
+    /// The namespaces whose pods it reconciles.
     pub namespaces: Namespaces,
     /// The options of every process.
     pub process: ProcessOptions,
-    /// Over how long the nodes of a cluster spread their writes after a boundary.
+    /// The time over which the nodes of a cluster spread their writes after a boundary.
     pub spread: Duration,
 }
 
 /// The nodes of an agent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Nodes {
-    /// The one of this name.
+    /// The node of this name.
     One(Arc<str>),
-    /// All of them, and pods that have no node yet.
+    /// All nodes, and pods without a node.
     All,
 }
 
 impl Nodes {
-    /// There may be thousands of agents with one node, whose pods change in the same instant; the one for all
-    /// nodes has the pods of thousands to report about.
+    /// Thousands of agents for one node may have pods that change in the same instant. One agent for all nodes reports
+    /// about the pods of thousands of nodes.
     fn event_pace(&self) -> EventPace {
         match self {
             Nodes::One(_) => EventPace { waiting: 1000, per_second: 5.0, burst: 5 },
@@ -96,7 +95,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent that is not running yet. Its metrics are registered.
+    /// Returns an agent that is not running yet. Its metrics are registered.
     #[must_use]
     pub fn new(
         client: Client,

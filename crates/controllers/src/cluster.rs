@@ -1,8 +1,7 @@
-//! What is known of the cluster: the world that decisions are based on, and the bookkeeping that writes
-//! to each object need.
+//! The cluster state of a controller: the world that decisions are based on, and the bookkeeping for the writes to each
+//! object.
 //!
-//! It is filled by watches and read by everything else. It is one value behind one lock, which is never
-//! held while waiting.
+//! Watches fill it, and everything else reads it. It is one value behind one lock, which is never held while waiting.
 
 mod policy_entry;
 mod rivals;
@@ -25,7 +24,7 @@ pub(crate) use policy_entry::{
 pub(crate) use rivals::name_rivals;
 pub(crate) use target_table::{TargetEntry, TargetTable};
 
-/// What one term as the leader knows.
+/// The cluster state of one term as the leader.
 #[derive(Default)]
 pub(crate) struct Cluster {
     /// The patterns of all autoscalers.
@@ -36,22 +35,22 @@ pub(crate) struct Cluster {
 /// The same, while locked.
 #[derive(Default)]
 pub(crate) struct ClusterState {
-    /// What decisions are based on.
+    /// The basis of decisions.
     pub(crate) world: World,
     /// The bookkeeping for writing the status of each policy.
     pub(crate) policies: BTreeMap<PolicyName, PolicyEntry>,
-    /// The bookkeeping for writing each target, and the policies it belongs to.
+    /// The bookkeeping for writing each target, and the policies with that target.
     pub(crate) targets: TargetTable,
     /// The bookkeeping for placements and their decisions.
     pub(crate) hub: HubRecords,
-    /// The groups of nodes.
+    /// The node groups.
     pub(crate) node_groups: KnownNodeGroups,
     /// The pauses of queries that timed out.
     pub(crate) slow_queries: SlowQueries,
 }
 
 impl Cluster {
-    /// One with another budget for patterns.
+    /// The same with another budget for patterns.
     #[cfg(test)]
     pub(crate) fn with_patterns(patterns: PatternPool) -> Self {
         Self { patterns, ..Self::default() }
@@ -63,7 +62,7 @@ impl Cluster {
 }
 
 impl ClusterState {
-    /// Removes a target, with everything that is known of it; returns whether it was known.
+    /// Removes a target and all its bookkeeping; returns whether it was known.
     pub(crate) fn remove_target(&mut self, target: &Identity) -> bool {
         let was_known = self.targets.remove(target);
         if was_known {
@@ -73,8 +72,8 @@ impl ClusterState {
         was_known
     }
 
-    /// Records the target that a policy has now, and the one it had. No watch reports the deletion of a target that was
-    /// read on demand, so it is removed with its last policy.
+    /// Records the current and the former target of a policy. No watch reports the deletion of a target that was read
+    /// on demand, so it is removed with its last policy.
     pub(crate) fn set_target_of(
         &mut self,
         policy: &PolicyName,

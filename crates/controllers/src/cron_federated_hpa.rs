@@ -1,7 +1,7 @@
 //! `CronFederatedHPA`: rules that set a target's replicas or bounds on a schedule.
 //!
-//! This module composes the status; `report` turns what happened to firings into Events and log lines,
-//! and `metrics` publishes it.
+//! This module composes the status; `report` turns the records of firings into Events and log lines, and `metrics`
+//! publishes them.
 
 mod metrics;
 mod report;
@@ -48,8 +48,7 @@ impl FamilyController for CronFederatedHpas {
         let conditions =
             conditions(&entry.recorded.conditions(), &condition_states, generation, now);
         let status = if let Some(checked) = checked {
-            // Before its first turn there is nothing to report: a status without histories would
-            // look like a lost one.
+            // There is nothing to report before the first turn: a status without histories would look like a lost one.
             write(checked, memory?, now, conditions, generation)
         } else {
             let nothing = Memory::default();

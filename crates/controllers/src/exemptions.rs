@@ -1,9 +1,10 @@
-//! Which namespaces bear the mark that exempts their objects. Objects in a namespace that a flag exempts are not followed
-//! at all.
+//! Which namespaces have the ignore annotation, which exempts their objects. Objects in a namespace that a flag exempts
+//! are not followed at all.
 //!
-//! The followers of objects handle the marks of the objects. Without the permission to watch namespaces, a process for the
-//! whole cluster reconciles all namespaces that are not exempt otherwise, and logs a warning. A process for some namespaces
-//! reads each of them every 10 s instead, and reconciles nothing in a namespace that it must not read.
+//! The followers of objects handle the annotations of the objects. Without the permission to watch namespaces, a
+//! process for the whole cluster reconciles all namespaces that are not exempt otherwise, and logs a warning. A process
+//! for some namespaces reads each of them every 10 s instead, and reconciles nothing in a namespace that it is
+//! forbidden to read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,13 +20,13 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::list_progress::{FORBIDDEN_PATIENCE, ListReport, Listed};
 
-/// How often a namespace is read that may not be watched.
+/// The interval of reading a namespace if watching it is forbidden.
 pub(crate) const READ_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Nothing can be carried out before all of them have been read once.
+/// The first delay of a retry. Nothing can be reconciled before all namespaces have been read once.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
-/// A response that takes longer is not waited for.
+/// The time limit of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Changes what is exempt in a world.
@@ -33,8 +34,8 @@ pub(crate) fn change(world: &mut World, change: impl FnOnce(&mut Exemptions) -> 
     change(Arc::make_mut(&mut world.objects.exempt))
 }
 
-/// Leaves out the objects in namespaces that a flag exempts. Another installation may carry them out, so this one keeps
-/// nothing of them, has no turn for them, and writes neither to them nor about them.
+/// Leaves out the objects in namespaces that a flag exempts. Another installation may reconcile them, so this one keeps
+/// no entry for them, gives them no turn, and writes nothing to or about them.
 pub(crate) struct Excluding<Inner> {
     namespaces: Arc<[String]>,
     inner: Inner,
@@ -93,12 +94,12 @@ impl<Inner: Follower> Follower for Excluding<Inner> {
     }
 }
 
-/// Keeps track of the namespaces that bear the mark, and calls `tell` for each one for which that changes.
+/// Tracks the namespaces with the ignore annotation, and calls `tell` for each namespace that gains or loses it.
 pub(crate) struct NamespaceFollower<Tell> {
     tell: Tell,
-    /// Of those that bear it, or may.
+    /// The namespaces that have the annotation, or may have it.
     marks: BTreeMap<String, NamespaceMark>,
-    /// Those that bear the mark in the current list.
+    /// The namespaces with the annotation in the current list.
     listed: Option<BTreeSet<String>>,
     progress: ListReport,
     has_complained: bool,
@@ -132,19 +133,19 @@ impl<Tell: Fn(&str, NamespaceMark) + Send> NamespaceFollower<Tell> {
     }
 }
 
-/// Whether a namespace bears the mark, which it says itself.
+/// Whether a namespace has the annotation.
 fn mark_of(metadata: &ObjectMeta) -> NamespaceMark {
     if is_marked(metadata) { NamespaceMark::Present } else { NamespaceMark::Absent }
 }
 
 impl<Tell: Fn(&str, NamespaceMark) + Send> NamespaceFollower<Tell> {
-    /// Reads the marks of these namespaces repeatedly. A namespace that is missing or may not be read is reported
-    /// once until it can be read.
+    /// Reads the annotations of these namespaces repeatedly. A namespace that is missing or forbidden to read is
+    /// reported once, until it can be read.
     pub(crate) async fn ask(mut self, client: Client, names: Vec<Arc<str>>, pause: Duration) {
         let namespaces: Api<Namespace> = Api::all(client);
         let mut unread: BTreeSet<Arc<str>> = BTreeSet::new();
         let mut known: BTreeSet<Arc<str>> = BTreeSet::new();
-        // An API server that has just started does not know all roles yet.
+        // An API server that has just started does not serve all roles yet.
         let patient_until = Instant::now() + FORBIDDEN_PATIENCE;
         loop {
             let mut is_whole = true;
@@ -162,7 +163,7 @@ impl<Tell: Fn(&str, NamespaceMark) + Send> NamespaceFollower<Tell> {
                         known.remove(name);
                         "there is no such namespace".to_owned()
                     }
-                    // A mark that was read before still counts. One that was never read might be there.
+                    // The last known annotation still counts. A namespace that was never read may have one.
                     Ok(Err(kube::Error::Api(status))) if status.code == 403 => {
                         if !known.contains(name) {
                             is_whole &= Instant::now() >= patient_until;

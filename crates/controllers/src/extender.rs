@@ -1,7 +1,8 @@
-//! The extender: answers a kube-scheduler which nodes the pods of a `ResourcePolicy` may use, and binds them.
+//! The extender: responds to a kube-scheduler with the nodes that the pods of a `ResourcePolicy` may use, and binds
+//! them.
 //!
-//! Exactly one replica decides, by one ledger, and is ready once its state is complete. The others forward calls to
-//! it, so that each scheduler may run next to any of them. `almanac-engine` decides which nodes a pod may use.
+//! Exactly one replica decides, by one ledger, and is ready once its state is complete. The other replicas forward
+//! requests to it, so a scheduler can run next to any of them. `almanac-engine` decides which nodes a pod may use.
 
 mod binding;
 mod filtering;
@@ -41,21 +42,22 @@ pub use self::peers::AUDIENCE;
 /// The options of an extender.
 #[derive(Clone)]
 pub struct ExtenderOptions {
-    /// The options of every process. With other replicas, the Lease has addresses.
+    /// The options of every process. With other replicas, the Lease contains addresses.
     pub process: ProcessOptions,
-    /// Whether no request to bind of an earlier process can be under way, as the API server has begun since.
+    /// Whether no bind request of an earlier process can be in flight, because the API server has started since.
     pub has_no_predecessor: bool,
-    /// The clock that bindings under way are timed by.
+    /// The clock for the time limits of bindings.
     pub monotonic: Monotonic,
 }
 
-/// Where an extender answers, and how it finds the others.
+/// Where an extender serves requests, and how it finds the other replicas.
 pub struct ExtenderEndpoints {
-    /// For the calls of a scheduler.
+    /// For the requests of a scheduler.
     pub listener: TcpListener,
-    /// For calls of other replicas, and where a token for them is: without one, they know each other by certificates.
+    /// For the requests of other replicas, and the path of a token for them. Without a path, replicas authenticate by
+    /// certificate.
     pub others: Option<(TcpListener, Option<PathBuf>)>,
-    /// Passes calls on to them.
+    /// Forwards requests to the other replicas.
     pub forwarder: Forwarder,
     /// The settings for TLS; `None` for plain HTTP.
     pub tls: Option<Tls>,
@@ -74,7 +76,7 @@ struct Leading {
     handler: Arc<SchedulerHandler>,
 }
 
-/// Where calls arrive: those of a scheduler, and those of other replicas.
+/// Where requests arrive: those of a scheduler, and those of other replicas.
 struct Listeners {
     of_scheduler: TcpListener,
     of_peers: Option<TcpListener>,
@@ -82,7 +84,7 @@ struct Listeners {
 }
 
 impl Extender {
-    /// An extender that is not running yet. Its metrics are registered.
+    /// Returns an extender that is not running yet. Its metrics are registered.
     #[must_use]
     pub fn new(
         client: Client,
@@ -108,7 +110,7 @@ impl Extender {
         Extender { leading: Leading { runtime, options, handler }, listeners }
     }
 
-    /// Runs until the token is canceled; then finishes work in progress and releases the Lease. Calls are forwarded
+    /// Runs until the token is canceled; then finishes work in progress and releases the Lease. Requests are forwarded
     /// until then.
     pub async fn run(self, end: CancellationToken) {
         let Extender { leading, listeners } = self;

@@ -1,5 +1,5 @@
-//! The families of policies, and what each does apart from deciding: its status, how it reports and counts what has
-//! happened, what it adds to turns, and what else it watches.
+//! The families of policies, and the tasks of each apart from deciding: its status, its Events and metrics, its
+//! additions to turns, and its further watches.
 //!
 //! To add a family, add an arm where its controller is chosen.
 
@@ -58,7 +58,7 @@ pub(crate) trait FamilyController: Send + Sync {
         None
     }
 
-    /// Starts watching what its policies read, other than their own kind and their targets.
+    /// Starts the watches for what its policies read, other than their own kind and their targets.
     fn follow(&self, _: &Arc<Cluster>, _: &Arc<WorkQueue>, _: &mut RunningTerm) {}
 }
 
@@ -72,13 +72,13 @@ pub(crate) struct Scraped {
 }
 
 impl Scraped {
-    /// The known cluster, while this process leads and a family is not left to its upstream controller.
+    /// The known cluster; `None` if this process does not lead, or the family is left to its upstream controller.
     pub(crate) fn cluster_of(&self, family: Family) -> Option<Arc<Cluster>> {
         self.leading.cluster().filter(|_| self.upstreams.running(family).is_none())
     }
 }
 
-/// A status, and how it is written.
+/// A status, and how to write it.
 pub(crate) struct Composed {
     pub(crate) status: Value,
     pub(crate) condition_states: Vec<ConditionState>,
@@ -86,7 +86,7 @@ pub(crate) struct Composed {
 }
 
 impl Composed {
-    /// Why the object needs attention, if it does.
+    /// The reason that the object needs attention, if it does.
     pub(crate) fn why_not_ready(&self) -> Option<ConditionReason> {
         let mut condition_states = self.condition_states.iter();
         let ready = condition_states.find(|it| it.about == ConditionType::Ready && !it.holds)?;
@@ -102,7 +102,7 @@ pub(crate) struct ReportSubject {
     pub(crate) uid: Box<str>,
     /// Its target, if it has one.
     pub(crate) target: Option<Identity>,
-    /// The last writer of the target, as far as known.
+    /// The field manager that last changed the target, if known.
     pub(crate) changed_by: Option<Arc<str>>,
 }
 
@@ -120,10 +120,10 @@ impl ReportSubject {
     }
 }
 
-/// The hooks of the families that have some, during a term.
+/// The hooks of the families that have any, during a term.
 pub(crate) struct Hooks(BTreeMap<Family, Box<dyn TurnHooks>>);
 
-/// The hooks of a family that has none.
+/// The hooks of a family without any.
 struct NoHooks;
 
 impl TurnHooks for NoHooks {}
@@ -138,7 +138,7 @@ impl Hooks {
     }
 }
 
-/// The families that are carried out here. Their counters survive terms.
+/// The families that this process reconciles. Their counters survive terms.
 #[derive(Clone)]
 pub(crate) struct Families(BTreeMap<Family, Arc<dyn FamilyController>>);
 
@@ -149,7 +149,7 @@ impl Default for Families {
     }
 }
 
-/// The controller of a family; `None` for one that another process carries out.
+/// The controller of a family; `None` for a family that another process reconciles.
 fn controller_of(family: Family) -> Option<Arc<dyn FamilyController>> {
     let controller: Arc<dyn FamilyController> = match family {
         Family::ScheduledCapacity => Arc::new(MetricsProducers),

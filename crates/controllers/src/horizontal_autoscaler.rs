@@ -1,7 +1,7 @@
-//! `HorizontalAutoscaler`: sets the replicas of its target by the answers to queries.
+//! `HorizontalAutoscaler`: sets the replicas of its target by the results of queries.
 //!
-//! This module composes the status; `sampler` queries Prometheus, `report` turns what happened into Events and log
-//! lines, and `metrics` publishes it.
+//! This module composes the status; `sampler` queries Prometheus, `report` turns records into Events and log lines, and
+//! `metrics` publishes them.
 
 mod metrics;
 mod report;
@@ -29,14 +29,14 @@ use crate::cluster::{ClusterState, PolicyEntry, name_rivals};
 use crate::families::{Composed, FamilyController, ReportSubject, Scraped};
 use crate::status_writer::WriteMethod;
 
-/// How autoscalers get their numbers.
+/// The queries of autoscalers.
 #[derive(Clone)]
 pub struct Queries {
-    /// The Prometheus to ask; without one, only queries over what Almanac itself publishes are answered.
+    /// The Prometheus to query; without one, only queries over Almanac's own metrics have results.
     pub prometheus: Option<Prometheus>,
-    /// The period of each query.
+    /// The interval of each query.
     pub period: SignedDuration,
-    /// How much of its target a number may differ from it without changing anything.
+    /// The relative difference between a value and its metric target that changes nothing.
     pub tolerance: f64,
 }
 
@@ -48,8 +48,8 @@ impl Default for Queries {
     }
 }
 
-/// An answer that is older than this many periods is of no use. It may be some minutes old: an autoscaler may have
-/// many queries, which run one after the other.
+/// A sample that is older than this many periods is not used. It may be some minutes old: an autoscaler may have many
+/// queries, which run one after the other.
 const OLDEST_PERIODS: i32 = 3;
 const OLDEST: SignedDuration = SignedDuration::from_mins(3);
 
@@ -70,7 +70,7 @@ pub(crate) struct HorizontalAutoscalers {
     metrics: AutoscalerMetrics,
 }
 
-/// The decision of an autoscaler at this instant, as in its turns; `None` for one that is invalid or exempt.
+/// The decision of an autoscaler at this instant, as in its turns; `None` for an autoscaler that is invalid or exempt.
 fn with_decision<Seen>(
     world: &World,
     policy: &Identity,
@@ -85,7 +85,7 @@ fn with_decision<Seen>(
     Some(see(&Decided { input: &input, decision: &decision }))
 }
 
-/// The parts of a target that are known to be unavailable. A target that may not be changed can still be read.
+/// The parts of a target that are known to be unavailable. A target can be readable even if changing it is forbidden.
 fn reach(target: &Identity, entry: &PolicyEntry) -> Reach {
     let why = match (&entry.unreadable, entry.problem.as_deref()) {
         (Some(why), _) => Unreachable::Unknown(Arc::from(&**why)),
@@ -111,7 +111,7 @@ impl FamilyController for HorizontalAutoscalers {
         let nothing = Memory::default();
         let memory = object.memory.as_ref();
         let composed = |decided: Option<&Decided<'_>>| {
-            // Before its first turn, or its first answers, there is nothing to report.
+            // Before its first turn, or its first samples, there is nothing to report.
             let is_asking = decided.is_some_and(|it| {
                 memory.is_none() || it.input.samples.contains(&Err(SampleProblem::NotAsked))
             });

@@ -1,4 +1,4 @@
-//! What this process knows while it is the leader, for scrapes; nothing otherwise.
+//! The cluster state of this process while it is the leader, for scrapes; nothing otherwise.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 
 use crate::cluster::Cluster;
 
-/// Whether this process leads, and what it knows if so.
+/// Whether this process leads, and its cluster state if so.
 pub(crate) struct Leadership<State = Cluster> {
     term: Arc<Mutex<Option<Current<State>>>>,
 }
@@ -32,17 +32,17 @@ impl<State> Default for Leadership<State> {
 }
 
 impl<State> Leadership<State> {
-    /// Starts a term, once everything is known.
+    /// Starts a term, once everything is listed.
     pub(crate) fn begin(&self, fence: Fence, cluster: Arc<State>) {
         *self.lock() = Some(Current { fence, cluster });
     }
 
-    /// Ends it; returns what was known.
+    /// Ends the term; returns its state.
     pub(crate) fn end(&self) -> Option<Arc<State>> {
         self.lock().take().map(|term| term.cluster)
     }
 
-    /// What is known, while leading.
+    /// The state, while leading.
     pub(crate) fn cluster(&self) -> Option<Arc<State>> {
         let term = self.lock();
         term.as_ref().filter(|term| term.fence.is_open()).map(|term| Arc::clone(&term.cluster))

@@ -1,34 +1,34 @@
-//! The controllers, which carry out the policies of a cluster. Every family goes through the same steps
+//! The controllers, which reconcile the policies of a cluster. Every family goes through the same steps
 //! (`fetch → gather → decide → apply → settle → status`).
 //!
 //! | module | what it does |
 //! |---|---|
 //! | [`process`] | the whole process |
 //! | [`runtime`] | the common part of all processes: waits for the Lease, and runs one term after another |
-//! | `term` | one term as the leader: lists everything afresh, then runs the policies' turns |
+//! | `term` | one term as the leader: lists everything again, then runs the policies' turns |
 //! | `work_queue` | the work queue: whose turn it is |
 //! | `reconciler` | one turn: the engine's, with writes to the API server between opening and closing it |
 //! | `turn_hooks` | what a family adds to the turns of its policies |
-//! | `cluster` | what is known of the cluster: the world, and the bookkeeping beside it |
+//! | `cluster` | the cluster state: the world, and its bookkeeping |
 //! | `policies` | watches the policy kinds |
-//! | `targets` | finds, reads and writes what policies change |
+//! | `targets` | finds, reads and writes the targets of policies |
 //! | `status_writer` | writes statuses |
-//! | `upstream` | notices the upstream controllers of the families, to which these are left |
-//! | `leadership` | whether this process leads, and what it knows while it does |
+//! | `upstream` | detects the upstream controllers of the families, to which the families are then left |
+//! | `leadership` | whether this process leads, and its state while it does |
 //! | `list_progress` | the first list of a kind, and waiting for it |
 //! | `not_ready` | counts the objects that need attention, by reason |
 //! | [`namespaces`] | the namespaces that a process may be limited to |
 //! | `exemptions` | watches which namespaces are exempt |
-//! | `families` | the families there are, and what each does besides deciding |
+//! | `families` | the families, and the tasks of each apart from deciding |
 //! | `metrics_producer`, `cron_federated_hpa`, `horizontal_autoscaler` | one family each: its status, Events and metrics |
 //! | `placement` | the same, and the hub that it selects from and writes its decisions to |
-//! | [`agent`] | the other process, which carries out the policies for levels of pods |
-//! | [`extender`] | the process beside a kube-scheduler, which decides about units of nodes |
-//! | [`webhook`] | the process that answers whether a policy may be applied |
-//! | `served_schemas` | which fields the CRDs in the cluster lack, and statuses without them |
-//! | [`scalable_node_group`] | groups of nodes, which are no policies: from watching them to their status |
+//! | [`agent`] | the agent process, which reconciles the policies for QoS levels of pods |
+//! | [`extender`] | the process next to a kube-scheduler, which decides about node units |
+//! | [`webhook`] | the process that checks whether a policy may be applied |
+//! | `served_schemas` | the fields that the CRDs in the cluster lack, and statuses without these fields |
+//! | [`scalable_node_group`] | node groups, which are not policies: from watching them to their status |
 //!
-//! What a policy wants is decided in `almanac-engine`; how requests are sent is up to `almanac-shell`.
+//! `almanac-engine` decides the desired state of a policy; `almanac-shell` sends the requests.
 //!
 //! # A turn in a process
 //!
@@ -58,7 +58,7 @@
 //! - **Stopped by annotation:** turns record what has fallen due, and neither read nor write targets. Queued writes are withdrawn.
 //! - **Targets.** Usual kinds are watched once a policy names one. Any other kind is found by discovery and read when needed. Each
 //!   kind has a lane of its own, so a kind that does not respond occupies only a few turns.
-//! - **Published numbers** are not part of a turn. They are evaluated at the scrape, by the process whose fence is open.
+//! - **Published values** are not part of a turn. They are evaluated at the scrape, by the process whose fence is open.
 //! - **A hub** is watched only where placements are reconciled. Nothing is decided before each of its kinds is listed completely.
 //! - **Node groups** have a work queue of their own, and no family: nothing about them depends on time.
 //! - **Node units** are decided on request. The leader answers from one ledger, and the others forward requests to it.

@@ -10,8 +10,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::namespaces::Part;
 
-/// A namespace in which a kind may not be listed is waited for this long, if the kind may be listed in another one: an
-/// API server that has just started does not know all roles yet.
+/// How long to wait for a namespace whose list is forbidden, if the kind may be listed in another one. An API server
+/// that has just started does not serve all roles yet.
 pub(crate) const FORBIDDEN_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The progress of the first list of a kind.
@@ -19,7 +19,7 @@ pub(crate) const FORBIDDEN_PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) enum ListProgress {
     /// In progress.
     NotYet,
-    /// Failing for now.
+    /// Failing, but may succeed later.
     Failing(WatchFailure),
     /// Complete.
     Whole,
@@ -28,7 +28,7 @@ pub(crate) enum ListProgress {
 /// Receives the progress of a list.
 pub(crate) type Listed = watch::Receiver<ListProgress>;
 
-/// Which lists that fail are waited for.
+/// Which failing lists a term waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ListNeed {
     /// All.
@@ -65,12 +65,12 @@ impl ListReport {
         (Self { progress }, receiver)
     }
 
-    /// A list is complete; whether it is the first one.
+    /// Records that a list is complete; returns whether it is the first one.
     pub(crate) fn complete(&self) -> bool {
         self.progress.send_replace(ListProgress::Whole) != ListProgress::Whole
     }
 
-    /// The kind cannot be watched. Only the first list is waited for.
+    /// Records that the kind cannot be watched. Only the first list is waited for.
     pub(crate) fn failed(&self, why: &WatchFailure) {
         self.progress.send_if_modified(|progress| {
             let is_first = *progress != ListProgress::Whole;
@@ -89,7 +89,7 @@ impl ListReport {
 
 /// First lists that a term waits for: one for each part of a kind, or a single one.
 pub(crate) struct Awaited {
-    /// Their objects, such as `all Pod objects`.
+    /// The listed objects, such as `all Pod objects`.
     what: String,
     need: ListNeed,
     parts: Vec<(Part, Listed)>,
@@ -106,9 +106,9 @@ impl Awaited {
         Self { what: format!("all {kind} objects"), need: ListNeed::IfServed, parts }
     }
 
-    /// Waits until the lists are complete, and reports meanwhile what it is waiting for. Those that are not needed are
-    /// not waited for. Neither, for long, are namespaces in which a kind may not be listed if it may be in another one:
-    /// they, or their roles, may be yet to come.
+    /// Waits until the lists are complete, and reports what it is waiting for. It does not wait for lists that are not
+    /// needed. It waits only briefly for a namespace whose list is forbidden, if the kind may be listed in another one:
+    /// the namespace, or its role, may be created later.
     pub(crate) async fn wait(self, health: &Health, patient_until: Instant) {
         let Self { what, need, mut parts } = self;
         let mut is_any_settled = false;

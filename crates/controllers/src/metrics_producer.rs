@@ -1,7 +1,7 @@
-//! `MetricsProducer`: a schedule that publishes a number.
+//! `MetricsProducer`: a schedule that publishes a value.
 //!
-//! Nothing is applied: `published` evaluates the number when it is scraped. Only the status is updated as
-//! numbers change.
+//! Nothing is applied: `published` evaluates the value when it is scraped. Only the status is updated when the value
+//! changes.
 
 mod published;
 

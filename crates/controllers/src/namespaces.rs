@@ -1,5 +1,5 @@
-//! The namespaces that a process may be limited to. Within a limit, nothing is read or written that is in another
-//! namespace, or in none: each kind has a watch a namespace, which a `Role` in it allows.
+//! The namespaces that a process may be limited to. Within a limit, nothing is read or written in another namespace, or
+//! in the cluster scope: each kind has one watch a namespace, which a `Role` in it allows.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use almanac_engine::Identity;
 use almanac_shell::following::{Need, Selection};
 
-/// The namespaces that are the business of a process.
+/// The namespaces that a process reconciles.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Namespaces {
     /// All of them.
@@ -18,7 +18,7 @@ pub enum Namespaces {
 }
 
 impl Namespaces {
-    /// What has to be watched of a kind: all of it at once, or a namespace at a time.
+    /// The watches that a kind needs: one of everything, or one for each namespace.
     pub(crate) fn parts(&self) -> Vec<Part> {
         match self {
             Self::All => vec![Part::Whole],
@@ -26,12 +26,12 @@ impl Namespaces {
         }
     }
 
-    /// Whether what is in this namespace is their business. That of a cluster-scoped object is empty.
+    /// Whether this namespace is included. That of a cluster-scoped object is empty.
     pub(crate) fn include(&self, namespace: &str) -> bool {
         self.limit().is_none_or(|names| names.contains(namespace))
     }
 
-    /// Logs what a limit means.
+    /// Logs the effects of a limit.
     pub(crate) fn tell_limit(&self) {
         if let Some(names) = self.limit() {
             tracing::info!(
@@ -51,7 +51,7 @@ impl Namespaces {
     }
 }
 
-/// What one watch of a kind covers. What is not in its lists is gone only if it covers it.
+/// The scope of one watch of a kind. Only an object in this scope that its lists lack is gone.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Part {
     /// All namespaces.
@@ -68,7 +68,7 @@ impl Part {
         }
     }
 
-    /// What to ask an API server for.
+    /// The selection to request from an API server.
     pub(crate) fn selection(&self) -> Selection {
         let namespace = match self {
             Self::Whole => None,
@@ -77,8 +77,8 @@ impl Part {
         Selection { namespace, ..Selection::default() }
     }
 
-    /// How much a watch of it is needed. One of several namespaces may be yet to come, or gone, and the others are
-    /// carried out meanwhile.
+    /// Whether a term needs this watch. One of several namespaces may not exist yet, or any more, while the others are
+    /// reconciled.
     pub(crate) fn need(&self) -> Need {
         match self {
             Self::Whole => Need::Always,

@@ -1,5 +1,4 @@
-//! Counts the objects that need attention, by reason, at the time of the scrape. What their conditions
-//! say is up to each family.
+//! Counts the objects that need attention, by reason, at the time of the scrape. The families write the conditions.
 
 use std::collections::BTreeMap;
 

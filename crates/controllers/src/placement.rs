@@ -1,8 +1,9 @@
 //! `Placement`: selects clusters, and writes which into `PlacementDecision`s.
 //!
-//! This module composes the status. `follower` fills the world with what placements select from and what they have
-//! selected; `hooks` is what they add to a turn; `writer` writes the decisions, request by request as `step` says;
-//! `records` is what they know beside the world; `report` turns what happened into Events and log lines, and `metrics` counts it.
+//! This module composes the status. `follower` fills the world with the inputs of placements and their decisions.
+//! `hooks` has their additions to a turn. `writer` writes the decisions, request by request as `step` returns them.
+//! `records` has their state outside the world. `report` turns records into Events and log lines, and `metrics` counts
+//! them.
 
 mod follower;
 mod hooks;
@@ -66,7 +67,7 @@ impl FamilyController for Placements {
             placement: policy,
             policy: object.policy.as_deref(),
             findings: &entry.findings,
-            // What an earlier revision has come to says nothing about this one.
+            // The result of an earlier revision does not apply to this one.
             memory: object.memory.as_ref().filter(|_| state.hub.is_written(policy, entry.revision)),
             selected: selected(&divisions),
             unsatisfied: has_error.then(|| unsatisfied(state.world.view(), policy)).flatten(),
@@ -123,7 +124,7 @@ impl FamilyController for Placements {
     }
 }
 
-/// Why nothing is decided for a placement that can be used as written, if nothing is.
+/// Why a usable placement has no decision, if so.
 fn undecided(
     state: &ClusterState,
     placement: &PolicyName,

@@ -1,7 +1,7 @@
 //! Watches a policy kind: what is kept of each object, and which work queues an event wakes.
 //!
-//! The meaning of an object comes from the one conversion to its slim form. This module tracks which
-//! revision of an object is known, what was remembered of it, and that it is removed once it is deleted.
+//! The meaning of an object comes from the one conversion to its slim form. This module tracks the known revision of an
+//! object and its policy state, and removes it once it is deleted.
 
 mod unwritten;
 
@@ -48,12 +48,12 @@ pub(crate) struct WorkQueues {
     pub(crate) turns: Arc<WorkQueue>,
     /// Policies whose status may have to be written.
     pub(crate) statuses: Arc<WorkQueue>,
-    /// Policies whose queries are to be asked; `None` where nobody is asked.
+    /// Policies whose queries must run; `None` without a sampler.
     pub(crate) samples: Option<Arc<WorkQueue>>,
 }
 
 impl WorkQueues {
-    /// Gives a policy a turn, with fresh answers if it asks for some.
+    /// Gives a policy a turn, with new samples if it has queries.
     pub(crate) fn wake(&self, policy: &PolicyName) {
         self.turns.wake(policy);
         if let Some(samples) = self.samples.as_ref().filter(|_| asks(policy)) {
@@ -71,7 +71,7 @@ impl WorkQueues {
     }
 }
 
-/// Whether a policy asks for the answers to queries.
+/// Whether a policy has queries.
 fn asks(policy: &PolicyName) -> bool {
     Descriptor::of(policy.family).has_queries
 }
@@ -91,12 +91,12 @@ impl PolicyFollower {
         (follower, whole)
     }
 
-    /// The same for those of a part only.
+    /// The same for the objects of a part only.
     pub(crate) fn of_part(self, part: Part) -> Self {
         Self { part, ..self }
     }
 
-    /// Whether a policy is followed here.
+    /// Whether this follower covers a policy.
     fn covers(&self, policy: &PolicyName) -> bool {
         policy.family == self.family && self.part.covers(&policy.identity)
     }
@@ -106,7 +106,7 @@ impl PolicyFollower {
         PolicyName::new(self.family, self.kind.identity(namespace, name))
     }
 
-    /// The content of an object. What users write may take long to check, so nothing is locked meanwhile.
+    /// The content of an object. User input may take long to check, so nothing is locked during the check.
     fn check(&self, policy: &PolicyName, object: DynamicObject) -> CheckedObject {
         let context = CheckContext {
             clock: self.clock.setting(),
@@ -114,11 +114,11 @@ impl PolicyFollower {
             ..CheckContext::new(policy.identity.namespace(), self.clock.now())
         };
         let check = || check_json(self.kind, as_json(object), context);
-        // Patterns are compiled.
+        // The check compiles patterns.
         if asks(policy) { off_the_runtime(check) } else { check() }
     }
 
-    /// Whether the content of an object is not known yet. Nobody else gets to know any of this kind.
+    /// Whether the content of an object is not known yet. No other task stores objects of this kind.
     fn is_news(&self, policy: &PolicyName, told: &PolicyEntry) -> bool {
         let state = self.cluster.lock();
         state.policies.get(policy).is_none_or(|known| {
@@ -128,7 +128,7 @@ impl PolicyFollower {
         })
     }
 
-    /// Whether there was no room for the patterns of an object, and there is more now.
+    /// Whether the budget had no room for the patterns of an object, and has more room now.
     fn has_room_again(&self, policy: &PolicyName, entry: &PolicyEntry) -> bool {
         let now = || self.cluster.patterns.fullness(policy.identity.namespace());
         entry.lacked_room.as_ref().is_some_and(|before| before.has_eased(now()))
@@ -144,7 +144,7 @@ impl PolicyFollower {
         is_new: bool,
     ) {
         exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, is_marked));
-        // What is replaced counts until then, and may be what makes room.
+        // The old version counts until it is replaced, and its removal may make room.
         let fullness = || Box::new(self.cluster.patterns.fullness(policy.identity.namespace()));
         entry.lacked_room = lacks_room(&checked.findings).then(fullness);
         entry.keep_what_matters(checked.findings);
@@ -161,17 +161,17 @@ impl PolicyFollower {
         state.set_target_of(&policy, before.as_ref(), now.as_ref());
         self.wake_rivals(state, &policy, before.as_ref().filter(|_| before != now));
         self.wake_rivals(state, &policy, now.as_ref());
-        // Until they are compared, the memory may be ahead of the status.
+        // Until they are compared, the policy state may be ahead of the status.
         entry.is_written = false;
         state.hub.note_edit(&policy, self.clock.now());
         self.wake(state, &policy);
         state.policies.insert(policy, entry);
     }
 
-    /// Gives a policy that is new or has changed a turn, and those that read it.
+    /// Gives a turn to a policy that is new or has changed, and to the policies that read it.
     fn wake(&self, state: &ClusterState, policy: &PolicyName) {
         self.queues.wake(policy);
-        // Until all are listed, there may be many; they are woken together then.
+        // Before all are listed, there may be many; they are woken together afterwards.
         if self.listed.is_complete() {
             state.world.readers_of(policy).for_each(|reader| self.queues.wake(&reader));
         }
@@ -179,7 +179,7 @@ impl PolicyFollower {
 
     /// Policies of one target name each other in their conditions.
     fn wake_rivals(&self, state: &ClusterState, policy: &PolicyName, target: Option<&Identity>) {
-        // Until all are listed, there may be many; they are woken together then.
+        // Before all are listed, there may be many; they are woken together afterwards.
         let target = target.filter(|_| self.listed.is_complete());
         let rivals = target.into_iter().flat_map(|it| state.targets.policies_targeting(it));
         for rival in rivals.filter(|it| *it != policy) {
@@ -203,7 +203,7 @@ impl PolicyFollower {
     }
 }
 
-/// An object as JSON, without labels, managed fields, and annotations that say nothing about what it does.
+/// An object as JSON, without labels, managed fields, and annotations that do not affect it.
 pub(crate) fn as_json(object: DynamicObject) -> Value {
     let DynamicObject { mut metadata, data, .. } = object;
     (metadata.managed_fields, metadata.labels) = (None, None);
@@ -226,7 +226,7 @@ impl Follower for PolicyFollower {
 
     fn upsert(&mut self, object: DynamicObject) {
         let policy = self.name(&object);
-        // An object that is being deleted does nothing any more, however long that takes.
+        // An object that is being deleted has no effect any more, however long the deletion takes.
         if object.metadata.deletion_timestamp.is_some() {
             self.remove(&mut self.cluster.lock(), &policy);
             return;
@@ -289,7 +289,7 @@ impl Follower for PolicyFollower {
         }
         self.unwritten.remove_deleted(&state.policies, |policy| self.covers(policy));
         if self.listed.complete() {
-            // A kind that comes late is read by policies that may have had their turns.
+            // A kind that is listed late may be read by policies that have had their turns.
             let reads = |it: &&PolicyName| Descriptor::of(it.family).reads.contains(&self.kind);
             state.policies.keys().filter(reads).for_each(|reader| self.queues.turns.wake(reader));
             state.targets.sharing().for_each(|rival| self.queues.turns.wake(rival));

@@ -19,22 +19,22 @@ use crate::served_schemas::ServedSchemas;
 use crate::term::Term;
 use crate::upstream::{LeftAlone, Upstreams};
 
-/// What to run, and how.
+/// The options of a controller process.
 #[derive(Clone)]
 pub struct Options {
     /// The families of policies.
     pub families: Vec<Family>,
-    /// Who provides the nodes of groups, by their type; `None` where groups are not carried out at all.
+    /// The providers of nodes, by the type of group; `None` if node groups are not reconciled at all.
     pub node_groups: Option<NodeProviders>,
-    /// What to carry out though its upstream controller runs in the cluster.
+    /// What to reconcile even while its upstream controller runs in the cluster.
     pub take_over: Vec<Controlled>,
-    /// The namespaces in which something is carried out.
+    /// The namespaces that are reconciled.
     pub namespaces: Namespaces,
     /// The options of every process.
     pub process: ProcessOptions,
     /// Whether cluster-scoped targets may be changed.
     pub allow_cluster_scoped_targets: bool,
-    /// How autoscalers get their numbers.
+    /// The queries of autoscalers.
     pub queries: Queries,
 }
 
@@ -51,7 +51,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// A process that is not running yet. Its metrics are registered.
+    /// Returns a process that is not running yet. Its metrics are registered.
     #[must_use]
     pub fn new(
         client: Client,
@@ -69,7 +69,7 @@ impl Process {
         let mut controlled: Vec<Controlled> =
             options.families.iter().copied().map(Controlled::from).collect();
         controlled.extend(options.node_groups.as_ref().map(|_| Controlled::NodeGroups));
-        // Whoever is limited to some namespaces may not look in those of other controllers.
+        // A process that is limited to some namespaces has no permission to read Leases in other namespaces.
         let is_limited = options.namespaces.limit().is_some();
         let taken_over = if is_limited { &controlled } else { &options.take_over };
         let upstreams = Upstreams::of(&controlled, taken_over);
@@ -130,7 +130,7 @@ mod tests {
         let asked: Arc<Mutex<Vec<Duration>>> = Arc::default();
         let noted = Arc::clone(&asked);
         let service = service_fn(move |request: Request<Body>| {
-            // One of several requests that a term begins with.
+            // One of the requests at the beginning of a term.
             if request.uri().path().ends_with("/cronfederatedhpas") {
                 noted.lock().expect("whole").push(begun.elapsed());
             }

@@ -1,8 +1,8 @@
-//! One turn: fetches what it is about, lets the engine open it, writes to the API server, lets the engine
-//! close it, and reports what has happened.
+//! One turn: fetches the target, lets the engine open the turn, writes to the API server, lets the engine close the
+//! turn, and reports the outcome.
 //!
-//! It is the same for every family; how each one reports is up to that family, and so is what it adds, in `turn_hooks`.
-//! A costly decision is made without the lock, in `costly`.
+//! It is the same for every family. Each family reports in its own way, and has its additions in `turn_hooks`. A costly
+//! decision is made without the lock, in `costly`.
 
 mod costly;
 
@@ -34,11 +34,11 @@ use crate::work_queue::WorkQueue;
 /// A blocked target that is not watched is checked again after about this long.
 const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
-/// A target that could not be read for now is read again after about this long, and then less and less often.
+/// The first delay before a target that could not be read for now is read again. The delay then grows.
 const FIRST_READ_RETRY: Duration = Duration::from_secs(1);
 const MAX_READ_RETRY: Duration = Duration::from_mins(1);
 
-/// Carries out the policies, one turn at a time.
+/// Reconciles the policies, one turn at a time.
 pub(crate) struct Reconciler {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) targets: Arc<Targets>,
@@ -64,37 +64,37 @@ struct TurnSubject {
     was_missing: bool,
 }
 
-/// What a turn learned about its target.
+/// The observation of the target in a turn.
 enum TargetObservation {
     /// Nothing: any earlier problem may persist.
     None,
-    /// It could not be read, for now; why.
+    /// It could not be read for now, for this reason.
     Unreadable(Box<str>),
     /// It can be read.
     Readable,
     /// It was changed, or may now be changed.
     Written,
-    /// It cannot.
+    /// It cannot be read.
     Problem(TargetProblem),
-    /// It can be read, but must not be changed.
+    /// It can be read, but changing it is forbidden.
     NotWritable(TargetProblem),
 }
 
-/// What came of the actions of a turn.
+/// The outcomes of the actions of a turn.
 struct Applied {
     outcomes: Vec<Outcome>,
     news: TargetObservation,
 }
 
 impl Reconciler {
-    /// Runs the turn of one policy; returns when it wants the next one.
+    /// Runs the turn of one policy; returns when its next one is due.
     pub(crate) async fn take_turn(&self, policy: &PolicyName) -> Option<Timestamp> {
-        // Whoever waits for this decides by what the policy is afterwards.
+        // Waiting for the permit comes first, so that the decision uses the policy as it is after the wait.
         let permit = self.permit(policy).await.ok()?;
         let about = self.about(policy)?;
         let hooks = self.hooks.of(policy.family);
         if self.is_left_alone(policy) {
-            // When it is not any more, everybody gets a turn.
+            // Once the family is no longer left alone, every policy gets a turn.
             hooks.skipped(&mut self.cluster.lock(), &policy.identity);
             self.statuses.wake(policy);
             return None;
@@ -122,8 +122,8 @@ impl Reconciler {
             None => None,
         };
         let Some((open, over)) = self.open(policy, &about, unknown.as_ref(), permit) else {
-            // There is nothing to carry out, but the status may have to be written; or it was
-            // changed meanwhile, which gives it another turn.
+            // There is no decision to apply, but the status may differ. Or the policy was changed during the turn,
+            // which gives it another turn.
             self.statuses.wake(policy);
             return None;
         };
@@ -145,7 +145,7 @@ impl Reconciler {
             Some(target) if is_not_writable || unknown.is_some() => {
                 self.looks_again(policy, target, unknown.as_ref(), opened_at)
             }
-            // Nobody reports what becomes of a target that is not watched.
+            // No watch reports changes of this target.
             Some(target) if !self.targets.is_followed(target) => {
                 self.cluster.lock().world.rereads_target(policy, opened_at)
             }
@@ -158,8 +158,8 @@ impl Reconciler {
         wake_at.into_iter().chain(looks_again).min()
     }
 
-    /// A turn that records what falls due, or fell due, while everything is stopped; `None` if it
-    /// never was, or if the policy changes nothing by itself.
+    /// A turn that records firings that fall due, or fell due, while everything is stopped; `None` if nothing was ever
+    /// stopped, or if the policy changes nothing by itself.
     fn skip_stopped(
         &self,
         policy: &PolicyName,
@@ -171,7 +171,7 @@ impl Reconciler {
         let turn = {
             let mut state = self.cluster.lock();
             let turn = turn::skip_stopped(&mut state.world, policy, until, now)?;
-            // The next turn reports whatever else there is, once.
+            // The next turn reports everything else, once.
             if turn.recorded.is_empty() && stop_state != StopState::Stopped {
                 return Some(turn);
             }
@@ -185,7 +185,7 @@ impl Reconciler {
         Some(turn)
     }
 
-    /// Whether another controller carries out policies of its family.
+    /// Whether another controller reconciles the policies of its family.
     fn is_left_alone(&self, policy: &PolicyName) -> bool {
         self.upstreams.running(policy.family).is_some()
     }
@@ -218,7 +218,7 @@ impl Reconciler {
         })
     }
 
-    /// The permit that a costly decision needs; an error if none is made any more.
+    /// The permit for a costly decision; an error if no more costly decisions are made.
     async fn permit(
         &self,
         policy: &PolicyName,
@@ -251,7 +251,7 @@ impl Reconciler {
             .policies
             .get(policy)
             .filter(|entry| about.is(entry) && entry.revision == about.revision)?;
-        // It was not costly when it was to get a permit: its next turn gets one.
+        // It was not costly before the turn opened: the next turn gets a permit.
         if decided.is_none() && hooks.is_ready(&state) && state.world.is_costly(policy) {
             self.turns.wake(policy);
             return None;
@@ -266,7 +266,7 @@ impl Reconciler {
         Some((open, over))
     }
 
-    /// Carries out the decision; also returns what was learned about the target.
+    /// Applies the decision; also returns the observation of the target.
     async fn apply(
         &self,
         policy: &PolicyName,
@@ -312,8 +312,8 @@ impl Reconciler {
         Ok(Applied { outcomes, news })
     }
 
-    /// Whether a write is still wanted after it has waited: the spec is the same as when the turn
-    /// began, it is not too late, and nothing has become exempt.
+    /// Whether a delayed write is still due: the spec is the same as when the turn began, the deadline has not passed,
+    /// and nothing has become exempt.
     fn is_still_wanted(
         &self,
         policy: &PolicyName,
@@ -327,7 +327,7 @@ impl Reconciler {
             && deadline.is_none_or(|deadline| self.clock.now() <= deadline)
     }
 
-    /// Closes the turn, unless the object was replaced meanwhile, and reports what has happened.
+    /// Closes the turn, unless the object was replaced during the turn, and reports the outcome.
     fn close(
         &self,
         policy: &PolicyName,
@@ -347,7 +347,7 @@ impl Reconciler {
             }
             entry.is_written = false;
             let mut turn = open.close(world, outcomes, now);
-            // A write of this turn replaces what others changed, and they are named all the same.
+            // A write of this turn replaces the changes of other field managers, but these are still reported.
             let mut foreign = over.foreign;
             if let Some(target) = &target {
                 foreign.splice(0..0, targets.foreign(target).iter().cloned());
@@ -373,8 +373,8 @@ impl Reconciler {
         turn.wake_at.into_iter().chain(after.again).min()
     }
 
-    /// When to check a blocked target again. A missing one of a watched kind is reported by the watch. What may pass by
-    /// itself is tried again soon, and less and less often.
+    /// When to check a blocked target again. The watch reports a missing target of a watched kind. A problem that may
+    /// pass by itself is retried soon, with growing delays.
     fn looks_again(
         &self,
         policy: &PolicyName,
@@ -394,7 +394,7 @@ impl Reconciler {
     }
 }
 
-/// An instant so long after another one, spread by name, so that thousands are not checked at once.
+/// An instant this long after another one, spread by name, so that thousands of objects are not checked at once.
 fn spread_over(object: &Identity, after: SignedDuration, at: Timestamp) -> Option<Timestamp> {
     let [spread, ..] = hash_of(object).to_le_bytes();
     at.saturating_add(after + SignedDuration::from_millis(i64::from(spread) * 100)).ok()
@@ -414,7 +414,7 @@ impl TurnSubject {
 }
 
 impl PolicyEntry {
-    /// How long to wait before a target is read again that could not be read for now. Those that failed together are not
+    /// The delay before a target that could not be read for now is read again. Targets that failed together are not
     /// read together.
     fn pause_before_reading(&mut self, target: &Identity) -> SignedDuration {
         let begin = || Backoff::new(FIRST_READ_RETRY, MAX_READ_RETRY, hash_of(target));
@@ -432,7 +432,7 @@ impl PolicyEntry {
         match news {
             TargetObservation::None => {}
             TargetObservation::Unreadable(why) => self.unreadable = Some(why),
-            // That it can be read does not mean that it can be changed.
+            // A target that can be read may still not be writable.
             TargetObservation::Readable if self.is_not_writable => {}
             TargetObservation::Readable | TargetObservation::Written => {
                 self.note_problem(None, false);
@@ -443,7 +443,7 @@ impl PolicyEntry {
     }
 }
 
-/// What is unavailable to a turn. A target that does not exist is not: the world says so itself.
+/// The target as unavailable to a turn. A missing target is not: the world shows that it does not exist.
 fn reach(target: &Identity, unknown: &TargetError) -> Option<Reach> {
     let why = match unknown {
         TargetError::Problem(TargetProblem::NotFound) => return None,
@@ -453,7 +453,7 @@ fn reach(target: &Identity, unknown: &TargetError) -> Option<Reach> {
     Some(Reach::without(target.clone(), why))
 }
 
-/// A published number is not a write: it is evaluated at the scrape.
+/// A published value is not a write: it is evaluated at the scrape.
 fn is_evaluated_when_asked(action: &Action) -> bool {
     match action {
         Action::Publish { .. } => true,

@@ -1,13 +1,13 @@
-//! How soon something counts that somebody else brings about, and may bring about again and again: some of it at once,
-//! so that nobody waits who does what he has to, and the rest together, so that nobody is kept busy.
+//! Limits reconciles that repeated external changes cause: 20 a minute at once, and the rest together when the minute
+//! is over.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// How many count at once within one interval. The others count when it is over.
+/// The number of changes that count at once within one interval. The others count at its end.
 const AT_ONCE: u32 = 20;
 const INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
-/// How much there was of something lately.
+/// The number of recent changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReportRateLimit {
     begun: Option<Timestamp>,
@@ -15,11 +15,11 @@ pub(crate) struct ReportRateLimit {
 }
 
 impl ReportRateLimit {
-    /// There is one more; when that counts.
+    /// Adds a change; returns when it counts.
     pub(crate) fn next(&mut self, now: Timestamp) -> Timestamp {
         let is_under_way = |begun: &Timestamp| {
             let age = now.duration_since(*begun);
-            // A clock that was set back begins anew.
+            // After the clock was set back, a new interval begins.
             age < INTERVAL && !age.is_negative()
         };
         let begun = self.begun.filter(is_under_way).unwrap_or_else(|| {

@@ -1,7 +1,7 @@
 //! The common part of all processes: their client, limits and metrics, and one term after another. A process waits for
 //! the Lease, if there is one, runs a term, and waits again when the Lease is lost or the term has failed.
 //!
-//! `running` has the tasks of one term, and `watches` begins its watches. What a term does is up to the process.
+//! `running` has the tasks of one term, and `watches` begins its watches. Each process defines its own terms.
 
 mod running;
 mod watches;
@@ -48,7 +48,7 @@ pub struct ProcessOptions {
     pub seed: u64,
 }
 
-/// The means of a process, which all of its terms share.
+/// The parts of a process that all of its terms share.
 pub(crate) struct Runtime {
     pub(crate) client: Client,
     pub(crate) options: ProcessOptions,
@@ -60,7 +60,7 @@ pub(crate) struct Runtime {
 }
 
 impl Runtime {
-    /// The means of a process that is not running yet. Its metrics are registered.
+    /// Returns the parts of a process that is not running yet. Its metrics are registered.
     pub(crate) fn new(
         client: Client,
         options: ProcessOptions,
@@ -157,7 +157,7 @@ impl RestartDelays {
         Self { failures: Backoff::new(TERM_RESTART_DELAY, MAX_TERM_RESTART_DELAY, seed) }
     }
 
-    /// After a term that failed after this long, or that ended in an orderly way.
+    /// The delay after a term that failed after this long, or that ended in an orderly way.
     fn after(&mut self, failed_after: Option<Duration>) -> Duration {
         if failed_after.is_none_or(|lasted| lasted >= STABLE_TERM) {
             self.failures.reset();

@@ -1,9 +1,9 @@
-//! `ScalableNodeGroup`: has a provider make and remove nodes until a group has as many as its object says, and says
-//! in the status how many there are.
+//! `ScalableNodeGroup`: makes a provider create and remove nodes until a group has its desired number, and reports the
+//! number in the status.
 //!
-//! It is not a family of policies: nothing here depends on the time, and a forecast knows a group as a target. A
-//! turn is level-triggered. It looks at what there is, whatever happened before, and the nodes of a group that is
-//! gone get a turn like any other. How nodes are made is up to the providers; without any, nothing is ever made.
+//! It is not a family of policies: nothing here depends on time, and a forecast treats a group as a target. A turn is
+//! level-triggered: it compares the current state, regardless of earlier events. The nodes of a deleted group get a
+//! turn like any other group. The providers make the nodes; without a provider, nothing is ever made.
 
 mod entry;
 mod follower;
@@ -38,19 +38,19 @@ pub use self::provider::{
     MayWrite, NodeGroup, NodeProvider, NodeProviders, NodesChanged, ProvidedNodes, ProviderError,
 };
 
-/// How many groups have a turn at once.
+/// The maximum number of groups with a running turn.
 pub(crate) const MAX_CONCURRENT_TURNS: usize = 16;
 
-/// How long a provider may take. Its changes until then stay, and the next turn continues.
+/// The time limit of a provider. Its changes until then stay, and the next turn continues.
 const PROVIDER_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A group that is held back, or reconciled elsewhere, is checked again after this long.
+/// The delay before a group that is held back, or reconciled elsewhere, is checked again.
 const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
-/// A withdrawn write is decided again after this long, unless something else comes first.
+/// The delay before a withdrawn write is decided again.
 const WITHDRAWN_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
-/// The groups of one term, and who provides their nodes.
+/// The groups of one term, and the providers of their nodes.
 pub(crate) struct NodeGroups {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) queue: Arc<WorkQueue<Identity>>,
@@ -75,7 +75,7 @@ impl NodeGroups {
         self.record(group, &subject, outcome).await
     }
 
-    /// Has every provider report changes of its nodes. It never ends by itself.
+    /// Lets every provider report changes of its nodes. It never ends by itself.
     pub(crate) fn serve(&self) -> impl Future<Output = ()> + Send + 'static {
         let (queue, providers) = (Arc::clone(&self.queue), self.providers.clone());
         let changed: NodesChanged = Arc::new(move |namespace, name| {
@@ -95,7 +95,7 @@ impl NodeGroups {
         self.cluster.lock().node_groups.get(group).map(|entry| entry.subject(group))
     }
 
-    /// Looks at what there is for a group, and has it changed if it has to be and may be.
+    /// Compares the nodes of a group with its spec, and changes them if that is needed and allowed.
     async fn carry_out(&self, group: &Identity, subject: &Subject) -> Outcome {
         if let Some(upstream) = self.upstreams.running(Controlled::NodeGroups) {
             return Outcome::of(GroupState::LeftAlone(upstream));
@@ -136,7 +136,7 @@ impl NodeGroups {
         self.scale(group, subject, &**provider, before, wanted).await
     }
 
-    /// Has the provider change the number of nodes, and checks the result.
+    /// Lets the provider change the number of nodes, and checks the result.
     async fn scale(
         &self,
         group: &Identity,
@@ -166,12 +166,12 @@ impl NodeGroups {
         Outcome { nodes: Some(after), state }
     }
 
-    /// The turn of a group that is gone, or was never there: its nodes go, too.
+    /// The turn of a group that is deleted, or never existed: its nodes are removed, too.
     async fn clear_up(&self, group: &Identity) -> Option<Timestamp> {
         let is_held = self.switch.is_stopped()
             || self.upstreams.running(Controlled::NodeGroups).is_some()
             || self.exempt(group).is_some()
-            // A cluster that does not serve the kind does not show that the group is gone.
+            // If the cluster does not serve the kind, the group may still exist.
             || !self.cluster.lock().node_groups.would_have(group);
         if is_held {
             // A deleted group without nodes has no further turn, however long it would be held.
@@ -204,7 +204,7 @@ impl NodeGroups {
         false
     }
 
-    /// Has the nodes removed that providers have for a group of another type, or for none.
+    /// Removes the nodes that providers have for a group of another type, or of no type.
     async fn abandon(
         &self,
         group: &Identity,
@@ -218,8 +218,8 @@ impl NodeGroups {
         Ok(())
     }
 
-    /// Whether something may be changed for a group now: this process leads, nothing holds it back, and the object
-    /// is as it was when the turn began.
+    /// Whether nodes of a group may be changed now: this process leads, nothing holds it back, and the object is
+    /// unchanged since the turn began.
     fn may_write(&self, group: &Identity, subject: Option<&Subject>) -> bool {
         let is_as_before = {
             let state = self.cluster.lock();

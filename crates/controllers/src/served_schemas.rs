@@ -1,8 +1,8 @@
 //! The served schemas of the kinds whose statuses we write. If a schema lacks fields of ours, statuses are written without
 //! these fields, and a condition lists them.
 //!
-//! Which fields those are is up to [`MissingFields`]. The schemas are read from the API server's `OpenAPI` documents, which
-//! every service account may read.
+//! [`MissingFields`] determines these fields. The schemas come from the API server's `OpenAPI` documents, which every
+//! service account may read.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,16 +27,16 @@ use crate::families::Composed;
 use crate::list_progress::ListReport;
 use crate::status_writer::WriteMethod;
 
-/// A CRD that is replaced is noticed within this time.
+/// A replaced CRD is detected within this time.
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
-/// A response that takes longer is not waited for.
+/// The time limit of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The largest document that is read. That of Karmada's autoscalers, the largest of ours, takes 120 kB.
+/// The maximum size of a document that is read. The largest of ours, that of Karmada's autoscalers, has 120 kB.
 const MAX_DOCUMENT: usize = 8 << 20;
 
-/// Which fields the served schemas lack. Copies are the same.
+/// The fields that the served schemas lack. Clones share their state.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct ServedSchemas {
     state: Arc<Mutex<BTreeMap<Controlled, ServedSchema>>>,
@@ -51,7 +51,7 @@ struct ServedSchema {
 }
 
 impl ServedSchemas {
-    /// Of these kinds, nothing is known yet.
+    /// Nothing is known about these kinds yet.
     pub(crate) fn of(controlled: &[Controlled]) -> Self {
         let state = controlled.iter().map(|it| (*it, ServedSchema::default())).collect();
         Self { state: Arc::new(Mutex::new(state)) }
@@ -76,8 +76,8 @@ impl ServedSchemas {
         }
     }
 
-    /// Checks once, and returns the kinds that lack other fields than before. Where a schema cannot be read, what was
-    /// known of it still counts.
+    /// Checks once, and returns the kinds that lack other fields than before. If a schema cannot be read, the earlier
+    /// result still counts.
     pub(crate) async fn check(&self, client: &Client) -> Vec<Controlled> {
         let known: Vec<(Controlled, Option<HeaderValue>)> =
             self.lock().iter().map(|(of, served)| (*of, served.etag.clone())).collect();
@@ -102,7 +102,7 @@ impl ServedSchemas {
         changed
     }
 
-    /// Notes a document; whether it lacks other fields than the one before.
+    /// Records a document; returns whether it lacks other fields than the one before.
     fn note(&self, of: Controlled, etag: Option<HeaderValue>, document: &Value) -> bool {
         let kind = of.kind();
         let Some(schema) = schema_in(document, kind) else { return false };
@@ -127,8 +127,8 @@ impl ServedSchemas {
     }
 }
 
-/// Makes a status what the API server will have, and returns the condition about the schema that it has now, if it has
-/// one. `previous` is the status before.
+/// Reduces a status to what the API server will store, and returns the condition about the schema, if it has one now.
+/// `previous` is the status before.
 pub(crate) fn fit(
     missing: Option<&MissingFields>,
     status: &mut Value,
@@ -138,8 +138,8 @@ pub(crate) fn fit(
 ) -> Option<ConditionState> {
     let state = match missing {
         Some(missing) => missing.condition_state(),
-        // Where conditions were one value, leaving this one out would not remove it once they are a map. So it is
-        // applied once more, and left out after that.
+        // If conditions were one value before, omitting this one would not remove it once they are a map. So it is
+        // applied once more, and omitted after that.
         None if previous.holds(ConditionType::SchemaIncomplete) => ConditionState {
             about: ConditionType::SchemaIncomplete,
             holds: false,

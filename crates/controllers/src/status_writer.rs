@@ -1,7 +1,7 @@
-//! Writes statuses: one write for whatever has happened to a policy since the last one.
+//! Writes statuses: one write for all changes of a policy since the last write.
 //!
-//! A failed write is retried with a growing backoff, with whatever the status should be by then, so
-//! no history is lost. What a status contains is up to each kind.
+//! A failed write is retried with a growing backoff, with the current status, so no history is lost. Each kind composes
+//! its own status.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
@@ -18,9 +18,9 @@ use crate::cluster::{Cluster, StatusSnapshot, is_older};
 
 /// A status that differs from the one on the API server.
 pub(crate) struct StatusUpdate {
-    /// The version of the object it was made for.
+    /// The version of the object that it was composed for.
     pub(crate) version: Box<str>,
-    /// The snapshot to keep once it is written.
+    /// The snapshot to store once it is written.
     pub(crate) recorded: StatusSnapshot,
     /// How it is written.
     pub(crate) method: WriteMethod,
@@ -28,8 +28,8 @@ pub(crate) struct StatusUpdate {
 
 /// How a status is written.
 pub(crate) enum WriteMethod {
-    /// Replaced, by a patch that leaves nothing else: for histories, which many rules write in the same
-    /// minute. As text, because many may wait, and values take ten times as much memory.
+    /// Replaced by a patch that leaves nothing else: for histories, which many rules write in the same minute. It is
+    /// text because many may wait, and values take ten times as much memory.
     MergePatch(Box<str>),
     /// Applied, so that conditions added by others stay.
     ServerSideApply(Value),
@@ -41,7 +41,7 @@ pub(crate) enum WriteResult {
     Saved,
     /// It was not written.
     Failed {
-        /// When to retry, if that makes sense.
+        /// When to retry, if a retry can succeed.
         again: Option<Timestamp>,
     },
 }
@@ -61,7 +61,7 @@ impl StatusWriter {
         Self { writer, clock, seed }
     }
 
-    /// Statuses that failed together are not retried together.
+    /// The seed that spreads retries of statuses that failed together.
     fn seed_of(&self, policy: &PolicyName) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.seed, policy).hash(&mut hasher);
@@ -107,8 +107,8 @@ impl StatusWriter {
             Err(error) => {
                 // A deleted object has no status.
                 let Some(entry) = entry else { return WriteResult::Failed { again: None } };
-                // The object was changed, and the watch will deliver the change. If it does not,
-                // versions may have gone back, and every attempt fails until that is noticed.
+                // The object was changed, and the watch will deliver the change. If it does not, versions may have gone
+                // back, and every attempt fails until that is detected.
                 let is_conflict =
                     matches!(&error, WriteError::Refused(refusal) if refusal.is_conflict());
                 let begin = || Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, self.seed_of(policy));

@@ -1,8 +1,8 @@
-//! What policies change: finds it, tracks its state, and writes it.
+//! The targets of policies: finds, tracks and writes them.
 //!
-//! The usual target kinds are watched as soon as a policy names one of them, so that their state is at
-//! hand for decisions. Any other kind with a `scale` subresource is found by discovery and read when a
-//! decision needs it, so that no permission to list it is needed.
+//! The usual target kinds are watched as soon as a policy names one of them, so that decisions have their state. Any
+//! other kind with a `scale` subresource is found by discovery and read when a decision needs it, so that no permission
+//! to list it is needed.
 
 mod followed;
 mod kind;
@@ -36,25 +36,25 @@ use lanes::Lanes;
 /// Why a target's state is not known.
 #[derive(Clone, Debug)]
 pub(crate) enum TargetError {
-    /// Something the user has to fix.
+    /// The user must fix it.
     Problem(TargetProblem),
-    /// Something transient, such as an API server that does not respond.
+    /// It may pass by itself, such as an API server that does not respond.
     Transient(String),
 }
 
 impl TargetError {
-    /// Whether it is known that there is no such object.
+    /// Whether the object is known not to exist.
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self, Self::Problem(TargetProblem::NotFound))
     }
 }
 
-/// What a decision was based on: the version and the fields of the target at that time.
+/// The basis of a decision: the version and the fields of the target at that time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ObservedTarget {
     version: Option<Box<str>>,
     numbers: (Option<u32>, Option<Autoscaler>),
-    /// Fields that other writers had changed.
+    /// Fields that other field managers had changed.
     pub(crate) foreign: Vec<ExternalChange>,
 }
 
@@ -70,16 +70,15 @@ impl ObservedTarget {
     }
 }
 
-/// A kind that the cluster does not serve, or not with a scale, is discovered again after this
-/// long.
+/// The time after which a kind that the cluster does not serve, or serves without a scale, is discovered again.
 const MISSING_KIND_TTL: Duration = Duration::from_secs(30);
 
-/// How many kinds are in memory, of those that were found and of those that were not. Beyond that, results of discovery
-/// are removed, and the next turn of their policies requests them again.
+/// The maximum number of kinds in memory, of those found and of those not found. Beyond that, results of discovery are
+/// removed, and the next turn of their policies requests them again.
 const MAX_KINDS: usize = 1_000;
 
-/// How many targets may be probed at once for whether they may now be changed. A probe occupies a
-/// turn, and thousands of targets may be forbidden at a time.
+/// The maximum number of concurrent probes of whether a target may now be changed. A probe occupies a turn, and
+/// thousands of targets may be forbidden at a time.
 const MAX_CONCURRENT_TRIALS: usize = 4;
 
 /// The targets of all policies.
@@ -90,17 +89,17 @@ pub(crate) struct Targets {
     turns: Arc<WorkQueue>,
     allow_cluster_scoped: bool,
     kinds: Mutex<Kinds>,
-    /// A kind that does not respond holds up only its own targets.
+    /// A kind that does not respond delays only its own targets.
     lanes: Lanes,
-    /// The permits for probes. Nothing waits for one.
+    /// The permits for probes. A turn never waits for one.
     trials: Semaphore,
     /// The namespaces that are watched.
     namespaces: Namespaces,
     /// The ages of the watches.
     watch_ages: WatchAges,
-    /// The watch tasks. They end with this.
+    /// The watch tasks. They end when this is dropped.
     followers: Mutex<JoinSet<()>>,
-    /// Ends when one of them does, which never happens by itself.
+    /// Canceled when a watch task stops, which never happens by itself.
     any_stopped: CancellationToken,
 }
 
@@ -169,15 +168,14 @@ impl Targets {
         Self { namespaces, ..self }
     }
 
-    /// Waits until a watch task has stopped. From then on, what is known of its kind goes stale
-    /// unnoticed.
+    /// Waits until a watch task has stopped. From then on, the state of its kind goes stale without notice.
     pub(crate) async fn follower_stopped(&self) {
         self.any_stopped.cancelled().await;
     }
 
-    /// Makes sure that the world has the current state of a target, as far as possible. Watched kinds are
-    /// current; others are read, as is a target of a watched kind that has not been delivered yet, unless
-    /// it was missing before.
+    /// Updates the world with the current state of a target, as far as possible. Watched kinds are current. Targets of
+    /// other kinds are read, as is a target of a watched kind that has not been delivered yet, unless it was missing
+    /// before.
     pub(crate) async fn fetch(
         &self,
         reference: &TargetReference,
@@ -196,7 +194,7 @@ impl Targets {
                 true => Ok(()),
                 false if was_missing => missing,
                 false => match self.ask(&kind, target).await {
-                    // The response does not matter if the watch has delivered the target meanwhile.
+                    // The response does not matter if the watch has delivered the target in the meantime.
                     Err(_) if self.is_known(target.identity()) => Ok(()),
                     // Permission to watch the kind does not imply permission to get it.
                     Err(TargetError::Problem(_)) => missing,
@@ -211,7 +209,7 @@ impl Targets {
         self.cluster.lock().targets.get(target).is_some()
     }
 
-    /// Whether all objects of a watched kind are known. The first list is waited for, like a response.
+    /// Whether all objects of a watched kind are known. Waits for the first list as for a response.
     async fn is_whole(
         &self,
         following: &Following,
@@ -227,7 +225,7 @@ impl Targets {
         Ok(is_whole)
     }
 
-    /// Whether changes of a target are delivered, so that it need not be read again.
+    /// Whether a watch delivers the changes of a target, so that it need not be read again.
     pub(crate) fn is_followed(&self, target: &Identity) -> bool {
         let kind = self.found(target);
         kind.is_some_and(|kind| kind.following(target).is_some_and(Following::is_whole_now))
@@ -238,7 +236,7 @@ impl Targets {
         self.kinds().found.get(&name).map(Arc::clone)
     }
 
-    /// A kind that is read on demand is forgotten. A watched one stays: its watch continues.
+    /// Removes a kind that is read on demand. A watched one stays: its watch continues.
     fn forget_kind(&self, target: &Identity) {
         let name = (target.group().to_owned(), target.kind().to_owned());
         let mut kinds = self.kinds();
@@ -251,7 +249,7 @@ impl Targets {
         self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known of a kind without a request, if it is no older than that instant.
+    /// The kind without a request, if it was discovered at that instant or later.
     fn known(
         &self,
         target: &Identity,
@@ -278,7 +276,7 @@ impl Targets {
         }
         let lanes = self.lanes.of(identity);
         let permit = lanes.discover().await?;
-        // An earlier caller may have had the response.
+        // An earlier caller may already have received the response.
         if let Some(known) = self.known(identity, api_version, wanted_at) {
             return known;
         }

@@ -1,5 +1,5 @@
-//! One term as the leader: lists everything afresh, so that no decision is based on stale data, then runs
-//! the turns until shutdown.
+//! One term as the leader: lists everything again, so that no decision is based on stale data, then runs the turns
+//! until shutdown.
 //!
 //! Everything that runs here ends when the term is dropped, and writes nothing once the fence is closed.
 
@@ -33,19 +33,19 @@ use crate::targets::Targets;
 use crate::upstream;
 use crate::work_queue::{Lane, WorkQueue};
 
-/// How many turns may run at once. Most of a turn is waiting for the API server, and concurrent
-/// requests are limited elsewhere.
+/// The maximum number of concurrent turns. Most of a turn is waiting for the API server, and concurrent requests are
+/// limited elsewhere.
 pub(crate) const MAX_CONCURRENT_TURNS: usize = 256;
 
-/// How long the end of a term may take: work in progress, statuses, Events.
+/// The time limit for the end of a term: work in progress, statuses, Events.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The groups of tasks, besides the watches and the writer of Events.
+/// The groups of tasks, except for the watches and the writer of Events.
 const TURNS: &str = "running turns";
 const SAMPLES: &str = "asking Prometheus";
 const STATUSES: &str = "writing statuses";
 
-/// What a term needs.
+/// The inputs of a term.
 pub(crate) struct Term<'a> {
     pub(crate) process: &'a Process,
     pub(crate) fence: Fence,
@@ -56,7 +56,7 @@ struct Shared {
     cluster: Arc<Cluster>,
     turns: Arc<WorkQueue>,
     statuses: Arc<WorkQueue>,
-    /// Asks Prometheus, if there is one.
+    /// Queries Prometheus, if there is one.
     sampling: Option<Sampling>,
     writing: StatusWriter,
     families: Families,
@@ -92,8 +92,8 @@ impl Term<'_> {
         if shared.sampling.is_some() {
             running.spawn(SAMPLES, ask_prometheus(Arc::clone(&shared), end_turns.clone()));
         }
-        // Each holds its status while it waits for the write budget. So that one is always waiting,
-        // there are twice as many as may write.
+        // Each task holds its status while it waits for the write budget. There are twice as many tasks as concurrent
+        // writes, so one is always waiting.
         let at_once = 2 * options.process.limits.at_once.clamp(1, MAX_CONCURRENT_TURNS);
         let statuses = write_statuses(Arc::clone(&shared), at_once, end_statuses.clone());
         running.spawn(STATUSES, statuses);
@@ -203,8 +203,8 @@ impl Term<'_> {
     }
 }
 
-/// Retries are given up as soon as everything is stopped; on resuming, targets that were not read
-/// meanwhile are checked again.
+/// Retries end as soon as everything is stopped. When the stop ends, targets that were not read in the meantime are
+/// checked again.
 async fn wake_all_on_switch(
     switch: Switch,
     (turns, node_groups): (Arc<WorkQueue>, Arc<WorkQueue<Identity>>),
@@ -257,7 +257,7 @@ impl Shared {
     /// Writes an object's status if it differs from the one on the API server; returns when to
     /// retry, if that failed.
     async fn write_status(&self, policy: &PolicyName) -> Option<Timestamp> {
-        // What has happened meanwhile is written at once.
+        // Changes during the write are written immediately.
         loop {
             let upstream = self.reconciler.upstreams.running(policy.family);
             let is_left_alone = upstream.is_some();
@@ -274,8 +274,8 @@ impl Shared {
         }
     }
 
-    /// The status that the object should have, with the new conditions; `None` if the API server
-    /// already has it, or if nothing is known of the object yet.
+    /// The desired status of the object, with the new conditions; `None` if the API server already has it, or if
+    /// nothing is known about the object yet.
     fn composed(
         &self,
         policy: &PolicyName,
@@ -293,7 +293,8 @@ impl Shared {
                 composed.fitted(missing.as_deref(), &entry.recorded, generation, now)
             }),
         };
-        // That it is left alone is said once, and not fought over with whoever carries it out.
+        // The status reports once that the object is left alone, without contention with the controller that reconciles
+        // it.
         let is_said = upstream.is_some_and(|it| entry.is_left_alone || it.writes_conditions);
         let is_known = composed.is_some();
         let not_ready = composed.as_ref().and_then(Composed::why_not_ready);
@@ -301,7 +302,7 @@ impl Shared {
         let entry = state.policies.get_mut(policy)?;
         entry.not_ready = not_ready;
         let Some(composed) = composed else {
-            // What was done before it was left alone, or is not reported yet, may still be to be recorded.
+            // Effects from before it was left alone, or not reported yet, may still have to be recorded.
             entry.is_written |= upstream.is_none() && is_known;
             entry.failures = None;
             return None;
@@ -325,7 +326,7 @@ impl Shared {
         lanes
     }
 
-    /// Reports conditions that newly need attention; of those that do again and again, the status alone says it.
+    /// Reports conditions that newly need attention. For those that do so repeatedly, only the status reports them.
     fn report(&self, policy: &PolicyName, news: &[ConditionState]) {
         // An undone value was already reported when it was detected.
         let is_news = |it: &&ConditionState| {

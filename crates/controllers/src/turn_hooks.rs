@@ -1,5 +1,5 @@
-//! What a family adds to the turns of its policies: before a turn, in place of the writes to a target, and after a turn.
-//! The rest of a turn is the same for all families, in `reconciler`; which family has hooks is in `families`.
+//! The additions of a family to the turns of its policies: before a turn, in place of the writes to a target, and after
+//! a turn. The rest of a turn is the same for all families, in `reconciler`; `families` lists the families with hooks.
 
 use almanac_engine::turn::Turn;
 use almanac_engine::{Action, Identity, Outcome, PolicyName};
@@ -13,10 +13,10 @@ use crate::cluster::{ClusterState, SpecRevision};
 /// The outcomes of the actions of a turn; an error if this process no longer leads.
 pub(crate) type Outcomes = Result<Vec<Outcome>, Fenced>;
 
-/// What a family adds to the turns of its policies: by default, nothing.
+/// The additions of a family to the turns of its policies: by default, none.
 pub(crate) trait TurnHooks: Send + Sync {
-    /// Whether the turn of a policy depends on what the others of its family decide, so that such turns follow each
-    /// other.
+    /// Whether the turn of a policy depends on the decisions of other policies of its family, so that such turns run
+    /// one after the other.
     fn depends_on_others(&self, _state: &ClusterState, _policy: &Identity) -> bool {
         false
     }
@@ -32,7 +32,7 @@ pub(crate) trait TurnHooks: Send + Sync {
         None
     }
 
-    /// Whether the objects are known that every decision of the family depends on: an unknown object is not a missing
+    /// Whether the objects are known on which every decision of the family depends: an unknown object is not a missing
     /// one. Until then, no turn opens.
     fn is_ready(&self, _state: &ClusterState) -> bool {
         true
@@ -44,7 +44,7 @@ pub(crate) trait TurnHooks: Send + Sync {
     /// In place of a turn, if a policy needs no decision now.
     fn skipped(&self, _state: &mut ClusterState, _policy: &Identity) {}
 
-    /// Applies the actions of a turn, in their order. `None` if they change the target, which is up to the reconciler.
+    /// Applies the actions of a turn, in their order. `None` if they change the target, which the reconciler does.
     fn apply<'a>(
         &'a self,
         _policy: &'a PolicyName,
@@ -67,8 +67,7 @@ pub(crate) trait TurnHooks: Send + Sync {
         AfterTurn::default()
     }
 
-    /// After about how long a policy without a target is decided again, whether or not anything is known to have
-    /// changed.
+    /// The approximate interval at which a policy without a target is decided again, even without a known change.
     fn resync_interval(&self) -> Option<SignedDuration> {
         None
     }

@@ -1,10 +1,10 @@
-//! Looks for the upstream controllers of the families: while one runs in the cluster, its family is left to it, unless
-//! the process is told to take it over. Two writers on one object are worse than none.
+//! Detects the upstream controllers of the families. While one runs in the cluster, its family is left to it, unless
+//! the process is configured to take it over. Two controllers on one object are worse than none.
 //!
-//! A controller runs as long as its lease is renewed, which is observed: the clocks of two machines are not
-//! compared, except to recognize an abandoned lease. For a family that is left alone, no turn is taken, no number
-//! is published, and the status only says so; that is up to the callers of [`Upstreams::running`]. How a controller is
-//! recognized is in the descriptor of its family.
+//! A controller runs as long as its Lease is renewed, which is observed: the clocks of two machines are not compared,
+//! except to recognize an abandoned Lease. For a family that is left alone, there are no turns and no published values,
+//! and the status only reports that; the callers of [`Upstreams::running`] ensure this. The descriptor of a family
+//! defines how its controller is recognized.
 
 mod report;
 mod sightings;
@@ -29,20 +29,20 @@ use crate::list_progress::ListReport;
 pub(crate) use report::{LeftAlone, composed, message};
 use sightings::Sightings;
 
-/// The annotation that controller-gen, which generates the CRDs of all these projects, adds to each. Ours do not
+/// The annotation that controller-gen, which generates the CRDs of all these projects, adds to each. Our CRDs do not
 /// have it.
 const GENERATED: &str = "controller-gen.kubebuilder.io/version";
 
-/// A controller that is installed later is noticed within this time.
+/// A controller that is installed later is detected within this time.
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
-/// A term waits for the first check, so that is retried sooner.
+/// A term waits for the first check, so the check is retried sooner.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
-/// A response that takes longer is not waited for.
+/// The time limit of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Which upstream controllers run. Copies are the same one.
+/// The running upstream controllers. Clones share their state.
 #[derive(Clone, Default)]
 pub(crate) struct Upstreams {
     state: Arc<Mutex<State>>,
@@ -50,15 +50,15 @@ pub(crate) struct Upstreams {
 
 #[derive(Default)]
 struct State {
-    /// The families that are checked. Those that were taken over are not, nor those without an upstream controller.
+    /// The checked families. Families that were taken over are not checked, nor those without an upstream controller.
     sightings: BTreeMap<Controlled, Sightings>,
     running: BTreeMap<Controlled, Upstream>,
-    /// The families that may not be checked, which has been logged.
+    /// The families whose check is forbidden, which has been logged.
     forbidden: BTreeSet<Controlled>,
 }
 
 impl Upstreams {
-    /// Those of the families, but for those to take over.
+    /// The upstream controllers of these families, except for the families to take over.
     pub(crate) fn of(families: &[Controlled], taken_over: &[Controlled]) -> Self {
         let looked_for = families
             .iter()
@@ -103,7 +103,7 @@ impl Upstreams {
                             changed(*family);
                         }
                     }
-                    // The last result still counts, once there is one.
+                    // The last result still counts, if there is one.
                     Err(Unseen::Unknown(error)) if first.is_complete() => {
                         tracing::debug!(error, "failed to look for an upstream controller");
                     }
@@ -121,7 +121,7 @@ impl Upstreams {
         }
     }
 
-    /// Notes the leases that were found. Returns whether that changes who carries out the family.
+    /// Records the leases that were found. Returns whether that changes which process reconciles the family.
     fn note(
         &self,
         family: Controlled,
@@ -170,11 +170,11 @@ impl Upstreams {
     }
 }
 
-/// Why it is not known whether a controller runs.
+/// Why the state of a controller is unknown.
 enum Unseen {
     /// A permission is missing.
     Forbidden(String),
-    /// It may pass.
+    /// It may pass by itself.
     Unknown(String),
 }
 
@@ -186,7 +186,7 @@ impl From<kube::Error> for Unseen {
     }
 }
 
-/// The leases that the controller of a family may have; none where its definition is needed and not there.
+/// The leases that the controller of a family may have; none if its CRD is required and missing.
 async fn find_leases(
     client: &Client,
     family: Controlled,

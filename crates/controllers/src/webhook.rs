@@ -1,7 +1,7 @@
-//! The webhook: answers an API server whether a policy may be applied, with the checks and the words of `validate`.
+//! The webhook: validates policies for an API server, with the checks and the messages of `validate`.
 //!
-//! What is wrong with the object alone is known from the object; what is wrong with it beside others is found over what
-//! is watched of the cluster. All replicas answer; none of them leads, since none decides anything.
+//! Findings about the object alone need only the object. Findings about conflicts use the watched objects of the
+//! cluster. All replicas respond; none of them leads, since none decides anything.
 
 mod admission;
 mod handler;
@@ -33,8 +33,8 @@ use crate::namespaces::Namespaces;
 use crate::runtime::RunningTerm;
 use crate::upstream::Upstreams;
 
-/// An API server sends an object and the one before it, of up to three megabytes each, and has a connection for each
-/// change that it is asked for at the same time: by default, for two hundred of them and those that control it.
+/// An API server sends an object and the one before it, of up to three megabytes each. It opens a connection for each
+/// concurrent change: by default, for two hundred, plus those of its administrators.
 const LIMITS: ServerLimits = ServerLimits {
     connections: 1024,
     of_one_address: 768,
@@ -42,7 +42,7 @@ const LIMITS: ServerLimits = ServerLimits {
     large_bodies: 32 * 1024 * 1024,
     body_time: Duration::from_secs(10),
     room_time: Duration::from_secs(2),
-    // It changes nothing, and the API server retries.
+    // A review changes nothing, and the API server retries.
     keeps_requests: false,
     idle_time: Duration::from_mins(3),
 };
@@ -51,25 +51,25 @@ const LIMITS: ServerLimits = ServerLimits {
 pub struct WebhookOptions {
     /// The namespaces in which objects are checked.
     pub namespaces: Namespaces,
-    /// The kinds to check though their upstream controller runs in the cluster.
+    /// The kinds to check even while their upstream controller runs in the cluster.
     pub take_over: Vec<Controlled>,
-    /// The policies' clock.
+    /// The policy clock.
     pub clock: Clock,
 }
 
-/// Where the webhook answers, and who it says it is.
+/// Where the webhook serves requests, and its certificate.
 pub struct WebhookEndpoints {
-    /// For the calls of an API server.
+    /// For the requests of an API server.
     pub listener: TcpListener,
     /// Its certificate.
     pub certificate: Certificate,
 }
 
-/// Where the certificate comes from.
+/// The source of the certificate.
 pub enum Certificate {
-    /// From files, which another product makes.
+    /// Files that another product creates.
     Own(Tls),
-    /// It is made and renewed here.
+    /// The webhook creates and renews it.
     Kept(Box<CertificateManager>),
 }
 
@@ -82,8 +82,8 @@ pub struct Webhook {
 }
 
 impl Webhook {
-    /// A webhook that is not running yet. Its metrics are registered. Kinds of an upstream controller are not checked,
-    /// unless `take_over` names them.
+    /// Returns a webhook that is not running yet. Its metrics are registered. Kinds of an upstream controller are not
+    /// checked, unless `take_over` names them.
     #[must_use]
     pub fn new(
         client: Client,
@@ -100,7 +100,7 @@ impl Webhook {
         process_metrics::register(registry);
         registry.register_collector(Box::new(health.watch_ages().clone()));
         let WebhookOptions { namespaces, take_over, clock } = options;
-        // A limited webhook may not read the namespaces of other controllers.
+        // A limited webhook has no permission to read the namespaces of other controllers.
         let upstreams = match namespaces.limit() {
             Some(_) => Upstreams::default(),
             None => Upstreams::of(&Controlled::all().collect::<Vec<_>>(), &take_over),
@@ -117,7 +117,7 @@ impl Webhook {
         Webhook { client, endpoints, health, reviews: Arc::new(reviews) }
     }
 
-    /// Runs until the token is canceled; calls in progress are finished.
+    /// Runs until the token is canceled; requests in progress are finished.
     pub async fn run(self, end: CancellationToken) {
         let Webhook { client, endpoints, health, reviews } = self;
         reviews.namespaces.tell_limit();
@@ -132,7 +132,7 @@ impl Webhook {
             Certificate::Kept(manager) => (Tls::serving(&shown), Some(manager)),
         };
         let metrics = reviews.metrics.clone();
-        // The watches go on until the calls in progress are finished.
+        // The watches continue until the requests in progress are finished.
         let mut running = RunningTerm::new(&client, &health, &CancellationToken::new());
         watches::begin(client, &reviews, &mut running);
         let kept = async {
@@ -167,10 +167,10 @@ impl Webhook {
     }
 }
 
-/// Whether the certificate is in order; `None` before the first look.
+/// Whether the certificate is valid; `None` before the first check.
 type IsShown = watch::Receiver<Option<Result<(), String>>>;
 
-/// Waits for a certificate that callers trust.
+/// Waits for a certificate that clients trust.
 async fn await_shown(health: &Health, mut is_shown: IsShown) {
     loop {
         let told = is_shown.borrow_and_update().clone();

@@ -1,9 +1,9 @@
-//! The work queue: whose turn it is. A policy has a turn when it asked for one, or when something about it
-//! has changed.
+//! The work queue: whose turn it is. A policy has a turn at the instant that its last turn returned, and after each
+//! change of its inputs.
 //!
-//! No policy has two turns at once. Many policies have theirs at the same time, except those in the same
-//! lane, as of an object that they write: these take theirs one after the other, for one instant in the order
-//! of their names, as in a forecast. This module does not know what a turn consists of.
+//! No policy has two turns at once. Policies have their turns concurrently, except for those in one lane, as of an
+//! object that they write. These run one after the other, for one instant in the order of their names, as in a
+//! forecast. The callers define what a turn does.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Display;
@@ -22,22 +22,22 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-/// How long after a panic a turn is retried.
+/// The delay before a turn is retried after a panic.
 const PANIC_RETRY_DELAY: SignedDuration = SignedDuration::from_secs(30);
-/// A clock that goes back further than this was wrong before. A policy waiting for an instant
-/// computed by it might wait for a month.
+/// A clock that goes back further than this was wrong before. A policy with an instant computed by it might wait for a
+/// month.
 const CLOCK_SET_BACK: SignedDuration = SignedDuration::from_mins(1);
-/// How many names of policies that no longer wait may be queued, and for how many names empty queues keep memory.
+/// The maximum number of queued names of policies that no longer wait, and of names for which empty queues keep memory.
 const SPARE: usize = 64;
 /// The interval of heartbeats when idle.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// What a queue gives turns to: policies, or something else that has a name.
+/// The items of a queue: policies, or other objects with a name.
 pub(crate) trait QueueName: Ord + Clone + Display + Send + 'static {}
 
 impl<Name: Ord + Clone + Display + Send + 'static> QueueName for Name {}
 
-/// Has one turn at a time.
+/// Runs one turn at a time.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Lane {
     /// The turns that write an object.
@@ -57,13 +57,13 @@ pub(crate) struct WorkQueue<Name = PolicyName> {
 
 struct State<Name> {
     agenda: Agenda<Name>,
-    /// Due policies, the longest overdue first. They go before those that were woken.
+    /// Due policies, the longest overdue first. They run before woken ones.
     due: VecDeque<Name>,
     /// Woken policies, in order of arrival.
     woken: VecDeque<Name>,
-    /// All waiting policies, each once. One that is no longer in here has had its turn, or is gone.
+    /// All waiting policies, each once. A queued name that is missing here has had its turn, or is deleted.
     is_waiting: BTreeSet<Name>,
-    /// Policies held up by another one in the same lane, in order of arrival.
+    /// Policies that wait for another one in the same lane, in order of arrival.
     held_up: BTreeMap<Lane, Vec<Name>>,
     /// The lanes of running turns.
     in_use: BTreeSet<Lane>,
@@ -73,7 +73,7 @@ struct State<Name> {
     looked_at: Option<Timestamp>,
 }
 
-/// A running turn, and what has happened to its policy meanwhile.
+/// A running turn, and the events of its policy since the turn began.
 #[derive(Clone, Default)]
 struct UnderWay {
     lanes: Vec<Lane>,
@@ -81,7 +81,7 @@ struct UnderWay {
     is_wanted: bool,
     /// The instant to which its next turn was brought forward.
     next: Option<Timestamp>,
-    /// It is gone, so the next turn it requests is dropped.
+    /// It is deleted, so the next turn that it requests is dropped.
     is_gone: bool,
 }
 
@@ -105,7 +105,7 @@ impl<Name: QueueName> WorkQueue<Name> {
         Self { clock, state: Mutex::default(), changed: Notify::new(), taken: AtomicU64::new(0) }
     }
 
-    /// The current time on the policies' clock.
+    /// The current time on the policy clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -116,13 +116,13 @@ impl<Name: QueueName> WorkQueue<Name> {
         self.changed.notify_one();
     }
 
-    /// Gives a policy a turn at an instant or before, and another one if it has its turn now.
+    /// Gives a policy a turn at an instant or before, and another one if its turn is running.
     pub(crate) fn wake_at(&self, policy: &Name, at: Timestamp) {
         if at > self.now() { self.bring_next_forward(policy, at) } else { self.wake(policy) }
     }
 
-    /// Gives a policy a turn at an instant, unless it has one before. One that has its turn now says by itself when
-    /// it wants the next one.
+    /// Gives a policy a turn at an instant, unless it has one before. A running turn itself returns when the next one
+    /// is due.
     pub(crate) fn bring_forward(&self, policy: &Name, at: Timestamp) {
         let mut state = self.lock();
         if state.under_way.contains_key(policy) || state.is_waiting.contains(policy) {
@@ -132,7 +132,8 @@ impl<Name: QueueName> WorkQueue<Name> {
         self.changed.notify_one();
     }
 
-    /// The same, and for one that has its turn now, the next one: it may have looked already.
+    /// The same, and during a running turn it applies to the next one: the running turn may have read its inputs
+    /// already.
     pub(crate) fn bring_next_forward(&self, policy: &Name, at: Timestamp) {
         if let Some(turn) = self.lock().under_way.get_mut(policy) {
             turn.next = Some(turn.next.map_or(at, |known| known.min(at)));
@@ -141,7 +142,7 @@ impl<Name: QueueName> WorkQueue<Name> {
         self.bring_forward(policy, at);
     }
 
-    /// Removes a policy that is gone.
+    /// Removes a deleted policy.
     pub(crate) fn forget(&self, policy: &Name) {
         let mut state = self.lock();
         state.agenda.set(policy, None);
@@ -164,8 +165,8 @@ impl<Name: QueueName> WorkQueue<Name> {
         state.is_waiting.is_empty() && state.under_way.is_empty()
     }
 
-    /// Runs turns until the token is cancelled, up to `at_once` at a time; then waits for those in
-    /// progress. A turn returns when the policy wants its next one; `lanes` says which it needs.
+    /// Runs turns until the token is canceled, up to `at_once` at a time; then waits for those in progress. A turn
+    /// returns when the next one is due; `lanes` returns the lanes that it needs.
     pub(crate) async fn run<Turn>(
         &self,
         at_once: usize,
@@ -247,7 +248,7 @@ impl<Name: QueueName> WorkQueue<Name> {
                 continue;
             }
             state.is_waiting.remove(&policy);
-            // An earlier request for a turn is renewed at the end of this turn.
+            // The end of this turn sets the next instant.
             state.agenda.set(&policy, None);
             state.in_use.extend(lanes.iter().cloned());
             state.under_way.insert(policy.clone(), UnderWay { lanes, ..UnderWay::default() });
@@ -293,7 +294,7 @@ impl<Name: QueueName> State<Name> {
         }
     }
 
-    /// The policy that has waited longest and has not had its turn meanwhile.
+    /// The policy that has waited longest and still needs a turn.
     fn next_waiting(&mut self) -> Option<Name> {
         while let Some(policy) = self.due.pop_front().or_else(|| self.woken.pop_front()) {
             if self.is_waiting.contains(&policy) {
@@ -306,8 +307,8 @@ impl<Name: QueueName> State<Name> {
         None
     }
 
-    /// Removes names that would be skipped, once they are most of those in the queues: while all turns are taken, nothing
-    /// else does.
+    /// Removes names that would be skipped, once they are most of those in the queues. While no turn can start, nothing
+    /// else removes them.
     fn drop_skipped(&mut self) {
         if self.due.len() + self.woken.len() <= 2 * self.is_waiting.len() + SPARE {
             return;

@@ -1,5 +1,5 @@
-//! An agent in front of a stub of the API, under a clock that the test sets: what a real control plane does not do
-//! when it is asked to.
+//! An agent in front of a stub of the API, under a clock that the test sets: cases that a real control plane cannot
+//! produce on request.
 
 #![expect(clippy::expect_used, reason = "what fails here fails the test")]
 
@@ -24,15 +24,15 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// A minute before the window of the policy opens, which lasts for eight hours.
+/// A minute before the window of the policy opens. The window is eight hours long.
 const BEFORE: &str = "2026-11-20T21:59:00Z";
 const INSIDE: &str = "2026-11-20T23:00:00Z";
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// An agent for all pods, and a pod whose own level is 1.
+/// An agent for all pods, and a pod with the QoS level 1 from the user.
 struct Running {
     stub: Stub,
-    /// By how many seconds the clock was set.
+    /// The number of seconds that the clock was set forward.
     set: Arc<AtomicI64>,
     registry: Registry,
     end: CancellationToken,
@@ -83,7 +83,7 @@ impl Running {
         Self { stub, set, registry, end, agent }
     }
 
-    /// The level of the pod, what it was before, the policy, and what that has set.
+    /// The level of the pod, the original level, the policy, and the level that the policy has set.
     fn shows(&self) -> String {
         let pod = self.stub.object("pods", "shop", "web").expect("it is there");
         let keys = [
@@ -107,7 +107,7 @@ impl Running {
         assert!(is_shown.is_ok(), "it shows {}, and not {expected}", self.shows());
     }
 
-    /// Its policies are deleted, and the pod gets its own level back.
+    /// Deletes the policies, and waits until the original level is restored.
     async fn lose_policies(&self) {
         self.stub.delete("configmaps", "volcano-system", "volcano-agent-config");
         self.await_shown(OWN).await;
@@ -131,7 +131,7 @@ impl Running {
             .collect()
     }
 
-    /// How often the pod was written.
+    /// The number of writes to the pod.
     fn writes(&self) -> usize {
         self.stub
             .requests_where(|it| it.method == Method::PATCH && it.path.contains("/pods/"))
@@ -167,7 +167,7 @@ fn of_pod(fault: Fault) -> Fault {
     fault.method(Method::PATCH).path_contains("/pods/")
 }
 
-/// A webhook that has another word for the level of the policy.
+/// A webhook that replaces the level of the policy.
 fn rewriting() -> Fault {
     Fault::admit(|body| {
         let level = body.pointer_mut("/metadata/annotations/volcano.sh~1qos-level");
@@ -233,7 +233,7 @@ async fn a_clock_that_is_set_back_is_followed() {
     running.await_shown(AT_NIGHT).await;
     running.set.store(-8 * 3600, Ordering::SeqCst);
     running.await_shown(OWN).await;
-    // Its boundaries are followed as well.
+    // The agent follows its boundaries as well.
     running.set.store(-8 * 3600 + 7 * 3600 - 30, Ordering::SeqCst);
     running.await_shown(AT_NIGHT).await;
     running.end().await;
@@ -272,7 +272,7 @@ async fn what_a_webhook_has_rewritten_is_no_word_of_the_user_even_if_the_pod_can
     let has_level = |body: &Value| {
         body.pointer("/metadata/annotations/volcano.sh~1qos-level").is_some_and(Value::is_string)
     };
-    // What only says whose level it is never succeeds.
+    // The write that only records the owner of the level never succeeds.
     let denied = Fault::respond(StatusCode::CONFLICT, "the object has been modified");
     let denied = of_pod(denied).matching(move |it| !has_level(&it.body)).always();
     running.stub.inject(of_pod(rewriting()).matching(move |it| has_level(&it.body)).always());
@@ -320,7 +320,7 @@ async fn who_undoes_every_write_is_not_fought_and_the_user_is_told() {
     assert!(told.iter().any(|it| it.starts_with("LevelContested: ")), "{told:?}");
     undoing.abort();
     running.set.store(2 * 3600, Ordering::SeqCst);
-    // It is over, and so is the window.
+    // The contention is over, and the window is closed.
     running.await_shown(OWN).await;
     running.end().await;
 }
@@ -332,7 +332,7 @@ async fn a_bad_list_leaves_the_old_one_in_force_and_the_event_says_which_line() 
     let (stub, set) = (running.stub.clone(), Arc::clone(&running.set));
     configure(&stub, &policy("25:00"));
     set.store(8 * 3600, Ordering::SeqCst);
-    // The last good list is still in force.
+    // The last valid list is still in effect.
     running.await_shown(OWN).await;
     sleep(MINUTE).await;
     let told = running.events();

@@ -1,6 +1,5 @@
-//! How long a firing and a scrape wait while the costliest decision about a placement is made again and again, printed.
-//! Nothing is asserted of it. It runs in real time: `cargo xtask test` runs it with `--thorough`, or by the name of this
-//! file.
+//! Prints how long a firing and a scrape wait while the costliest decision about a placement is made again and again.
+//! It asserts nothing. It runs in real time: `cargo xtask test` runs it with `--thorough`, or by the name of this file.
 
 #![expect(clippy::expect_used, reason = "what fails here fails the test")]
 
@@ -37,11 +36,11 @@ const KINDS: [(&str, &str, &str, bool); 6] = [
 const CLUSTERS: usize = 1_000;
 const ROUNDS: usize = 5;
 
-/// How long after its start a process has a firing.
+/// The delay of the firing after the start of a process.
 const FIRES_AFTER: Duration = Duration::from_secs(10);
 const FIRES_AT: &str = "2026-11-20T09:00:00Z";
 
-/// Goes through the zones of a cluster four times over: it uses up all steps that a decision may take.
+/// Visits the zones of a cluster four times over, and uses up all steps that a decision may take.
 const COSTLY: &str = "managedCluster.status.zones.all(a, managedCluster.status.zones.all(b, \
                       managedCluster.status.zones.all(c, managedCluster.status.zones.all(d, a + b + c + d != ''))))";
 
@@ -54,7 +53,7 @@ fn put(stub: &Stub, namespace: &str, mut object: Value) {
     stub.put(object);
 }
 
-/// A cluster; with each number it has another label.
+/// A cluster; its label differs by number.
 fn cluster(name: &str, number: usize) -> Value {
     let zones: Vec<String> = (0..100).map(|zone| format!("zone-{zone}")).collect();
     let mut cluster = hub::managed_cluster(name);
@@ -87,7 +86,7 @@ fn stub() -> Stub {
     stub
 }
 
-/// Runs a process until its firing is carried out. Returns the delay of the firing, and the duration of the slowest scrape.
+/// Runs a process until its rule has fired. Returns the delay of the firing, and the duration of the slowest scrape.
 async fn measure() -> (Duration, Duration) {
     let (stub, begun) = (stub(), Instant::now());
     let due = begun + FIRES_AFTER;

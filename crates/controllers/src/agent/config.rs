@@ -1,4 +1,4 @@
-//! Watches the `ConfigMaps` of the agent, holds what they say, and tells when they say something that cannot be used.
+//! Watches the `ConfigMaps` of the agent, keeps their policies, and reports content that cannot be used.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -27,15 +27,15 @@ pub(super) struct ConfigFollower {
     pub(super) config: Identity,
     pub(super) resync: Arc<Resync>,
     pub(super) events: EventLog,
-    /// How long after a change it is told what is wrong with it.
+    /// The delay between a change and the Event about its findings.
     pub(super) told_after: Duration,
     pub(super) progress: ListReport,
-    /// Whether it is in the list that is being told.
+    /// Whether the list in progress contains it.
     pub(super) is_listed: bool,
 }
 
 impl ConfigFollower {
-    /// Holds another content than before, and tells what is wrong with it.
+    /// Keeps content that differs from before, and reports its findings.
     fn take_in(&self, state: &mut AgentState, object: DynamicObject, mut entry: ConfigEntry) {
         let text = document_of(&object).unwrap_or_default().to_owned();
         let clock = &self.resync.clock;
@@ -81,7 +81,7 @@ impl ConfigFollower {
         self.tell_of_unused(state);
     }
 
-    /// Of two `ConfigMaps` with policies, those of one do nothing.
+    /// Reports a `ConfigMap` with policies that another one makes unused.
     fn tell_of_unused(&self, state: &AgentState) {
         for (config, entry) in &state.configs.present {
             let levels =
@@ -97,7 +97,7 @@ impl ConfigFollower {
         }
     }
 
-    /// Emits an Event that the agents of all nodes emit, each a bit later than another one.
+    /// Emits an Event that the agents of all nodes emit, each after a delay of its own.
     fn tell(&self, event: Event, about: String) {
         let (events, delay) = (self.events.clone(), self.told_after);
         tokio::spawn(async move {
@@ -128,7 +128,7 @@ impl Follower for ConfigFollower {
             return;
         }
         self.is_listed = true;
-        // One that is being deleted says nothing any more, however long that takes.
+        // A `ConfigMap` that is being deleted has no policies any more, however long the deletion takes.
         if metadata.deletion_timestamp.is_some() {
             self.remove();
             return;
@@ -150,7 +150,7 @@ impl Follower for ConfigFollower {
                     return;
                 }
             }
-            // What another object of the same name has said is not the last good form of this one.
+            // The content of another object of this name is not the last valid version of this one.
             Some(_) => {
                 state.drop_config(&self.config);
             }
@@ -201,7 +201,7 @@ fn content_of(object: &DynamicObject) -> u64 {
     hasher.finish()
 }
 
-/// The first mistake, with its line in the text, and how many others there are.
+/// The first mistake, with its line in the text, and the number of the others.
 fn why_rejected(config: &Identity, text: &str, findings: &[Finding]) -> String {
     let mut mistakes = findings.iter().filter(|it| it.severity() == Severity::Error);
     let Some(first) = mistakes.next() else {

@@ -1,16 +1,16 @@
-//! Keeps two writers from changing a pod against each other without end.
+//! Keeps two field managers from changing a pod against each other without end.
 //!
-//! An agent that finds something else in place of what it has just written may have a user to thank for it, or
-//! another agent that reads another `ConfigMap` or writes levels in another form. It writes again at once a few
-//! times, and then after pauses that double, up to about an hour: seldom enough while it goes on, and soon enough
-//! after it has ended. Once it wants something else, as at a boundary, it begins anew.
+//! If the agent's last value was replaced, the cause may be a user, or another agent with another `ConfigMap` or
+//! another form of levels. The agent writes the value again at once a few times, and then after pauses that double, up
+//! to about an hour. So contention causes few writes, and ends soon after the other field manager stops. A new desired
+//! value, as at a boundary, resets the pauses.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use almanac_engine::qos_levels::QosAnnotations;
 use jiff::{SignedDuration, Timestamp};
 
-/// How often the same is written again at once.
+/// How often the same value is written again at once.
 const AT_ONCE: u32 = 3;
 
 /// The first pause.
@@ -19,29 +19,29 @@ const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 /// The longest pause is a bit more than an hour, which is also how long an API server keeps an Event.
 const MAX_DOUBLINGS: u32 = 12;
 
-/// A write that has stayed for this long beyond the last pause is uncontested.
+/// After the longest pause and this time without another change, a write is uncontested.
 const CALM: SignedDuration = SignedDuration::from_mins(10);
 
 /// The last write to a pod.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct LastWrite {
-    /// A hash of the policy and what it sets. The level of the user is not part of it: that changes when the user
-    /// changes it.
+    /// A hash of the policy and of the value that it sets. The user's level is not part of it, because it changes when
+    /// the user changes it.
     wanted: u64,
     at: Timestamp,
-    /// How often it was written again.
+    /// How often the same value was written again.
     again: u32,
 }
 
 impl LastWrite {
-    /// Notes a write.
+    /// Records a write.
     pub(super) fn note(before: Option<LastWrite>, wanted: &QosAnnotations, at: Timestamp) -> Self {
         let hash = hash_of(wanted);
         let again = before.filter(|it| it.wanted == hash && !it.is_calm(at));
         LastWrite { wanted: hash, at, again: again.map_or(0, |it| it.again.saturating_add(1)) }
     }
 
-    /// Until when to wait before the same is written again, if it has been replaced too often.
+    /// The end of the pause before the same value is written again; `None` if it was not replaced too often.
     pub(super) fn waits_until(
         before: Option<LastWrite>,
         wanted: &QosAnnotations,
@@ -49,16 +49,16 @@ impl LastWrite {
     ) -> Option<Timestamp> {
         let before = before.filter(|it| it.wanted == hash_of(wanted) && !it.is_calm(now))?;
         let until = before.at.saturating_add(before.pause()).ok()?;
-        // After the clock was set back, an instant from before does not delay the write.
+        // After the clock was set back, an earlier instant does not delay the write.
         (until > now && before.at <= now).then_some(until)
     }
 
-    /// Whether the repeated writes have just reached the number at which the user should know.
+    /// Whether the number of repeated writes has just reached the limit for an Event.
     pub(super) fn is_contested(&self) -> bool {
         self.again == AT_ONCE
     }
 
-    /// Whether to report it again, because the Event from before is gone.
+    /// Whether to report it again: the API server has deleted the earlier Event by now.
     pub(super) fn is_told_again(&self) -> bool {
         self.again >= AT_ONCE + MAX_DOUBLINGS
     }
@@ -90,7 +90,7 @@ mod tests {
         QosAnnotations { level: level.clone(), original, policy, applied: level }
     }
 
-    /// Writes whenever that may be done at once, as against a writer that undoes it immediately.
+    /// Writes as soon as allowed, against a field manager that reverts each write immediately.
     fn fight(wanted: &QosAnnotations, from: Timestamp, lasting: SignedDuration) -> Vec<i64> {
         let (mut last, mut now, mut written) = (None, from, Vec::new());
         while now <= from + lasting {
@@ -124,7 +124,7 @@ mod tests {
         }
         let now = Timestamp::UNIX_EPOCH;
         assert!(LastWrite::waits_until(last, &first, now).is_some());
-        // The level of the user is no other thing.
+        // The user's level does not count as another value.
         assert!(LastWrite::waits_until(last, &wanted("p", "-1", "2"), now).is_some());
         assert_eq!(LastWrite::waits_until(last, &then, now), None);
         assert_eq!(LastWrite::waits_until(last, &QosAnnotations::default(), now), None);

@@ -1,4 +1,4 @@
-//! The Events about pods and `ConfigMaps`: what was done, in the words of people.
+//! The Events about pods and `ConfigMaps`.
 
 use almanac_api::kinds::Kind;
 use almanac_engine::Identity;
@@ -19,7 +19,7 @@ pub(super) fn of_change(recorded: &Recorded, uid: &str) -> Vec<Event> {
             let why = format!("it was {before}, set by policy {ended}");
             vec![event("PolicyExpired", note), activated(begun, why)]
         }
-        // The user has edited what belongs to the policy, and it is as it was again.
+        // The user has edited what belongs to the policy, and the agent has restored it.
         (Some(_), Some(_)) if from == to => Vec::new(),
         (_, Some(begun)) => vec![activated(begun, format!("it was {before}"))],
         (Some(ended), None) => {
@@ -34,7 +34,7 @@ pub(super) fn of_change(recorded: &Recorded, uid: &str) -> Vec<Event> {
     }
 }
 
-/// The Event about a pod that is written again and again.
+/// The Event about a pod that another field manager keeps changing.
 pub(super) fn of_contest(pod: &Identity, uid: &str) -> Event {
     let note = "something else keeps changing the annotations of the QoS level; they are now written again at \
                 growing intervals. Another agent with another ConfigMap or level format does that, and so does an \

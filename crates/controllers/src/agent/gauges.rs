@@ -1,4 +1,4 @@
-//! What an agent has to do and has done, evaluated at the scrape by the same decision that is carried out.
+//! The pending and finished work of an agent, evaluated at the scrape by the same decision that is applied.
 
 use almanac_engine::qos_levels::Levels;
 use almanac_engine::qos_levels::{DecidedPod, ListInForce, QosLevels};
@@ -17,7 +17,7 @@ use crate::leadership::Leadership;
 pub(super) struct Gauges {
     leading: Leadership<SharedState>,
     clock: Clock,
-    /// Whether this process may be the leader of several.
+    /// Whether this process takes part in leader election.
     is_elected: bool,
 }
 
@@ -59,7 +59,7 @@ impl Gauges {
     }
 }
 
-/// Whether any node of the agent follows the list of this entry, or any pod that has no node, as without one the list is the
+/// Whether any node of the agent follows the list of this entry. So does a pod without a node, if the list is the
 /// global one.
 fn followed(policies: &QosLevels, state: &AgentState, entry: Option<u32>) -> bool {
     let nodes = &state.world.objects.nodes;
@@ -74,7 +74,7 @@ impl Collector for Gauges {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let state = self.leading.cluster();
         if self.is_elected {
-            // Not the name that controllers have: a query over both would find two leaders.
+            // Controllers have another name for it: a query over both would find two leaders.
             let (name, help) =
                 ("almanac_agent_leader", "Whether this agent is the leader (1) or not (0)");
             let series = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;

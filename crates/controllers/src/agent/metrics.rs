@@ -1,4 +1,4 @@
-//! What an agent counts.
+//! The counters and the histogram of an agent.
 
 use almanac_engine::qos_levels::Recorded;
 use jiff::SignedDuration;
@@ -9,7 +9,7 @@ use prometheus_client::registry::Registry;
 /// The counters, which survive terms.
 #[derive(Clone, Debug)]
 pub(super) struct LevelMetrics {
-    /// From a boundary until the annotations are there.
+    /// The time from a boundary until the annotations are written.
     pub(super) lag: Histogram,
     pub(super) activated: Counter,
     pub(super) restored: Counter,
@@ -54,7 +54,7 @@ impl LevelMetrics {
         }
     }
 
-    /// Counts a change of a level, and how long after the boundary it came.
+    /// Counts a change of a level, and its delay after the boundary.
     pub(super) fn count(&self, recorded: &Recorded, lag: Option<SignedDuration>) {
         match (&recorded.ended, &recorded.begun) {
             (ended, Some(begun)) if ended.as_ref() != Some(begun) => self.activated.inc(),

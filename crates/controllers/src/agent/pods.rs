@@ -1,4 +1,4 @@
-//! Watches the pods of an agent, and gives each a turn when it is new or something about its level has changed.
+//! Watches the pods of an agent, and gives each a turn if it is new or its level annotations have changed.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use crate::list_progress::ListReport;
 use crate::namespaces::Part;
 use crate::runtime::names;
 
-/// How long what another agent has written stays as it is. Its clock may be a little ahead, or it may have heard of a
-/// new list first; writing back what was there before would only make both write again.
+/// How long a value that another agent has written stays unchanged. The other agent's clock may be a little ahead, or
+/// it may have received a new list first. Reverting its value would only make both agents write again.
 pub(super) const CREDIT: SignedDuration = SignedDuration::from_secs(1);
 
-/// Keeps track of the pods there are.
+/// Tracks the existing pods.
 pub(super) struct PodFollower {
     pub(super) part: Part,
     pub(super) resync: Arc<Resync>,
@@ -69,7 +69,7 @@ impl Follower for PodFollower {
             if is_older(&version, &entry.version) {
                 return;
             }
-            // What has failed may succeed with the version that is known now.
+            // A failed write may succeed with the new version.
             is_news |= entry.version != version && entry.failure.is_some();
             entry.version = version;
             let read = entry.read(slim.annotations());
@@ -83,7 +83,7 @@ impl Follower for PodFollower {
             pods.insert(pod.clone(), entry);
         }
         let before = world.objects.pods.get(&pod);
-        // What this agent has written itself is noted there already, unless its turn is still running.
+        // Own writes are already recorded there, unless the turn is still running.
         let by_another = before.is_some_and(|before| !before.has_same_marks(&slim));
         if before != Some(&slim) {
             world.objects.pods.insert(pod.clone(), slim);
@@ -93,7 +93,7 @@ impl Follower for PodFollower {
             entry.credit = self.resync.clock.now().checked_add(CREDIT).ok();
         }
         drop(state);
-        // Before all of them are known, a survey is still to come.
+        // Before all pods are listed, a survey follows anyway.
         if is_news && self.progress.is_complete() {
             self.resync.queue.wake(&pod);
         }

@@ -1,8 +1,8 @@
-//! The survey: decides about all pods at once, and gives a turn to those that are not as they should be.
+//! The survey: decides about all pods at once, and gives a turn to each pod without its desired level.
 //!
-//! There is one at every boundary, whenever something has changed that concerns many pods, and every check interval
-//! of the policies. After a boundary all nodes of a cluster have work in the same instant, so each of them takes its
-//! pods a bit later, by an offset that follows from its name.
+//! There is one at every boundary, after each change that concerns many pods, and at every check interval of the
+//! policies. After a boundary all nodes of a cluster have work in the same instant. So each node starts its pods a bit
+//! later, by an offset from its name.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::metrics::LevelMetrics;
 use super::state::{AgentState, SharedState};
 use crate::work_queue::WorkQueue;
 
-/// What surveys are about, and how they are asked for.
+/// The inputs of surveys, and the means to request one.
 pub(super) struct Resync {
     pub(super) state: Arc<SharedState>,
     pub(super) queue: WorkQueue<Identity>,
@@ -33,8 +33,7 @@ pub(super) struct Resync {
 /// The wall clock may be set during a sleep.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-/// How often to look again while no policy says how often, as after all have been deleted: pods may still be to be
-/// restored.
+/// The interval of surveys while no policy sets one, as after all were deleted: some pods may not be restored yet.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
 
 /// The next two instants at which a survey is due.
@@ -45,12 +44,12 @@ struct NextResync {
 }
 
 impl Resync {
-    /// Asks for a survey, soon.
+    /// Requests a survey.
     pub(super) fn ask(&self) {
         self.asked.notify_one();
     }
 
-    /// Surveys until the token is cancelled.
+    /// Runs surveys until the token is canceled.
     pub(super) async fn run(self: Arc<Self>, end: CancellationToken) {
         let mut next = NextResync::default();
         while !end.is_cancelled() {
@@ -65,8 +64,8 @@ impl Resync {
         }
     }
 
-    /// Waits for the next survey. After the clock was set back it is due at once, because everything was decided
-    /// for a time that has not come yet.
+    /// Waits for the next survey. After the clock was set back it is due at once, because the last decisions were made
+    /// for a later time.
     async fn until_due(&self, next: NextResync, resynced_at: Timestamp) {
         let earliest = next.boundary.into_iter().chain(next.check).min();
         loop {
@@ -79,7 +78,7 @@ impl Resync {
         }
     }
 
-    /// Gives a turn to every pod that is not as it should be. `reached` is the boundary that has just passed.
+    /// Gives a turn to every pod without its desired level. `reached` is the boundary that has just passed.
     fn resync(&self, reached: Option<Timestamp>, now: Timestamp) -> NextResync {
         let mut state = self.state.lock();
         let again = |interval| NextResync { boundary: None, check: now.checked_add(interval).ok() };
@@ -92,7 +91,7 @@ impl Resync {
         let AgentState { world, pods, .. } = &mut *state;
         for pod in decided.decision.pods.iter().filter(|pod| pod.is_written()) {
             let Some(entry) = pods.get_mut(&pod.pod) else { continue };
-            // What has been failing since before is not due because of this boundary.
+            // An earlier failure is unrelated to this boundary.
             if entry.failure.is_none() {
                 entry.due_since = entry.due_since.or(reached);
             }
@@ -107,7 +106,7 @@ impl Resync {
     }
 }
 
-/// How long after a boundary a node begins, of at most `spread`.
+/// The delay of a node after a boundary, at most `spread`.
 pub(super) fn offset(node: &str, spread: Duration) -> Duration {
     let mut hasher = DefaultHasher::new();
     node.hash(&mut hasher);
@@ -115,7 +114,7 @@ pub(super) fn offset(node: &str, spread: Duration) -> Duration {
     Duration::from_millis(hasher.finish().checked_rem(spread).unwrap_or_default())
 }
 
-/// The shortest check interval of the policies that are carried out.
+/// The shortest check interval of the policies that are reconciled.
 fn check_interval(policies: &QosLevels) -> Option<SignedDuration> {
     let enabled = policies.lists().flat_map(|(_, list)| list).filter(|it| it.is_enabled);
     enabled.map(|it| it.check_interval).min()

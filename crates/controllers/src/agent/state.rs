@@ -1,7 +1,6 @@
 //! The state of one cluster in an agent: the world that decisions are based on, and the bookkeeping for it.
 //!
-//! It is filled by watches and read by everything else. It is one value behind one lock, which is never held while
-//! waiting.
+//! Watches fill it, and everything else reads it. It is one value behind one lock, which is never held while waiting.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,7 +29,7 @@ pub(super) struct AgentState {
     pub(super) pods: BTreeMap<Identity, PodEntry>,
     /// The `ConfigMaps`.
     pub(super) configs: Configs,
-    /// How many pods could not be written the last time.
+    /// The number of pods whose last write failed.
     pub(super) failing: usize,
 }
 
@@ -50,7 +49,7 @@ pub(super) struct PodEntry {
     pub(super) failure: Option<Box<Failure>>,
     /// The annotations that were sent, and the level that an admission webhook has put in place of the sent one.
     pub(super) admitted: Option<Box<(QosAnnotations, Option<Arc<str>>)>>,
-    /// Until when to leave what another agent has written.
+    /// Until when to leave a value that another agent has written.
     pub(super) credit: Option<Timestamp>,
 }
 
@@ -74,7 +73,7 @@ impl PodEntry {
     }
 }
 
-/// Whether a pod has everything that was sent, but for another level.
+/// Whether a pod has everything that was sent, except for another level.
 pub(super) fn is_rewritten(found: &QosAnnotations, sent: &QosAnnotations) -> bool {
     let is_as_sent = QosAnnotations { level: sent.level.clone(), ..found.clone() } == *sent;
     sent.applied.is_some() && found.level != sent.level && is_as_sent
@@ -84,26 +83,26 @@ pub(super) fn is_rewritten(found: &QosAnnotations, sent: &QosAnnotations) -> boo
 pub(super) struct Failure {
     pub(super) attempts: u32,
     pub(super) backoff: Backoff,
-    /// When it is tried again.
+    /// When it is retried.
     pub(super) again: Timestamp,
-    /// The annotations and the records of the last attempt, if it may have succeeded: its response was lost.
+    /// The annotations and the records of the last attempt, if it may have succeeded because its response was lost.
     pub(super) unsure: Option<(QosAnnotations, Vec<Recorded>)>,
 }
 
 impl Failure {
-    /// When it is tried again. An instant from before the clock was set back is not waited for.
+    /// When it is retried. An instant from before the clock was set back does not count.
     pub(super) fn again_at(&self, now: Timestamp) -> Timestamp {
         let is_wrong = self.again.duration_since(now) > SignedDuration::from_mins(2);
         if is_wrong { now } else { self.again }
     }
 }
 
-/// Which `ConfigMaps` there are.
+/// The existing `ConfigMaps`.
 #[derive(Default)]
 pub(super) struct Configs {
-    /// Those whose first list is complete, by name. Before all are, nothing is decided.
+    /// The `ConfigMaps` whose first list is complete, by name. Nothing is decided before all of them are listed.
     listed: BTreeSet<String>,
-    /// Those that are there, and their UIDs.
+    /// The existing `ConfigMaps`, with their UIDs.
     pub(super) present: BTreeMap<Identity, ConfigEntry>,
     /// The entry in the world that stands for a missing `ConfigMap`.
     none: Option<Identity>,
@@ -113,7 +112,7 @@ pub(super) struct Configs {
 pub(super) struct ConfigEntry {
     pub(super) uid: Box<str>,
     pub(super) version: Box<str>,
-    /// A hash of what matters of its content.
+    /// A hash of the relevant content.
     pub(super) content: u64,
     /// Whether a part of it cannot be used as written.
     pub(super) is_rejected: bool,
@@ -126,14 +125,14 @@ impl SharedState {
 }
 
 impl AgentState {
-    /// The policies that count. `None` before it is known which they are.
+    /// The policies in effect. `None` before they are known.
     pub(super) fn policies_in_force(&self) -> Option<PolicyName> {
         self.configs.are_listed().then_some(())?;
         let first = self.world.qos_levels.policies.keys().next()?;
         Some(PolicyName::new(Family::QosLevels, first.clone()))
     }
 
-    /// Takes the entry about the failures to write a pod, which are over. The end of the last one is logged.
+    /// Removes and returns the failure of a pod's writes, which is over. The end of the last failure is logged.
     pub(super) fn take_failure(&mut self, pod: &Identity) -> Option<Failure> {
         let failure = self.pods.get_mut(pod)?.failure.take()?;
         self.failing -= 1;
@@ -149,7 +148,7 @@ impl AgentState {
         self.settle_configs();
     }
 
-    /// Takes in what a `ConfigMap` says.
+    /// Stores the content of a `ConfigMap`.
     pub(super) fn hold_config(&mut self, config: Identity, slim: Slim, entry: ConfigEntry) {
         if let Some(none) = self.configs.none.take() {
             self.world.qos_levels.policies.remove(&none);
@@ -158,7 +157,7 @@ impl AgentState {
         self.configs.present.insert(config, entry);
     }
 
-    /// Takes out a `ConfigMap` that is gone; whether it was there.
+    /// Removes a deleted `ConfigMap`; returns whether it existed.
     pub(super) fn drop_config(&mut self, config: &Identity) -> bool {
         let was_there = self.configs.present.remove(config).is_some();
         if was_there {
@@ -168,7 +167,7 @@ impl AgentState {
         was_there
     }
 
-    /// Without any `ConfigMap` there are no policies, which is not the same as knowing of none.
+    /// Without any `ConfigMap` there are no policies. That differs from unknown policies.
     fn settle_configs(&mut self) {
         let configs = &mut self.configs;
         if !configs.are_listed() || !configs.present.is_empty() || configs.none.is_some() {

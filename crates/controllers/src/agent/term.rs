@@ -1,4 +1,4 @@
-//! One term of an agent: lists everything afresh, then surveys and takes turns until shutdown.
+//! One term of an agent: lists everything again, then runs surveys and turns until shutdown.
 //!
 //! Everything that runs here ends when the term is dropped, and writes nothing once the fence is closed.
 
@@ -19,18 +19,17 @@ use super::watches::Watches;
 use crate::runtime::{EVENTS, WATCHES, end_within};
 use crate::work_queue::WorkQueue;
 
-/// How many turns may wait for the API server at once, for each write that may be in flight: so that one is
-/// always waiting.
+/// The number of turns that may wait for the API server, per allowed write in flight: so one turn is always ready.
 const TURNS_PER_WRITE: usize = 2;
 
 /// How long the end of a term may take.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The groups of tasks, besides the watches and the writer of Events.
+/// The groups of tasks, except for the watches and the writer of Events.
 const RESYNC: &str = "surveying";
 const TURNS: &str = "taking turns";
 
-/// What a term needs.
+/// The inputs of a term.
 pub(super) struct Term<'a> {
     pub(super) agent: &'a Agent,
     pub(super) fence: Fence,
@@ -72,7 +71,7 @@ impl Term<'_> {
         }
         let orderly = async {
             end_turns.cancel();
-            // The queue, and with it everything that reports Events, ends when its turns have.
+            // The queue, and with it everything that reports Events, ends after its turns.
             running.finish(TURNS).await;
             drop(leading.end());
             running.abort(RESYNC).await;
@@ -122,7 +121,7 @@ impl Term<'_> {
     }
 }
 
-/// When everything is resumed, what was due meanwhile is done.
+/// Starts a survey when the stop ends: turns that fell due during the stop are still due.
 async fn resync_on_switch(switch: Switch, resync: Arc<Resync>) {
     loop {
         switch.changed().await;

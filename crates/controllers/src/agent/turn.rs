@@ -1,4 +1,4 @@
-//! One pod's turn: decides about it again, writes it if it is not as it should be, and reports what has happened.
+//! One pod's turn: decides about the pod again, writes it if it differs from the decision, and reports the outcome.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,11 +20,11 @@ use super::resync::Resync;
 use super::state::{AgentState, Failure, PodEntry, is_rewritten};
 use crate::cluster::is_older;
 
-/// How soon a failed write is retried, and how late at most.
+/// The shortest and the longest delay before a failed write is retried.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LAST_RETRY: Duration = Duration::from_mins(1);
 
-/// A failure is reported in an Event after this number of attempts. Most are over after the first.
+/// The number of attempts after which an Event reports a failure. Most failures are over after the first.
 const ATTEMPTS_UNTIL_TOLD: u32 = 4;
 
 /// Takes the turns of pods.
@@ -36,7 +36,7 @@ pub(super) struct Turns {
     pub(super) seed: u64,
 }
 
-/// A turn that has to write.
+/// A turn with something to write.
 struct Opened {
     open: OpenTurn,
     wanted: QosAnnotations,
@@ -46,9 +46,9 @@ struct Opened {
 
 /// The result of a look at a pod.
 enum TurnPlan {
-    /// It is as it should be, or its desired state is unknown.
+    /// The pod has its desired level, or that level is unknown.
     Nothing,
-    /// It is not yet to be written.
+    /// The write must wait until then.
     Later(Timestamp),
     Write(Box<Opened>),
 }
@@ -69,7 +69,7 @@ impl Turns {
             let found = slim::level_annotations(&answer.metadata);
             if is_rewritten(&found, &opened.wanted) {
                 self.note_rewritten(pod, &opened, &found);
-                // What is known here is lost with this process, so the pod says it as well, if that succeeds.
+                // This process loses what it records, so the pod records it too, if that write succeeds.
                 written = self.own_up(pod, &opened, answer, &found).await.or(written);
             }
         }
@@ -89,7 +89,7 @@ impl Turns {
             state.take_failure(pod);
             return TurnPlan::Nothing;
         };
-        // An instant from before the clock was set back is not waited for.
+        // An instant from before the clock was set back does not count.
         let credit = entry.credit.filter(|until| *until > now && *until <= now + CREDIT);
         if let Some(until) = credit {
             return TurnPlan::Later(until);
@@ -115,7 +115,7 @@ impl Turns {
         self.writer.patch_annotations(place, &opened.version, &annotations, &still_wanted).await
     }
 
-    /// The write that has seemed to fail has succeeded, if that is how the pod is now.
+    /// Reports a write whose response was lost, if the pod shows that it succeeded.
     fn tell_of_lost_answer(&self, state: &mut AgentState, pod: &Identity) {
         let found = state.world.objects.pods.get(pod).map(Pod::annotations);
         let Some(entry) = state.pods.get_mut(pod) else { return };
@@ -130,7 +130,7 @@ impl Turns {
         }
     }
 
-    /// Notes that the level in the answer is what a webhook has made of ours, and no word of the user.
+    /// Records that an admission webhook made the level in the response from ours: the user did not set it.
     fn note_rewritten(&self, pod: &Identity, opened: &Opened, found: &QosAnnotations) {
         let mut state = self.resync.state.lock();
         if let Some(entry) = state.pods.get_mut(pod).filter(|entry| entry.uid == opened.uid) {
@@ -138,7 +138,7 @@ impl Turns {
         }
     }
 
-    /// Says that the level which was admitted is the one that the policy has set.
+    /// Records on the pod that the admitted level is the one that the policy has set.
     async fn own_up(
         &self,
         pod: &Identity,
@@ -155,7 +155,7 @@ impl Turns {
         self.writer.patch_annotations(place, version, &annotations, &still_wanted).await
     }
 
-    /// Whether a write that has waited is still what would be decided now.
+    /// Whether a delayed write still matches the current decision.
     fn is_still_wanted(&self, pod: &Identity, opened: &Opened) -> bool {
         let now = self.resync.clock.now();
         let state = self.resync.state.lock();
@@ -178,7 +178,7 @@ impl Turns {
         let is_there = state.pods.get(pod).is_some_and(|entry| entry.uid == uid);
         let written = match written {
             Ok(written) => written,
-            // This process no longer leads, or the next turn decides again.
+            // Either this process no longer leads, or the next turn decides again.
             Err(WriteError::Fenced(_)) => return None,
             Err(WriteError::Withdrawn) => return Some(now),
             Err(_) if !is_there => return None,
@@ -202,7 +202,7 @@ impl Turns {
         let turn = open.close(&mut state.world, vec![outcome], now);
         drop(state);
         self.report(&turn.recorded, &uid, since);
-        // Something may have changed while it was written.
+        // The pod may have changed during the write.
         match self.plan(pod) {
             TurnPlan::Nothing => None,
             TurnPlan::Later(at) => Some(at),
@@ -210,7 +210,7 @@ impl Turns {
         }
     }
 
-    /// Counts what has happened, and writes Events about it.
+    /// Counts the records, and emits Events about them.
     fn report(&self, recorded: &[Recorded], uid: &str, since: Option<Timestamp>) {
         let lag = since.map(|since| self.resync.clock.now().duration_since(since));
         for recorded in recorded {
@@ -226,7 +226,7 @@ impl Turns {
         }
     }
 
-    /// Notes that the API server has accepted a write; returns the boundary since which it was due.
+    /// Records that the API server has accepted a write; returns the boundary since which it was due.
     fn note_success(
         &self,
         state: &mut AgentState,
@@ -260,7 +260,7 @@ impl Turns {
         let entry: &mut PodEntry = pods.get_mut(pod)?;
         let is_first = entry.failure.is_none() && *failing == 0;
         *failing += usize::from(entry.failure.is_none());
-        // Others change pods as well, above all the kubelet. The next turn is based on what they have written.
+        // Other clients change pods as well, above all the kubelet. The next turn uses the changed pod.
         let is_race = matches!(error, WriteError::Refused(refusal) if refusal.is_conflict());
         if !is_race {
             self.resync.metrics.failed.inc();
@@ -283,8 +283,8 @@ impl Turns {
     }
 }
 
-/// Notes in the world what was written, before the watch delivers it: as the API server has it, which an
-/// admission webhook may have changed.
+/// Updates the world with the written pod before the watch delivers it: as the API server returned it, because an
+/// admission webhook may have changed it.
 fn note(
     state: &mut AgentState,
     pod: &Identity,

@@ -1,5 +1,5 @@
-//! What an agent watches: its pods, their nodes, its two `ConfigMaps`, and which namespaces are exempt. Surveys begin
-//! when all of that is known.
+//! The watches of an agent: its pods, their nodes, its two `ConfigMaps`, and the exempt namespaces. Surveys begin when
+//! all of these are listed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,14 +23,15 @@ use crate::list_progress::ListReport;
 use crate::namespaces::Part;
 use crate::runtime::{RunningTerm, Watch, core};
 
-/// How long a watch lasts at least, and less than twice that. Every node of a cluster may have an agent, and each
+/// The shortest time that a watch lasts; the longest is twice that. Every node of a cluster may have an agent, and each
 /// restart is a request.
 const WATCH: Duration = Duration::from_mins(5);
 
 /// The permissions for nodes and namespaces may be missing on purpose.
 const FORBIDDEN_PAUSE: Duration = Duration::from_mins(3);
 
-/// How often an agent of a single node reads a namespace that may not be watched. There may be thousands of them.
+/// How often an agent of a single node reads a namespace if watching it is forbidden. There may be thousands of such
+/// agents.
 const READ_INTERVAL_ON_A_NODE: Duration = Duration::from_mins(1);
 
 /// The watches of a term.
@@ -41,7 +42,7 @@ pub(super) struct Watches<'a> {
 }
 
 impl Watches<'_> {
-    /// Starts all watches. The pods are awaited after the rest.
+    /// Starts all watches. The pods come last.
     pub(super) fn begin(&self, running: &mut RunningTerm) {
         for (name, _) in AGENT_CONFIGS {
             self.follow_config(name, running);
@@ -71,7 +72,7 @@ impl Watches<'_> {
         let selected = self.selection(Some(format!("metadata.name={name}")));
         let watched = Watch {
             selection: Selection { namespace: Some(namespace.clone()), ..selected },
-            // Two ages, because one of the two watches may hang.
+            // Two ages, because either watch may hang.
             age: name.to_owned(),
             ..Watch::new(Kind::ConfigMap.resource(), Need::Always)
         };
@@ -107,8 +108,8 @@ impl Watches<'_> {
         let resync = Arc::clone(&self.resync);
         let is_one_of_many = self.node().is_some();
         let interval = if is_one_of_many { READ_INTERVAL_ON_A_NODE } else { READ_INTERVAL };
-        // One that is a bit behind may lack a mark that was just set, which thousands of lists from etcd would
-        // be too much for.
+        // The API server's cache may lag and lack an annotation that was just set. But thousands of lists from etcd
+        // would cost too much.
         let (from_cache, forbidden_pause) = (is_one_of_many, FORBIDDEN_PAUSE);
         let selection = Selection { from_cache, forbidden_pause, ..self.selection(None) };
         let how = (selection, interval);
@@ -139,7 +140,7 @@ impl Watches<'_> {
     }
 }
 
-/// Notes the labels of nodes, by which lists of policies are chosen.
+/// Records the labels of nodes, which select the lists of policies.
 struct NodeFollower {
     resync: Arc<Resync>,
     /// The only node of this agent, if it has only one.

@@ -26,27 +26,27 @@ pub(crate) struct PolicyEntry {
     pub(crate) listing: u32,
     /// Its findings.
     pub(crate) findings: Box<[Finding]>,
-    /// How full the budget for patterns was, if there was no room for those of the object.
+    /// The use of the budget for patterns, if the patterns of the object exceeded it.
     pub(crate) lacked_room: Option<Box<PatternFullness>>,
     /// The problem with its target when that was last read.
     pub(crate) problem: Option<Box<TargetProblem>>,
-    /// Why the target could not be read, if that is likely to pass by itself.
+    /// The reason that the target could not be read, if it is likely to pass by itself.
     pub(crate) unreadable: Option<Box<str>>,
-    /// How often it could not be read since it last could.
+    /// The backoff of failed reads since the last success.
     pub(crate) read_failures: Option<Box<Backoff>>,
-    /// Whether the problem was found by trying to write. Then a successful read proves nothing.
+    /// Whether a failed write found the problem. Then a successful read proves nothing.
     pub(crate) is_not_writable: bool,
-    /// Why it is not ready, as its status says or will say next; `None` when it is.
+    /// The condition reason if it is not ready, in its current or its next status; `None` if it is ready.
     pub(crate) not_ready: Option<ConditionReason>,
     /// Its status on the API server.
     pub(crate) recorded: StatusSnapshot,
-    /// Whether its whole memory is in that status.
+    /// Whether that status contains the whole policy state.
     pub(crate) is_written: bool,
-    /// Whether its status says that it is left to another controller. That one may overwrite it.
+    /// Whether its status reports that it is left to another controller. That controller may overwrite the status.
     pub(crate) is_left_alone: bool,
     /// The backoff of failed status writes since the last success.
     pub(crate) failures: Option<Box<Backoff>>,
-    /// How often its conditions have needed attention lately.
+    /// The number of recent warnings about its conditions.
     pub(crate) warnings: ReportRateLimit,
 }
 
@@ -54,11 +54,12 @@ pub(crate) struct PolicyEntry {
 /// labels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SpecRevision {
-    /// The API server counts the revisions of the spec. An annotation may say as much as the spec, and is not counted.
+    /// The API server counts the revisions of the spec. An annotation can have the same effect as the spec, but is not
+    /// counted.
     Generation { generation: i64, is_disabled: bool },
-    /// It does not, as with a `ConfigMap`: a hash of the whole content.
+    /// The object has no generation, as a `ConfigMap`: a hash of the whole content.
     Content(u64),
-    /// Unknown: whatever comes next is a new revision.
+    /// Unknown: any next version is a new revision.
     Unknown,
 }
 
@@ -115,13 +116,13 @@ impl PolicyEntry {
         }
     }
 
-    /// Makes whatever comes next count, because versions have gone back.
+    /// Accepts any next version as newer, because versions have gone back.
     pub(crate) fn forget_versions(&mut self) {
         self.version = OLDEST_VERSION.into();
         self.revision = SpecRevision::Unknown;
     }
 
-    /// Notes the problem with the target.
+    /// Records the problem with the target.
     pub(crate) fn note_problem(&mut self, problem: Option<TargetProblem>, is_not_writable: bool) {
         self.problem = problem.map(Box::new);
         self.unreadable = None;
@@ -138,8 +139,8 @@ impl PolicyEntry {
     }
 }
 
-/// A status on the API server: only enough to see whether another one differs, and since when its
-/// conditions have been as they are.
+/// A status on the API server, reduced to what shows whether another one differs, and since when each condition has its
+/// state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StatusSnapshot {
     mark: u64,
@@ -147,7 +148,7 @@ pub(crate) struct StatusSnapshot {
 }
 
 impl StatusSnapshot {
-    /// From the status itself, which is null for an object without one.
+    /// From the status itself, which is null for an object without a status.
     pub(crate) fn of(status: &Value) -> Self {
         let mut conditions = Vec::new();
         for about in ConditionType::ALL {
@@ -177,7 +178,7 @@ impl StatusSnapshot {
         json!({ "conditions": conditions.collect::<Vec<_>>() })
     }
 
-    /// Whether it has a condition, and the condition holds.
+    /// Whether the status has this condition, and the condition holds.
     pub(crate) fn holds(&self, about: ConditionType) -> bool {
         self.conditions.iter().any(|(known, holds, _)| *known == about.name() && *holds)
     }
@@ -195,16 +196,16 @@ impl StatusSnapshot {
     }
 }
 
-/// Two statuses with the same hash are taken to be equal. Objects are maps ordered by key, so equal
-/// ones serialise identically.
+/// Two statuses with the same hash count as equal. Objects are maps ordered by key, so equal statuses serialize
+/// identically.
 fn mark_of(status: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
     status.to_string().hash(&mut hasher);
     hasher.finish()
 }
 
-/// Whether one version of an object is older than another. Versions are growing numbers. Should
-/// that ever change, none counts as older.
+/// Whether one version of an object is older than another. Versions are increasing numbers. Should that ever change, no
+/// version counts as older.
 pub(crate) fn is_older(version: &str, than: &str) -> bool {
     match (version.parse::<u64>(), than.parse::<u64>()) {
         (Ok(version), Ok(than)) => version < than,

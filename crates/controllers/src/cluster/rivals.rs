@@ -1,6 +1,6 @@
 //! Policies that set a field of the same target: their names, and the values of one that another one replaces.
 //!
-//! Names depend on the specs only. So a status changes when a rival comes or goes, and not with each value.
+//! The names depend on the specs only. So a status changes when a rival appears or disappears, and not with each value.
 
 use almanac_api::status::conditions::{ConditionState, ConditionType};
 use almanac_engine::{Action, Field, Outcome, PolicyName};
@@ -12,7 +12,7 @@ use super::ClusterState;
 const MAX_NAMED: usize = 3;
 
 impl ClusterState {
-    /// The other policies that set a field of the target of a policy, in order; none for a policy that sets nothing.
+    /// The other policies that set a field of the target of a policy, in order; empty for a policy that sets nothing.
     pub(crate) fn rivals(&self, policy: &PolicyName) -> Vec<PolicyName> {
         let sets = |it: &PolicyName| !self.world.footprint(it).writes.is_empty();
         let reference = self.world.target_of(policy);
@@ -27,8 +27,8 @@ impl ClusterState {
         rivals
     }
 
-    /// Notes the values that a policy has set, if it sets them again after each change: they replace those of its rivals
-    /// like the values of another field manager. Returns the rivals that need a turn because of that.
+    /// Records the values that a policy has set, if it sets them again after each change. They replace the values of
+    /// its rivals, as those of another field manager do. Returns the rivals that need a turn because of that.
     pub(crate) fn note_replaced(
         &mut self,
         policy: &PolicyName,
@@ -47,7 +47,7 @@ impl ClusterState {
             for change in numbers_set_by(action) {
                 self.targets.note_field_change(target, change, Some(&policy.to_string()));
             }
-            // One that sets its own value again notices that in its next turn.
+            // A policy that sets its own value again detects that in its next turn.
             let reports = |it: &PolicyName| {
                 !it.family.writes_again() && self.world.reacts_to_changes(it, now)
             };
@@ -57,7 +57,7 @@ impl ClusterState {
     }
 }
 
-/// The fields of its target that an action sets to a number.
+/// The fields of the target that an action sets to a number.
 fn numbers_set_by(action: &Action) -> Vec<(Field, u32)> {
     match action {
         Action::SetReplicas { replicas, .. } => vec![(Field::Replicas, *replicas)],

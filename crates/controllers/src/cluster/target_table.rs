@@ -1,4 +1,4 @@
-//! The bookkeeping about targets, apart from their numbers, and which policies have which target.
+//! The bookkeeping about targets, without the values of their fields, and the policies of each target.
 
 use std::collections::BTreeMap;
 
@@ -14,37 +14,37 @@ use crate::namespaces::Part;
 pub(crate) struct TargetTable {
     found: BTreeMap<Identity, TargetEntry>,
     targeted_by: BTreeMap<Identity, Vec<PolicyName>>,
-    /// Changes by others of values that a policy had just set.
+    /// Values that a policy had just set and another field manager has changed.
     foreign: BTreeMap<Identity, Vec<ExternalChange>>,
 }
 
-/// A target that is there.
+/// An existing target.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetEntry {
     /// Its version.
     pub(crate) version: Box<str>,
-    /// The list in which it last appeared; 0 for one that was read by itself.
+    /// The list in which it last appeared; 0 for a target that was read on demand.
     pub(crate) listing: u32,
 }
 
 impl TargetTable {
-    /// What is known of a target.
+    /// The entry of a target.
     pub(crate) fn get(&self, target: &Identity) -> Option<&TargetEntry> {
         self.found.get(target)
     }
 
-    /// Notes that a target exists; returns whether that is new.
+    /// Records that a target exists; returns whether that is new.
     pub(crate) fn insert(&mut self, target: Identity, found: TargetEntry) -> bool {
         self.found.insert(target, found).is_none()
     }
 
-    /// Notes that a target is gone; returns whether that is new.
+    /// Records that a target is gone; returns whether that is new.
     pub(crate) fn remove(&mut self, target: &Identity) -> bool {
         self.foreign.remove(target);
         self.found.remove(target).is_some()
     }
 
-    /// Notes that a field of a target has changed: by another writer, or by us or an unknown one.
+    /// Records who changed a field of a target: another field manager, or this process or an unknown one.
     pub(crate) fn note_field_change(
         &mut self,
         target: &Identity,
@@ -59,17 +59,17 @@ impl TargetTable {
         }
     }
 
-    /// The values changed by others are ours again.
+    /// Records that the values which others changed are ours again.
     pub(crate) fn forget_changes(&mut self, target: &Identity) {
         self.foreign.remove(target);
     }
 
-    /// Changes by others of values that a policy had just set in a target.
+    /// Values in a target that a policy had just set and another field manager has changed.
     pub(crate) fn foreign(&self, target: &Identity) -> &[ExternalChange] {
         self.foreign.get(target).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Makes whatever comes next of a kind's targets in a part count, because versions have gone back.
+    /// Accepts any next version of a kind's targets in a part as newer, because versions have gone back.
     pub(crate) fn forget_versions(&mut self, kind: Kind, part: &Part) {
         let of_kind = self.found.range_mut(kind.identity("", "")..);
         of_kind
@@ -80,7 +80,7 @@ impl TargetTable {
 
     /// Targets of a kind in a part that are not in its list.
     pub(crate) fn not_in_listing(&self, kind: Kind, part: &Part, listing: u32) -> Vec<Identity> {
-        // The order of identities keeps those of one kind together.
+        // Identities are ordered by kind first.
         let first = kind.identity("", "");
         let of_kind = self.found.range(first..);
         of_kind
@@ -90,7 +90,7 @@ impl TargetTable {
             .collect()
     }
 
-    /// Notes the target that a policy has now, and the one it had.
+    /// Records the current and the former target of a policy.
     pub(crate) fn set_target_of(
         &mut self,
         policy: &PolicyName,
@@ -115,7 +115,7 @@ impl TargetTable {
         }
     }
 
-    /// Whether a target was read on demand for policies of which none has it any more.
+    /// Whether a target was read on demand for policies, none of which has it any more.
     pub(crate) fn is_left_over(&self, target: &Identity) -> bool {
         self.found.get(target).is_some_and(|found| found.listing == 0)
             && self.policies_targeting(target).is_empty()

@@ -94,7 +94,7 @@ impl CronMetrics {
     }
 }
 
-/// What the rules are waiting for, computed at the scrape.
+/// The pending firings of the rules, computed at the scrape.
 #[derive(Debug)]
 pub(super) struct BacklogGauges(pub(super) Scraped);
 
@@ -103,7 +103,7 @@ impl Collector for BacklogGauges {
         if self.0.leading.cluster().is_none() {
             return Ok(());
         }
-        // What is left to another controller waits for nothing here.
+        // Rules that are left to another controller have no pending firings here.
         let firing_backlog = match self.0.cluster_of(Family::CronScaling) {
             Some(cluster) => firing_backlog(cluster.lock().world.view(), self.0.clock.now()),
             None => FiringBacklog::default(),

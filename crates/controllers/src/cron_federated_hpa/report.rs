@@ -1,5 +1,5 @@
-//! Reports what happened to firings, in Events and in the log. The note of an Event is the same each time
-//! the same thing happens, so that repetitions are counted; the log has the instant of each firing.
+//! Reports firings in Events and in the log. The note of an Event is the same for each repetition, so that repetitions
+//! are counted; the log has the instant of each firing.
 
 use almanac_api::status::other_writer::advice;
 use almanac_engine::Identity;
@@ -147,7 +147,7 @@ mod tests {
         line_after(recorded, None)
     }
 
-    /// The same if the writer of the target is known.
+    /// The same with a known last writer of the target.
     fn line_after(recorded: &Recorded, changed_by: Option<&str>) -> String {
         let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", "shop");
         let of = ReportSubject {

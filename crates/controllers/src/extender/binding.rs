@@ -1,5 +1,5 @@
-//! Binds a pod to a node: the one thing that counts. The ledger reserves the place, by the node and the pod as they have
-//! just been read, and gives it back only when it is certain that the binding was not carried out.
+//! Binds a pod to a node. The ledger reserves a permit, by the current node and pod, both just read. It returns the
+//! permit only when it is certain that the binding was not created.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,18 +22,18 @@ use super::protocol::{BindingArguments, BindingResult};
 use super::watches::pod_identity;
 use crate::runtime::core;
 
-/// How often a binding is tried whose pod has changed since it was read.
+/// The number of attempts for a pod that changes after it was read.
 const ATTEMPTS: u32 = 3;
 
-/// How long the answer to a read is awaited.
+/// The time limit of a read.
 const READ_TIME: Duration = Duration::from_secs(5);
 
-/// How long after a failure bindings are tried to be settled again.
+/// The delay after a failure before unknown bindings are read again.
 const SETTLE_PAUSE: Duration = Duration::from_secs(1);
 
 /// Why a pod was not bound, or may not have been.
 enum NotBound {
-    /// The pod has changed since it was read; another look may help.
+    /// The pod has changed since it was read; another read may help.
     Changed(String),
     /// Something else.
     Other(String),
@@ -45,13 +45,13 @@ impl From<String> for NotBound {
     }
 }
 
-/// Binds a pod, or says why not. Once begun it is finished, whether or not the caller waits for it.
+/// Binds a pod, or returns why not. A binding that has begun is finished even if the client disconnects.
 pub(super) async fn bind(leader: &Arc<Leader>, body: &[u8]) -> ServerResponse {
     let arguments = match BindingArguments::read(body) {
         Ok(arguments) => arguments,
         Err(why) => return malformed(&why),
     };
-    // Whoever stops waiting for its turn has nothing begun.
+    // A client that disconnects while it waits for a permit starts no binding.
     let Ok(permit) = Arc::clone(&leader.binding).acquire_owned().await else {
         return json(&BindingResult { error: "this replica does not decide any more" });
     };
@@ -72,7 +72,7 @@ pub(super) async fn bind(leader: &Arc<Leader>, body: &[u8]) -> ServerResponse {
     json(&BindingResult { error: &error })
 }
 
-/// Tries to bind, and again if the pod has changed meanwhile.
+/// Tries to bind, and retries if the pod has changed since it was read.
 async fn attempt(leader: &Leader, asked: &BindingArguments) -> Result<(), String> {
     let mut attempts = ATTEMPTS;
     loop {
@@ -117,8 +117,8 @@ async fn carry_out(leader: &Leader, asked: &BindingArguments) -> Result<(), NotB
             (BindOutcome::Failed, Err(NotBound::Changed(withdrawn.unwrap_or_default())))
         }
         Err(WriteError::Fenced(error)) => (BindOutcome::Failed, Err(error.to_string().into())),
-        // The pod has changed, or the store lost its connection in the middle of the write, which may have been made: the
-        // API server has one answer for both.
+        // Either the pod has changed, or etcd lost its connection during the write, which may have succeeded. The API
+        // server has one response for both.
         Err(WriteError::Refused(refusal)) if refusal.is_conflict() => {
             (BindOutcome::Unknown, Err(NotBound::Changed(refusal.to_string())))
         }
@@ -135,7 +135,7 @@ async fn carry_out(leader: &Leader, asked: &BindingArguments) -> Result<(), NotB
     answer
 }
 
-/// What is posted.
+/// The body of the request.
 fn binding(asked: &BindingArguments, confirmed: &Confirmed) -> Value {
     let mut annotations = Map::new();
     if let Some(bound) = &confirmed.bound {
@@ -164,7 +164,7 @@ fn binding(asked: &BindingArguments, confirmed: &Confirmed) -> Value {
     })
 }
 
-/// Settles bindings of which it is not known what became of them, as soon as that can be told. It never ends by itself.
+/// Resolves bindings with an unknown outcome, as soon as a read can show it. It never ends by itself.
 pub(super) async fn settle_all(leader: &Leader, end: CancellationToken) {
     while !end.is_cancelled() {
         let now = leader.elapsed();
@@ -192,7 +192,7 @@ pub(super) async fn settle_all(leader: &Leader, end: CancellationToken) {
     }
 }
 
-/// Reads the pod of a binding. Whether it could be read.
+/// Reads the pod of a binding; returns whether that succeeded.
 async fn settle_by_read(leader: &Leader, unsettled: &Unsettled) -> bool {
     let begun = leader.elapsed();
     match read_pod(leader, &unsettled.pod).await {
@@ -212,7 +212,7 @@ pub(super) async fn read_pod(leader: &Leader, pod: &Identity) -> Result<Option<P
     Ok(found.map(|found| slim::watched_unit_pod(&found)))
 }
 
-/// An object as it is at the latest.
+/// The current version of an object.
 async fn read(
     leader: &Leader,
     kind: ApiResource,

@@ -1,4 +1,4 @@
-//! Answers which nodes a pod may use, how good they are, and where evicting pods helps. Nothing is written by that.
+//! Responds with the nodes that a pod may use, their scores, and the nodes where eviction helps. It writes nothing.
 //!
 //! The ledger decides which nodes a pod may use. This module queries it and translates its verdicts into the extender
 //! API.
@@ -21,15 +21,15 @@ use super::protocol::{
 };
 use super::watches::pod_identity;
 
-/// How long a place is kept for a pod that was sent to a unit: about as long as it takes kube-scheduler to bind it.
+/// The duration of a hold: about the time that kube-scheduler takes to bind a pod after `filter`.
 const LEASE: Duration = Duration::from_secs(5);
 
-/// How long to wait for the watch event of a pod that kube-scheduler has already. After that the pod is read.
+/// How long to wait for the watch event of a pod that kube-scheduler already has. After that the pod is read.
 const WAITS_FOR_POD: Duration = Duration::from_millis(200);
 
 /// The verdict about each candidate, detached from the ledger.
 struct SortedNodes {
-    /// For each candidate, which of the reasons it has.
+    /// For each candidate, the index of its reason.
     of_nodes: Vec<u16>,
     reasons: Vec<(Verdict, String)>,
 }
@@ -38,7 +38,7 @@ struct SortedNodes {
 enum FilterResponse {
     /// All candidates may be used.
     All,
-    /// None of them, for this reason.
+    /// No candidate may be used, for this reason.
     Error(String),
     /// Each has its verdict.
     SortedNodes(SortedNodes),
@@ -46,7 +46,7 @@ enum FilterResponse {
     Unknown,
 }
 
-/// Which candidates a pod may use, and why not the others.
+/// Responds with the candidates that a pod may use, and the reasons against the others.
 pub(super) async fn filter(leader: &Leader, body: &[u8]) -> ServerResponse {
     let arguments = match Arguments::read(body) {
         Ok(arguments) => arguments,
@@ -77,7 +77,7 @@ async fn filter_until_known(
 ) -> FilterResponse {
     let deadline = Instant::now() + WAITS_FOR_POD;
     loop {
-        // Before the query, so that a pod that comes in between is not missed.
+        // Created before the query, so that a pod that arrives in between is not missed.
         let arrival = leader.arrival();
         match filter_known(leader, pod, names) {
             FilterResponse::Unknown => {}
@@ -103,18 +103,18 @@ fn filter_known(leader: &Leader, pod: RequestedPod<'_>, names: &[&str]) -> Filte
     let mut state = leader.lock();
     let candidates = state.candidates(names);
     let known: Vec<NodeId> = candidates.iter().flatten().copied().collect();
-    // A lease has an end, of which the upkeep has to know.
+    // A hold expires, and the task that requeues pods must consider that.
     leader.tell_change();
     let outcome = state.ledger.filter(&identity(pod), Some(pod.uid), &known, now, LEASE);
     match &outcome {
         FilterOutcome::Untouched => FilterResponse::All,
         FilterOutcome::UnknownPod => FilterResponse::Unknown,
-        // The reason has nothing to do with any node, so it is sent once, and not for each.
+        // The reason does not depend on the node, so it is sent once, and not for each node.
         FilterOutcome::NotServing | FilterOutcome::NotPending | FilterOutcome::Conflict(_) => {
             FilterResponse::Error(outcome.why_refused().unwrap_or_default())
         }
         FilterOutcome::ByNode(verdicts) => {
-            // Nodes of a unit have the same verdict and the same reason, so both are made once.
+            // Nodes of a unit have the same verdict and reason, so both are built once.
             let mut of_numbers: BTreeMap<Option<usize>, u16> = BTreeMap::new();
             let mut reasons = Vec::new();
             let of_nodes = candidates.into_iter().map(|node| {
@@ -146,7 +146,8 @@ fn sorted_result<'a>(names: &[&'a str], sorted: &'a SortedNodes) -> FilterResult
     result
 }
 
-/// How good the candidates are. Where all are as good, nothing is said of any: kube-scheduler adds nothing then.
+/// Responds with the scores of the candidates. Without different scores the response is empty: kube-scheduler then adds
+/// nothing.
 pub(super) fn prioritize(leader: &Leader, body: &[u8]) -> ServerResponse {
     let arguments = match Arguments::read(body) {
         Ok(arguments) => arguments,
@@ -176,7 +177,7 @@ pub(super) fn prioritize(leader: &Leader, body: &[u8]) -> ServerResponse {
     json(&scored)
 }
 
-/// On which nodes evicting the victims makes room for a pod. A place is kept for it there.
+/// Responds with the nodes where evicting the victims frees capacity for a pod. Capacity is held for it there.
 pub(super) fn preempt(leader: &Leader, body: &[u8]) -> ServerResponse {
     let arguments = match PreemptionArguments::read(body) {
         Ok(arguments) => arguments,
@@ -190,7 +191,7 @@ pub(super) fn preempt(leader: &Leader, body: &[u8]) -> ServerResponse {
     let mut victims = arguments.into_victims();
     let now = leader.elapsed();
     let mut state = leader.lock();
-    // What is kept for the pod has an end, of which the upkeep has to know.
+    // A hold expires, and the task that requeues pods must consider that.
     leader.tell_change();
     let known = victims.iter().filter_map(|(name, victims)| {
         let (node, violations) = (state.ledger.node(name)?, victims.violations());
@@ -221,7 +222,7 @@ fn unavailable(why: &str) -> ServerResponse {
 }
 
 pub(super) fn malformed(why: &str) -> ServerResponse {
-    // Kube-scheduler tells nobody of it.
+    // Kube-scheduler does not report this error.
     tracing::warn!(error = why, "a call cannot be used");
     ServerResponse::refusal(StatusCode::BAD_REQUEST, why)
 }

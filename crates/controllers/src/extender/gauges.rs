@@ -1,4 +1,4 @@
-//! What the replica that decides knows, evaluated at the scrape.
+//! The state of the replica that decides, evaluated at the scrape.
 
 use almanac_api::finding::{Finding, Severity};
 use almanac_engine::Identity;
@@ -37,7 +37,7 @@ fn numbers(leader: &Leader) -> Numbers {
     };
     let mut numbers = Numbers { unsettled, ..Numbers::default() };
     for policy in &policies {
-        // Calls are answered in between: one policy may say much.
+        // The lock is released between policies, because the report of one policy may be long.
         let state = leader.lock();
         let Some(entry) = state.policies.get(policy) else { continue };
         numbers.policies += 1;
@@ -58,7 +58,7 @@ impl Collector for Gauges {
             ConstGauge::new(value).encode(series)
         };
         let leader = self.leading.cluster();
-        // Not the name that controllers have: a query over both would find two leaders.
+        // Controllers have another name for it: a query over both would find two leaders.
         let help = "Whether this extender is the one that decides (1) or not (0)";
         gauge("almanac_extender_leader", help, usize::from(leader.is_some()))?;
         let Some(leader) = leader else { return Ok(()) };

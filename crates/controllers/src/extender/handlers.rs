@@ -1,4 +1,4 @@
-//! Chooses the replica that answers a call: this one while it decides, and otherwise the leader.
+//! Chooses the replica that responds to a request: this one while it decides, and otherwise the leader.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(super) enum Verb {
 impl Verb {
     const ALL: [Verb; 4] = [Verb::Filter, Verb::Prioritize, Verb::Preempt, Verb::Bind];
 
-    /// As the path has it, and the metrics.
+    /// As in the path and in the metrics.
     pub(super) fn name(self) -> &'static str {
         match self {
             Verb::Filter => "filter",
@@ -43,10 +43,10 @@ impl Verb {
     }
 }
 
-/// How long the answer of another replica is awaited. It may take a binding so long.
+/// The time limit of a forwarded request. A binding may take this long.
 const PASSED_ON_FOR: Duration = Duration::from_secs(15);
 
-/// Answers the calls of a kube-scheduler.
+/// Responds to the requests of a kube-scheduler.
 pub(super) struct SchedulerHandler {
     pub(super) leading: Leadership<Leader>,
     pub(super) metrics: RequestMetrics,
@@ -54,11 +54,11 @@ pub(super) struct SchedulerHandler {
     pub(super) others: Option<Others>,
 }
 
-/// How calls are passed on to the replica that decides.
+/// How requests are forwarded to the replica that decides.
 pub(super) struct Others {
     pub(super) addresses: Addresses,
     pub(super) forwarder: Forwarder,
-    /// By which tokens replicas know each other; `None` where they do by their certificates.
+    /// The tokens that identify replicas; `None` if certificates do.
     pub(super) peers: Option<Peers>,
 }
 
@@ -73,7 +73,7 @@ impl Handler for SchedulerHandler {
     }
 }
 
-/// Kube-scheduler drops the body of a response with a status other than 200, and shows the error in the answer. So
+/// Kube-scheduler drops the body of a response with a status other than 200, but shows the `error` of one with 200. So
 /// the Event of a pending pod shows that there is no leader at the moment.
 fn for_kube_scheduler(verb: Verb, answer: ServerResponse) -> ServerResponse {
     let is_for_lack_of_a_leader =
@@ -135,7 +135,7 @@ impl SchedulerHandler {
     }
 }
 
-/// Answers calls that another replica has passed on. They are passed on no further.
+/// Responds to requests that another replica has forwarded. They are not forwarded again.
 pub(super) struct PeerHandler(pub(super) Arc<SchedulerHandler>);
 
 impl Handler for PeerHandler {
@@ -150,7 +150,7 @@ impl Handler for PeerHandler {
         peers.check(token).await.map_err(|error| {
             let status = match error {
                 PeerError::NoToken | PeerError::WrongToken => StatusCode::FORBIDDEN,
-                // It may still be one of us.
+                // The client may still be a replica.
                 PeerError::NotReviewed(_) => StatusCode::SERVICE_UNAVAILABLE,
             };
             ServerResponse::refusal(status, &error.to_string())
@@ -187,7 +187,7 @@ mod tests {
         let told = for_kube_scheduler(Verb::Filter, away());
         let body: serde_json::Value = serde_json::from_slice(&told.body).expect("it is JSON");
         assert_eq!(body["Error"], "no replica decides");
-        // The answers to these have no place for an error.
+        // These responses have no field for an error.
         assert_eq!(for_kube_scheduler(Verb::Preempt, away()), away());
         let malformed = || ServerResponse::refusal(StatusCode::BAD_REQUEST, "Pod is missing");
         assert_eq!(for_kube_scheduler(Verb::Filter, malformed()), malformed());

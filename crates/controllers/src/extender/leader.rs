@@ -26,15 +26,15 @@ use crate::off_the_runtime::off_the_runtime;
 /// The timeout of a binding, and the time limit that its request sets on the API server.
 pub(super) const BIND_TIME: Duration = Duration::from_secs(5);
 
-/// The maximum number of bindings under way. Kube-scheduler requests as many as it has pods; the API server serves only
-/// a limited number of requests of one client at a time.
+/// The maximum number of bindings in flight. Kube-scheduler sends one request for each pod; the API server limits the
+/// concurrent requests of one client.
 pub(super) const BINDINGS_AT_ONCE: u32 = 32;
 
-/// The maximum number of policies that are applied under one lock: as many as one watch event of a policy concerns.
-/// That of a namespace may concern all policies in it.
+/// The maximum number of policies that are applied under one lock: as many as one watch event of a policy affects. An
+/// event of a namespace may affect all policies in it.
 const APPLIED_AT_ONCE: usize = 3;
 
-/// How long a request to bind may be under way.
+/// The longest time that a bind request may be in flight.
 pub(super) fn longest_bind() -> LongestBind {
     LongestBind::of(BIND_TIME, BIND_TIME)
 }
@@ -50,7 +50,7 @@ pub(super) struct Leader {
     pub(super) starts_over: Notify,
     /// Notified when there is a binding to resolve.
     pub(super) unsettled: Notify,
-    /// A permit for each binding that may be under way; at the end of a term all are waited for.
+    /// A permit for each binding that may be in flight; the end of a term waits for all of them.
     pub(super) binding: Arc<Semaphore>,
     pub(super) client: Client,
     pub(super) writer: Writer,
@@ -61,7 +61,7 @@ pub(super) struct Leader {
 /// The same, while locked.
 pub(super) struct LeaderState {
     pub(super) ledger: Ledger,
-    /// The numbers of nodes by their names. Kube-scheduler sends thousands of names with each call.
+    /// The numbers of nodes by their names. Kube-scheduler sends thousands of names with each request.
     nodes: HashMap<Arc<str>, NodeId>,
     /// The number of renumberings at the time of this record.
     renumberings: u64,
@@ -99,7 +99,7 @@ impl Leader {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, LeaderState> {
         self.state.lock().unwrap_or_else(|poisoned| {
-            // A panic may have left a count too low, so nothing is decided by it any more.
+            // After a panic, a count may be too low. No decision may use it.
             self.starts_over.notify_one();
             let mut state = poisoned.into_inner();
             state.ledger.lose_lead();
@@ -107,8 +107,8 @@ impl Leader {
         })
     }
 
-    /// Has the ledger apply the current policies, or drop them. Schedulers receive responses while the selectors of the
-    /// policies are evaluated.
+    /// Makes the ledger apply the current policies, or drop them. Schedulers receive responses while the selectors of
+    /// the policies are evaluated.
     pub(super) fn carry_out(&self, policies: &[Identity]) {
         self.carry_out_by(policies, Due::prepare);
     }
@@ -122,12 +122,12 @@ impl Leader {
         self.tell_change();
     }
 
-    /// The time by the monotonic clock.
+    /// The reading of the monotonic clock.
     pub(super) fn elapsed(&self) -> Elapsed {
         Elapsed::new(self.clock.now())
     }
 
-    /// Waits until a pod has come to be known after this was called.
+    /// Waits for the next new pod after this call.
     pub(super) fn arrival(&self) -> Notified<'_> {
         self.arrived.notified()
     }
@@ -159,7 +159,7 @@ impl LeaderState {
         }
     }
 
-    /// The numbers of the nodes with these names; `None` for those that are not known.
+    /// The numbers of the nodes with these names; `None` for unknown nodes.
     pub(super) fn candidates(&mut self, names: &[&str]) -> Vec<Option<NodeId>> {
         if self.renumberings != self.ledger.renumberings() {
             self.renumberings = self.ledger.renumberings();
@@ -177,8 +177,8 @@ impl LeaderState {
         Some(found)
     }
 
-    /// Records the current version of a policy. Returns the policies to apply or drop: also the one that became one of
-    /// the oldest, or no longer is.
+    /// Records the current version of a policy. Returns the policies to apply or drop. That includes a policy that
+    /// became one of the oldest, or no longer is.
     #[must_use]
     pub(super) fn insert_policy(&mut self, policy: &Identity, entry: PolicyEntry) -> Vec<Identity> {
         let age = (entry.created, policy.clone());
@@ -222,14 +222,14 @@ impl LeaderState {
         })
     }
 
-    /// Whether a policy is one of the oldest of its namespace, which count.
+    /// Whether a policy is among the oldest of its namespace, which are the ones that count.
     pub(super) fn counts(&self, policy: &Identity) -> bool {
         let all = self.by_age.get(policy.namespace());
         let oldest = all.into_iter().flatten().take(MAX_POLICIES);
         oldest.into_iter().any(|(_, known)| known == policy)
     }
 
-    /// A policy, the last of its namespace that counts, and the first that does not.
+    /// A policy, the youngest of its namespace that counts, and the oldest that does not.
     fn with_youngest(&self, policy: &Identity) -> Vec<Identity> {
         let all = self.by_age.get(policy.namespace());
         let youngest = all.into_iter().flatten().skip(MAX_POLICIES - 1).take(2);
@@ -237,7 +237,7 @@ impl LeaderState {
         std::iter::once(policy.clone()).chain(youngest.filter(|it| it != policy)).collect()
     }
 
-    /// What these policies are prepared with.
+    /// The inputs for preparing these policies.
     fn due(&self, policies: &[Identity]) -> Vec<Due> {
         let due = policies.iter().map(|policy| {
             let labels = || self.ledger.label_snapshot(policy.namespace());
@@ -247,7 +247,7 @@ impl LeaderState {
         due.collect()
     }
 
-    /// Applies the prepared policies. The writer of a policy that has changed since applies it.
+    /// Applies the prepared policies. If a policy has changed since, the caller that changed it applies it.
     fn carry_out(&mut self, prepared: Vec<Prepared>) {
         for Prepared { policy, .. } in &prepared {
             if self.usable(policy).is_none() {
@@ -275,11 +275,11 @@ impl LeaderState {
 /// A policy to prepare.
 struct Due {
     policy: Identity,
-    /// Its current form, if it must be applied, and what its selectors select from.
+    /// Its current form, if it must be applied, and the labels that its selectors match.
     usable: Option<(Arc<ResourcePolicy>, LabelSnapshot)>,
 }
 
-/// A policy in its form when it was prepared, if it had to be applied.
+/// A policy after its preparation. Without a prepared form it is dropped.
 struct Prepared {
     policy: Identity,
     prepared: Option<(Arc<ResourcePolicy>, PreparedPolicy)>,

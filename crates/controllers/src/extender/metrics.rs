@@ -1,4 +1,4 @@
-//! What an extender counts of its calls.
+//! The counters and the histogram of an extender's requests.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use prometheus_client::registry::Registry;
 
 use super::handlers::Verb;
 
-/// From a tenth of a millisecond, which a small call takes, to some seconds, which a binding may.
+/// From a tenth of a millisecond, as for a small request, to some seconds, as for a binding.
 const SECONDS: [f64; 14] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
 
@@ -27,7 +27,7 @@ pub(super) struct RequestMetrics {
     pub(super) upkeep: UpkeepMetrics,
 }
 
-/// What is done besides answering.
+/// The counters of writes, and of pods to requeue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UpkeepMetrics {
     pub(super) bound: Counter,
@@ -37,7 +37,7 @@ pub(super) struct UpkeepMetrics {
     pub(super) woken: Counter,
 }
 
-/// A call that is being answered.
+/// A request in progress.
 pub(super) struct RequestTimer<'a> {
     metrics: &'a RequestMetrics,
     verb: Verb,
@@ -104,7 +104,7 @@ impl RequestMetrics {
 }
 
 impl UpkeepMetrics {
-    /// Counts what became of a binding.
+    /// Counts the outcome of a binding.
     pub(super) fn count(&self, outcome: BindOutcome) {
         match outcome {
             BindOutcome::Posted => self.bound.inc(),

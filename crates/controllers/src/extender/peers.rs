@@ -1,8 +1,7 @@
-//! The other replicas: a call that is not for this one is passed on to the one that decides, which takes it only from
-//! those that run as the same `ServiceAccount`.
+//! The other replicas. A replica that does not decide forwards requests to the one that does. That one accepts them
+//! only from replicas that run as the same `ServiceAccount`.
 //!
-//! Each call carries a token. The API server returns its user; a review is repeated when it is more than a minute
-//! old.
+//! Each request carries a token. The API server returns its user; a review is repeated after a minute.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,20 +14,20 @@ use kube::{Client, Error};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
-/// The audience of tokens for calls among replicas. A token for another audience is rejected.
+/// The audience of tokens for requests between replicas. A token for another audience is rejected.
 pub const AUDIENCE: &str = "almanac.dev/extender";
 
-/// How long the word of the API server about a token counts.
+/// How long a review by the API server counts.
 const REVIEW_LASTS: Duration = Duration::from_mins(1);
-/// How long an answer about a token is awaited.
+/// The time limit of a review.
 const REVIEW_TIME: Duration = Duration::from_secs(5);
-/// How many tokens of unknown callers are reviewed at once. Our own token, and those accepted before, have as many
-/// reviews of their own, so that unknown callers never delay them.
+/// The maximum number of concurrent reviews of tokens from unknown clients. The own token and tokens accepted before
+/// have as many reviews of their own, so unknown clients never delay them.
 const REVIEWS_AT_ONCE: usize = 4;
-/// About how many reviews are kept. There are as many tokens as replicas, and a few that have been replaced.
+/// The approximate number of reviews that are kept. There are as many tokens as replicas, and a few replaced ones.
 const REMEMBERED: usize = 64;
 
-/// Why a caller does not count as another replica.
+/// Why a client is not accepted as another replica.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PeerError {
     #[error("the call has no token, and calls are passed on only among replicas")]
@@ -39,7 +38,7 @@ pub(super) enum PeerError {
     NotReviewed(String),
 }
 
-/// Sends our own token, and checks those of the others.
+/// Sends the own token, and checks the tokens of the other replicas.
 pub(super) struct Peers {
     client: Client,
     token_file: PathBuf,
@@ -67,7 +66,7 @@ impl Peers {
         }
     }
 
-    /// Our own token, as the file has it now: tokens are replaced within the hour.
+    /// The own token, read from the file again: it is replaced within the hour.
     pub(super) fn own_token(&self) -> Result<String, String> {
         let read = std::fs::read_to_string(&self.token_file);
         let token = read.map_err(|error| {
@@ -76,7 +75,7 @@ impl Peers {
         Ok(token.trim().to_owned())
     }
 
-    /// Whether a call with this token comes from a replica: from the user of our own token.
+    /// Whether a request with this token comes from a replica: from the user of the own token.
     pub(super) async fn check(&self, token: Option<&str>) -> Result<(), PeerError> {
         let token = token.ok_or(PeerError::NoToken)?;
         let own = self.own_token().map_err(PeerError::NotReviewed)?;
@@ -98,7 +97,7 @@ impl Peers {
         }
         let reviewed = async {
             let _turn = reviewing.acquire().await;
-            // Another call may have had the same token reviewed.
+            // Another request may have had the same token reviewed.
             match self.remembered(token) {
                 Some(reviewed) => Ok(reviewed.user),
                 None => self.review(token).await,
@@ -115,7 +114,7 @@ impl Peers {
         if all.len() >= REMEMBERED {
             all.retain(|_, it| it.at.elapsed() < REVIEW_LASTS && it.user.is_some());
         }
-        // The limit holds also for a caller that keeps sending invalid tokens.
+        // The limit also holds for a client that keeps sending invalid tokens.
         if all.len() < REMEMBERED {
             all.insert(token.to_owned(), Reviewed { user: user.clone(), at: Instant::now() });
         }

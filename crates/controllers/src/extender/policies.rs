@@ -1,4 +1,4 @@
-//! Watches policies: what each says, what is wrong with it, and which version of it has been seen.
+//! Watches policies: the content of each, its findings, and its known version.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,9 +30,9 @@ pub(super) struct PolicyEntry {
     /// The known version of the object.
     pub(super) version: Box<str>,
     pub(super) generation: Option<i64>,
-    /// The last version of it that could be used.
+    /// The last usable version of it.
     pub(super) usable: Option<Arc<ResourcePolicy>>,
-    /// The findings about the current one.
+    /// The findings about the current version.
     pub(super) findings: Vec<Finding>,
     /// Its status on the API server.
     pub(super) recorded: StatusSnapshot,
@@ -97,7 +97,7 @@ impl Follower for PolicyFollower {
         if let Some(listed) = &mut self.listed {
             listed.insert(policy.clone());
         }
-        // One that is being deleted does nothing any more, however long that takes.
+        // A policy that is being deleted has no effect any more, however long the deletion takes.
         if object.metadata.deletion_timestamp.is_some() {
             return self.remove(&policy);
         }

@@ -1,6 +1,6 @@
-//! What kube-scheduler sends to an extender, and what it reads of the answers: version 1 of its extender API.
+//! The requests of kube-scheduler, and the parts of the responses that it reads: version 1 of its extender API.
 //!
-//! Its names are as Go writes them. Most of what is sent about a pod is not needed, and passed over while it is read.
+//! The names are as Go writes them. Most fields of a pod are not needed, and are skipped while reading.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// Asks which nodes a pod may use, or how good they are.
+/// A request for the nodes that a pod may use, or for their scores.
 #[derive(Debug, Deserialize)]
 pub(super) struct Arguments<'a> {
     #[serde(rename = "Pod", alias = "pod", borrow)]
@@ -19,7 +19,7 @@ pub(super) struct Arguments<'a> {
     nodes: Option<serde::de::IgnoredAny>,
 }
 
-/// A text that is borrowed from what was sent, unless it has escapes.
+/// A string that borrows from the request, unless it contains escapes.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -40,7 +40,7 @@ struct Metadata<'a> {
     uid: Option<Cow<'a, str>>,
 }
 
-/// Which pod is asked about.
+/// The pod of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct RequestedPod<'a> {
     pub(super) namespace: &'a str,
@@ -48,7 +48,7 @@ pub(super) struct RequestedPod<'a> {
     pub(super) uid: &'a str,
 }
 
-/// Why what was sent cannot be used, as a sentence.
+/// The problem with a malformed request, as a sentence.
 pub(super) type Malformed = String;
 
 impl<'a> Arguments<'a> {
@@ -90,7 +90,7 @@ fn read<'a, T: Deserialize<'a>>(body: &'a [u8], what: &str) -> Result<T, Malform
     serde_json::from_slice(body).map_err(|error| format!("the body is no {what}: {error}"))
 }
 
-/// Asks on which nodes evicting pods makes room for a pod.
+/// A request for the nodes where evicting pods frees capacity for a pod.
 #[derive(Debug, Deserialize)]
 pub(super) struct PreemptionArguments<'a> {
     #[serde(rename = "Pod", alias = "pod", borrow)]
@@ -154,7 +154,7 @@ pub(super) struct PreemptionResult {
     pub(super) victims: BTreeMap<String, Victims>,
 }
 
-/// Asks to bind a pod to a node.
+/// A request to bind a pod to a node.
 #[derive(Debug, Deserialize)]
 pub(super) struct BindingArguments {
     #[serde(rename = "PodName", alias = "podName", default)]
@@ -180,7 +180,7 @@ impl BindingArguments {
     }
 }
 
-/// Which nodes a pod may use, and why not the others.
+/// The nodes that a pod may use, and the reasons against the others.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct FilterResult<'a> {
     #[serde(rename = "NodeNames")]
@@ -189,12 +189,12 @@ pub(super) struct FilterResult<'a> {
     pub(super) failed: Refused<'a>,
     #[serde(rename = "FailedAndUnresolvableNodes")]
     pub(super) unresolvable: Refused<'a>,
-    /// Why the question cannot be answered; empty if it is.
+    /// Why the request failed; empty if it did not.
     #[serde(rename = "Error")]
     pub(super) error: &'a str,
 }
 
-/// Nodes that a pod may not use, each with one of the reasons.
+/// The nodes that a pod may not use, each with one of the reasons.
 #[derive(Debug, Default)]
 pub(super) struct Refused<'a> {
     pub(super) nodes: Vec<(&'a str, &'a str)>,
@@ -210,7 +210,7 @@ impl Serialize for Refused<'_> {
     }
 }
 
-/// How good a node is, from 0 to 10.
+/// The score of a node, from 0 to 10.
 #[derive(Debug, Serialize)]
 pub(super) struct HostPriority<'a> {
     #[serde(rename = "Host")]
@@ -219,10 +219,10 @@ pub(super) struct HostPriority<'a> {
     pub(super) score: u8,
 }
 
-/// What became of a binding.
+/// The outcome of a binding.
 #[derive(Debug, Serialize)]
 pub(super) struct BindingResult<'a> {
-    /// Why it was not carried out, or may not have been; empty if it was.
+    /// Why the pod is not bound, or may not be; empty if it is.
     #[serde(rename = "Error")]
     pub(super) error: &'a str,
 }

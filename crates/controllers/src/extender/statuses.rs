@@ -1,5 +1,5 @@
-//! The statuses of policies: how many pods each unit has, and what needs attention. They are written when they differ, a
-//! policy at most every second, however many pods come and go.
+//! The statuses of policies: the number of pods in each unit, and problems. A status is written if it differs, at most
+//! once a second for each policy, however many pods change.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use super::leader::Leader;
 use super::policies::PolicyEntry;
 use crate::cluster::{StatusSnapshot, is_older};
 
-/// How long a status stands at least.
+/// The shortest interval between two writes of statuses.
 const AT_LEAST: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_mins(1);
-/// How many statuses are written at once.
+/// The maximum number of concurrent status writes.
 const AT_ONCE: usize = 8;
 
 /// Writes statuses.
@@ -44,7 +44,7 @@ struct Due {
     uid: Box<str>,
     version: Box<str>,
     status: Value,
-    /// The worst of what newly needs attention.
+    /// The worst condition that newly needs attention.
     news: Option<ConditionState>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Failure {
 }
 
 impl Statuses {
-    /// Writes statuses whenever something has changed. It never ends by itself.
+    /// Writes statuses after each change. It never ends by itself.
     pub(super) async fn run(&self, end: CancellationToken) {
         loop {
             let (due, mut again) = self.due();
@@ -80,13 +80,13 @@ impl Statuses {
         }
     }
 
-    /// The statuses that differ, and when one is to be tried again that is not due yet.
+    /// The statuses that differ, and the earliest retry of those that are not due yet.
     fn due(&self) -> (Vec<Due>, Option<Instant>) {
         let now = self.clock.now();
         let policies: Vec<Identity> = self.leader.lock().policies.keys().cloned().collect();
         let (mut due, mut again) = (Vec::new(), None);
         for policy in &policies {
-            // Calls are answered in between: one policy may say much.
+            // The lock is released between policies, because the report of one policy may be long.
             let state = self.leader.lock();
             let Some(entry) = state.policies.get(policy) else { continue };
             let failed = entry.failure.as_ref().map(|failure| failure.again);
@@ -118,7 +118,7 @@ impl Statuses {
         (due, again)
     }
 
-    /// Writes a status; returns when to try again, if that has failed.
+    /// Writes a status; returns when to retry, if the write failed.
     async fn write(&self, due: Due) -> Option<Instant> {
         let Due { policy, uid, version, status, news } = due;
         let kind = Kind::ResourcePolicy;
@@ -144,7 +144,7 @@ impl Statuses {
             }
             Err(error) => error,
         };
-        // Where the object has changed, the watch says so.
+        // If the object has changed, a watch event follows.
         let is_expected = match &error {
             WriteError::Refused(refusal) => refusal.is_conflict() || refusal.is_not_found(),
             WriteError::Fenced(_) | WriteError::Withdrawn => true,
@@ -174,7 +174,7 @@ impl Statuses {
         entry.map(note)
     }
 
-    /// Statuses that failed together are not tried again together.
+    /// The seed that spreads retries of statuses that failed together.
     fn seed_of(&self, policy: &Identity) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.seed, policy).hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! One term of an extender: waits until nothing of the lead before can be under way any more, lists everything, then
+//! One term of an extender: waits until no request of the previous leader can be in flight, lists everything, then
 //! decides until shutdown.
 //!
 //! Everything that runs here ends when the term is dropped, and writes nothing once the fence is closed.
@@ -24,10 +24,10 @@ use super::watches::Watches;
 use crate::runtime::{EVENTS, RunningTerm};
 use crate::work_queue::WorkQueue;
 
-/// How long the writes under way may take at the end of a term.
+/// The time limit for writes in flight at the end of a term.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The group of tasks that write, except for the calls and Events.
+/// The group of tasks that write, except for requests and Events.
 const WORK: &str = "settling bindings and annotating pods";
 
 /// The inputs of a term.
@@ -74,9 +74,9 @@ impl Term<'_> {
         };
         running.runs_until_end(starts_over).await;
         drop(handler.leading.end());
-        // Calls under way are answered before the lease is released.
+        // Requests in progress are finished before the Lease is released.
         let _in_time = timeout(BIND_TIME, leader.binding.acquire_many(BINDINGS_AT_ONCE)).await;
-        // Late binds are not confirmed any more, also where no lease closes the fence.
+        // Late binds are not confirmed any more, even without a Lease that closes the fence.
         leader.binding.close();
         leader.lock().ledger.lose_lead();
         end_work.cancel();
@@ -84,7 +84,7 @@ impl Term<'_> {
         running.flush_events().await;
     }
 
-    /// Begins all tasks that write, except for the calls.
+    /// Starts all tasks that write, except for requests.
     fn work(&self, leader: &Arc<Leader>, running: &mut RunningTerm, end: &CancellationToken) {
         let runtime = &self.leading.runtime;
         let options = &runtime.options;
@@ -130,7 +130,7 @@ impl Term<'_> {
     }
 }
 
-/// Waits until no binding of the lead before can be under way.
+/// Waits until no binding of the previous leader can be in flight.
 async fn nothing_under_way(leader: &Leader) {
     loop {
         let now = leader.elapsed();

@@ -1,7 +1,7 @@
-//! Writes that follow from the ledger: deletion costs, removal of stale binding annotations, wake-up annotations for pending
-//! pods, removal of nominations for full units, and statuses of policies. No call waits for them.
+//! Writes that follow from the ledger: deletion costs, removal of stale binding annotations, requeue annotations of
+//! pending pods, removal of nominations for full units, and statuses of policies. No request waits for them.
 //!
-//! At the turn of a pod, the ledger is queried again, so that the write fits the current state.
+//! In the turn of a pod, the ledger is queried again, so that the write fits the current state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,19 +23,19 @@ use super::leader::Leader;
 use super::statuses::Statuses;
 use crate::work_queue::WorkQueue;
 
-/// The annotation of a pod that waits, by which its scheduler learns that it can be scheduled.
+/// The annotation that makes the scheduler of a pending pod try it again.
 const SCHEDULABLE_AT: &str = "almanac.dev/schedulable-at";
 
-/// How many pods may wait for the API server at once.
+/// The maximum number of pods whose turns run at once.
 const AT_ONCE: usize = 16;
 
-/// Changes within this time are looked at together.
+/// Changes within this time are processed together.
 const TOGETHER: Duration = Duration::from_millis(50);
 
-/// A write that failed is tried again after this long, and a version that is not known yet is awaited for as long.
+/// The delay of a retry after a failed write, and the wait for a version that is not known yet.
 const RETRY: SignedDuration = SignedDuration::from_secs(1);
 
-/// One that is refused again and again, as by an admission policy, is tried again after this long at most.
+/// The longest delay for a write that is refused repeatedly, as by an admission policy.
 const LONGEST_RETRY: SignedDuration = SignedDuration::from_secs(60);
 
 /// The same for the removal of binding annotations: nothing depends on it, and all pods of a policy need it at once.
@@ -61,11 +61,11 @@ struct AnnotationChange {
     cost: Option<NewCost>,
     /// Whether its binding annotations are stale.
     is_stale: bool,
-    /// Whether its scheduler should try again.
+    /// Whether its scheduler should try it again.
     is_woken: bool,
 }
 
-/// Writes that were refused: until when they are put off, and how long that is.
+/// Refused writes: until when each is delayed, and the length of the delay.
 pub(super) type RefusedWrites = BTreeMap<(Identity, Write), (Timestamp, SignedDuration)>;
 
 /// Writes to pods.
@@ -86,7 +86,7 @@ impl Upkeep {
         let mut due: Option<Elapsed> = None;
         loop {
             let now = self.leader.elapsed();
-            // Nominations that were looked at before may be stale since then.
+            // Nominations that were checked before may be stale now.
             if due.is_some_and(|due| due <= now) {
                 self.leader.tell_change();
             }
@@ -116,7 +116,7 @@ impl Upkeep {
             };
             tokio::select! {
                 () = pause => {}
-                // A change before all nominations have been checked has all of them checked again.
+                // A change before all nominations are checked restarts the check.
                 () = self.leader.changed(), if !has_more => sleep(TOGETHER).await,
                 () = self.switch.changed() => self.pods.wake_all(),
                 () = end.cancelled() => return,
@@ -124,7 +124,7 @@ impl Upkeep {
         }
     }
 
-    /// Gives pods their turns. It never ends by itself.
+    /// Runs the turns of pods. It never ends by itself.
     pub(super) async fn write(self: Arc<Self>, heartbeat: Heartbeat, end: CancellationToken) {
         let turn = |pod: Identity| {
             let upkeep = Arc::clone(&self);
@@ -133,7 +133,7 @@ impl Upkeep {
         self.pods.run(AT_ONCE, Some(&heartbeat), end, |_| Vec::new(), turn).await;
     }
 
-    /// Writes the changes that a pod needs; returns when to try again.
+    /// Writes the changes that a pod needs; returns when to retry.
     async fn take_turn(&self, pod: &Identity) -> Option<Timestamp> {
         let now = self.clock.now();
         // The writes follow once the stop ends. A deleted pod has none.
@@ -148,7 +148,7 @@ impl Upkeep {
         of_nomination.into_iter().chain(of_annotations).min()
     }
 
-    /// Writes its annotations; returns when to try again.
+    /// Writes its annotations; returns when to retry.
     async fn annotate(&self, pod: &Identity, now: Timestamp) -> Option<Timestamp> {
         if let Some(until) = self.is_put_off(pod, Write::Annotations, now) {
             return Some(until);
@@ -206,9 +206,9 @@ impl Upkeep {
     /// The changes of a pod's annotations, if any. Stale binding annotations count only `with_removal`.
     fn annotation_change(&self, pod: &Identity, with_removal: bool) -> Option<AnnotationChange> {
         let mut state = self.leader.lock();
-        // It may have been scheduled since a write was put off.
+        // The pod may have been scheduled since the write was delayed.
         let is_woken = state.woken.remove(pod) && state.ledger.is_to_be_scheduled(pod);
-        // The marks on it are those of another installation.
+        // The annotations on it belong to another installation.
         if state.exempt.of(pod) == Some(Exemption::Namespace) {
             return None;
         }
@@ -219,7 +219,7 @@ impl Upkeep {
         is_anything.then_some(AnnotationChange { version, cost, is_stale, is_woken })
     }
 
-    /// When to write annotations again after a failure.
+    /// When to retry the annotations after a failure.
     fn annotate_again(
         &self,
         pod: &Identity,
@@ -227,8 +227,8 @@ impl Upkeep {
         error: &WriteError,
         now: Timestamp,
     ) -> Option<Timestamp> {
-        // An admission policy of an earlier version refuses the removal. The next attempt writes the other changes without
-        // it.
+        // An admission policy of an earlier version refuses the removal. The next attempt writes the other changes
+        // without it.
         let is_rest = !change.is_stale || (change.cost.is_none() && !change.is_woken);
         let write = if change.is_stale { Write::BindingAnnotations } else { Write::Annotations };
         let again = self.when_again(pod, write, error, now);
@@ -246,7 +246,7 @@ impl Upkeep {
         if is_put_off && !is_rest { Some(now) } else { again }
     }
 
-    /// When a write that failed is tried again.
+    /// When to retry a failed write.
     fn when_again(
         &self,
         pod: &Identity,
@@ -261,7 +261,7 @@ impl Upkeep {
             WriteError::Refused(refusal) if refusal.is_not_found() => return None,
             WriteError::Withdrawn => (true, RETRY),
             WriteError::Refused(refusal) if refusal.is_conflict() => (true, RETRY),
-            // The cause may last for a while, so each pause is twice the one before.
+            // The cause may persist, so each delay is twice the one before.
             WriteError::Refused(refusal) if refusal.is_lasting() => {
                 let longest = match write {
                     Write::BindingAnnotations => LONGEST_RETRY_OF_BINDING_ANNOTATIONS,
@@ -286,7 +286,7 @@ impl Upkeep {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Until when a write is not tried again, even after changes.
+    /// Until when a write is not retried, even after changes.
     fn is_put_off(&self, pod: &Identity, write: Write, now: Timestamp) -> Option<Timestamp> {
         let refused = self.refused();
         let (until, pause) = *refused.get(&(pod.clone(), write))?;
@@ -294,7 +294,7 @@ impl Upkeep {
         (now < until && until.duration_since(now) <= pause).then_some(until)
     }
 
-    /// Whether the last warning was a second ago or more: thousands of pods may fail for one reason.
+    /// Whether the last warning is at least a second old: thousands of pods may fail for one reason.
     fn is_time_to_warn(&self, now: Timestamp) -> bool {
         let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
         let is_long_ago = warned.is_none_or(|at| now.duration_since(at).abs() >= RETRY);
@@ -304,9 +304,9 @@ impl Upkeep {
         is_long_ago
     }
 
-    /// Takes back the nomination of a pod whose unit is full. Kube-scheduler leaves it where the extender lets no node
-    /// pass, and keeps room on the node from all other pods. If that is refused, when to try again; if it was done or
-    /// failed, when the rest has its turn.
+    /// Removes the nomination of a pod whose unit is full. If the extender lets no node pass, kube-scheduler leaves the
+    /// nomination, which reserves capacity on the node against all other pods. Returns when to retry a refused removal;
+    /// otherwise, when the other changes have their turn.
     async fn end_stale_nomination(
         &self,
         pod: &Identity,
@@ -333,7 +333,7 @@ impl Upkeep {
         let none = json!({ "nominatedNodeName": null });
         let writer = &self.leader.writer;
         match writer.patch_decided_status(path, &version.to_string(), none, &wanted).await {
-            // What else there is to write is conditional on the new version.
+            // The other changes are conditional on the new version.
             Ok(_) => Err(now.saturating_add(RETRY).ok()),
             Err(error) => {
                 let again = self.when_again(pod, Write::Nomination, &error, now);

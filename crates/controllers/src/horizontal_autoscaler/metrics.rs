@@ -32,7 +32,7 @@ impl AutoscalerMetrics {
         registry.register("almanac_autoscaler_failed", failed, self.failed.clone());
         let undone = "Times that another writer began to replace what an autoscaler sets";
         registry.register("almanac_autoscaler_undone", undone, self.undone.clone());
-        // Exported even before anything was scaled, so that an increase is seen.
+        // Exported even before any scaling, so that an increase is visible.
         for direction in ["up", "down"] {
             drop(self.scaled.get_or_create(&[("direction", direction)]));
         }
@@ -56,16 +56,16 @@ impl AutoscalerMetrics {
     }
 }
 
-/// What each autoscaler wants and has, evaluated at the scrape.
+/// The desired and the current replicas of each autoscaler, evaluated at the scrape.
 #[derive(Debug)]
 pub(super) struct AutoscalerGauges(pub(super) Scraped);
 
-/// The numbers of one autoscaler, as far as they are known.
+/// The values of one autoscaler, as far as they are known.
 struct Numbers {
     autoscaler: Identity,
     desired: Option<u32>,
     current: Option<u32>,
-    /// The age of the oldest of the last numbers that its queries had, in seconds.
+    /// The age of its oldest sample, in seconds.
     age: Option<f64>,
 }
 
@@ -108,7 +108,7 @@ impl Numbers {
     }
 }
 
-/// A gauge, with name, help and what it shows of an autoscaler.
+/// A gauge: its name, its help, and its value for an autoscaler.
 type Gauge = (&'static str, &'static str, fn(&Numbers) -> Option<f64>);
 
 const GAUGES: [Gauge; 3] = [

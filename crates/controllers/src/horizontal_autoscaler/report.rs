@@ -1,5 +1,5 @@
-//! Reports what happened to an autoscaler, in Events and in the log. What fails is an Event of the condition that
-//! says so, once; here it is only logged.
+//! Reports the records of an autoscaler, in Events and in the log. A failure is only logged here; its condition emits
+//! one Event.
 
 use almanac_api::status::other_writer::advice;
 use almanac_engine::metric_scaling::Recorded;

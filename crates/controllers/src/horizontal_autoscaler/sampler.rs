@@ -1,8 +1,8 @@
-//! Sends the queries of autoscalers to Prometheus: once a period, and at each boundary of a schedule in the query. A query
-//! that timed out is paused.
+//! Sends the queries of autoscalers to Prometheus: once a period, and at each boundary of a schedule in the query. A
+//! query that timed out is paused.
 //!
 //! The periods of different autoscalers begin at different instants, by a hash of their names, to spread the load. An
-//! autoscaler sends one query at a time. A new answer wakes its turn, which decides.
+//! autoscaler sends one query at a time. A new result requeues the autoscaler, whose turn decides.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -49,18 +49,18 @@ impl Sampler {
         }
         let now = self.clock.now();
         let state = self.cluster.lock();
-        // Once it is edited to be valid, its queries run at once.
+        // An invalid autoscaler has no queries. After an edit that makes it valid, they run at once.
         state.world.metric_scaling.policies.get(&policy.identity)?.policy.as_ref()?;
         let boundary = next_boundary(state.world.view(), &policy.identity, now);
         boundary.into_iter().chain(self.next_period(policy, now)).min()
     }
 
-    /// The queries of an autoscaler: each one once, and none while the autoscaler is not reconciled.
+    /// The distinct queries of an autoscaler; none while it is not reconciled.
     fn queries(&self, policy: &PolicyName) -> Vec<Arc<str>> {
         let mut state = self.cluster.lock();
         let is_left_alone = self.upstreams.running(policy.family).is_some();
         if is_left_alone || state.world.why_exempt(policy).is_some() {
-            // Earlier answers are of no use once it is reconciled again.
+            // Earlier results are not used once it is reconciled again.
             state.world.metric_scaling.extra.keep_only(&policy.identity, |_| false);
             state.slow_queries.remove(policy);
             return Vec::new();
@@ -86,7 +86,7 @@ impl Sampler {
         self.cluster.lock().slow_queries.is_paused(policy, query, self.clock.now())
     }
 
-    /// Holds an answer, if the autoscaler still has the query. Returns whether something may follow from it: it
+    /// Stores a result, if the autoscaler still has the query. Returns whether the decision may change: the result
     /// differs from the one before, or the replicas are multiplied by it, which counts once.
     fn hold(
         &self,
@@ -114,7 +114,7 @@ impl Sampler {
             |at: Timestamp| oldest.is_some_and(|oldest| now.duration_since(at) >= oldest);
         let before = world.metric_scaling.extra.of(&policy.identity, &query);
         if let Some(before) = before.filter(|before| is_same_problem(&before.value, &value)) {
-            // Its text may have what differs each time, such as the identifier of a request.
+            // The text may contain a part that differs each time, such as the identifier of a request.
             value.clone_from(&before.value);
         }
         let is_known = before.is_some_and(|it| it.value == value && !it.at.is_some_and(is_stale));
@@ -122,7 +122,7 @@ impl Sampler {
         multiplies || !is_known
     }
 
-    /// The next beginning of its period.
+    /// The start of its next period.
     fn next_period(&self, policy: &PolicyName, now: Timestamp) -> Option<Timestamp> {
         let period = self.period.as_millis().max(1);
         let mut hasher = DefaultHasher::new();
@@ -139,7 +139,7 @@ fn metrics<'w>(world: &'w World, policy: &PolicyName) -> impl Iterator<Item = &'
     object.into_iter().flat_map(|it| &it.policy).flat_map(|it| &it.metrics)
 }
 
-/// Whether there is no answer for the same kind of reason as before.
+/// Whether the query failed for the same kind of reason as before.
 fn is_same_problem(
     before: &Result<FiniteNumber, SampleProblem>,
     now: &Result<FiniteNumber, SampleProblem>,
@@ -153,7 +153,7 @@ fn is_same_problem(
     }
 }
 
-/// The problem of an answer, in the type of the engine.
+/// The problem of a query, in the type of the engine.
 fn problem(problem: QueryProblem) -> SampleProblem {
     match problem {
         QueryProblem::NoSample => SampleProblem::NoSample,

@@ -1,5 +1,5 @@
-//! Pauses of queries that timed out: 10 s, doubled each time, at most 60 s. They leave the permits to other queries. An
-//! answer ends the pauses.
+//! Pauses of queries that timed out: 10 s, doubled each time, at most 60 s. They leave the permits to other queries. A
+//! result ends the pauses.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

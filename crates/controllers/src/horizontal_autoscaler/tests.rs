@@ -1,4 +1,4 @@
-//! Autoscalers in front of a stub of the API, by the numbers of schedules and of a Prometheus.
+//! Autoscalers in front of a stub of the API, by the values of schedules and of a Prometheus.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ const DEPLOYMENT: [&str; 2] = ["apps/v1", "Deployment"];
 const POOL: [&str; 2] = ["pools.example.com/v1", "Pool"];
 const QUERY: &str = r#"karpenter_scheduled_capacity{name="nodes",namespace="default"}"#;
 
-/// A schedule of one, and of this many from nine to ten.
+/// A schedule of one replica, and of this many from nine to ten.
 fn schedule(replicas: u32, generation: u64) -> Value {
     let rush = json!({ "replicas": replicas, "start": { "hours": 9 }, "end": { "hours": 10 } });
     let spec = json!({ "defaultReplicas": 1, "behaviors": [rush] });
     objects::stored(objects::metrics_producer("nodes", &spec), "nodes", generation, generation)
 }
 
-/// An autoscaler of the target of its name.
+/// An autoscaler of the target with its name.
 fn autoscaled(name: &str, api_version: &str, kind: &str, query: &str) -> Value {
     let reference = objects::target(api_version, kind, name);
     let object = objects::horizontal_autoscaler(name, &reference, query);
@@ -87,7 +87,7 @@ async fn a_schedule_scales_a_deployment_at_its_boundary_and_nothing_is_requested
     let patched = bench.patched();
     assert_eq!(patched.len(), 1, "{patched:?}");
     assert_eq!(patched[0].0.to_string(), "2026-11-30T09:00:00Z");
-    // Down again, a window after the boundary that lowered it.
+    // Down again, one stabilization window after the boundary that lowered it.
     bench.run(63 * 60).await;
     assert_eq!(replicas(&stub, "deployments"), 7);
     bench.run(2 * 60).await;
@@ -126,7 +126,7 @@ async fn replicas_that_are_still_to_come_do_not_scale_it_further() {
     answer(&bench, Ok(0.85));
     bench.run(60).await;
     assert_eq!(replicas(&stub, "deployments"), 3, "two replicas at 85 % of 60 %");
-    // The third has come, before it is known what it takes off the others.
+    // The third replica exists before its effect on the others is known.
     stub.change("deployments", "default", "shop", &json!({ "status": { "replicas": 3 } }));
     bench.run(60).await;
     assert_eq!(replicas(&stub, "deployments"), 3);
@@ -144,7 +144,7 @@ async fn replicas_that_are_still_to_come_do_not_scale_it_further() {
     assert_eq!(status["currentMetrics"], json!([{ "query": "usage", "value": "0.57" }]));
 }
 
-/// What Prometheus answers now.
+/// The current response of Prometheus.
 fn answer(bench: &TestBench, value: Result<f64, SampleProblem>) {
     let at = bench.now();
     let mut state = bench.cluster.lock();

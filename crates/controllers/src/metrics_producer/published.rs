@@ -1,7 +1,7 @@
-//! The numbers of all schedules, evaluated at the time of the scrape.
+//! The values of all schedules, evaluated at the time of the scrape.
 //!
-//! Only the leader publishes them: the same series from two replicas would count twice. While everything is
-//! stopped, or schedules are left to their upstream controller, there are none.
+//! Only the leader publishes them: the same series from two replicas would count twice. While everything is stopped, or
+//! schedules are left to their upstream controller, there are none.
 
 use almanac_engine::{Family, Identity, scheduled_capacity};
 use prometheus_client::collector::Collector;
@@ -20,7 +20,7 @@ const NAMES: [&str; 2] = ["karpenter_scheduled_capacity", "karpenter_scheduled_r
 impl PublishedNumbers {
     fn numbers(&self) -> Vec<(Identity, u32)> {
         let cluster = self.0.cluster_of(Family::ScheduledCapacity);
-        // An autoscaler without a number leaves its target alone.
+        // An autoscaler without a value leaves its target unchanged.
         let cluster = cluster.filter(|_| !self.0.switch.is_stopped());
         let Some(cluster) = cluster else { return Vec::new() };
         let now = self.0.clock.now();

@@ -37,7 +37,7 @@ pub(crate) struct HubFollower {
     version: String,
 }
 
-/// A change of what nothing but expressions reads of a cluster, and the placements with these expressions.
+/// A change that only expressions read, and the placements with these expressions.
 struct ReadChange {
     readers: ExpressionReaders,
     before: Arc<placement::Cluster>,
@@ -62,7 +62,7 @@ impl HubFollower {
         self.kind.identity(namespace, name)
     }
 
-    /// Holds the current object, and wakes the placements that may decide otherwise. If their expressions have to be
+    /// Stores the current object, and requeues the placements that may decide differently. If their expressions must be
     /// evaluated first, returns the change.
     fn hold(
         &self,
@@ -80,9 +80,9 @@ impl HubFollower {
         }
     }
 
-    /// Holds the absence of an object, and wakes the placements that may decide otherwise.
+    /// Removes a deleted object, and requeues the placements that may decide differently.
     fn hold_absence(&self, state: &mut ClusterState, identity: &Identity) {
-        // A read may have shown before the watch event that another client deleted it.
+        // A read may have shown the deletion by another client before the watch event.
         if self.kind == Kind::PlacementDecision
             && state.world.placement.extra.decisions.get(identity).is_none()
         {
@@ -103,7 +103,7 @@ impl HubFollower {
         change: HubChange,
         object: Option<HubObject>,
     ) {
-        // Until all are listed, there may be many; all placements are woken together then.
+        // Before all are listed, there may be many changes; all placements are requeued together afterwards.
         let is_told = self.listed.is_complete();
         let readers = |world: &World| {
             let readers = is_told.then(|| world.readers_of_object(identity));
@@ -144,7 +144,7 @@ impl HubFollower {
         }
     }
 
-    /// When what the agent of a cluster reports counts.
+    /// Returns when a report of the agent of a cluster counts.
     fn report(&self, state: &mut ClusterState, changed: &Identity, now: Timestamp) -> Timestamp {
         let cluster = match self.kind {
             Kind::AddOnPlacementScore => changed.namespace(),
@@ -155,8 +155,8 @@ impl HubFollower {
         if is_known { state.hub.note_report(cluster, now) } else { now }
     }
 
-    /// Changes what nothing but expressions reads of a cluster. If there are too many such changes to evaluate them, wakes
-    /// all placements that may select it by expressions.
+    /// Stores a change that only expressions read. If there are too many such changes to evaluate, requeues all
+    /// placements that may select the cluster by expressions.
     fn change_read(
         &self,
         state: &mut ClusterState,
@@ -185,8 +185,8 @@ impl HubFollower {
         Some(ReadChange { readers, before: before?, after: known(state)?, at })
     }
 
-    /// Wakes the placements for which a change makes a difference. Their expressions may take long, so nothing is locked
-    /// while they are evaluated. A change of anything else that they read wakes them as well.
+    /// Requeues the placements for which a change makes a difference. Their expressions may take long, so nothing is
+    /// locked while they are evaluated. A change of any other input requeues them as well.
     fn wake_concerned(&self, cluster: &Identity, change: &ReadChange) {
         let ReadChange { readers, before, after, at } = change;
         let concerned = off_the_runtime(|| readers.concerned(before, after, *at));
@@ -213,7 +213,7 @@ impl HubFollower {
             if state.hub.is_being_written(changed) {
                 return;
             }
-            // While a response to another writer is delayed, its further changes are not logged.
+            // While the reaction to another field manager is delayed, its further changes are not logged.
             if !state.hub.is_answered_later(&placement.identity) {
                 tracing::info!(object = %placement, "another writer has changed a decision");
             }
@@ -300,7 +300,7 @@ impl Follower for HubFollower {
         let mut gone = self.known(&state.world);
         gone.retain(|identity| !listing.contains(identity));
         for identity in gone {
-            // What we have written since the list was made is not in it.
+            // The list may lack what this process has written since.
             let known = state.hub.any_decision(&identity);
             if known.is_some_and(|it| is_older(&self.version, &it.version)) {
                 continue;
@@ -352,7 +352,7 @@ pub(super) fn hub_object(
         slim::of_data(kind, &value)
     };
     match slim {
-        // A label alone does not make a decision of what something else controls.
+        // A label alone does not make an object of another controller a decision.
         Some(Slim::Hub(HubObject::Decision(decision))) if is_controlled_by_another => {
             Some(HubObject::Decision(PlacementDecision { placement: None, ..decision }))
         }

@@ -1,4 +1,4 @@
-//! What placements add to their turns: they write decisions in place of a target, and which other placements follow.
+//! The additions of placements to their turns: they write decisions in place of a target, and requeue other placements.
 
 use almanac_engine::placement::Placement;
 use almanac_engine::turn::Turn;
@@ -17,8 +17,8 @@ use crate::turn_hooks::{AfterTurn, Outcomes, TurnHooks};
 const RESYNC_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
 impl TurnHooks for DecisionWriter {
-    /// If two placements that choose by what others have selected decided at the same time, each would go where the
-    /// other one goes.
+    /// If two placements that select by the decisions of others decided at the same time, each would choose the
+    /// clusters that the other one chooses.
     fn depends_on_others(&self, state: &ClusterState, policy: &Identity) -> bool {
         let placement =
             state.world.placement.policies.get(policy).and_then(|it| it.policy.as_deref());

@@ -14,7 +14,7 @@ use prometheus_client::registry::Registry;
 
 use crate::families::Scraped;
 
-/// What placements have selected, how fast, and what went wrong.
+/// The counters and the histogram of placements.
 #[derive(Clone, Debug)]
 pub(crate) struct PlacementMetrics {
     lag: Histogram,
@@ -25,7 +25,7 @@ pub(crate) struct PlacementMetrics {
     undone: Counter,
 }
 
-/// From what an idle API server takes to what nobody should have to wait for.
+/// From the latency of an idle API server to the longest acceptable delay.
 const LAG_SECONDS: [f64; 11] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0];
 
 impl Default for PlacementMetrics {
@@ -38,7 +38,7 @@ impl Default for PlacementMetrics {
             failed: Counter::default(),
             undone: Counter::default(),
         };
-        // Exported even before anything was selected, so that an increase is seen.
+        // Exported even before any selection, so that an increase is visible.
         for change in ["added", "removed"] {
             drop(metrics.changes.get_or_create(&[("change", change)]));
         }
@@ -74,7 +74,7 @@ impl PlacementMetrics {
         }
     }
 
-    /// A placement is decided.
+    /// Counts a decision of a placement.
     pub(super) fn count_turn(&self) {
         self.turns.inc();
     }
@@ -87,21 +87,21 @@ impl PlacementMetrics {
         self.undone.inc();
     }
 
-    /// How long it took until decisions were written.
+    /// Records the time until decisions were written.
     pub(super) fn observe(&self, lag: SignedDuration) {
         self.lag.observe(lag.as_secs_f64().max(0.0));
     }
 }
 
-/// What each placement has and lacks, at the scrape.
+/// The selected and the missing clusters of each placement, evaluated at the scrape.
 #[derive(Debug)]
 pub(super) struct PlacementGauges(pub(super) Scraped);
 
-/// The numbers of one placement.
+/// The values of one placement.
 struct Numbers {
     placement: Identity,
     selected: usize,
-    /// How many more are wanted, as far as that is known.
+    /// The number of further clusters that it needs, as far as that is known.
     missing: Option<u32>,
 }
 
@@ -133,7 +133,7 @@ impl PlacementGauges {
     }
 }
 
-/// A gauge, with name, help and what it shows of a placement.
+/// A gauge: its name, its help, and its value for a placement.
 type Gauge = (&'static str, &'static str, fn(&Numbers) -> Option<f64>);
 
 const GAUGES: [Gauge; 2] = [

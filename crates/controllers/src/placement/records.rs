@@ -21,20 +21,20 @@ use crate::report_rate_limit::ReportRateLimit;
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LAST_RETRY: Duration = Duration::from_mins(1);
 
-/// The longest delay of the reaction to a field manager that changes decisions again and again. The delay grows with
-/// each change, and resets after `CONTEST_IS_OVER` without one.
+/// The longest delay of the reaction to a field manager that changes decisions repeatedly. The delay grows with each
+/// change, and resets after `CONTEST_IS_OVER` without one.
 const SLOWEST_ANSWER: Duration = Duration::from_mins(1);
 const CONTEST_IS_OVER: SignedDuration = SignedDuration::from_mins(10);
 
-/// No attempt and no answer is further away than this, unless the clock was wrong.
+/// No attempt and no reaction is further away than this, unless the clock was wrong.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(2);
 
 /// The state of a hub outside the world.
 #[derive(Default)]
 pub(crate) struct HubRecords {
     decisions: BTreeMap<Identity, DecisionRecord>,
-    /// Those that a request of ours is about to change, of which the watch event may come before the response. If a
-    /// watch event has reported the deletion of one since, the version of that.
+    /// The decisions that a request in flight changes. Their watch event may come before the response. The value is the
+    /// version of a deletion that a watch event has reported since.
     being_written: BTreeMap<Identity, Option<Box<str>>>,
     /// By placement.
     progress: BTreeMap<Identity, Progress>,
@@ -45,7 +45,7 @@ pub(crate) struct HubRecords {
     influences: Influences,
 }
 
-/// A `PlacementDecision`, apart from what it says.
+/// A `PlacementDecision`, apart from its content.
 #[derive(Clone, Debug)]
 pub(super) struct DecisionRecord {
     pub(super) uid: Box<str>,
@@ -55,26 +55,26 @@ pub(super) struct DecisionRecord {
     pub(super) is_deleted: bool,
 }
 
-/// How far a placement is.
+/// The progress of a placement.
 #[derive(Default)]
 struct Progress {
-    /// Since when something may have changed that no turn has seen.
+    /// The instant of the first change that no turn has considered.
     changed_at: Option<Timestamp>,
-    /// The cause of the turn under way, or of the one that has failed.
+    /// The cause of the turn in progress, or of the failed one.
     cause: Option<Timestamp>,
     /// When it must be decided again because time has passed.
     due: Option<Timestamp>,
     /// When the controller reacts to another field manager.
     answer_at: Option<Timestamp>,
     contest: Option<Contest>,
-    /// The revision of the spec that was decided last, whether or not that could be written.
+    /// The revision of the spec that was decided last, even if the write failed.
     decided: Option<SpecRevision>,
     /// The revision whose decision was written last.
     written: Option<SpecRevision>,
     retries: Option<Backoff>,
-    /// When it is tried again.
+    /// When it is retried.
     retry_at: Option<Timestamp>,
-    /// What is in the way of the turn under way.
+    /// The obstacle to the turn in progress.
     met: Option<Obstacle>,
     obstacle: Option<Obstacle>,
 }
@@ -86,9 +86,9 @@ struct Contest {
 
 /// The outcome of a turn.
 pub(super) struct TurnReport {
-    /// When to try again, if that is necessary.
+    /// When to retry, if that is necessary.
     pub(super) again: Option<Timestamp>,
-    /// How long it has taken since what has caused it, if anything was written.
+    /// The time since its cause, if anything was written.
     pub(super) lag: Option<SignedDuration>,
 }
 
@@ -125,13 +125,13 @@ impl HubRecords {
         self.decisions.get(decision).filter(|it| !it.is_deleted)
     }
 
-    /// The same, and be it deleted.
+    /// The same, also if it is deleted.
     pub(super) fn any_decision(&self, decision: &Identity) -> Option<&DecisionRecord> {
         self.decisions.get(decision)
     }
 
-    /// Records a version of a `PlacementDecision`, unless a newer one is recorded, even of another object of this name.
-    /// Returns whether it was recorded.
+    /// Records a version of a `PlacementDecision`. Returns `false`, and records nothing, if a newer version is
+    /// recorded, even of another object of this name.
     pub(super) fn note(&mut self, decision: &Identity, told: DecisionRecord) -> bool {
         let gone = self.being_written.get(decision).and_then(Option::as_deref);
         if gone.is_some_and(|gone| is_older(&told.version, gone)) {
@@ -148,8 +148,8 @@ impl HubRecords {
         true
     }
 
-    /// Records a watch event that deletes a `PlacementDecision`; returns whether that is a change. It is not if there
-    /// is another one of its name by now, or if we have deleted it ourselves.
+    /// Records a watch event that deletes a `PlacementDecision`; returns whether that is a change. It is not if another
+    /// decision has this name by now, or if this process has deleted it.
     pub(super) fn note_gone(&mut self, decision: &Identity, told: &DecisionRecord) -> bool {
         let known = self.decisions.get(decision);
         if known.is_some_and(|it| it.uid != told.uid && !is_older(&it.version, &told.version)) {
@@ -166,12 +166,12 @@ impl HubRecords {
         self.decisions.remove(decision);
     }
 
-    /// A request that changes a decision is sent.
+    /// Records that a request that changes a decision is sent.
     pub(super) fn begin_write(&mut self, decision: &Identity) {
         self.being_written.insert(decision.clone(), None);
     }
 
-    /// There is a response, or there will be none.
+    /// Records that there is a response, or will be none.
     pub(super) fn end_write(&mut self, decision: &Identity) {
         self.being_written.remove(decision);
     }
@@ -180,8 +180,8 @@ impl HubRecords {
         self.being_written.contains_key(decision)
     }
 
-    /// Records that we have deleted a `PlacementDecision` with this UID: further watch events of it are old. `false` if
-    /// a watch event has reported the deletion already.
+    /// Records that this process has deleted a `PlacementDecision` with this UID: further watch events of it are old.
+    /// Returns `false` if a watch event has already reported the deletion.
     pub(super) fn note_deleted(&mut self, decision: &Identity, uid: &str) -> bool {
         let known = self.decisions.get_mut(decision).filter(|it| *it.uid == *uid);
         known.is_some_and(|it| {
@@ -190,8 +190,8 @@ impl HubRecords {
         })
     }
 
-    /// Records that a `PlacementDecision` was absent when it was read. `false` if a watch event has reported it since,
-    /// which outweighs the read.
+    /// Records that a `PlacementDecision` was absent when it was read. Returns `false` if a watch event has reported it
+    /// since, which outweighs the read.
     pub(super) fn note_missing(
         &mut self,
         decision: &Identity,
@@ -206,7 +206,7 @@ impl HubRecords {
         }
     }
 
-    /// Removes those that are deleted and not in a list.
+    /// Removes the deleted decisions that are not in a list.
     pub(super) fn forget_deleted(&mut self, listing: &BTreeSet<Identity>) {
         self.decisions.retain(|decision, record| !record.is_deleted || listing.contains(decision));
     }
@@ -220,21 +220,21 @@ impl HubRecords {
         self.being_written.values_mut().for_each(|gone| *gone = None);
     }
 
-    /// Something that a placement depends on has changed, which counts from this instant on.
+    /// Records that an input of a placement has changed, which counts from this instant on.
     pub(super) fn note_change(&mut self, placement: &Identity, at: Timestamp) {
         let progress = self.progress.entry(placement.clone()).or_default();
         progress.changed_at = Some(progress.changed_at.map_or(at, |known| known.min(at)));
     }
 
-    /// A policy is new, or has been edited, which counts if it is a placement.
+    /// Records that a policy is new, or has been edited, if it is a placement.
     pub(crate) fn note_edit(&mut self, policy: &PolicyName, at: Timestamp) {
         if policy.family == Family::Placement {
             self.note_change(&policy.identity, at);
         }
     }
 
-    /// Records a report of the agent of a cluster, and returns when it counts: an agent that reports again and again
-    /// must not keep all placements busy that may select its cluster.
+    /// Records a report of the agent of a cluster, and returns when it counts. Repeated reports must not keep all
+    /// placements busy that may select the cluster.
     pub(super) fn note_report(&mut self, cluster: &str, now: Timestamp) -> Timestamp {
         match self.reports.get_mut(cluster) {
             Some(report_rate_limit) => report_rate_limit.next(now),
@@ -247,12 +247,12 @@ impl HubRecords {
         self.reports.remove(cluster);
     }
 
-    /// Whether another writer of a placement is answered later.
+    /// Whether the reaction to another field manager of a placement is delayed.
     pub(super) fn is_answered_later(&self, placement: &Identity) -> bool {
         self.progress.get(placement).is_some_and(|it| it.answer_at.is_some())
     }
 
-    /// Another writer has changed a decision of a placement. When to answer.
+    /// Records that another field manager has changed a decision of a placement; returns when to react.
     pub(super) fn note_other_writer(&mut self, placement: &Identity, now: Timestamp) -> Timestamp {
         self.note_change(placement, now);
         let progress = self.progress.entry(placement.clone()).or_default();
@@ -275,7 +275,7 @@ impl HubRecords {
     }
 
     /// Until when a placement has no turn, regardless of other changes, because a write has failed or the reaction to
-    /// another field manager is delayed. One whose spec was edited since is not held up.
+    /// another field manager is delayed. A placement whose spec was edited since is not delayed.
     pub(super) fn waits_until(
         &self,
         placement: &Identity,
@@ -294,26 +294,26 @@ impl HubRecords {
         }
     }
 
-    /// A turn of a placement begins.
+    /// Records that a turn of a placement begins.
     pub(super) fn begin(&mut self, placement: &Identity, now: Timestamp) {
         let progress = self.progress.entry(placement.clone()).or_default();
         let due = progress.due.take().filter(|due| *due <= now);
-        // A later change was not decided about: it has a turn of its own.
+        // A later change was not considered: it gets a turn of its own.
         let changed_at = progress.changed_at.take_if(|at| *at <= now);
         let causes = [progress.cause, changed_at, due];
         progress.cause = causes.into_iter().flatten().min();
         (progress.answer_at, progress.met) = (None, None);
     }
 
-    /// Something is in the way of the turn of a placement.
+    /// Records the obstacle to the turn of a placement.
     pub(super) fn note_obstacle(&mut self, placement: &Identity, met: Obstacle) {
-        // One that is gone meanwhile is not to be remembered again.
+        // A placement that was deleted during the turn gets no new entry.
         if let Some(progress) = self.progress.get_mut(placement) {
             progress.met = Some(met);
         }
     }
 
-    /// A turn of a placement is over.
+    /// Records that a turn of a placement is over.
     pub(super) fn settle(
         &mut self,
         placement: &Identity,
@@ -349,7 +349,7 @@ impl HubRecords {
         self.progress.get(placement).is_some_and(|it| it.decided == Some(revision))
     }
 
-    /// Whether the decision of this revision of a placement is written, or one was that another has followed.
+    /// Whether the decision of this revision of a placement is written, or was before another one followed.
     pub(super) fn is_written(&self, placement: &Identity, revision: SpecRevision) -> bool {
         self.progress.get(placement).is_some_and(|it| it.written == Some(revision))
     }
@@ -395,7 +395,7 @@ fn later(now: Timestamp, pause: Duration) -> Timestamp {
     now.saturating_add(pause).unwrap_or(Timestamp::MAX)
 }
 
-/// Placements that failed together are not retried together.
+/// The seed that spreads retries of placements that failed together.
 fn seed(placement: &Identity) -> u64 {
     let mut hasher = DefaultHasher::new();
     placement.hash(&mut hasher);

@@ -8,7 +8,7 @@ use almanac_shell::event_log::{Event, EventLog};
 
 use crate::families::ReportSubject;
 
-/// How many clusters an Event names.
+/// The maximum number of clusters that an Event names.
 const CLUSTERS_TOLD: usize = 10;
 
 /// Reports what has happened.
@@ -36,7 +36,7 @@ fn emit(
     events.emit(Event { regarding: of.regarding(), is_warning: false, reason, action, note });
 }
 
-/// Which clusters have come, and which have gone and why.
+/// The clusters that were added, and those that were removed and why.
 fn changed(recorded: &Recorded) -> String {
     let count = recorded.selected;
     let mut told = vec![if count == 1 {
@@ -55,7 +55,7 @@ fn changed(recorded: &Recorded) -> String {
     told.join("; ")
 }
 
-/// What those were ranked by that have come.
+/// The scores that ranked the added clusters.
 fn scores(recorded: &Recorded) -> Option<String> {
     let come = recorded.told.iter().filter(|it| it.verdict == Verdict::Won);
     let ranked = come.filter(|it| it.scored.as_ref().is_some_and(|it| !it.scores.is_empty()));

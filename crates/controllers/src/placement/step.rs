@@ -1,4 +1,4 @@
-//! Which request brings a decision closer to what it should be, and whose an object of that name is. Nothing is sent here.
+//! Determines the next request for a decision, and the owner of an existing object of that name. Nothing is sent here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ pub(super) struct Owner<'a> {
     pub(super) uid: &'a str,
 }
 
-/// The request that brings a decision closer to what it should be.
+/// The next request for a decision.
 pub(super) enum Step {
     Create,
     Status(DecisionRecord),
     Metadata(DecisionRecord, Map<String, Value>),
-    /// It is as it should be.
+    /// The decision is up to date.
     None,
-    /// It is somebody else's.
+    /// The object belongs to another owner.
     Taken(Obstacle),
 }
 
@@ -42,7 +42,7 @@ impl Step {
 }
 
 impl Owner<'_> {
-    /// What to send next, given what is known of a decision and what it should be.
+    /// Returns the next request, given the known and the desired decision.
     pub(super) fn step(
         &self,
         state: &ClusterState,
@@ -55,7 +55,8 @@ impl Owner<'_> {
         if let Some(taken) = self.taken(decision, record, found) {
             return Step::Taken(taken);
         }
-        // What nobody takes for a decision of the placement yet is not shown before it is right.
+        // The clusters come before the labels: clients must not find a decision by its labels while its clusters are
+        // wrong.
         if found.clusters != content.clusters {
             return Step::Status(record.clone());
         }
@@ -73,8 +74,8 @@ impl Owner<'_> {
         if fields.is_empty() { Step::None } else { Step::Metadata(record.clone(), fields) }
     }
 
-    /// Whether an object that has the name of a decision is not one of this placement. One that nothing controls is, if
-    /// its label says so: whoever looks for the decisions finds it.
+    /// Whether an object with the name of a decision is not one of this placement. An object without a controller is
+    /// one if its label names the placement, because clients find it by the label.
     pub(super) fn taken(
         &self,
         decision: &Identity,
@@ -103,7 +104,8 @@ impl Owner<'_> {
         Some(Obstacle { is_name_taken: true, message: message.into() })
     }
 
-    /// Decisions go with their placement, and do not hold it up: to do that takes another permission in some clusters.
+    /// Decisions are deleted with their placement, and do not block its deletion: in some clusters that needs another
+    /// permission.
     fn reference(&self) -> OwnerReference {
         OwnerReference {
             api_version: Kind::Placement.api_version(),
@@ -115,7 +117,7 @@ impl Owner<'_> {
         }
     }
 
-    /// A decision to be created. Its status is written apart.
+    /// A decision to be created. Its status is written separately.
     pub(super) fn object(&self, decision: &Identity, content: &PlacementDecision) -> Value {
         let kind = Kind::PlacementDecision;
         json!({

@@ -1,10 +1,9 @@
-//! Writes the decisions of a placement, one request after the other, so that a client that watches them never misses
-//! a cluster that stays selected. After one that has failed, the rest is not sent.
+//! Writes the decisions of a placement, one request after the other, so that a client that watches them never misses a
+//! cluster that stays selected. After a failed request, the rest is not sent.
 //!
-//! A decision is an object with labels and a status, which are written apart. The world has the change of each
-//! request at once. Each request is based on the known version, so that it overwrites no other change. If a response
-//! was lost, the writer reads the decision.
-//! come of a request whose response was lost is read.
+//! A decision is an object with labels and a status, which are written separately. The world contains the change of
+//! each request at once. Each request is based on the known version, so that it overwrites no other change. If a
+//! response was lost, the writer reads the decision.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +42,7 @@ pub(crate) struct DecisionWriter {
     pub(crate) metrics: PlacementMetrics,
 }
 
-/// A request that was sent, with what the decision should be.
+/// A request that was sent, with the desired decision.
 #[derive(Clone, Copy)]
 enum Attempt<'a> {
     Create(&'a PlacementDecision),
@@ -52,7 +51,7 @@ enum Attempt<'a> {
 }
 
 impl DecisionWriter {
-    /// Carries out the actions of a placement with this UID, in their order. Records what is in the way.
+    /// Applies the actions of a placement with this UID, in their order. Records an obstacle.
     pub(super) async fn write_all(
         &self,
         placement: &PolicyName,
@@ -89,8 +88,8 @@ impl DecisionWriter {
         Ok(outcomes)
     }
 
-    /// Makes the placement the owner of decisions that are its own and have none, as after a restore, so that they are
-    /// deleted with it.
+    /// Makes the placement the owner of its decisions that have none, as after a restore, so that they are deleted with
+    /// it.
     async fn adopt(
         &self,
         placement: &PolicyName,
@@ -112,7 +111,7 @@ impl DecisionWriter {
             with_content.collect()
         };
         for (decision, content) in orphans {
-            // It is tried again at the next turn.
+            // A failed write is retried at the next turn.
             let _outcome = self.write(owner, &decision, &content, &mut None, still_wanted).await?;
         }
         Ok(())
@@ -211,7 +210,7 @@ impl DecisionWriter {
                 if state.hub.note_deleted(decision, &record.uid) {
                     state.world.remove(decision);
                 }
-                // Another client may have created it again since then.
+                // Another client may have created it again since.
                 let is_gone = state.hub.decision(decision).is_none();
                 Ok(if is_gone { Outcome::Done } else { Outcome::Conflict })
             }
@@ -235,7 +234,7 @@ impl DecisionWriter {
             state.world.upsert(decision.clone(), Slim::Hub(HubObject::Decision(now)));
         } else {
             let placement = Kind::Placement.identity(decision.namespace(), owner.name);
-            // One that is gone by now needs no new entry.
+            // A deleted placement needs no new entry.
             if state.world.placement.policies.contains_key(&placement) {
                 state.hub.note_other_writer(&placement, self.clock.now());
             }

@@ -1,4 +1,4 @@
-//! The rules of watching policies, with a follower that is called as a watch would call it.
+//! The rules of watching policies. The test calls the follower as a watch would.
 
 use std::sync::Arc;
 
@@ -166,7 +166,7 @@ fn listing_one_namespace_forgets_nothing_of_the_others() {
     assert_eq!(known(), ["east 20", "west 20"]);
     east.versions_went_back();
     assert_eq!(known(), [&format!("east {OLDEST_VERSION}"), "west 20"]);
-    // As often as it takes for the numbers of their lists to be different.
+    // Often enough for the numbers of their lists to differ.
     for _ in 0..2 {
         east.begin_list();
         east.list_complete();
@@ -347,7 +347,7 @@ fn autoscaler(name: &str, version: u64, pattern: &str) -> Value {
 fn an_autoscaler_without_room_for_its_patterns_is_unusable_until_there_is_room() {
     let pool = PatternPool::default();
     let kept = PatternBudget::new(Some(&pool), "default").keep("[a-z]{250}");
-    // A namespace has a quarter.
+    // A namespace may use a quarter.
     let cluster = Cluster::with_patterns(PatternPool::of_bytes(pool.bytes() * 6));
     drop(kept);
     let mut watched = Watched::of(Family::MetricScaling, UnwrittenStatuses::default(), cluster);

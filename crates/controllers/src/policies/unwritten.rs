@@ -1,7 +1,7 @@
-//! What one term as the leader passes on to the next one of the same process.
+//! The policy states that one term as the leader passes on to the next one of the same process.
 //!
-//! Normally a status says everything. But if the API server could not be written to for so long that the
-//! lease was lost, what was carried out last is not in any status yet.
+//! Normally a status contains the whole policy state. But if the API server could not be written to for so long that
+//! the Lease was lost, the last effects are not in any status yet.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,8 +10,8 @@ use almanac_engine::{PolicyName, Slim};
 
 use crate::cluster::{Cluster, ClusterState, PolicyEntry};
 
-/// The memories that could not be written to a status before the lease was lost, by the object's
-/// name and UID. The next term of the same process continues from them.
+/// The policy states that could not be written to a status before the Lease was lost, by the object's name and UID. The
+/// next term of the same process continues from them.
 #[derive(Clone, Default)]
 pub(crate) struct UnwrittenStatuses {
     kept: Arc<Mutex<BTreeMap<Object, Slim>>>,
@@ -21,7 +21,7 @@ pub(crate) struct UnwrittenStatuses {
 type Object = (PolicyName, Box<str>);
 
 impl UnwrittenStatuses {
-    /// Keeps the unwritten memories of a term, and those of earlier terms for objects that it has not listed.
+    /// Keeps the unwritten policy states of a term, and those of earlier terms for objects that it has not listed.
     pub(crate) fn keep(&self, cluster: &Cluster) {
         self.hand_over(cluster);
         let state = cluster.lock();
@@ -33,7 +33,7 @@ impl UnwrittenStatuses {
         }
     }
 
-    /// An object with its memory, from its status or from an earlier term.
+    /// An object with its policy state, from its status or from an earlier term.
     pub(crate) fn join(&self, policy: &PolicyName, uid: &str, told: Slim) -> Slim {
         let key = (policy.clone(), Box::from(uid));
         let kept = self.lock().get(&key).cloned();
@@ -43,13 +43,14 @@ impl UnwrittenStatuses {
         }
     }
 
-    /// Removes the memories of objects that a term has listed. From now on, it ends with [`UnwrittenStatuses::keep`].
+    /// Removes the policy states of objects that a term has listed. From now on, that term ends with
+    /// [`UnwrittenStatuses::keep`].
     pub(crate) fn hand_over(&self, cluster: &Cluster) {
         let state = cluster.lock();
         self.lock().retain(|(policy, _), _| !state.policies.contains_key(policy));
     }
 
-    /// Removes the memories of deleted objects. All objects for which `is_listed` holds are among these policies.
+    /// Removes the policy states of deleted objects. All objects for which `is_listed` holds are among these policies.
     pub(super) fn remove_deleted(
         &self,
         policies: &BTreeMap<PolicyName, PolicyEntry>,
@@ -58,7 +59,7 @@ impl UnwrittenStatuses {
         self.lock().retain(|(policy, _), _| policies.contains_key(policy) || !is_listed(policy));
     }
 
-    /// How many memories are kept.
+    /// The number of policy states that are kept.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.lock().len()

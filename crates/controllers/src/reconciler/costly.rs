@@ -1,12 +1,12 @@
-//! Decisions that may take long: each is made from a snapshot, so that it keeps nobody from the cluster's lock. Which
-//! decisions are costly is up to the engine; whether the policy is still the same when its turn opens, to the reconciler.
+//! Decisions that may take long. Each is made from a snapshot, without the cluster's lock. The engine determines which
+//! decisions are costly. The reconciler checks whether the policy is still the same when its turn opens.
 
 use almanac_engine::{PolicyName, World};
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 
 use crate::cluster::Cluster;
 
-/// Lets one costly decision be made at a time: the other processors are left to everything else.
+/// Limits costly decisions to one at a time: the other processors stay free for everything else.
 pub(crate) struct CostlyDecisions(Semaphore);
 
 impl Default for CostlyDecisions {
@@ -16,20 +16,20 @@ impl Default for CostlyDecisions {
 }
 
 impl CostlyDecisions {
-    /// Waits until no other one is made. The next one is made once the permit is dropped. An error says that the term
-    /// ends.
+    /// Waits until no other costly decision is made. Dropping the permit admits the next one. An error means that the
+    /// term ends.
     pub(super) async fn wait(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.0.acquire().await
     }
 
-    /// Turns that wait end without a decision: a term that ends has other things to finish.
+    /// Ends waiting turns without a decision: a term that ends has other things to finish.
     pub(crate) fn close(&self) {
         self.0.close();
     }
 }
 
-/// Decides about a policy without the lock. `None` if its decision is not costly, or not any more. What changes
-/// meanwhile gives the policy another turn.
+/// Decides about a policy without the lock. `None` if its decision is not costly, or not any more. A change in the
+/// meantime gives the policy another turn.
 pub(super) fn decide<Decision>(
     cluster: &Cluster,
     policy: &PolicyName,
@@ -38,7 +38,7 @@ pub(super) fn decide<Decision>(
     Some(decide(&snapshot(cluster, policy)?))
 }
 
-/// What a costly decision about a policy reads. It shares most of it with the world.
+/// The inputs of a costly decision about a policy. The snapshot shares most of them with the world.
 fn snapshot(cluster: &Cluster, policy: &PolicyName) -> Option<World> {
     let world = &cluster.lock().world;
     world.is_costly(policy).then(|| world.part(std::slice::from_ref(policy)))

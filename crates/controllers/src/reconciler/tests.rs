@@ -63,7 +63,7 @@ fn two_rules() -> Value {
     objects::stored(objects::cron_federated_hpa("shop", &target, &json!(rules)), "1", 1, 1)
 }
 
-/// A controller with one object, and what the test needs.
+/// A controller with one object, and the parts that the tests use.
 struct Stage {
     shown: ManualClock,
     cluster: Arc<Cluster>,

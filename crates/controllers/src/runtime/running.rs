@@ -1,5 +1,5 @@
-//! One running term: its tasks, in groups that have a name. It waits for its lists, runs until one of the tasks stops or
-//! the process is to end, and ends its groups in the order in which the process does.
+//! One running term: its tasks, in groups with names. It waits for its lists, runs until a task stops or the process
+//! ends, and ends its groups in the order that the process chooses.
 
 use std::collections::BTreeMap;
 use std::task::Poll;
@@ -19,7 +19,7 @@ pub(crate) const WATCHES: &str = "watching";
 /// The group of the task that writes Events.
 pub(crate) const EVENTS: &str = "writing Events";
 
-/// How long the Events may take at the end of a term. The other replicas wait for the Lease.
+/// The time limit for writing Events at the end of a term. The other replicas wait for the Lease.
 const EVENT_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The tasks of a term. All of them end when this is dropped.
@@ -38,7 +38,7 @@ impl RunningTerm {
         Self { client, health, end, groups: BTreeMap::new(), awaited: Vec::new() }
     }
 
-    /// Starts a task of a group. None ends by itself: without any of them, the term would only seem to work.
+    /// Starts a task of a group. No task ends by itself: without one of them, the term would only seem to work.
     pub(crate) fn spawn(
         &mut self,
         group: &'static str,
@@ -56,7 +56,7 @@ impl RunningTerm {
         self.awaited.push(awaited);
     }
 
-    /// Waits until the lists are complete. `false` if the term ends before that.
+    /// Waits until the lists are complete. Returns `false` if the term ends before that.
     pub(crate) async fn is_listed(&mut self) -> bool {
         let (awaited, health) = (std::mem::take(&mut self.awaited), self.health.clone());
         let patient_until = Instant::now() + FORBIDDEN_PATIENCE;
@@ -68,7 +68,7 @@ impl RunningTerm {
         self.is_reached(lists).await
     }
 
-    /// Waits for something. `false` if the term ends before that.
+    /// Waits for a future. Returns `false` if the term ends before that.
     pub(crate) async fn is_reached(&mut self, awaited: impl Future<Output = ()>) -> bool {
         let end = self.end.clone();
         tokio::select! {
@@ -81,7 +81,8 @@ impl RunningTerm {
         }
     }
 
-    /// Runs until the process is to end. `false` if a task stops before that, or something else, which returns its name.
+    /// Runs until the process ends. Returns `false` if a task stops before that, or another future, which returns its
+    /// name.
     pub(crate) async fn runs_until_end(
         &mut self,
         stopped: impl Future<Output = &'static str>,
@@ -103,14 +104,14 @@ impl RunningTerm {
         }
     }
 
-    /// Ends the tasks of a group, wherever they are.
+    /// Aborts the tasks of a group.
     pub(crate) async fn abort(&mut self, group: &'static str) {
         if let Some(mut tasks) = self.groups.remove(group) {
             tasks.shutdown().await;
         }
     }
 
-    /// Waits a moment until the Events are written. Nothing may hold their log any more.
+    /// Waits briefly until the Events are written. The caller must drop every other handle of their log before.
     pub(crate) async fn flush_events(&mut self) {
         let _in_time = timeout(EVENT_FLUSH_TIMEOUT, self.finish(EVENTS)).await;
     }

@@ -1,4 +1,4 @@
-//! The watches of a term: begins each, counts its age, and notes the list that the term waits for.
+//! The watches of a term: starts each, counts its age, and adds its first list to those that the term waits for.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::exemptions::NamespaceFollower;
 use crate::list_progress::{Awaited, ListNeed, Listed};
 use crate::namespaces::{Namespaces, Part};
 
-/// A watch to begin.
+/// A watch to start.
 pub(crate) struct Watch {
     pub(crate) resource: ApiResource,
     pub(crate) selection: Selection,
@@ -50,7 +50,8 @@ impl RunningTerm {
         self.spawn(WATCHES, watching);
     }
 
-    /// Begins a watch. The term waits for its first list; if it can do without the watch, not where that is refused.
+    /// Starts a watch. The term waits for its first list. If the term can run without the watch, it does not wait once
+    /// the list is refused.
     pub(crate) fn watch(
         &mut self,
         what: impl Into<String>,
@@ -63,8 +64,7 @@ impl RunningTerm {
         self.await_list(what, listed, need);
     }
 
-    /// Begins watching the parts of a kind, each with a watch of its own. The term waits for all of them, if the
-    /// cluster serves the kind.
+    /// Starts a watch for each part of a kind. The term waits for all of them, if the cluster serves the kind.
     pub(crate) fn watch_kind<F: Follower + 'static>(
         &mut self,
         kind: Kind,
@@ -95,7 +95,8 @@ impl RunningTerm {
         self.add_awaited(Awaited::of_kind(kind, parts));
     }
 
-    /// Begins to note which namespaces bear the mark. Those that the process is limited to are read at this interval.
+    /// Starts tracking which namespaces have the ignore annotation. Those that the process is limited to are read at
+    /// this interval.
     pub(crate) fn watch_namespaces(
         &mut self,
         namespaces: &Namespaces,

@@ -15,11 +15,11 @@ use super::{NodeGroup, ProvidedNodes};
 use crate::cluster::StatusSnapshot;
 use crate::namespaces::Part;
 
-/// The groups there are.
+/// The existing groups.
 #[derive(Default)]
 pub(crate) struct KnownNodeGroups {
     entries: BTreeMap<Identity, NodeGroupEntry>,
-    /// The parts that are listed: a group that would be in one of them and has no entry does not exist.
+    /// The listed parts: a group in one of them without an entry does not exist.
     pub(super) listed: BTreeSet<Part>,
 }
 
@@ -33,15 +33,15 @@ pub(crate) struct NodeGroupEntry {
     /// The list in which it last appeared.
     pub(super) listing: u32,
     pub(super) is_marked: bool,
-    /// Its spec, or why that can't be read.
+    /// Its spec, or why it cannot be read.
     pub(super) spec: Result<GroupSpec, String>,
-    /// Its nodes when they were last looked at.
+    /// Its nodes when they were last observed.
     pub(super) nodes: Option<ProvidedNodes>,
-    /// Why it is not ready, as its status says or will say next; `None` when it is.
+    /// The condition reason if it is not ready, in its current or its next status; `None` if it is ready.
     pub(crate) not_ready: Option<ConditionReason>,
     /// Its status on the API server.
     pub(super) recorded: StatusSnapshot,
-    /// Whether its status says that it is left to another controller.
+    /// Whether its status reports that it is left to another controller.
     pub(super) is_left_alone: bool,
     /// The backoff of failed turns since the last success.
     pub(super) failures: Option<Box<Backoff>>,
@@ -103,7 +103,7 @@ impl NodeGroupEntry {
         }
     }
 
-    /// How many nodes it had when they were last looked at.
+    /// The number of its nodes when they were last observed.
     pub(super) fn has(&self) -> Option<u32> {
         self.nodes.as_ref().map(|nodes| nodes.replicas)
     }
@@ -115,12 +115,12 @@ impl NodeGroupEntry {
 }
 
 impl KnownNodeGroups {
-    /// Whether a group that is not among these is known not to be there.
+    /// Whether a group without an entry is known not to exist.
     pub(super) fn would_have(&self, group: &Identity) -> bool {
         self.listed.iter().any(|part| part.covers(group))
     }
 
-    /// None of them is known to be left to another controller.
+    /// Records that no group is known to be left to another controller.
     pub(crate) fn leave_to_nobody(&mut self) {
         self.entries.values_mut().for_each(|entry| entry.is_left_alone = false);
     }

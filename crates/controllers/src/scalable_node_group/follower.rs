@@ -1,4 +1,4 @@
-//! Watches groups of nodes, and gives each a turn when it is new, has changed or is gone.
+//! Watches node groups, and gives each a turn when it is new, has changed or is deleted.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::namespaces::Part;
 use crate::runtime::names;
 use crate::work_queue::WorkQueue;
 
-/// Keeps track of the groups there are.
+/// Tracks the existing groups.
 pub(crate) struct NodeGroupFollower {
     part: Part,
     cluster: Arc<Cluster>,
@@ -29,12 +29,12 @@ impl NodeGroupFollower {
         (Self { part: Part::Whole, cluster, queue, listing: 0, progress }, listed)
     }
 
-    /// The same for those of a part only.
+    /// The same for the groups of a part only.
     pub(crate) fn of_part(self, part: Part) -> Self {
         Self { part, ..self }
     }
 
-    /// Its nodes may still be there, so that it has another turn.
+    /// Gives the group another turn, because its nodes may still exist.
     fn remove(&self, name: &Identity) {
         if self.cluster.lock().node_groups.remove(name).is_some() {
             self.queue.wake(name);
@@ -54,7 +54,7 @@ impl Follower for NodeGroupFollower {
 
     fn upsert(&mut self, object: DynamicObject) {
         let name = name_of(&object);
-        // A group that is being deleted has no nodes any more, however long that takes.
+        // A group that is being deleted has no desired nodes any more, however long the deletion takes.
         if object.metadata.deletion_timestamp.is_some() {
             self.remove(&name);
             return;

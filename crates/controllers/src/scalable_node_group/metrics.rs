@@ -1,4 +1,4 @@
-//! Metrics about groups of nodes.
+//! Metrics about node groups.
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
@@ -10,14 +10,14 @@ use prometheus_client::registry::Registry;
 use super::entry::NodeGroupEntry;
 use crate::leadership::Leadership;
 
-/// How often a provider failed.
+/// The number of failures of providers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeGroupMetrics {
     failed: Counter,
 }
 
 impl NodeGroupMetrics {
-    /// Registers the counter, and what is looked up at the scrape.
+    /// Registers the counter, and the gauges that are evaluated at the scrape.
     pub(crate) fn register(&self, registry: &mut Registry, leading: &Leadership) {
         let help = "Attempts to make, remove or count the nodes of a group that failed";
         registry.register("almanac_node_group_failed", help, self.failed.clone());
@@ -29,7 +29,7 @@ impl NodeGroupMetrics {
     }
 }
 
-/// How many nodes each group is to have, and has.
+/// The desired and the current number of nodes of each group.
 #[derive(Debug)]
 struct NodeGroupGauges {
     leading: Leadership,

@@ -1,5 +1,5 @@
-//! The providers that make and remove the nodes of groups: one for each type of group. Which groups there are, and
-//! when something may be done for them, is not a provider's concern.
+//! The providers that make and remove the nodes of groups: one for each type of group. The caller tracks the groups,
+//! and decides when a provider may act.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 /// The providers of a process, by the type of group.
 pub type NodeProviders = BTreeMap<&'static str, Arc<dyn NodeProvider>>;
 
-/// A group of nodes, as its object describes it.
+/// A node group, as its object describes it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeGroup {
     /// The namespace of the object.
@@ -25,17 +25,17 @@ pub struct NodeGroup {
 pub struct ProvidedNodes {
     /// How many nodes.
     pub replicas: u32,
-    /// Selects them among all nodes.
+    /// The label selector of these nodes.
     pub selector: String,
 }
 
-/// Why a provider could not fulfill a request. Each message names what would help.
+/// Why a provider could not fulfill a request. Each message names the next step.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ProviderError {
-    /// It cannot have such a group. Another attempt is of no use before the object changes.
+    /// It cannot have such a group. A retry does not help before the object changes.
     #[error("{0}")]
     Invalid(String),
-    /// A node that is not of the group has a name that its node would have.
+    /// A node of another group already has the name that a node of this group would have.
     #[error("{0}")]
     NameTaken(String),
     /// It failed, and may succeed later.
@@ -43,26 +43,26 @@ pub enum ProviderError {
     Failed(String),
 }
 
-/// Returns whether something may be written now. A provider checks it before every write, and leaves the rest undone
-/// where the answer is no.
+/// Returns whether something may be written now. A provider checks it before every write, and stops if the result is
+/// `false`.
 pub type MayWrite<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// Is told the namespace and the name of a group whose nodes may have changed.
+/// Receives the namespace and the name of a group whose nodes may have changed.
 pub type NodesChanged = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
-/// Provides nodes for the groups of one type. Nobody asks it about one group twice at once.
+/// Provides nodes for the groups of one type. There is never more than one request for a group at once.
 pub trait NodeProvider: Send + Sync {
-    /// Runs as long as the process leads, then is dropped; never ends by itself. It reports changes, and each group
-    /// that has nodes at the beginning.
+    /// Runs while the process leads, then is dropped; never ends by itself. It reports changes, and at the beginning
+    /// each group with nodes.
     fn serve(&self, changed: NodesChanged) -> BoxFuture<'_, ()>;
 
-    /// What there is for a group. The id of a group that is gone is not known, and is empty.
+    /// Returns the nodes of a group. The id of a deleted group is not known, and is empty.
     fn observe<'a>(
         &'a self,
         group: &'a NodeGroup,
     ) -> BoxFuture<'a, Result<ProvidedNodes, ProviderError>>;
 
-    /// Has as many nodes made or removed as it takes. What was done before a failure stays.
+    /// Creates or removes nodes until the group has its desired number. Changes before a failure stay.
     fn scale<'a>(
         &'a self,
         group: &'a NodeGroup,
@@ -70,8 +70,8 @@ pub trait NodeProvider: Send + Sync {
         may_write: MayWrite<'a>,
     ) -> BoxFuture<'a, Result<(), ProviderError>>;
 
-    /// Removes the nodes of a group that is not there, or is of another type: those that are nothing without the
-    /// object. Where nodes outlive it, there is nothing to do.
+    /// Removes the nodes of a group that does not exist, or is of another type. A provider whose nodes outlive the
+    /// object does nothing.
     fn abandon<'a>(
         &'a self,
         namespace: &'a str,

@@ -27,7 +27,7 @@ const MAX_BACKOFF: Duration = Duration::from_mins(1);
 
 /// The outcome of a turn.
 pub(super) struct Outcome {
-    /// The nodes of the group, where they were looked at.
+    /// The nodes of the group, if they were observed.
     pub(super) nodes: Option<ProvidedNodes>,
     pub(super) state: GroupState,
 }
@@ -45,14 +45,14 @@ pub(super) enum GroupState {
     Exempt(Exempt),
     /// It is left to the upstream controller.
     LeftAlone(Upstream),
-    /// Something has changed in the middle of the turn: the next one says what.
+    /// The object has changed during the turn: the next turn reports the result.
     Withdrawn,
-    /// It could not be carried out.
+    /// The turn failed.
     Failing { reason: ConditionReason, message: String },
 }
 
 impl Outcome {
-    /// Nothing is known of the nodes.
+    /// The outcome without any observed nodes.
     pub(super) fn of(state: GroupState) -> Self {
         Self { nodes: None, state }
     }
@@ -78,13 +78,13 @@ impl GroupState {
         Self::Failing { reason: ConditionReason::ProviderFailed, message }
     }
 
-    /// Whether it may pass by itself, and is tried again.
+    /// Whether it may pass by itself, and is retried.
     fn is_retried(&self) -> bool {
         let Self::Failing { reason, .. } = self else { return false };
         *reason != ConditionReason::GroupInvalid
     }
 
-    /// When it is looked at again, if nothing happens before that and it did not fail.
+    /// When the group is checked again, if it does not change and its turn did not fail.
     fn recheck_after(&self) -> Option<SignedDuration> {
         match self {
             Self::LeftAlone(_) => Some(RECHECK_INTERVAL),
@@ -97,7 +97,7 @@ impl GroupState {
         }
     }
 
-    /// The conditions; `None` while there is nothing to say.
+    /// The conditions; `None` while there is nothing to report.
     fn condition_states(&self) -> Option<[ConditionState; 2]> {
         let nothing = || "nothing needs attention".to_owned();
         let (reason, able, ready) = match self {
@@ -143,7 +143,7 @@ impl GroupState {
 
 type ConditionResults = (ConditionReason, Result<String, String>, Result<String, String>);
 
-/// Neither condition holds, for one reason.
+/// Both conditions are false, for one reason.
 fn both(reason: ConditionReason, message: String) -> ConditionResults {
     (reason, Err(message.clone()), Err(message))
 }
@@ -153,7 +153,7 @@ pub(super) fn counted(nodes: u32) -> String {
     if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") }
 }
 
-/// The type that exists for trying things out.
+/// The type for trials.
 const SIMULATED: &str = "Simulated";
 
 fn unsupported(kind: &str) -> String {
@@ -199,7 +199,7 @@ impl NodeGroups {
         now.saturating_add(pause?).ok()
     }
 
-    /// Groups that failed together are not tried again together.
+    /// The seed that spreads retries of groups that failed together.
     fn seed_of(&self, name: &Identity) -> u64 {
         let mut hasher = DefaultHasher::new();
         (self.seed, name).hash(&mut hasher);
@@ -214,7 +214,7 @@ impl NodeGroups {
             let mut state = self.cluster.lock();
             let entry = state.node_groups.get_mut(name).filter(|entry| entry.uid == subject.uid);
             let Some(entry) = entry else { return true };
-            // Where they can't be looked at, they are unchanged, so that a client that scales by their number can
+            // If the nodes cannot be observed, their number stays in the status, so that a client that scales by it can
             // continue.
             if outcome.nodes.is_some() || matches!(outcome.state, GroupState::Unsupported { .. }) {
                 entry.nodes.clone_from(&outcome.nodes);
@@ -231,7 +231,7 @@ impl NodeGroups {
                 let (missing, generation) = (missing.as_deref(), entry.generation);
                 fit(missing, &mut status, &entry.recorded, generation, now)
             };
-            // That the CRD has all fields again is left out of the status after this one.
+            // The status after this one omits the condition that the CRD has all fields again.
             let is_cleared = fitted.as_ref().is_some_and(|state| !state.holds);
             condition_states.extend(fitted);
             // The status reports an exemption once, without contention with the controller that reconciles the group.
@@ -286,7 +286,7 @@ impl NodeGroups {
         let kind = Kind::ScalableNodeGroup;
         let collection = kind.collection(name.namespace());
         let place = ObjectPath { collection: &collection, name: name.name() };
-        // Applied, it would be refused where the definition, not being ours, has no such conditions.
+        // Server-side apply would be refused if the CRD is not ours and has no such conditions.
         if is_left_alone {
             return self.writer.patch_status(place, version, &status.to_string()).await;
         }

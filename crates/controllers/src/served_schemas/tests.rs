@@ -11,7 +11,7 @@ use super::*;
 const FAMILY: Family = Family::MetricScaling;
 const FAR: Timestamp = Timestamp::UNIX_EPOCH;
 
-/// The answer of an API server.
+/// The response of an API server.
 #[derive(Clone)]
 struct Answers(Arc<Mutex<(StatusCode, Value)>>);
 

@@ -1,4 +1,4 @@
-//! The target kinds that are watched, and what is kept of their objects.
+//! The watched target kinds, and what is kept of their objects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::namespaces::Part;
 use crate::runtime::names;
 use crate::work_queue::WorkQueue;
 
-/// The discovered kind, if it is one of those that are watched.
+/// The discovered kind, if it is a watched one.
 pub(super) fn kind_of(resolved: &Resolved) -> Option<Kind> {
     let resource = &resolved.resource;
     Kind::of(&resource.group, &resource.kind).filter(|kind| kind.is_followed())
@@ -36,18 +36,18 @@ enum Stage {
     Failing,
 }
 
-/// Shows the progress of watching a kind, or a part of it.
+/// The progress of watching a kind, or a part of it.
 #[derive(Clone)]
 pub(super) struct Following {
     part: Part,
     stage: watch::Receiver<Stage>,
 }
 
-/// Waiting longer for a first list would hold up others.
+/// A longer wait for a first list would delay others.
 const INITIAL_LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Following {
-    /// Whether it is told of a target.
+    /// Whether this watch covers a target.
     pub(super) fn covers(&self, target: &Identity) -> bool {
         self.part.covers(target)
     }
@@ -73,7 +73,7 @@ impl Following {
     }
 }
 
-/// Fills the world with the objects of a kind, and wakes the policies whose targets come or go.
+/// Fills the world with the objects of a kind, and wakes the policies whose targets appear or disappear.
 pub(super) struct TargetFollower {
     kind: Kind,
     part: Part,
@@ -104,7 +104,7 @@ impl TargetFollower {
         self.kind.identity(namespace, name)
     }
 
-    /// Fields of a target have changed. Policies that have just set them need to know.
+    /// Records changed fields of a target, and wakes the policies that react to the change.
     fn has_changed(
         &self,
         state: &mut ClusterState,
@@ -126,7 +126,7 @@ impl TargetFollower {
         }
     }
 
-    /// A target has more replicas than before, or fewer, by the work of its own controller.
+    /// Wakes the policies that follow a target, because its own controller has created or removed pods.
     fn has_progressed(&self, state: &ClusterState, target: &Identity) {
         let now = self.turns.now();
         let policies = state.targets.policies_targeting(target).iter();
@@ -158,7 +158,7 @@ impl Follower for TargetFollower {
         if let Some(found) = state.targets.get(&target)
             && is_older(&version, &found.version)
         {
-            // We have written since and know better, but it does exist.
+            // This process has written a newer version since, but the target does exist.
             let found = TargetEntry { listing: self.listing, ..found.clone() };
             state.targets.insert(target, found);
             return;
@@ -234,7 +234,7 @@ fn writer_of(metadata: &ObjectMeta, field: Field) -> Option<&str> {
     });
     let mut managers = owners.filter_map(|entry| entry.manager.as_deref());
     let first = managers.next().filter(|manager| *manager != FIELD_MANAGER)?;
-    // A writer that set the same value as we did has replaced nothing.
+    // A field manager that set the same value as this process has replaced nothing.
     managers.all(|manager| manager != FIELD_MANAGER).then_some(first)
 }
 
@@ -334,7 +334,7 @@ mod tests {
             east.list_complete();
             assert_eq!(known(), [None, west_is.clone()]);
         }
-        // Each shows how far its own namespace is.
+        // Each one tracks the progress of its own namespace.
         let unseen =
             WatchFailure { is_absent: false, is_forbidden: true, reason: "no role".to_owned() };
         east.failed(&unseen);

@@ -13,7 +13,7 @@ use super::TargetError;
 use super::followed::Following;
 use super::lanes::RequestPermit;
 
-/// What discovery says of a kind.
+/// The result of discovery for a kind.
 pub(super) struct Resolved {
     pub(super) resource: ApiResource,
     pub(super) is_cluster_scoped: bool,
@@ -33,7 +33,7 @@ impl Kind {
         Self { resource, is_cluster_scoped, followings }
     }
 
-    /// The state of the watch that tells of a target; `None` if it is read on demand.
+    /// The state of the watch that covers a target; `None` if the target is read on demand.
     pub(super) fn following(&self, target: &Identity) -> Option<&Following> {
         self.followings.iter().find(|following| following.covers(target))
     }
@@ -59,11 +59,10 @@ impl Kind {
     }
 }
 
-/// How long a response is awaited; others of the kind wait for it, too.
+/// The time limit of a response; other turns of the kind wait for it, too.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Discovers a kind that can be scaled, in the version its user has written. Needs a permit in the
-/// kind's lane.
+/// Discovers a kind that can be scaled, in the version that the user has written. Needs a permit in the kind's lane.
 pub(super) async fn resolve(
     client: &Client,
     reference: &TargetReference,

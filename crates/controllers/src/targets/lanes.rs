@@ -1,9 +1,9 @@
 //! A lane for each target kind: a kind that does not respond delays only its own targets.
 //!
-//! A turn that has to call the API server takes one of the few permits of the kind's lane. While the kind
-//! responds, turns wait for a permit. If the lane makes no progress for a moment, the turn gives up, makes
-//! room for others, and retries as after any failure. After a request has timed out, the lane admits one
-//! at a time until there is a response again.
+//! A turn that sends a request to the API server takes one of the few permits of the kind's lane. While the kind
+//! responds, turns wait for a permit. If the lane makes no progress for one second, the turn stops waiting and retries
+//! as after any failure. After a request has timed out, the lane admits one request at a time until there is a response
+//! again.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,17 +15,17 @@ use tokio::time::Instant;
 
 use super::TargetError;
 
-/// How many objects of one kind may be read at once.
+/// The maximum number of concurrent reads of one kind.
 const MAX_READS_PER_KIND: usize = 32;
 
-/// How many turns may make requests at once, for all kinds: half of all turns, so that the other
-/// half is left to targets whose state is known.
+/// The maximum number of turns with requests at once, for all kinds. It is half of all turns, so that the other half is
+/// left to targets whose state is known.
 const MAX_CONCURRENT_READS: usize = 128;
 
-/// A full lane without a response for this long is not waited for.
+/// How long to wait in a full lane without a response.
 const STALL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How many kinds have lanes. Beyond that, the lanes that no turn uses are dropped, those of kinds that do not respond
+/// The maximum number of kinds with lanes. Beyond that, unused lanes are dropped, those of kinds that do not respond
 /// last.
 const MAX_KINDS: usize = 1_000;
 
@@ -76,7 +76,7 @@ impl Lanes {
     }
 }
 
-/// Drops lanes where there are too many.
+/// Drops lanes if there are too many.
 fn make_room(kinds: &mut BTreeMap<(String, String), Arc<KindLanes>>) {
     for keeps_hanging in [true, false] {
         if kinds.len() >= MAX_KINDS {
@@ -110,15 +110,15 @@ impl KindLanes {
     }
 }
 
-/// A permit of the lane of a kind, and one of all requests. It is kept until the response is known
-/// to all, so that the request is not repeated.
+/// A permit of the lane of a kind, and one of all requests. It is kept until all waiting turns have the response, so
+/// that the request is not repeated.
 pub(super) struct RequestPermit<'a> {
     own: LanePermit<'a>,
     _all: LanePermit<'a>,
 }
 
 impl RequestPermit<'_> {
-    /// Notes whether there was a response, whatever it was, or a timeout.
+    /// Records whether there was any response, or a timeout.
     pub(super) fn note(&self, was_answered: bool) {
         if was_answered {
             self.own.lane.lock().is_hanging = false;
@@ -130,7 +130,7 @@ impl RequestPermit<'_> {
 
 /// The permits, while there are responses.
 struct Lane {
-    /// Whose lane it is, for messages.
+    /// The name of the lane, for messages.
     name: String,
     at_once: usize,
     permits: Arc<Semaphore>,
@@ -182,7 +182,7 @@ impl Lane {
             match tokio::time::timeout_at(gives_up_at, &mut entering).await {
                 Ok(Ok(permit)) => return Ok(LanePermit { lane: self, _permit: permit }),
                 Err(_) if self.lock().moved_at + STALL_TIMEOUT > Instant::now() => {}
-                // The semaphore is never closed, so this means too slow, too.
+                // The semaphore is never closed, so both cases mean too slow.
                 Ok(Err(_)) | Err(_) => return Err(self.too_slow()),
             }
         }
@@ -192,7 +192,7 @@ impl Lane {
         TargetError::Transient(format!("the API server responds too slowly for {}", self.name))
     }
 
-    /// Notes a timeout; returns whether to log it.
+    /// Records a timeout; returns whether to log it.
     fn hangs(&self) -> bool {
         let mut state = self.lock();
         state.is_hanging = true;

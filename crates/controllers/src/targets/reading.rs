@@ -15,11 +15,11 @@ use super::kind::Kind as FoundKind;
 use super::{TargetError, Targets};
 use crate::cluster::{TargetEntry, is_older};
 
-/// How long a response is awaited.
+/// The time limit of a response.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Targets {
-    /// Reads the current state of a target and puts it into the world.
+    /// Reads the current state of a target and updates the world.
     pub(super) async fn ask(&self, kind: &FoundKind, target: &Target) -> Result<(), TargetError> {
         let identity = target.identity();
         let lanes = self.lanes.of(identity);
@@ -58,15 +58,15 @@ impl Targets {
         let version = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
         let mut state = self.cluster.lock();
         let listing = match state.targets.get(identity) {
-            // Something newer was delivered or written meanwhile. A response that is older than what was
-            // known before the request still counts: versions have gone back.
+            // Something newer was delivered or written in the meantime. A response that is older than the state before
+            // the request still counts: versions have gone back.
             Some(found)
                 if is_older(version, &found.version) && before.as_ref() != Some(&found.version) =>
             {
                 return Ok(());
             }
             Some(found) => found.listing,
-            // The policy that it was read for is gone, so nothing would remove it.
+            // The policy is deleted for which it was read, so nothing would remove it.
             None if state.targets.policies_targeting(identity).is_empty() => return Ok(()),
             None => 0,
         };

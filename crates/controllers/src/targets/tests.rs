@@ -1,5 +1,5 @@
-//! Kinds that do not respond, and permissions that are granted late. A real API server cannot be made to
-//! hang, and waiting for it would take too long.
+//! Kinds that do not respond, and permissions that are granted late. A real API server cannot be made to hang, and
+//! waiting for it would take too long.
 
 mod bounds;
 mod kinds;
@@ -36,7 +36,7 @@ fn name(number: usize) -> String {
     format!("healthy-{number}")
 }
 
-/// How many of the healthy Deployments were scaled between nine o'clock and some seconds later.
+/// The number of healthy Deployments that were scaled between nine o'clock and some seconds later.
 fn in_time(bench: &TestBench) -> usize {
     let in_time = at("09:00:00")..at("09:00:02");
     let patched = bench.patched();
@@ -290,7 +290,7 @@ async fn a_conflicting_change_of_a_target_leads_to_a_fresh_decision() {
     let changes = [
         (json!({ "metadata": { "labels": { "tide": "high" } } }), 2, 2),
         (json!({ "spec": { "replicas": 2 } }), 2, 3),
-        // Another writer was faster, with the very same value.
+        // Another field manager was faster, with the very same value.
         (json!({ "spec": { "replicas": 3 } }), 1, 2),
     ];
     for (change, patches, generation) in changes {

@@ -13,13 +13,13 @@ use super::kind::Kind;
 use super::{ObservedTarget, TargetError, Targets};
 use crate::cluster::{TargetEntry, is_older};
 
-/// A target that changes all the time is left to a later attempt.
+/// The number of attempts to write a target that keeps changing. A later turn tries again.
 const ATTEMPTS: usize = 4;
 
-/// How much of a turn's time a probe is worth.
+/// The time limit of a probe in a turn.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The outcome of an action, and what the user has to fix if that is why it failed.
+/// The outcome of an action, and the problem that the user must fix if the action failed because of it.
 pub(crate) struct ApplyResult {
     pub(crate) outcome: Outcome,
     pub(crate) problem: Option<TargetProblem>,
@@ -37,9 +37,8 @@ impl ApplyResult {
 }
 
 impl Targets {
-    /// Carries out an action on a target, if it is still in the state that the decision was based on
-    /// and the action is still wanted when it can be sent. Returns an error if this process no longer
-    /// leads.
+    /// Applies an action to a target, if the target is still in the state that the decision was based on and the action
+    /// is still wanted when it can be sent. Returns an error if this process no longer leads.
     pub(crate) async fn apply(
         &self,
         target: &Target,
@@ -83,8 +82,8 @@ impl Targets {
                 }
                 Err(WriteError::Fenced(fenced)) => return Err(fenced),
             }
-            // It was changed. Usually that is its own controller, which leaves these fields alone;
-            // then they can still be written.
+            // It was changed. The usual cause is its own controller, which leaves these fields unchanged; then they can
+            // still be written.
             match self.ask(&kind, target).await {
                 Ok(()) => {}
                 Err(TargetError::Problem(problem)) => {
@@ -95,7 +94,7 @@ impl Targets {
                 }
             }
             seen = ObservedTarget::of(identity, &self.cluster.lock());
-            // Nothing is kept of a target that no policy has any more.
+            // A target without policies is not kept.
             if seen.version.is_none() {
                 return Ok(ApplyResult::of(Outcome::Withdrawn));
             }
@@ -153,8 +152,8 @@ impl Targets {
                 }
                 self.writer.patch_spec(place, version, Value::Object(fields), still_wanted).await
             }
-            // A published number is evaluated at the scrape; levels are not written by this process,
-            // decisions are no targets, and pods are scheduled only without a cluster.
+            // A published value is evaluated at the scrape. This process does not write levels. Decisions are not
+            // targets. Pods are scheduled only without a cluster.
             Action::Publish { .. }
             | Action::Annotate { .. }
             | Action::WriteDecision { .. }
@@ -163,26 +162,26 @@ impl Targets {
         }
     }
 
-    /// Notes in the world what was written, before the watch delivers it.
+    /// Updates the world with the written target before the watch delivers it.
     fn note(&self, target: &Identity, action: &Action, written: Written) {
         let version = written.metadata.resource_version.unwrap_or_default();
         let mut state = self.cluster.lock();
         let listing = match state.targets.get(target) {
             Some(found) if is_older(&version, &found.version) => return,
             Some(found) => found.listing,
-            // It is already gone.
+            // It is already deleted.
             None => return,
         };
         let current =
             state.world.objects.workloads.get(target).and_then(|workload| workload.current);
         state.world.apply(action);
-        // How many there are is up to the controller of the target.
+        // The controller of the target determines the number of pods.
         if let Some(workload) = state.world.objects.workloads.get_mut(target) {
             workload.current = current;
         }
         state.targets.forget_changes(target);
         state.targets.insert(target.clone(), TargetEntry { version: version.into(), listing });
-        // The watch delivers nothing new, so whoever else has the target is told here, as in a forecast.
+        // The watch delivers nothing new, so other policies of this target are woken here, as in a forecast.
         let now = self.turns.now();
         for policy in state.targets.policies_targeting(target) {
             if let Some(at) = state.world.follows_target(policy, now) {

@@ -1,4 +1,4 @@
-//! The part of a term that asks Prometheus for the numbers of autoscalers.
+//! The part of a term that queries Prometheus for autoscalers.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::work_queue::WorkQueue;
 /// The client of Prometheus limits the queries in flight, and is fair to namespaces. A limit here would not be.
 const MAX_CONCURRENT_ROUNDS: usize = usize::MAX;
 
-/// The part of a term that asks Prometheus.
+/// The part of a term that queries Prometheus.
 pub(super) struct Sampling {
     pub(super) queue: Arc<WorkQueue>,
     sampler: Arc<Sampler>,
 }
 
 impl Term<'_> {
-    /// The part that asks Prometheus, if there is one.
+    /// The part that queries Prometheus, if there is one.
     pub(super) fn sampling(
         &self,
         cluster: &Arc<Cluster>,

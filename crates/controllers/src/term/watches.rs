@@ -1,5 +1,5 @@
-//! What a term watches: whether upstream controllers run, which namespaces are exempt, and the policies. Turns
-//! begin when all of that is known.
+//! The watches of a term: the upstream controllers, the exempt namespaces, and the policies. Turns begin when all of
+//! these are known.
 
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ impl Term<'_> {
         });
     }
 
-    /// Starts watching groups of nodes in the same way, if they are reconciled.
+    /// Starts watching node groups in the same way, if they are reconciled.
     fn follow_node_groups(&self, shared: &Shared, running: &mut RunningTerm) {
         let options = &self.process.options;
         if options.node_groups.is_none() {
@@ -119,7 +119,7 @@ impl Term<'_> {
     }
 }
 
-/// Notes whether a namespace bears the mark, and wakes what is in it if that is news.
+/// Records whether a namespace has the ignore annotation, and wakes its objects if that has changed.
 fn wake_namespace(
     state: &mut ClusterState,
     name: &str,

@@ -1,4 +1,4 @@
-//! How it is said that a family is left to its upstream controller: in the objects' statuses, and as a metric.
+//! Reports that a family is left to its upstream controller: in the objects' statuses, and as a metric.
 
 use almanac_api::families::{Controlled, Upstream};
 use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType, conditions};
@@ -16,7 +16,7 @@ use crate::families::Composed;
 use crate::leadership::Leadership;
 use crate::status_writer::WriteMethod;
 
-/// That objects are left alone, and how that can be changed.
+/// The message that objects are left alone, and how to change that.
 pub(crate) fn message(of: Controlled, upstream: Upstream) -> String {
     let (name, lease, kind) = (upstream.name, upstream.lease, of.flag());
     format!(
@@ -25,7 +25,7 @@ pub(crate) fn message(of: Controlled, upstream: Upstream) -> String {
     )
 }
 
-/// The status of an object that is left alone: its conditions say so, and the rest is its controller's.
+/// The status of an object that is left alone: its conditions, because the rest belongs to its controller.
 pub(crate) fn composed(
     family: Family,
     upstream: Upstream,
@@ -42,7 +42,7 @@ pub(crate) fn composed(
         });
     let generation = entry.revision.generation();
     let conditions = conditions(&entry.recorded.conditions(), &condition_states, generation, now);
-    // Applied, they would be refused where the definition, not being ours, has no conditions.
+    // Server-side apply would be refused if the CRD is not ours and has no conditions.
     let status = json!({ "conditions": conditions });
     let patch = status.to_string().into();
     let (condition_states, method) = (condition_states.to_vec(), WriteMethod::MergePatch(patch));
@@ -65,7 +65,7 @@ impl LeftAlone {
 
 impl Collector for LeftAlone {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
-        // Whoever does not lead does not look.
+        // Only a leader checks.
         if self.leading.cluster().is_none() {
             return Ok(());
         }

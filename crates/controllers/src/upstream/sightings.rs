@@ -1,4 +1,4 @@
-//! The leases of one controller as they were seen, and whether somebody renews one.
+//! The observed leases of one controller, and whether one is renewed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
 use tokio::time::Instant;
 
-/// Whoever has not renewed a lease for so long, or for as long as it lasts, does not run.
+/// A holder that has not renewed its lease for this long, or for the lease duration if that is longer, does not run.
 const STALE_AFTER: Duration = Duration::from_mins(1);
 
-/// A lease that was last renewed so long ago when it is first seen was left behind. No clock is that wrong; and
-/// if one is, the next renewal tells.
+/// A lease whose last renewal is this old when it is first seen is abandoned. Clocks rarely differ that much; if one
+/// does, the next renewal corrects the result.
 const ABANDONED_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
-/// The leases of a controller, by their namespace.
+/// The leases of a controller, by namespace.
 #[derive(Debug, Default)]
 pub(super) struct Sightings {
     seen: BTreeMap<String, Sighting>,
@@ -23,18 +23,18 @@ pub(super) struct Sightings {
 #[derive(Clone, Debug)]
 struct Sighting {
     renewed: Option<Timestamp>,
-    /// When it was seen to be renewed; nothing for one that was left behind.
+    /// When a renewal was observed; `None` for an abandoned lease.
     at: Option<Instant>,
 }
 
 impl Sightings {
-    /// Notes what leases there are. Whether somebody renews one.
+    /// Records the existing leases; returns whether one is renewed.
     pub(super) fn note(&mut self, leases: &[Lease], now: Timestamp) -> bool {
         let before = std::mem::take(&mut self.seen);
         let mut is_renewed = false;
         for lease in leases {
             let spec = lease.spec.clone().unwrap_or_default();
-            // One that was let go of has no holder.
+            // A released lease has no holder.
             if spec.holder_identity.is_none_or(|holder| holder.is_empty()) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Which controllers are taken to run, by what a stub of the API has.
+//! The upstream controllers that count as running, by the leases in a stub of the API.
 
 use almanac_engine::Family;
 use almanac_stub::{Fault, Kind, Stub};
@@ -16,7 +16,7 @@ fn controlled(families: &[Family]) -> Vec<Controlled> {
     families.iter().copied().map(Controlled::from).collect()
 }
 
-/// The families of a process that is told of them by a stub, under a clock that goes with the runtime's.
+/// The families of a process in front of a stub, under a clock that follows the runtime's.
 struct Looking {
     stub: Stub,
     begun: (Timestamp, Instant),
@@ -47,7 +47,7 @@ impl Looking {
         begun + SignedDuration::try_from(since.elapsed()).expect("it is short")
     }
 
-    /// Begins to look, and waits for the first look.
+    /// Starts the checks, and waits for the first one.
     async fn begin(&self) -> Listed {
         let (first, mut looked) = ListReport::new();
         let (begun, changed) = (self.begun, Arc::clone(&self.changed));
@@ -61,7 +61,7 @@ impl Looking {
         looked
     }
 
-    /// Has a controller's lease renewed now.
+    /// Renews the lease of a controller now.
     fn renew(&self, name: &str, holder: Option<&str>) {
         self.put_lease(name, holder, self.now());
     }
@@ -105,14 +105,14 @@ async fn a_family_is_left_alone_from_the_first_check_while_the_lease_is_renewed(
         sleep(Duration::from_secs(10)).await;
         assert_eq!(looking.running(), [Family::CronScaling]);
     }
-    // It ends without letting go of the lease.
+    // It ends without a release of the lease.
     sleep(STALE).await;
     assert_eq!(looking.running(), []);
     // It is back.
     looking.renew(KARMADA, Some("karmada"));
     sleep(ONE_CHECK).await;
     assert_eq!(looking.running(), [Family::CronScaling]);
-    // It lets go of the lease.
+    // It releases the lease.
     looking.renew(KARMADA, Some(""));
     sleep(ONE_CHECK).await;
     assert_eq!(looking.running(), []);
@@ -122,7 +122,7 @@ async fn a_family_is_left_alone_from_the_first_check_while_the_lease_is_renewed(
 /// Longer than the interval of the checks.
 const ONE_CHECK: Duration = Duration::from_secs(31);
 
-/// Longer than a lease is taken for one that is renewed, and a look.
+/// Longer than a lease counts as renewed, plus a check.
 const STALE: Duration = Duration::from_secs(91);
 
 #[tokio::test(start_paused = true)]
@@ -143,7 +143,7 @@ async fn an_abandoned_lease_is_ignored_until_it_is_renewed() {
     looking.put_lease(KARMADA, Some("karmada"), long_ago);
     looking.begin().await;
     assert_eq!(looking.running(), []);
-    // If it was only a wrong clock, the next renewal tells.
+    // If only a clock was wrong, the next renewal shows that.
     looking.put_lease(KARMADA, Some("karmada"), long_ago + SignedDuration::from_secs(2));
     sleep(ONE_CHECK).await;
     assert_eq!(looking.running(), [Family::CronScaling]);
@@ -155,7 +155,7 @@ async fn later_versions_of_karpenter_are_ignored() {
     looking.renew(KARPENTER, Some("karpenter"));
     let looked = looking.begin().await;
     assert_eq!(looking.running(), []);
-    // Ours have no annotation, or what somebody has put there.
+    // Our CRDs have no annotation, or one from a user.
     looking.define(&json!({"example.org/owner": "harbour"}));
     looking.renew(KARPENTER, Some("karpenter"));
     sleep(ONE_CHECK).await;

@@ -1,4 +1,5 @@
-//! Whether an object may be applied: the findings of `validate`, also those against the known objects of the cluster.
+//! Whether an object may be applied: the findings of `validate`, including those against the known objects of the
+//! cluster.
 
 use std::collections::BTreeMap;
 
@@ -21,18 +22,18 @@ pub(super) struct Applied<'a> {
     pub(super) before: Option<&'a Value>,
 }
 
-/// What there is to say.
+/// The findings about an object.
 #[derive(Debug)]
 pub(super) struct Verdict {
     /// Why it may not be applied.
     pub(super) errors: Vec<Finding>,
-    /// What else should be known, as sentences.
+    /// Further warnings, as sentences.
     pub(super) warnings: Vec<String>,
 }
 
-/// Decides about an object. One that is being deleted, is exempt, or differs in metadata and status only may always be
-/// applied: labels and finalizers change, too, and its findings have been reported. A finding that only other objects
-/// cause does not refuse it: a tool that renames an object applies the new one before it deletes the old one.
+/// Decides about an object. An object that is being deleted, is exempt, or differs in metadata and status only may
+/// always be applied: labels and finalizers change, too, and its findings have been reported. A finding that only other
+/// objects cause does not reject it: a tool that renames an object applies the new one before it deletes the old one.
 pub(super) fn decide(
     index: &SharedIndex,
     applied: Applied<'_>,
@@ -44,7 +45,7 @@ pub(super) fn decide(
         return nothing;
     }
     let is_as_before = before.is_some_and(|before| says_the_same(before, &object));
-    // This may take a while, and needs nothing of what is known.
+    // This may take a while, and does not use the index.
     let mut checked = check_json(kind, object, CheckContext { namespace, ..context });
     if checked.is_marked {
         return nothing;
@@ -61,7 +62,7 @@ pub(super) fn decide(
     Verdict { errors, warnings: warnings.chain(of_others).collect() }
 }
 
-/// Whether two versions of an object differ in nothing but their metadata and statuses.
+/// Whether two versions of an object differ only in their metadata and statuses.
 fn says_the_same(before: &Value, object: &Value) -> bool {
     let said = |object: &'_ Value| {
         let fields = object.as_object().into_iter().flatten();
@@ -74,14 +75,14 @@ fn says_the_same(before: &Value, object: &Value) -> bool {
     all.all(|(key, value)| before.get(key) == Some(value))
 }
 
-/// The objects that another one may be in conflict with.
+/// The objects that may be in conflict with another one.
 type Beside = BTreeMap<Identity, IndexedObject>;
 
-/// Findings that only arise with other objects: of the object, and of those others that are worse off with it.
+/// Findings that only arise with other objects: of the object, and of the other objects that it affects.
 fn together(beside: &Beside, object: &CheckedObject) -> (Vec<Finding>, Vec<(Identity, Finding)>) {
     let mut of_object = Vec::new();
     if let Some(Slim::Units(_)) = &object.slim {
-        // Each pair by itself: pairs of two others are not checked, and would cost their number squared.
+        // Each pair by itself: pairs of two others are not checked, and would cost the square of their number.
         let is_rival = |it: &(&Identity, &IndexedObject)| it.1.checked.kind == Kind::ResourcePolicy;
         let (rivals, rest): (Vec<_>, Vec<_>) = beside.iter().partition(is_rival);
         of_object.extend(of_one(&rest, object));
@@ -126,7 +127,7 @@ fn all_findings<'a>(
         let pod = known.template.as_deref()?;
         Some(Governed { identity: (*identity).clone(), pod, index })
     });
-    // Its name says which object is meant.
+    // The name identifies the object.
     let place = |_: usize| String::new();
     let mut found = check_together(objects.clone(), place);
     found.extend(check_units_together(objects, pods, place, place));

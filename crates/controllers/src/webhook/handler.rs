@@ -1,4 +1,4 @@
-//! Answers the calls of an API server.
+//! Responds to the requests of an API server.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -19,12 +19,12 @@ use super::review::{Answered, Request, Review, answered, completed};
 use crate::namespaces::Namespaces;
 use crate::upstream::Upstreams;
 
-/// The path of validating calls.
+/// The path of validating requests.
 const VALIDATE: &str = "/validate";
-/// The path of mutating calls.
+/// The path of mutating requests.
 const MUTATE: &str = "/mutate";
 
-/// Answers reviews.
+/// Responds to reviews.
 pub(super) struct Reviews {
     pub(super) namespaces: Namespaces,
     pub(super) index: SharedIndex,
@@ -85,7 +85,7 @@ impl Reviews {
         as_json(&answered(&request, &verdict.errors, verdict.warnings))
     }
 
-    /// Adds what the API of a hub adds to the objects of its clusters.
+    /// Adds the defaults that the API of a hub sets in the objects of its clusters.
     fn complete(&self, request: &Request) -> ServerResponse {
         let dates = if self.kind_to_check(request) == Some(Kind::ManagedCluster) {
             dates_of_taints(&request.object, request.old_object.as_ref(), self.clock.now())
@@ -101,7 +101,7 @@ impl Reviews {
         as_json(&completed(request, &patch))
     }
 
-    /// The kind of an object, if that is up to us.
+    /// The kind of an object, if this webhook checks it.
     fn kind_to_check(&self, request: &Request) -> Option<Kind> {
         // A limited webhook has no index of other namespaces, and cluster-scoped objects have no namespace.
         let is_covered = self.namespaces.include(&request.namespace)
@@ -115,9 +115,9 @@ impl Reviews {
     fn verdict(&self, request: &mut Request) -> Verdict {
         let nothing = Verdict { errors: Vec::new(), warnings: Vec::new() };
         let Some(kind) = self.kind_to_check(request) else { return nothing };
-        // Of ConfigMaps, only those of the design are of interest; a DELETE has no object.
+        // Of all `ConfigMaps`, only those with the names of the agent's are checked. A DELETE has no object.
         if let Some(name) = request.object["metadata"]["name"].as_str() {
-            // The one that is generated, too.
+            // The request may lack a generated name, and the object has it.
             request.name = name.to_owned();
         }
         if !kind.is_of_interest(&request.name) || request.object.is_null() {
@@ -134,7 +134,7 @@ impl Reviews {
             object,
             before: request.old_object.as_ref().filter(|it| !it.is_null()),
         };
-        // Its patterns may be large, and parallel requests would compile them side by side.
+        // Its patterns may be large, and concurrent requests would compile them at the same time.
         let has_queries = Descriptor::of_kind(kind).is_some_and(|it| it.has_queries);
         let _alone =
             has_queries.then(|| self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner));

@@ -9,7 +9,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-/// From a tenth of a millisecond, which a small object takes, to the timeout of the API server.
+/// From a tenth of a millisecond, as for a small object, to the timeout of the API server.
 const SECONDS: [f64; 12] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 1.0, 5.0];
 
@@ -18,11 +18,11 @@ const SECONDS: [f64; 12] =
 pub(super) enum Outcome {
     /// The object may be applied.
     Allowed,
-    /// It may, and there is something to know.
+    /// The object may be applied, with warnings.
     Warned,
-    /// It may not.
+    /// The object may not be applied.
     Refused,
-    /// The question could not be read.
+    /// The request could not be read.
     Malformed,
 }
 
@@ -63,7 +63,7 @@ impl ReviewMetrics {
         registry.register("almanac_webhook_review_seconds", help, self.seconds.clone());
     }
 
-    /// The expiry of our own certificate; another product reports that of its own.
+    /// The expiry of our own certificate; another product reports the expiry of its own.
     pub(super) fn register_certificate(&self, registry: &mut Registry) {
         let help = "When the certificate expires that the API server is shown";
         let name = "almanac_webhook_certificate_expires_timestamp_seconds";

@@ -17,7 +17,7 @@ pub(super) struct IndexedObject {
     pub(super) template: Option<Arc<Pod>>,
 }
 
-/// All of it, read by many reviews at once.
+/// The index, which many reviews read at once.
 #[derive(Clone, Default)]
 pub(super) struct SharedIndex {
     index: Arc<RwLock<ObjectIndex>>,
@@ -33,7 +33,7 @@ impl SharedIndex {
     }
 }
 
-/// The objects, who scales which target, and which namespaces bear the mark.
+/// The objects, the autoscalers of each target, and the namespaces with the ignore annotation.
 #[derive(Default)]
 pub(super) struct ObjectIndex {
     objects: BTreeMap<Identity, IndexedObject>,
@@ -64,7 +64,7 @@ impl ObjectIndex {
         }
     }
 
-    /// Notes whether a namespace bears the mark.
+    /// Records whether a namespace has the ignore annotation.
     pub(super) fn mark_namespace(&mut self, name: &str, is_marked: bool) {
         if is_marked {
             self.marked_namespaces.insert(name.to_owned());
@@ -73,7 +73,7 @@ impl ObjectIndex {
         }
     }
 
-    /// Whether what is in a namespace is exempt by its mark.
+    /// Whether the annotation of a namespace exempts its objects.
     pub(super) fn is_marked(&self, namespace: &str) -> bool {
         self.marked_namespaces.contains(namespace)
     }
@@ -84,7 +84,7 @@ impl ObjectIndex {
         self.objects.keys().filter(is_of_kind)
     }
 
-    /// The objects that this one may be in conflict with, in their order. It is not among them itself.
+    /// The objects that may be in conflict with this one, in their order, without the object itself.
     pub(super) fn beside(&self, object: &CheckedObject) -> BTreeMap<Identity, IndexedObject> {
         let mut beside = BTreeMap::new();
         let mut add = |identity: &Identity| {
@@ -132,12 +132,12 @@ impl ObjectIndex {
     }
 }
 
-/// Whether objects of a watched kind have templates of pods.
+/// Whether objects of a watched kind have pod templates.
 pub(super) fn is_workload(kind: Kind) -> bool {
     kind.is_compared() && matches!(kind.role(), Role::Workload { .. })
 }
 
-/// Whether an object is a policy for units that selects these pods.
+/// Whether an object is a `ResourcePolicy` that selects these pods.
 fn selects(object: &CheckedObject, pod: &Pod) -> bool {
     let Some(Slim::Units(units)) = &object.slim else { return false };
     units.policy.as_ref().is_some_and(|policy| policy.pod_selector.selects(&pod.labels))

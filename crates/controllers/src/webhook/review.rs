@@ -1,14 +1,14 @@
 //! The request of an API server and the response to it: `AdmissionReview` of admission.k8s.io/v1.
 //!
-//! Fields that no answer depends on are skipped, and the others are read leniently: an answer that is not a review counts
-//! as a failed webhook for every object.
+//! Fields that no response depends on are skipped, and the others are read leniently: a response that is not a review
+//! counts as a failed webhook for every object.
 
 use almanac_api::finding::Finding;
 use k8s_openapi::ByteString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A question.
+/// An admission review request.
 #[derive(Debug, Deserialize)]
 pub(super) struct Review {
     pub(super) request: Option<Request>,
@@ -40,7 +40,7 @@ pub(super) struct AskedKind {
     pub(super) kind: String,
 }
 
-/// An answer.
+/// An admission review response.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Answered<'a> {
@@ -61,7 +61,7 @@ pub(super) struct Response<'a> {
     patch: Option<JsonPatch>,
 }
 
-/// What to change in the object.
+/// The changes to the object.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct JsonPatch {
@@ -69,21 +69,21 @@ struct JsonPatch {
     patch: ByteString,
 }
 
-/// The answer to a request, with errors and warnings. Errors have the form of an API server's own for an invalid object,
-/// which kubectl shows line by line.
+/// The response to a request, with errors and warnings. Errors have the form of an API server's own errors for an
+/// invalid object, which kubectl shows line by line.
 pub(super) fn answered<'a>(
     request: &'a Request,
     errors: &[Finding],
     warnings: Vec<String>,
 ) -> Answered<'a> {
     let status = (!errors.is_empty()).then(|| refusal(request, errors));
-    // They travel in the header of a response.
+    // Warnings are sent in a header of the response.
     let warnings = warnings.into_iter().map(|it| it.replace(char::is_control, " ")).collect();
     let allowed = status.is_none();
     answer(Response { uid: &request.uid, allowed, status, warnings, patch: None })
 }
 
-/// The answer to a request for what is missing: operations of RFC 6902.
+/// The response to a mutating request: operations of RFC 6902.
 pub(super) fn completed<'a>(request: &'a Request, operations: &[Value]) -> Answered<'a> {
     let patch = (!operations.is_empty()).then(|| {
         // They consist of texts, which can always be written.

@@ -1,4 +1,5 @@
-//! The watches of the webhook: objects that can be in conflict with a policy, and namespaces that bear the mark.
+//! The watches of the webhook: objects that can be in conflict with a policy, and namespaces with the ignore
+//! annotation.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ pub(super) fn begin(client: Client, reviews: &Reviews, running: &mut RunningTerm
     running.await_list("upstream controllers", checked, ListNeed::Always);
 }
 
-/// Takes in the objects of a part of a kind.
+/// Indexes the objects of a part of a kind.
 struct ObjectFollower {
     kind: Kind,
     part: Part,
@@ -83,7 +84,7 @@ impl Follower for ObjectFollower {
         let check = || check_json(self.kind, as_json(object), context);
         let has_queries = Descriptor::of_kind(self.kind).is_some_and(|it| it.has_queries);
         let mut checked = if has_queries { off_the_runtime(check) } else { check() };
-        // The admission review reported them.
+        // The admission review has reported the findings.
         checked.findings = Vec::new();
         // Metrics cause no conflict, and may be large.
         if let Some(Slim::MetricScaling(autoscaler)) = &mut checked.slim

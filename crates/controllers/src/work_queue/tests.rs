@@ -25,8 +25,8 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("it is in range")
 }
 
-/// Runs turns that take a second each and want the next one as given; returns them with the second
-/// in which they started.
+/// Runs turns that take a second each and return the given next instants; returns the turns with the second in which
+/// they started.
 async fn run(
     queue: &Arc<WorkQueue>,
     seconds: u64,
@@ -229,7 +229,7 @@ async fn a_policy_deleted_while_held_up_by_another_gets_no_turn() {
     }
     let forget = Arc::clone(&queue);
     let lanes = move |asked: &PolicyName| {
-        // When the last one is called, the first one already has its turn.
+        // When the last policy is called, the first one already has its turn.
         if asked.identity.name() == "c" {
             forget.forget(&policy("b"));
         }

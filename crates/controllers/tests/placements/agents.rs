@@ -1,4 +1,4 @@
-//! What the agent of a cluster can bring about that writes too often, or too much.
+//! An agent of a cluster that reports too often, or too much.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ impl Hub {
         self.stub.change("managedclusters", "", cluster, &json!({ "status": status }));
     }
 
-    /// Lets an agent report something else twice a second, as often as given.
+    /// Lets an agent report a change twice a second, as often as given.
     async fn toggle(&mut self, reports: i64, report: impl Fn(&mut Hub, i64)) {
         for number in 0..reports {
             report(self, number);
@@ -39,7 +39,7 @@ async fn an_agent_that_reports_again_and_again_does_not_keep_placements_busy() {
         Hub::placing(&["c1", "c2"], by("managedCluster.status.version.kubernetes == 'v1'")).await;
     let version = |number: i64| json!({ "version": { "kubernetes": format!("v{}", number % 2) } });
     let before = hub.turns();
-    // The first changes nothing for the expression.
+    // The first report changes nothing for the expression.
     hub.toggle(100, |hub, number| hub.report("c1", &version(number))).await;
     assert!((17..=21).contains(&(hub.turns() - before)), "{before} and then {}", hub.turns());
     hub.report("c1", &version(1));

@@ -1,4 +1,4 @@
-//! When placements are decided, and what is told of it.
+//! When placements are decided, and the Events and conditions about it.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ async fn nothing_is_written_and_nobody_is_woken_while_nothing_new_is_told() {
     }
     assert_eq!(hub.writes(), Vec::<String>::new());
     let read = hub.stub.requests_where(|asked| asked.method == Method::GET && !asked.is_watch());
-    // Whether another controller has come, and whether the CRDs have changed, is looked at all the time.
+    // The process checks all the time for other controllers and for changed CRDs.
     let is_known = |path: &str, plural: &str| plural == "leases" || path.starts_with("/openapi/");
     let reads: Vec<_> = read.iter().filter(|it| !is_known(&it.path, &it.plural)).collect();
     assert_eq!(reads.len(), 0, "{reads:?}");

@@ -1,4 +1,4 @@
-//! A hub in a stub of the API, a process that carries its placements out, and what that has come to.
+//! A hub in a stub of the API, a process that reconciles its placements, and the result.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(crate) const GROUP: &str = "cluster.open-cluster-management.io";
 const BEGIN: &str = "2026-11-20T09:00:00Z";
 pub(crate) const DECISIONS: &str = "placementdecisions";
 
-/// A hub, and perhaps a process that carries its placements out.
+/// A hub, and optionally a process that reconciles its placements.
 pub(crate) struct Hub {
     pub(crate) stub: Stub,
     pub(crate) begun: (Timestamp, Instant),
@@ -64,7 +64,7 @@ impl Hub {
         hub
     }
 
-    /// The same, with a placement that a process has carried out.
+    /// The same, with a placement that a process has reconciled.
     pub(crate) async fn placing(clusters: &[&str], placement: Value) -> Self {
         let mut hub = Self::with(clusters);
         hub.put("default", placement);
@@ -90,7 +90,7 @@ impl Hub {
         self.put(cluster, object);
     }
 
-    /// Starts a process, and lets it come to rest.
+    /// Starts a process, and waits until it is idle.
     pub(crate) async fn run(&mut self, take_over: &[Family]) {
         let (begin, since) = self.begun;
         let now = move || begin + SignedDuration::try_from(since.elapsed()).expect("it is short");
@@ -120,7 +120,7 @@ impl Hub {
         self.settle().await;
     }
 
-    /// Lets the process come to rest.
+    /// Waits until the process is idle.
     pub(crate) async fn settle(&self) {
         sleep(Duration::from_secs(2)).await;
     }
@@ -132,7 +132,7 @@ impl Hub {
         ended.expect("it ends in time").expect("it does not panic");
     }
 
-    /// Ends the process as if it had been killed, and lets its lease run out, which goes by a clock of its own.
+    /// Ends the process as if it had been killed, and lets its Lease expire. The Lease has a clock of its own.
     pub(crate) fn kill(&mut self) {
         let (_, process) = self.running.take().expect("it runs");
         process.abort();
@@ -172,7 +172,7 @@ impl Hub {
         told.split_once(':').expect("it has a reason").0.to_owned()
     }
 
-    /// The writes so far, but for Events and leases: `POST placementdecisions`, `PATCH placementdecisions/status`.
+    /// The writes so far, except for Events and leases: `POST placementdecisions`, `PATCH placementdecisions/status`.
     pub(crate) fn writes(&self) -> Vec<String> {
         let written = self.stub.requests_where(|asked| {
             asked.is_write() && !["events", "leases"].contains(&&*asked.plural)
@@ -197,13 +197,13 @@ impl Hub {
     }
 }
 
-/// The placement of the design, with so many clusters.
+/// The placement of the design, with this number of clusters.
 pub(crate) fn steady_by_ratio(clusters: u32) -> Value {
     let policy = hub::exactly(&[("Steady", 3), ("default/cpuratio", 1)]);
     hub::placement("web", &json!({ "numberOfClusters": clusters, "prioritizerPolicy": policy }))
 }
 
-/// A placement of as many clusters by their score alone.
+/// A placement of this number of clusters by their score alone.
 pub(crate) fn by_ratio(clusters: u32) -> Value {
     let policy = hub::exactly(&[("default/cpuratio", 1)]);
     hub::placement("web", &json!({ "numberOfClusters": clusters, "prioritizerPolicy": policy }))

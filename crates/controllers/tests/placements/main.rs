@@ -1,4 +1,4 @@
-//! Placements carried out by a whole process in front of a stub of the API, under one clock.
+//! Placements that a whole process reconciles in front of a stub of the API, under one clock.
 
 #![expect(clippy::expect_used, reason = "what fails here fails the test")]
 

@@ -1,5 +1,5 @@
-//! What happens while requests are under way: others write, the watch tells of it first, and placements that look at
-//! each other are decided.
+//! Events while requests are in flight: other clients write, watch events come before responses, and placements that
+//! read each other's decisions are decided.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -108,7 +108,7 @@ async fn placements_that_balance_are_decided_one_after_the_other() {
         hub.put("default", hub::placement(name, &spec));
     }
     hub.run(&[]).await;
-    // All are woken together, and each by one new cluster.
+    // All are woken together, and each is woken by one new cluster.
     hub.put("", hub::managed_cluster("c2"));
     hub.settle().await;
     let selected = |hub: &Hub| {

@@ -1,4 +1,4 @@
-//! How decisions are written, whatever goes wrong and whoever else writes them.
+//! How decisions are written despite failures and other field managers.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -154,7 +154,7 @@ async fn a_hundred_clusters_are_in_a_decision_and_none_that_stays_selected_is_ev
         [1, 2, 3].map(of)
     };
     assert_eq!(sizes(&hub), [Some(100), Some(28), None]);
-    // Each change is looked at before it is made.
+    // Each change is recorded before it is made.
     let seen: Arc<Mutex<Vec<Vec<String>>>> = Arc::default();
     let noted = Arc::clone(&seen);
     let look = Fault::meanwhile(move |stub| {
@@ -194,7 +194,7 @@ async fn a_successor_goes_on_from_what_a_killed_process_has_written() {
     hub.run(&[]).await;
     sleep(Duration::from_secs(30)).await;
     assert_eq!(hub.selected("web"), ["c1"]);
-    // It stays: what is selected is remembered in the decisions alone.
+    // The cluster stays: only the decisions store the selection.
     hub.kill();
     hub.score("c2", 100, None);
     hub.run(&[]).await;

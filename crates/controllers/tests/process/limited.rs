@@ -1,5 +1,5 @@
-//! A process that is limited to some namespaces: it asks about no others, and one of them that may not be read, or is
-//! listed anew, is no matter of the rest.
+//! A process that is limited to some namespaces sends no requests about others. A namespace that it is forbidden to
+//! read, or that is listed again, does not affect the rest.
 
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ async fn a_namespace_that_may_not_be_read_holds_up_no_other_and_is_carried_out_o
     assert!(waiting.starts_with("all CronFederatedHPA objects in north to be listed"), "{waiting}");
     seconds(15).await;
     assert_eq!(limited.health.waiting_for(), None, "it goes on without it");
-    // Nor does it become stale, whatever is waited for.
+    // Its health does not become stale either.
     seconds(300).await;
     assert_eq!((limited.scaled(), limited.health.waiting_for()), (vec!["east"], None));
     limited.running.stub.mend();
@@ -144,7 +144,7 @@ async fn the_mark_of_a_namespace_that_may_only_be_read_exempts_what_is_in_it() {
     seconds(15).await;
     mark(&stub, "west", &json!("for now"));
     seconds(11).await;
-    // What was known counts while the namespace may not be read.
+    // The last known state counts while reading the namespace is forbidden.
     let forbidden = Fault::respond(StatusCode::FORBIDDEN, "it is forbidden");
     stub.inject(forbidden.matching(|asked| asked.path.ends_with("/namespaces/east")).always());
     seconds(30).await;
@@ -153,7 +153,7 @@ async fn the_mark_of_a_namespace_that_may_only_be_read_exempts_what_is_in_it() {
     for namespace in ["east", "west"] {
         mark(&stub, namespace, &Value::Null);
     }
-    // A firing that was exempt is not made up for.
+    // A firing during the exemption is skipped.
     seconds(11).await;
     let policy = stub.object("cronfederatedhpas", "west", "shop").expect("it is there");
     assert_eq!(policy["status"]["conditions"][0]["reason"], "Armed", "{:#}", policy["status"]);

@@ -1,5 +1,4 @@
-//! The whole process in front of a stub of the API, under one clock: properties that no part has by
-//! itself.
+//! The whole process in front of a stub of the API, under one clock: properties of no single part.
 
 #![expect(clippy::expect_used, reason = "what fails here fails the test")]
 
@@ -42,7 +41,7 @@ impl Running {
         Self::begin_beside(Stub::new(), &[])
     }
 
-    /// The same on an API server that has something already, with these families taken over.
+    /// The same on an API server that already has objects, with these families taken over.
     fn begin_beside(stub: Stub, take_over: &[Family]) -> Self {
         let take_over = take_over.iter().copied().map(Into::into).collect();
         Self::begin_with(stub, |options| Options { take_over, ..options }, Health::default())
@@ -78,7 +77,7 @@ impl Running {
         Self { stub, end, process }
     }
 
-    /// Fails everything that is sent to a path.
+    /// Fails every request to a path.
     fn fail(&self, place: &str) {
         let failed = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
         self.stub.inject(failed.matching(ReceivedRequest::is_write).path_contains(place).always());
@@ -109,7 +108,7 @@ fn put_in(stub: &Stub, namespace: &str) {
     stub.put(policy);
 }
 
-/// Has Karmada's controllers renew their lease now, or let go of it.
+/// Lets Karmada's controllers renew their lease now, or release it.
 fn renew_karmada(stub: &Stub, holder: &str, now: Timestamp) {
     stub.put(objects::karmada_lease(holder, now));
 }
@@ -200,13 +199,13 @@ async fn policies_are_left_to_their_upstream_controller_for_as_long_as_it_runs()
     assert_eq!([status, reason], ["False", "UpstreamController"]);
     let message = message.as_str().expect("it is text").to_owned();
     assert!(message.contains("Karmada") && message.contains("--take-over=cron-federated-hpa"));
-    // Whoever carries them out may write over it, and is not fought.
+    // The controller that reconciles them may overwrite the status without contention.
     stub.change("cronfederatedhpas", "default", "shop", &json!({ "status": { "conditions": [] } }));
     seconds(1).await;
     let told =
         stub.requests_where(|asked| asked.is_write() && asked.path.ends_with("/shop/status"));
     assert_eq!(told.len(), 1, "{told:#?}");
-    // It lets go of its lease, and the firing is not too late yet.
+    // It releases its lease, and the firing is still within its deadline.
     renew_karmada(&stub, "", begin + SignedDuration::from_secs(100));
     seconds(35).await;
     assert_eq!((replicas(&stub), running.recorded()), (json!(3), [1, 0]));

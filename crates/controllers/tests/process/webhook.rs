@@ -1,4 +1,4 @@
-//! A webhook that is limited to some namespaces, one of which may not be read.
+//! A webhook that is limited to some namespaces, of which one is forbidden to read.
 
 use std::sync::Arc;
 

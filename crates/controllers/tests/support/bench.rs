@@ -87,7 +87,7 @@ impl TestBench {
         Self { cluster, controller, turns, followers, stub, begun, _telling: telling }
     }
 
-    /// What the controllers know of targets.
+    /// The targets that the controllers know.
     pub(crate) fn targets(&self) -> &Targets {
         &self.controller.targets
     }
@@ -168,7 +168,7 @@ pub(crate) fn hooks(client: &Client, writer: &Writer, cluster: &Arc<Cluster>) ->
     Families::default().hooks(client, writer, cluster, &Clock::from_fn(|| Timestamp::UNIX_EPOCH))
 }
 
-/// What asks a Prometheus that is not there, with a clock that stands still.
+/// A sampler for a Prometheus that does not exist, with a stopped clock.
 pub(crate) fn sampler(now: &str) -> Sampler {
     let now: Timestamp = now.parse().expect("it is an instant");
     let clock = Clock::from_fn(move || now);

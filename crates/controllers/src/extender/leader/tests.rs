@@ -1,4 +1,4 @@
-//! Which policies the ledger applies, and what is answered while they are prepared.
+//! Which policies the ledger applies, and the responses while they are prepared.
 
 use std::sync::mpsc;
 
@@ -50,7 +50,7 @@ fn insert(state: &mut LeaderState, policy: &Identity, created: i64) {
 #[test]
 fn the_oldest_policies_of_a_namespace_count_and_the_next_one_once_one_of_them_is_gone() {
     let mut state = LeaderState::new(Exemptions::default());
-    // The last by name are the oldest.
+    // The last names are the oldest policies.
     for number in 0..MAX_POLICIES + 10 {
         let created = 1_000 - i64::try_from(number).expect("it is small");
         insert(&mut state, &named("shop", number), created);
@@ -66,7 +66,7 @@ fn the_oldest_policies_of_a_namespace_count_and_the_next_one_once_one_of_them_is
     carry_out(&mut state, &changed);
     let expected: Vec<Identity> = oldest(9).filter(|it| *it != named("shop", 20)).collect();
     assert_eq!(carried_out(&state), expected);
-    // One that was deleted and made again is the youngest.
+    // A policy that was deleted and created again is the youngest.
     insert(&mut state, &named("shop", 73), 2_000);
     assert!(!state.counts(&named("shop", 73)) && state.counts(&named("shop", 8)));
     assert_eq!(carried_out(&state).len(), MAX_POLICIES);
@@ -123,7 +123,7 @@ async fn requests_and_scrapes_are_answered_while_a_policy_is_prepared() {
         })
     };
     begins.recv().unwrap();
-    // With the lock kept, these would wait for the preparation, which waits for them.
+    // If the lock were held, these would wait for the preparation, which waits for them.
     let metadata = json!({ "namespace": "shop", "name": "web", "uid": "1" });
     let request = json!({ "Pod": { "metadata": metadata }, "NodeNames": ["n-a"] });
     let answer = filter(&leader, request.to_string().as_bytes()).await;

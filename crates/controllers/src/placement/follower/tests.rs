@@ -1,5 +1,5 @@
-//! What watches tell of decisions, in whatever order it comes with the responses to our own writes; and whom a change
-//! of a cluster wakes.
+//! The watch events of decisions, in any order with the responses to own writes; and the placements that a change of a
+//! cluster requeues.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -22,7 +22,7 @@ use crate::cluster::Cluster;
 use crate::placement::metrics::PlacementMetrics;
 use crate::work_queue::WorkQueue;
 
-/// A placement `web`, and who watches its decisions.
+/// A placement `web`, and the watch of its decisions.
 struct Stage {
     cluster: Arc<Cluster>,
     turns: Arc<WorkQueue>,
@@ -55,7 +55,7 @@ impl Stage {
         is_held
     }
 
-    /// How often another writer was found at work.
+    /// The number of changes by another field manager.
     fn undone(&self) -> String {
         let (mut registry, mut text) = (Registry::default(), String::new());
         self.metrics.register(&mut registry);
@@ -108,7 +108,7 @@ fn a_decision_that_we_have_deleted_is_not_taken_for_one_that_somebody_else_has()
         assert!(known_now.hub.note_deleted(&decision(), "1"));
         known_now.world.remove(&decision());
     }
-    // The watch is behind.
+    // The watch lags behind.
     stage.decisions.upsert(told("1", "6", "c1"));
     assert!(!stage.is_known());
     stage.decisions.delete(told("1", "7", "c1"));
@@ -202,14 +202,14 @@ fn listed(expression: Option<&str>, cluster: DynamicObject) -> (Stage, HubFollow
     (stage, clusters)
 }
 
-/// Whether a change of a cluster wakes a placement.
+/// Whether a change of a cluster requeues a placement.
 fn wakes(expression: Option<&str>, before: DynamicObject, after: DynamicObject) -> bool {
     let (stage, mut clusters) = listed(expression, before);
     clusters.upsert(after);
     !stage.turns.is_quiet()
 }
 
-/// A cluster that says in which second it was last heard of, and whether it is available.
+/// A cluster with the second of its last heartbeat, and whether it is available.
 fn heard_of(second: u32, is_available: bool, labels: &[&str]) -> DynamicObject {
     let mut object = hub::managed_cluster("c1");
     object["metadata"]["resourceVersion"] = json!(second.to_string());

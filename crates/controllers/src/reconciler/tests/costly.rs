@@ -59,7 +59,7 @@ async fn a_firing_is_carried_out_and_a_scrape_answered_while_a_costly_decision_i
         })
     };
     begins.recv().unwrap();
-    // With the lock kept, all of these would wait for the decision, which waits for them.
+    // If the lock were held, all of these would wait for the decision, which waits for them.
     stage.controller.take_turn(&policy()).await;
     let replicas = stage.cluster.lock().world.objects.workloads[&target()].replicas;
     assert_eq!(replicas, Some(3));

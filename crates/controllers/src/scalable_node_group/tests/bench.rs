@@ -24,11 +24,11 @@ use crate::list_progress::{ListProgress, ListReport};
 #[derive(Default)]
 pub(super) struct Counting {
     nodes: AtomicU32,
-    /// Why nodes can't be observed.
+    /// Why the nodes cannot be observed.
     pub(super) unobserved: Mutex<Option<ProviderError>>,
-    /// Why they can't be made or removed.
+    /// Why the nodes cannot be created or removed.
     pub(super) refused: Mutex<Option<ProviderError>>,
-    /// What happens just before a write.
+    /// An event just before a write.
     pub(super) before_write: Mutex<Option<Box<dyn Fn() + Send>>>,
     abandoned: Mutex<Vec<String>>,
 }
@@ -105,7 +105,7 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// A group that is to have so many nodes, of which there are none.
+    /// A group with this many desired nodes and no existing node.
     pub(super) fn of(replicas: u32) -> Self {
         let (stub, fence) = (Stub::new(), Fence::open());
         let kind = Kind::ScalableNodeGroup;
@@ -142,7 +142,7 @@ impl Bench {
         bench
     }
 
-    /// Stores an object, as a user does, and has the controller see it.
+    /// Stores an object, as a user does, and delivers it to the controller.
     pub(super) fn put(&mut self, object: Value) {
         self.generation += 1;
         let before = self.stub.object("scalablenodegroups", "default", "pool");
@@ -162,7 +162,7 @@ impl Bench {
         self.follower.upsert(object);
     }
 
-    /// Has the controller see that the group is gone.
+    /// Delivers to the controller that the group is deleted.
     pub(super) fn go(&mut self) {
         let object = serde_json::from_value(self.object()).expect("it has the shape of one");
         self.follower.delete(object);
@@ -189,7 +189,7 @@ impl Bench {
         })
     }
 
-    /// Has Karpenter run in the cluster, and the controller find it.
+    /// Lets Karpenter run in the cluster, and the controller detect it.
     pub(super) async fn run_karpenter(&self) {
         self.stub.put(json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

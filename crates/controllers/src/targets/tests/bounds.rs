@@ -1,4 +1,4 @@
-//! Concurrent changes of an autoscaler by others during a firing.
+//! Concurrent changes of an autoscaler by other field managers during a firing.
 
 use almanac_stub::{Fault, Kind as StubKind, ReceivedRequest, Stub};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Kinds that come late, that change, or that cannot be targets.
+//! Kinds that are installed late, that change, or that cannot be targets.
 
 use std::sync::Arc;
 use std::time::Duration;
