@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn utf_16_is_recognised_and_read_with_and_without_a_byte_order_mark() {
+    fn utf_16_is_recognized_and_read_with_and_without_a_byte_order_mark() {
         for (bytes, name) in [
             (utf_16_of("\u{feff}kind: ä", u16::to_le_bytes), "UTF-16LE"),
             (utf_16_of("\u{feff}kind: ä", u16::to_be_bytes), "UTF-16BE"),

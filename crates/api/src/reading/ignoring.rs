@@ -354,7 +354,7 @@ h: 5
     }
 
     #[test]
-    fn a_comment_that_ignores_nothing_is_told() {
+    fn a_comment_that_ignores_nothing_is_reported() {
         for (text, said) in [
             ("a: 1 # almanac:ignore same-minute, window: as agreed", None),
             ("a: 1 # almanac:ignored window", None),

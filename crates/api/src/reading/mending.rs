@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_be_mended_does_not_keep_the_others() {
+    fn a_fix_that_cannot_be_applied_does_not_block_the_others() {
         let text = "a: [&x {v: app/v2}, *x]\nb: 8:00\nc: Name\n";
         let words = [("app/v2", "apps/v1"), ("8:00", "08:00"), ("Name", "name")];
         let expected = "a: [&x {v: app/v2}, *x]\nb: \"08:00\"\nc: name\n";

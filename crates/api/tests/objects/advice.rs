@@ -75,7 +75,7 @@ const OPEN: &str = "startTime: '22:00', endTime: '06:00'";
 const PODS: &str = "selector: {matchLabels: {app: web}}";
 
 #[test]
-fn labels_beside_match_labels_are_to_be_put_under_it() {
+fn labels_next_to_match_labels_are_moved_under_it() {
     let web = "put it under matchLabels, as in matchLabels: {app: web}";
     let unit = "units: [{name: x, nodeSelector: {matchLabels: {pool: x}}}]";
     let text = units(&format!("podSelector: {{app: web}}\n  {unit}"));
@@ -129,7 +129,7 @@ fn a_field_of_the_same_role_is_what_is_meant() {
 }
 
 #[test]
-fn fields_of_another_project_are_told_by_whose_they_are() {
+fn findings_on_fields_of_another_project_name_the_project() {
     let text = cron_for_workload("  []\n")
         .replace("rules:\n  []", "timezone: Europe/Berlin\n  jobs:\n  - {name: up, schedule: '0 8 * * *', targetSize: 3}")
         .replace("scaleTargetRef", "targetRef");
@@ -243,7 +243,7 @@ fn documents_are_texts_under_the_key_that_the_agent_reads() {
 }
 
 #[test]
-fn an_offset_is_told_with_places_that_have_it() {
+fn a_finding_on_an_offset_names_time_zones_that_have_it() {
     for (zone, places) in [
         (
             "GMT+1",
@@ -269,7 +269,7 @@ fn cron_job(spec: &str) -> String {
 }
 
 #[test]
-fn a_cron_job_for_starts_by_hand_is_nothing_to_mend() {
+fn a_cron_job_for_manual_starts_is_only_an_info() {
     let never = cron_job("schedule: '0 0 31 2 *'");
     let (reading, _, _) = check(&never);
     let findings = &reading.cron_jobs[0].findings;
@@ -284,7 +284,7 @@ fn a_cron_job_for_starts_by_hand_is_nothing_to_mend() {
 }
 
 #[test]
-fn fields_of_a_cron_job_are_told_by_their_names() {
+fn mistyped_fields_of_a_cron_job_get_the_right_name() {
     for (spec, field, fix) in [
         ("schedule: '0 8 * * *', timezone: Europe/Berlin", "spec.timezone", "write timeZone"),
         ("cron: '0 8 * * *'", "spec.cron", "write schedule"),

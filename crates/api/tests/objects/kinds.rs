@@ -111,7 +111,7 @@ fn a_removed_version_is_named_with_the_release_and_the_version_to_write() {
 }
 
 #[test]
-fn an_autoscaler_in_a_removed_version_is_a_target_all_the_same() {
+fn an_autoscaler_in_a_removed_version_is_still_a_target() {
     for (version, release) in [("v2beta1", "1.25"), ("v2beta2", "1.26")] {
         let reference = format!(
             "{{apiVersion: autoscaling/{version}, kind: HorizontalPodAutoscaler, name: a}}"
@@ -133,7 +133,7 @@ fn an_autoscaler_in_a_removed_version_is_a_target_all_the_same() {
 }
 
 #[test]
-fn a_target_of_an_unknown_kind_is_for_the_cluster_to_know_and_a_policy_is_none() {
+fn a_target_may_be_of_an_unknown_kind_but_not_a_policy() {
     let target = |api_version: &str, kind: &str| {
         let reference = format!("{{apiVersion: {api_version}, kind: {kind}, name: a}}");
         let rule = "  - {name: up, schedule: '0 9 * * *', targetReplicas: 1}\n";

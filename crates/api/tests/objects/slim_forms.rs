@@ -199,7 +199,7 @@ fn a_target_keeps_the_api_version_of_its_reference() {
 }
 
 #[test]
-fn the_target_is_known_for_policies_and_autoscalers_alike() {
+fn policies_and_autoscalers_both_have_a_target() {
     let shop = Target::Workload(Kind::Deployment.identity("default", "shop"));
     let federated = "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: FederatedHPA\nmetadata: {name: a}\nspec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}}\n";
     let kubernetes = federated

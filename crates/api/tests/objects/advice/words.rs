@@ -85,7 +85,7 @@ fn hours_in_words_are_fixed_unless_they_may_mean_two_times() {
 }
 
 #[test]
-fn an_expression_in_the_words_of_another_language_is_fixed_if_the_fix_compiles() {
+fn an_expression_of_another_language_is_fixed_if_the_fix_compiles() {
     let field = "spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]";
     let selecting = |expression: &str| {
         placement(&format!(

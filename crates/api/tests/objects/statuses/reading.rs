@@ -225,7 +225,7 @@ fn impossible_rule_names_and_excess_entries_are_dropped() {
 }
 
 #[test]
-fn a_bound_that_made_way_is_read_from_the_message_of_the_execution() {
+fn a_moved_bound_is_read_from_the_message_of_the_execution() {
     let policy = policy(&cron_for_autoscaler(
         "  - {name: up, schedule: '0 9 * * *', targetMinReplicas: 12}\n",
     ));

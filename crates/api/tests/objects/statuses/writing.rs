@@ -98,7 +98,7 @@ fn a_message_is_truncated_to_the_schema_limit() {
 }
 
 #[test]
-fn a_bound_that_made_way_is_reported_as_far_as_it_is_known() {
+fn a_moved_bound_is_reported_as_far_as_it_is_known() {
     let rule = |fields: &str| {
         policy(&cron_for_autoscaler(&format!(
             "  - {{name: up, schedule: '0 9 * * *', {fields}}}\n"
