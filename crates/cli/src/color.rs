@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_left_out_wherever_an_output_is_cut() {
+    fn colors_are_removed_wherever_an_output_is_cut() {
         let coloured = b"plain \x1b[1mbold\x1b[0m\nand \x1b[31mred\x1b[0m";
         for cut in 0..coloured.len() {
             let mut printed = Vec::new();

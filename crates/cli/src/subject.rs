@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_in_place_of_a_name_is_recognised() {
+    fn a_path_in_place_of_a_name_is_recognized() {
         for text in ["./policies", "policies/shop.yaml", "../shop.json", "/etc", "."] {
             let said = Subject::parse("NAME", text).unwrap_err().to_string();
             assert!(said.contains(&format!("write -f {text}")), "{said}");

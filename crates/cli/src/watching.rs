@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_apart() {
+    fn successive_outputs_are_separated() {
         let printed = |form| {
             let mut printed = Vec::new();
             print(&drawn("[\n 1\n]\n", None), form, None, &mut printed).unwrap();

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn results_arrive_in_order_whatever_the_number_of_threads() {
+    fn results_arrive_in_order_with_any_number_of_threads() {
         for count in [0, 1, 2, 7, 100] {
             let with_letters = |piece| [(piece, 'a'), (piece, 'b')];
             let expected: Vec<_> =

@@ -60,7 +60,7 @@ fn page_file(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn the_page_shows_every_change_as_it_is_and_follows_the_colour_scheme() {
+fn the_page_shows_every_change_verbatim_and_follows_the_color_scheme() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser_diff");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();

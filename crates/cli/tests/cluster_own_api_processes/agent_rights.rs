@@ -134,7 +134,7 @@ fn takes_what_it_may(way: &Way) -> TestResult {
 
         let account = account_of(way);
         let ours = requests_by(test, |it| it.user == account).await?;
-        it_asks_for_no_more_than_it_needs(&ours, way);
+        assert_requests_are_minimal(&ours, way);
         let used = used(&ours);
         let mut roles: Vec<Vec<&str>> =
             vec![vec!["clusterrole", way.name], vec!["-n", "volcano-system", "role", way.name]];
@@ -148,7 +148,7 @@ fn takes_what_it_may(way: &Way) -> TestResult {
 }
 
 /// An agent on a node reads the pods of that node and the node, and each reads the two `ConfigMaps`.
-fn it_asks_for_no_more_than_it_needs(requests: &[AuditedRequest], way: &Way) {
+fn assert_requests_are_minimal(requests: &[AuditedRequest], way: &Way) {
     for request in requests.iter().filter(|it| it.verb == "list" || it.verb == "watch") {
         let uri = &request.uri;
         match (request.resource.as_str(), way.workload) {

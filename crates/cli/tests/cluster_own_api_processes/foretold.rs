@@ -101,7 +101,7 @@ fn live(series: &Value) -> Result<(Kind, &str, &'static str)> {
 }
 
 /// Waits until all values and records are as forecast for a minute.
-async fn await_what_was_said(cluster: &Cluster, said: &Value, minute: Timestamp) -> TestResult {
+async fn await_forecast_state(cluster: &Cluster, said: &Value, minute: Timestamp) -> TestResult {
     for series in said["series"].as_array().context("there are series")? {
         let segment = segment_at(series, minute)?;
         let (kind, name, place) = live(series)?;
@@ -153,7 +153,7 @@ fn a_cluster_does_minute_by_minute_what_its_forecast_said() -> TestResult {
             let minute = minute?;
             let before = (minute - SignedDuration::from_secs(3)).to_string();
             let controller = cluster.start_at(&before, ALONE).await?;
-            await_what_was_said(cluster, &said, minute).await?;
+            await_forecast_state(cluster, &said, minute).await?;
             let is_last = minute.as_second() / 60 == first + MINUTES - 1;
             let is_in_time = controller.now() < minute + 50.seconds();
             ensure!(is_last || is_in_time, "too slow a machine to tell");

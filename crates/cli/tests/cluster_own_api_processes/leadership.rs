@@ -130,8 +130,7 @@ async fn check_webhook(cluster: &Cluster) -> TestResult {
 }
 
 #[test]
-fn every_process_hands_over_alike_when_it_is_frozen_loses_its_lease_or_is_shut_down() -> TestResult
-{
+fn every_process_hands_over_when_frozen_without_its_lease_or_shut_down() -> TestResult {
     on_cluster(async |own, cluster| {
         let units = format!("{ROOT}/deploy/units-crds");
         own.kubectl().await?.run(&["apply", "--server-side", "-f", &units]).await?;

@@ -28,7 +28,7 @@ use watcher::Watcher;
 const ROUNDS_AT_ONCE: u64 = 10;
 
 #[test]
-fn a_cluster_that_stays_selected_is_never_missing_whatever_changes_and_fails() -> TestResult {
+fn a_cluster_that_stays_selected_is_never_missing_under_changes_and_faults() -> TestResult {
     on_hub(async |test, cluster| {
         let rounds = trials::size("ALMANAC_WATCHER_ROUNDS", 1_000, 10_000);
         let seed = trials::seed(&format!("{rounds} rounds of changes"));

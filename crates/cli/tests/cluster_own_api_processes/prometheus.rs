@@ -200,7 +200,7 @@ fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_on
         the_documents_list_what_is_exported(&[&leader, &agent, deciding, passing_on, &webhook])
             .await?;
         the_dashboard_is_filled(&prometheus).await?;
-        what_needs_attention_is_counted_until_it_is_mended(&kubectl, &prometheus).await?;
+        a_problem_is_counted_until_it_is_fixed(&kubectl, &prometheus).await?;
         a_deleted_schedule_has_no_number(&kubectl, &prometheus).await?;
         the_next_leader_has_the_numbers(&prometheus, &leader).await
     })
@@ -300,7 +300,7 @@ async fn the_dashboard_is_filled(prometheus: &Prometheus) -> TestResult {
     Ok(())
 }
 
-async fn what_needs_attention_is_counted_until_it_is_mended(
+async fn a_problem_is_counted_until_it_is_fixed(
     kubectl: &Kubectl,
     prometheus: &Prometheus,
 ) -> TestResult {

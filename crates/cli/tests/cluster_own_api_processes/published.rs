@@ -63,7 +63,7 @@ async fn ensure_missing(cluster: &Cluster, kind: Kind, name: &str, fields: &str)
 }
 
 #[test]
-fn each_family_works_beside_published_crds_or_says_what_they_lack() -> TestResult {
+fn each_family_works_with_published_crds_or_reports_what_they_lack() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only().audited(), async |test| {
         let cluster = &Cluster::prepare_with(test, PUBLISHED).await?;
         create_policies(cluster).await?;

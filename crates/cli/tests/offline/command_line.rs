@@ -170,7 +170,7 @@ fn machine_readable_output_is_the_same_in_every_locale() {
 }
 
 #[test]
-fn colours_follow_the_color_option() {
+fn colors_follow_the_color_option() {
     let has_colours = |arguments: &[&str], no_color: Option<&str>| {
         let mut command = command(arguments);
         if let Some(value) = no_color {
@@ -190,7 +190,7 @@ fn colours_follow_the_color_option() {
 }
 
 #[test]
-fn the_version_names_the_time_zones_it_knows() {
+fn the_version_names_its_time_zone_data() {
     let version = almanac(&["--version"]).said;
     let (program, tzdata) = version.trim().split_once(" (tzdata 2").unwrap();
     assert_eq!(program, format!("almanac {}", env!("CARGO_PKG_VERSION")));

@@ -49,7 +49,7 @@ fn each_output_matches_its_golden_file() {
 }
 
 #[test]
-fn a_weekend_is_told_as_one_stretch_of_every_week() {
+fn a_weekend_is_one_stretch_of_every_week() {
     let usual = ("usual", "0 0 1 1 *", 2);
     let before = cron("shop-hours", "shop", &[usual]);
     let weekend = [usual, ("weekend", "0 17 * * 5", 40), ("week", "0 9 * * 1", 2)];
@@ -63,7 +63,7 @@ fn a_weekend_is_told_as_one_stretch_of_every_week() {
 }
 
 #[test]
-fn equal_behaviour_that_is_written_differently_is_no_difference() {
+fn equal_behavior_that_is_written_differently_is_not_a_difference() {
     let split =
         cron("evening", "shop", &[("close", "0 20 * * 1-5", 2), ("close-late", "0 20 * * 6,0", 2)]);
     let morning = cron("a-morning", "shop", &[("wake", "0 8 * * *", 10)]);
@@ -89,7 +89,7 @@ fn a_change_fails_only_if_that_is_wanted() {
 }
 
 #[test]
-fn a_name_narrows_both_sides_whoever_has_it() {
+fn a_name_narrows_both_sides_if_either_side_has_it() {
     let other = cron("other", "cart", &[("open", "0 9 * * *", 3)]);
     let renamed = shop().replace("0 20", "0 21").replace("shop-hours", "hours");
     let folder = sides(
@@ -112,7 +112,7 @@ fn a_name_narrows_both_sides_whoever_has_it() {
 }
 
 #[test]
-fn objects_that_change_alike_are_told_as_one() {
+fn objects_with_the_same_change_are_listed_as_one() {
     let of = |replicas, name: &str| {
         let rules = [("open", "0 8 * * *", replicas), ("close", "0 20 * * *", 2)];
         (0..40).map(|it| cron(&format!("{name}-{it}"), &format!("shop-{it:02}"), &rules)).collect()
@@ -132,7 +132,7 @@ fn objects_that_change_alike_are_told_as_one() {
 }
 
 #[test]
-fn a_program_is_told_everything_that_comes_again() {
+fn json_lists_every_repetition() {
     let rules = |replicas: u32| -> Vec<(String, String, u32)> {
         let rule = |hour: u32| (format!("h{hour}"), format!("0 {hour} * * *"), hour + replicas);
         (0..24).map(rule).collect()
@@ -280,7 +280,7 @@ fn a_score_that_only_one_side_has_can_be_assumed() {
 }
 
 #[test]
-fn a_comment_has_no_more_than_fits_and_names_are_no_markup() {
+fn a_comment_fits_its_limit_and_names_are_not_markup() {
     // A rule may have any name.
     let of = |replicas| {
         let one = |number: u32| {

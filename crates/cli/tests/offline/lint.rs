@@ -71,7 +71,7 @@ fn findings(file: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn what_is_said_of_each_finding_is_what_the_golden_files_say() {
+fn the_output_for_each_finding_matches_the_golden_files() {
     let of_each = files("found").into_iter().flat_map(|file| [(file.clone(), true), (file, false)]);
     let stories = files("stories").into_iter().map(|file| (file, false));
     for (file, is_sarif) in of_each.chain(stories) {
@@ -126,7 +126,7 @@ fn each_story_has_one_finding_at_least() {
 }
 
 #[test]
-fn nothing_is_found_in_what_only_looks_alike() {
+fn harmless_lookalikes_have_no_findings() {
     let fine = files("fine");
     assert!(fine.len() > 9, "{fine:?}");
     for file in fine {

@@ -39,7 +39,7 @@ fn the_examples_are_valid() {
 }
 
 #[test]
-fn a_missing_path_exits_with_2_and_says_so() {
+fn a_missing_path_is_reported_with_exit_code_2() {
     let ran = almanac(&["validate", "-f", "no-such-folder"]).ended(2);
     assert_eq!(ran.noted, "error: failed to read \"no-such-folder\": no such file or directory\n");
 }

@@ -124,7 +124,7 @@ fn without_a_terminal_there_are_100_columns() {
 }
 
 #[test]
-fn a_file_has_100_columns_whatever_the_terminal_has() {
+fn a_file_has_100_columns_on_every_terminal() {
     let folder = long_names("file");
     let piped = printed(&folder, OF_LONG_NAMES[0], None);
     on_a_terminal(&folder, &[OF_LONG_NAMES[0], &["--out", "forecast.txt"]].concat(), 60);

@@ -89,7 +89,7 @@ fn a_window_over_midnight_is_one_window() -> TestResult {
 }
 
 #[test]
-fn a_window_opens_where_a_gap_of_the_clock_ends_and_once_where_an_hour_comes_twice() -> TestResult {
+fn a_window_opens_at_the_end_of_a_gap_and_once_in_a_fold() -> TestResult {
     at_place("clocks", 1, async |place| {
         let in_berlin = |name, window, app| {
             let mut policy = policy(name, window, app, -1);

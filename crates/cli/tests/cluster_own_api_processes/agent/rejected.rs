@@ -24,7 +24,7 @@ const BAD: &str = r#"globalConfig:
 "#;
 
 #[test]
-fn a_bad_list_is_told_once_and_the_last_good_one_stays_in_force() -> TestResult {
+fn a_bad_list_is_reported_once_and_the_last_good_one_stays_in_force() -> TestResult {
     at_place("bad-list", 2, async |place| {
         place.configure(&[daily("night", "batch", -1)]).await?;
         place.pod("before", "batch", "1").await?;

@@ -52,7 +52,7 @@ fn ensure_a_period_apart(instants: &[Timestamp]) -> TestResult {
 }
 
 #[test]
-fn another_writer_is_told_of_and_answered_at_most_once_a_period() -> TestResult {
+fn another_field_manager_is_reported_and_overwritten_at_most_once_a_period() -> TestResult {
     in_namespace(async |cluster| {
         schedule(cluster, "hours", 7).await?;
         schedule(cluster, "other-hours", 5).await?;
@@ -78,7 +78,7 @@ fn another_writer_is_told_of_and_answered_at_most_once_a_period() -> TestResult 
         let undone = controller.scrape("almanac_autoscaler_undone_total").await?;
         assert_eq!(undone, ["almanac_autoscaler_undone_total 1"]);
 
-        two_autoscalers_of_one_target_are_told(cluster).await?;
+        two_autoscalers_of_one_target_are_reported(cluster).await?;
         controller.stop().await
     })
 }
@@ -103,7 +103,7 @@ async fn is_told(cluster: &Cluster) -> TestResult {
 }
 
 /// Each of them has its number for a while, and never more often than once in a period.
-async fn two_autoscalers_of_one_target_are_told(cluster: &Cluster) -> TestResult {
+async fn two_autoscalers_of_one_target_are_reported(cluster: &Cluster) -> TestResult {
     autoscale(cluster, "rivals", (2, &scheduled(cluster, "hours")), &Value::Null).await?;
     let rivals = target("apps/v1", "Deployment", "rivals");
     let other =

@@ -85,7 +85,7 @@ impl<'a> Stage<'a> {
 }
 
 #[test]
-fn a_boundary_scales_within_a_scrape_and_a_period_and_what_is_no_number_never_does() -> TestResult {
+fn a_boundary_scales_within_a_scrape_and_a_period_and_only_by_a_number() -> TestResult {
     on_cluster(async |test, cluster| {
         schedule(cluster, "hours", 7).await?;
         autoscale(cluster, "shop", (2, &scheduled(cluster, "hours")), &Value::Null).await?;

@@ -99,7 +99,7 @@ fn levels_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
         let told = answer(&kubeconfig, &explain("pod/shop/ours")).await?;
         assert!(told.contains("it stays as it is"), "{told}");
         an_exempt_config_map_is_not_carried_out(&kubectl, &kubeconfig).await?;
-        without_a_config_map_nothing_is_said_of_levels(&kubectl, &kubeconfig).await
+        without_a_config_map_no_level_is_printed(&kubectl, &kubeconfig).await
     })
 }
 
@@ -143,7 +143,7 @@ async fn an_exempt_config_map_is_not_carried_out(
     Ok(())
 }
 
-async fn without_a_config_map_nothing_is_said_of_levels(
+async fn without_a_config_map_no_level_is_printed(
     kubectl: &Kubectl,
     kubeconfig: &Path,
 ) -> TestResult {

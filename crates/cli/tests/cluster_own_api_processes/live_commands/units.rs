@@ -77,7 +77,7 @@ fn units_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
         assert!(told.contains("it is on node r1, in unit \"reserved\""), "{told}");
         let told = answer(&kubeconfig, &explain("pod/default/waits")).await?;
         assert!(told.contains("no node of unit \"reserved\" has room for it"), "{told}");
-        what_is_missing_is_told(test, &kubectl).await
+        missing_permissions_are_reported(test, &kubectl).await
     })
 }
 
@@ -106,7 +106,7 @@ async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
 }
 
 /// Without nodes or pods, policies are left out; without pods elsewhere, only how full nodes are is not known.
-async fn what_is_missing_is_told(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
+async fn missing_permissions_are_reported(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     kubectl.run(&["create", "serviceaccount", "reader"]).await?;
     let account = test.service_account("default", "reader").await?;
     let reader = account.kubeconfig();

@@ -109,7 +109,7 @@ fn a_blocked_target_is_reported_and_scaled_as_soon_as_possible() -> TestResult {
         let access = access(test, cluster).await?;
         let before = BOUNDARY.parse::<Timestamp>()? - head_start();
         let controller = Controller::start(&access.kubeconfig(), &before.to_string(), &[])?;
-        what_is_wrong_is_told_beforehand(cluster).await?;
+        mistakes_are_reported_before_the_boundary(cluster).await?;
         assert_done(cluster, "rollout", (ROLLOUT, SHOP, "front")).await?;
         given_up_in_time(cluster).await?;
 
@@ -145,7 +145,7 @@ fn a_blocked_target_is_reported_and_scaled_as_soon_as_possible() -> TestResult {
     })
 }
 
-async fn what_is_wrong_is_told_beforehand(cluster: &Cluster) -> TestResult {
+async fn mistakes_are_reported_before_the_boundary(cluster: &Cluster) -> TestResult {
     for name in ["later", "never", "loked"] {
         let object = if name == "loked" { "misspelt" } else { name };
         let message = format!(

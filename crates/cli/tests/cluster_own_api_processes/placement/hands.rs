@@ -42,7 +42,7 @@ fn a_decision_that_is_edited_or_deleted_by_hand_is_restored() -> TestResult {
 }
 
 #[test]
-fn an_object_of_somebody_else_is_left_as_it_is_and_told() -> TestResult {
+fn a_foreign_object_is_left_unchanged_and_reported() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1"]).await?;
         let mut theirs =

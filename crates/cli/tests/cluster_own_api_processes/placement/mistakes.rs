@@ -106,7 +106,7 @@ fn a_placement_with_an_error_from_the_beginning_gets_an_empty_decision() -> Test
 }
 
 #[test]
-fn a_taint_without_a_time_is_told_where_its_toleration_would_end() -> TestResult {
+fn a_taint_without_a_time_is_reported_if_its_toleration_would_end() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1"]).await?;
         let taint = json!({ "taints": [{ "key": "gpu", "effect": "NoSelect" }] });

@@ -48,8 +48,7 @@ async fn select(cluster: &Cluster) -> TestResult {
 }
 
 #[test]
-fn placements_are_forecast_with_the_documented_permissions_and_what_is_missing_is_told()
--> TestResult {
+fn the_documented_permissions_suffice_for_placements_and_gaps_are_reported() -> TestResult {
     on_hub(async |test, cluster| {
         select(cluster).await?;
         cluster.kubectl(&["create", "serviceaccount", "reader"]).await?;

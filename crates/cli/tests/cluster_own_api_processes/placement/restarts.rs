@@ -27,8 +27,7 @@ async fn prepare_many(cluster: &Cluster, names: &[String]) -> TestResult {
 }
 
 #[test]
-fn a_process_killed_between_its_writes_leaves_nothing_missing_and_the_next_one_goes_on()
--> TestResult {
+fn after_a_kill_between_writes_nothing_is_missing_and_a_successor_continues() -> TestResult {
     on_hub(async |test, cluster| {
         let all = names(120);
         prepare_many(cluster, &all).await?;
@@ -55,7 +54,7 @@ fn a_process_killed_between_its_writes_leaves_nothing_missing_and_the_next_one_g
 }
 
 #[test]
-fn a_successor_goes_on_from_the_decisions_of_the_leader() -> TestResult {
+fn a_successor_continues_from_the_decisions_of_the_leader() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;
         ratio(cluster, "c1", 10).await?;

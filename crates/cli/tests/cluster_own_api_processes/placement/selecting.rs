@@ -147,8 +147,7 @@ fn selected_clusters_are_divided_into_groups_and_change_them_without_being_misse
 }
 
 #[test]
-fn what_is_missing_for_a_selection_is_told_with_the_reason_of_open_cluster_management() -> TestResult
-{
+fn an_incomplete_selection_has_the_reason_of_open_cluster_management() -> TestResult {
     on_hub(async |_, cluster| {
         let controller = start(cluster).await?;
         cluster

@@ -33,7 +33,7 @@ const TOLD_OF_EACH_FAMILY: [&str; 6] = [
 type Foretold = BTreeMap<String, Vec<Value>>;
 
 #[test]
-fn every_sentence_that_the_demo_prints_beforehand_comes_true() -> TestResult {
+fn every_prediction_of_the_demo_comes_true() -> TestResult {
     on_this_machine(async {
         let user = User::new()?;
         // An hour of the demo passes in three seconds.

@@ -111,7 +111,7 @@ status: {allocatable: {cpu: 64, pods: 100}}
 ";
 
 #[test]
-fn pods_that_move_to_another_unit_are_told_by_unit() {
+fn pods_that_move_to_another_unit_are_listed_by_unit() {
     let new = UNITS.replace("maxCount: 4", "maxCount: 6");
     let folder = sides("units", &[("a.yaml", UNITS)], &[("a.yaml", &new)]);
     let [difference] = &*differences(&folder) else { panic!() };
@@ -206,7 +206,7 @@ fn the_level_of_a_pod_without_any_policy_of_levels_is_the_one_of_its_user() {
 }
 
 #[test]
-fn the_level_of_a_thousand_pods_is_told_in_one_sentence() {
+fn the_level_of_a_thousand_pods_is_one_sentence() {
     let (old, new) = (levels("06:00", 1000), levels("08:00", 1000));
     let folder = sides("levels", &[("a.yaml", &old)], &[("a.yaml", &new)]);
     let ran = diff(&folder, &["old", "new", "--for", "7d"]);

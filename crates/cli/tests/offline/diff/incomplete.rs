@@ -8,7 +8,7 @@ use crate::diff::running::{cron, diff, shop, sides, weekend_shop};
 use crate::running::{commit, write};
 
 #[test]
-fn what_is_wrong_with_the_new_files_fails_and_what_is_mended_does_not() {
+fn a_mistake_in_the_new_files_fails_and_a_fixed_one_does_not() {
     let broken = shop().replace("0 8 * * *", "0 8 * *");
     let folder = sides("broken", &[("shop.yaml", &shop())], &[("shop.yaml", &broken)]);
     let output = diff(&folder, &["old", "new"]).ended(1);
@@ -20,7 +20,7 @@ fn what_is_wrong_with_the_new_files_fails_and_what_is_mended_does_not() {
 }
 
 #[test]
-fn what_depends_on_a_broken_object_is_not_told_as_a_change_and_a_gate_stays_shut() {
+fn an_effect_of_a_broken_object_is_not_a_change_and_a_gate_stays_shut() {
     let cart = cron("cart", "cart", &[("open", "0 9 * * *", 3)]);
     let broken = shop().replace("targetReplicas", "targetreplicas");
     let (old, new) = (shop() + &cart, broken + &cart.replace(": 3}", ": 4}"));
@@ -50,7 +50,7 @@ fn what_depends_on_a_broken_object_is_not_told_as_a_change_and_a_gate_stays_shut
 }
 
 #[test]
-fn what_only_one_side_excludes_is_not_told_as_a_change() {
+fn a_file_that_only_one_side_excludes_is_not_a_change() {
     let cart = cron("cart", "cart", &[("open", "0 9 * * *", 3)]);
     let shop = shop();
     let files = [("a.yaml", shop.as_str()), ("tests/b.yaml", cart.as_str())];
@@ -71,7 +71,7 @@ fn what_only_one_side_excludes_is_not_told_as_a_change() {
 }
 
 #[test]
-fn what_may_be_in_a_file_that_cannot_be_read_is_not_told_as_gone() {
+fn an_object_that_may_be_in_an_unreadable_file_is_not_listed_as_removed() {
     let cart = cron("cart", "cart", &[("open", "0 9 * * *", 3)]);
     let unread = shop().replace("rules:", "rules: [");
     let folder = sides(
@@ -236,7 +236,7 @@ fn what_differs_in_a_file_that_is_too_large_keeps_the_gate_shut() {
 }
 
 #[test]
-fn what_is_not_read_as_it_stands_and_is_the_same_on_both_sides_is_no_change() {
+fn an_unrendered_file_that_is_the_same_on_both_sides_is_not_a_change() {
     let chart = templated();
     let same = [
         ("c/Chart.yaml", CHART),
@@ -254,7 +254,7 @@ fn what_is_not_read_as_it_stands_and_is_the_same_on_both_sides_is_no_change() {
 }
 
 #[test]
-fn what_may_be_in_a_new_template_is_not_told_as_gone() {
+fn an_object_that_may_be_in_a_new_template_is_not_listed_as_removed() {
     for (code, said) in gate("noted-template", &[("p.yaml", &shop())], &[("p.yaml", &templated())])
     {
         assert_eq!(code, Some(1), "{said}");

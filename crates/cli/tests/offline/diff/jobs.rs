@@ -60,7 +60,7 @@ fn a_cron_job_that_comes_or_goes_is_a_change() {
 }
 
 #[test]
-fn a_schedule_that_is_written_in_another_way_is_no_change() {
+fn a_rewritten_but_equal_schedule_is_not_a_change() {
     let (one, other) =
         (job("backup", "0 2 * * 1", ""), job("backup", "0 2 * * MON", "  timeZone: UTC\n"));
     let folder = sides("jobs-same", &[("a.yaml", &one)], &[("b.yaml", &other)]);
@@ -72,7 +72,7 @@ fn a_schedule_that_is_written_in_another_way_is_no_change() {
 }
 
 #[test]
-fn schedules_that_start_jobs_at_the_same_instants_are_no_change() {
+fn schedules_that_start_jobs_at_the_same_instants_are_not_a_change() {
     let suspended = format!("{BERLIN}  suspend: true\n");
     let paris = "  timeZone: Europe/Paris\n";
     for (old, new) in [

@@ -18,7 +18,7 @@ fn told(folder: &std::path::Path) -> Vec<String> {
 }
 
 #[test]
-fn a_change_in_one_place_is_told_of_that_place() {
+fn a_change_in_one_place_is_listed_for_that_place() {
     let folder = sides(
         "places-one",
         &[("clusters/prod/a.yaml", &shop()), ("clusters/test/a.yaml", &shop())],
@@ -29,7 +29,7 @@ fn a_change_in_one_place_is_told_of_that_place() {
 }
 
 #[test]
-fn a_change_in_several_places_is_told_of_each() {
+fn a_change_in_several_places_is_listed_for_each() {
     let folder = sides(
         "places-all",
         &[("clusters/prod/a.yaml", &shop()), ("clusters/test/a.yaml", &shop())],
@@ -39,7 +39,7 @@ fn a_change_in_several_places_is_told_of_each() {
 }
 
 #[test]
-fn a_place_that_is_added_or_gone_is_told_as_such() {
+fn an_added_or_removed_place_is_listed_as_such() {
     let one = [("clusters/prod/a.yaml", shop())];
     let two = [("clusters/prod/a.yaml", changed()), ("clusters/test/a.yaml", shop())];
     let [one, two] = [&one[..], &two[..]]

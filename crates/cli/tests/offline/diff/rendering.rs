@@ -300,7 +300,7 @@ fn a_program_gets_a_limited_amount_of_memory() {
 }
 
 #[test]
-fn a_failure_is_told_with_the_paths_of_the_side() {
+fn a_failure_is_reported_with_the_paths_of_the_side() {
     let old = shop();
     let folder = sides("rendered-failure", &[], &overlay(&old));
     let script = "#!/bin/sh\necho \"Error: $PWD/prod/out.yaml: it is broken\" >&2\nexit 1\n";
@@ -311,7 +311,7 @@ fn a_failure_is_told_with_the_paths_of_the_side() {
 }
 
 #[test]
-fn a_missing_program_is_told_with_how_to_get_it() {
+fn a_missing_program_is_reported_with_the_way_to_install_it() {
     let files = [&overlay("a: 1")[..], &[("prod/Chart.yaml", "name: shop\n")]].concat();
     let folder = sides("rendered-missing", &files, &files);
     let bin = programs(&folder, &[]);

@@ -96,7 +96,7 @@ fn strange_names_are_read_as_they_are() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_with_what_would_be_right() {
+fn an_invalid_revision_is_reported_with_a_fix() {
     let folder = repository("git-wrong");
     for (revisions, part) in [
         ("nobody..later", "`nobody` is not a commit of this repository"),
@@ -122,14 +122,14 @@ fn what_cannot_be_read_is_said_with_what_would_be_right() {
 }
 
 #[test]
-fn a_folder_that_is_no_repository_is_said_to_be_none() {
+fn a_directory_that_is_not_a_repository_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     diff(folder.path(), &["--git", "main"])
         .assert_noted(&["failed to find a git repository", "name two directories without --git"]);
 }
 
 #[test]
-fn a_submodule_is_left_out_and_one_that_is_asked_about_is_an_error() {
+fn a_submodule_is_skipped_and_a_named_one_is_an_error() {
     let folder = repository("git-submodule");
     let other = repository("git-submodule-other");
     let source = other.display().to_string();
@@ -286,7 +286,7 @@ fn no_name_of_a_file_begins_a_line_of_a_message() {
 }
 
 #[test]
-fn a_temporary_directory_in_the_repository_is_no_part_of_it() {
+fn a_temporary_directory_in_the_repository_is_not_part_of_it() {
     let folder = repository("git-temporary");
     let temporary = folder.join("tmp");
     fs::create_dir(&temporary).unwrap();
@@ -315,7 +315,7 @@ fn what_is_tracked_is_read_though_gitignore_matches_it_and_what_is_ignored_is_no
 }
 
 #[test]
-fn what_a_sparse_checkout_leaves_out_is_no_change() {
+fn a_file_outside_a_sparse_checkout_is_not_a_change() {
     let folder = repository("git-sparse");
     commit(&folder, &[("other/cart.yaml", &shop().replace("shop", "cart"))]);
     git(&folder, &["sparse-checkout", "set", "policies"]);
@@ -325,7 +325,7 @@ fn what_a_sparse_checkout_leaves_out_is_no_change() {
 }
 
 #[test]
-fn places_that_are_named_exist_though_only_one_of_them_is_asked_about() {
+fn all_named_places_exist_even_if_only_one_is_selected() {
     let folder = repository("git-places");
     let settings = "[[place]]\nname = \"prod\"\ndirectories = [\"clusters/prod\"]\n\n\
                     [[place]]\nname = \"test\"\ndirectories = [\"clusters/test\"]\n";

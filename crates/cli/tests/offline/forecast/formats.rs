@@ -136,7 +136,7 @@ fn an_event_of_the_calendar_is_a_segment_that_a_policy_has_set() {
 }
 
 #[test]
-fn a_calendar_that_is_asked_for_later_changes_its_events_and_adds_no_copies() {
+fn a_later_calendar_changes_its_events_and_adds_no_copies() {
     let folder = folder("formats-uids");
     let asked = |from: &str| {
         let asked = ["forecast", "-f", ".", "--from", from, "--to", "2026-12-05", "-o", "ics"];
@@ -152,7 +152,7 @@ fn a_calendar_that_is_asked_for_later_changes_its_events_and_adds_no_copies() {
 }
 
 #[test]
-fn an_event_of_the_calendar_of_next_is_a_happening() {
+fn each_event_of_the_calendar_of_next_is_a_next_action() {
     let folder = folder("formats-next");
     let ask = |format| {
         almanac(&folder, &["next", "-f", ".", "--from", PRESENT, "--for", "7d", "-o", format])
@@ -206,7 +206,7 @@ fn the_table_and_the_calendar_of_a_schedule_have_its_instants() {
 }
 
 #[test]
-fn what_a_table_or_a_calendar_has_no_room_for_is_told_on_standard_error() {
+fn notes_that_a_table_or_a_calendar_cannot_hold_go_to_standard_error() {
     let folder = folder_with("formats-told", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
     for format in ["csv", "ics"] {
         forecast(&folder, &["-o", format]).assert_noted(&[

@@ -157,7 +157,7 @@ fn a_pod_is_explained_by_its_list() {
 }
 
 #[test]
-fn levels_are_written_as_names_where_that_is_asked_for() {
+fn levels_are_written_as_names_if_requested() {
     let by_name = ["-o", "json", "--qos-level-format=name", "pod/batch-07"];
     let told = ask(&folder("levels-named"), "forecast", &by_name).json();
     let [series] = list(&told["series"]) else { panic!("{told:#}") };
@@ -165,7 +165,7 @@ fn levels_are_written_as_names_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_config_map_that_the_agent_does_not_look_for_says_so() {
+fn a_config_map_that_the_agent_does_not_read_is_reported() {
     let folder = folder("levels-elsewhere");
     let told = ask(&folder, "forecast", &["--config-namespace", "agents"]).said;
     let why = "is not carried out; the agent's ConfigMap is in the namespace agents";
@@ -173,7 +173,7 @@ fn a_config_map_that_the_agent_does_not_look_for_says_so() {
 }
 
 #[test]
-fn a_list_that_cannot_be_used_leaves_the_pods_as_they_are_and_is_told() {
+fn an_unusable_list_leaves_the_pods_unchanged_and_is_reported() {
     let broken = AGENT.replacen("22:00", "25:00", 1);
     let folder = folder_with(
         "levels-broken",
@@ -184,7 +184,7 @@ fn a_list_that_cannot_be_used_leaves_the_pods_as_they_are_and_is_told() {
 }
 
 #[test]
-fn what_pods_do_at_one_instant_is_one_line_whatever_else_happens_between_them() {
+fn changes_of_pods_at_one_instant_are_one_line_despite_others_between() {
     let of = |app: &str, name: &str, level: &str| {
         let annotations = format!("  annotations: {{volcano.sh/qos-level: '{level}'}}\n");
         pod(name, "n1", &annotations).replace("workload-type: offline", app)

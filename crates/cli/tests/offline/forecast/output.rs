@@ -60,7 +60,7 @@ fn a_hyphen_as_the_file_means_standard_output() {
 }
 
 #[test]
-fn a_file_has_no_escapes_even_if_colours_are_requested() {
+fn a_file_has_no_escapes_even_if_colors_are_requested() {
     let folder = folder_with("out-colour", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
     // There is something to leave out.
     forecast(&folder, &["--color", "always"]).assert_said(&["\u{1b}"]);

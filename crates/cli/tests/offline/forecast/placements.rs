@@ -80,7 +80,7 @@ fn findings(folder: &Path, code: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_cluster_comes_and_goes_at_the_instant_at_which_a_score_expires() {
+fn the_selected_cluster_changes_at_the_instant_at_which_a_score_expires() {
     let folder = folder_with("placements", &[("hub.yaml", &hub())]);
     let told = day(&folder);
     let series = &told["series"][0];
@@ -219,7 +219,7 @@ fn each_cluster_that_an_expression_does_not_select_says_why() {
 }
 
 #[test]
-fn an_assumed_score_counts_in_every_command_and_is_told_as_an_assumption() {
+fn an_assumed_score_counts_in_every_command_and_is_listed_as_an_assumption() {
     let folder = folder_with("placement-assumed", &[("hub.yaml", &hub())]);
     let run = |command: &[&str], assumed: &[&str]| {
         let assumed = assumed.iter().flat_map(|it| ["--assume", *it]);
@@ -252,7 +252,7 @@ fn an_assumed_score_counts_in_every_command_and_is_told_as_an_assumption() {
 }
 
 #[test]
-fn an_assumption_that_no_placement_reads_or_that_is_no_score_is_an_error() {
+fn an_assumption_that_is_not_a_score_of_a_placement_is_an_error() {
     let folder = folder_with("placement-assumed-wrongly", &[("hub.yaml", &hub())]);
     for (assumed, expected) in [
         ("addonplacementscore/west/default.cpu=1", "no placement reads cpu of"),
@@ -302,7 +302,7 @@ fn a_placement_that_balances_is_decided_again_when_another_one_has_selected() {
 }
 
 #[test]
-fn a_placement_that_is_decided_otherwise_each_time_says_so() {
+fn a_placement_whose_decision_alternates_is_reported() {
     let restless = rivals().replace(
         "metadata: {name: p, namespace: shop}\nspec: {numberOfClusters: 1}",
         "metadata: {name: p, namespace: shop}\nspec: {numberOfClusters: 1, prioritizerPolicy: {mode: \
@@ -318,7 +318,7 @@ fn a_placement_that_is_decided_otherwise_each_time_says_so() {
 }
 
 #[test]
-fn a_set_that_is_written_twice_has_nobody_knows_which_clusters_so_what_is_selected_stays() {
+fn a_set_that_is_defined_twice_has_unknown_clusters_so_the_selection_stays() {
     let metadata =
         format!("name: q-decision-1, namespace: shop, uid: a, labels: {{{API}/placement: q}}");
     let status = "status: {decisions: [{clusterName: west, reason: ''}]}";
@@ -366,7 +366,7 @@ fn a_placement_that_is_disabled_holds_up_no_other() {
 }
 
 #[test]
-fn whoever_another_placement_wakes_comes_after_those_whose_turn_has_come() {
+fn a_placement_woken_by_another_comes_after_those_already_due() {
     let text = balancing(&[
         ("a", "", &["Balance", "Steady"]),
         ("b", "", &["Balance"]),

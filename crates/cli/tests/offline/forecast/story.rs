@@ -22,7 +22,7 @@ fn words(shown: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_text_tells_the_same_at_60_80_and_200_columns() {
+fn the_text_has_the_same_content_at_60_80_and_200_columns() {
     let widths = [60, 80, 200].map(|width| (width, examples(width)));
     for (width, output) in &widths {
         assert_written_down(&format!("examples.{width}.txt"), output);
@@ -163,7 +163,7 @@ fn pieces(value: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn picture_text_and_json_tell_the_same_for_every_kind_of_value() {
+fn picture_text_and_json_agree_for_every_kind_of_value() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let arguments = ["forecast", "-f", "examples", "--from", "2026-11-26", "--for", "2d", "-o"];
     let forecast = |output| almanac(&root, &[&arguments[..], &[output]].concat());

@@ -90,7 +90,7 @@ fn a_pod_that_waits_is_explained_by_each_unit() {
 }
 
 #[test]
-fn a_pod_of_two_policies_is_told_both() {
+fn a_pod_of_two_policies_is_explained_with_both() {
     let of = |name: &str| policy(name, "", &[&unit("a", 1, 9)]);
     let folder = folder("units-two", &[of("web"), of("other"), web(1), pod("web-7d9-x", "", "")]);
     let told = explained(&folder, "pod/web-7d9-x");
@@ -161,7 +161,7 @@ fn pods_that_have_ended_or_end_say_whether_they_count() {
 }
 
 #[test]
-fn a_relabelled_node_and_an_edited_cap_count_again_and_evict_nobody() {
+fn a_relabeled_node_and_an_edited_cap_count_again_and_evict_no_pod() {
     let pods = || (0..3).map(|number| pod(&format!("web-7d9-{number}"), "", &on("n1")));
     let folder_of = |name: &str, pool: &str, max| {
         let (a, b) = (unit("a", 2, max), unit("b", 1, 9));

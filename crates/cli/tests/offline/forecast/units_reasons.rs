@@ -30,7 +30,7 @@ fn why(name: &str, objects: &[String]) -> (String, String) {
 }
 
 #[test]
-fn each_cause_for_which_a_pod_waits_is_told() {
+fn each_cause_of_a_pending_pod_is_explained() {
     let waits = || pod("web-7d9-y", "", "");
     let gated =
         || waits().replace("spec: {", "spec: {schedulingGates: [{name: example.com/held}],");
@@ -97,7 +97,7 @@ fn a_pod_that_is_too_large_waits_for_a_node_and_not_because_pods_stay_where_they
 }
 
 #[test]
-fn a_unit_over_its_cap_is_told_as_such() {
+fn a_unit_over_its_cap_is_listed_as_such() {
     let pods = (0..3).map(|number| pod(&format!("web-7d9-{number}"), "", &on("a1")));
     let there = [three_units("strategy: required,"), node("a1", "a"), web(3)];
     let folder = folder("units-over", &there.into_iter().chain(pods).collect::<Vec<_>>());
@@ -106,7 +106,7 @@ fn a_unit_over_its_cap_is_told_as_such() {
 }
 
 #[test]
-fn a_pod_that_was_to_be_gone_is_not_counted_any_more() {
+fn a_pod_past_its_deletion_is_not_counted() {
     let gone = ", deletionTimestamp: '2026-02-01T00:00:00Z', deletionGracePeriodSeconds: 30";
     let folder = folder(
         "units-overdue",
@@ -128,7 +128,7 @@ fn a_pod_that_was_to_be_gone_is_not_counted_any_more() {
 }
 
 #[test]
-fn a_pod_of_two_policies_on_a_node_is_told_where_it_counts() {
+fn a_pod_of_two_policies_on_a_node_is_explained_with_its_unit() {
     let folder = folder(
         "units-two-on-a-node",
         &[

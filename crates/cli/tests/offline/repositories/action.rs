@@ -190,7 +190,7 @@ fn left_behind(name: &str) -> Repository {
 }
 
 #[test]
-fn what_the_base_has_got_meanwhile_is_no_part_of_what_a_pull_request_does() {
+fn later_commits_of_the_base_are_not_changes_of_a_pull_request() {
     let origin = left_behind("action-behind");
     let commit = |name: &str| git(origin.root(), &["rev-parse", name]);
     let url = format!("file://{}", origin.root().display());

@@ -56,7 +56,7 @@ fn findings_are_narrowed_by_namespace_and_labels_too() {
 }
 
 #[test]
-fn what_is_counted_is_what_is_asked_about() {
+fn only_selected_objects_are_counted() {
     let keda = |name: &str, metadata: &str| {
         format!(
             "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {{name: {name}, {metadata}}}\n\
@@ -103,7 +103,7 @@ fn names_may_be_patterns() {
 }
 
 #[test]
-fn a_path_in_place_of_a_name_is_an_error_that_says_so() {
+fn a_path_in_place_of_a_name_is_an_error_with_the_right_flag() {
     let repository = shops("paths").file("policies/e.yaml", policy("e", "e", 1));
     let repository = repository.file("our policies/e.yaml", policy("e", "e", 1));
     for (path, quoted) in [("a.yaml", "a.yaml"), ("./our policies", "'./our policies'")] {

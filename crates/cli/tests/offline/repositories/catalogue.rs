@@ -424,7 +424,7 @@ fn repository_of<'a>(
 
 /// A new code needs a case of it here, or a file in `tests/offline/lint/found` if it is one that shows over time.
 #[test]
-fn one_of_each_code_is_told_as_text_and_as_sarif_as_the_golden_files_say() {
+fn text_and_sarif_of_each_code_match_the_golden_files() {
     let cases = cases();
     let mut of_codes: Vec<&Case> = Vec::new();
     for case in &cases {

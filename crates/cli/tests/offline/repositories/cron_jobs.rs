@@ -72,7 +72,7 @@ fn a_cron_job_is_shown_by_next_and_forecast_in_its_zone_or_in_utc() {
 }
 
 #[test]
-fn cron_jobs_are_asked_about_by_name_and_need_no_policy() {
+fn cron_jobs_are_selected_by_name_and_need_no_policy() {
     let repository = Repository::new("cron-jobs-alone")
         .file("a.yaml", cron_job("a", "schedule: '0 5 * * *'"))
         .file("b.yaml", cron_job("b", "schedule: '0 6 * * *'"));
@@ -163,7 +163,7 @@ fn lint_says_what_shows_of_a_cron_job_over_time() {
 }
 
 #[test]
-fn the_zone_of_the_controller_manager_can_be_said() {
+fn the_zone_of_the_controller_manager_can_be_set() {
     let repository = repository("cron-jobs-zone");
     let zone = ["-f", ".", "--for", "3d", "--cron-job-zone", "Asia/Tokyo"];
     let note = "CronJob.batch default/report names no timeZone, so it follows that of the \
@@ -182,7 +182,7 @@ fn the_zone_of_the_controller_manager_can_be_said() {
 }
 
 #[test]
-fn a_zone_that_a_cron_job_cannot_have_is_not_to_be_left_out_for_utc() {
+fn a_zone_that_a_cron_job_cannot_have_is_not_replaced_by_utc() {
     let repository = Repository::new("cron-jobs-no-zone")
         .file("empty.yaml", cron_job("empty", "schedule: '0 5 * * *'\n  timeZone: ''"))
         .file("local.yaml", cron_job("local", "schedule: '0 5 * * *'\n  timeZone: Local"));
@@ -284,7 +284,7 @@ fn when_explains_the_schedules_of_files_as_typed_ones() {
 
 /// Kubernetes compares with the current wall clock, and catches nothing up.
 #[test]
-fn a_start_in_a_gap_is_left_out_and_one_in_a_fold_comes_twice() {
+fn a_start_in_a_gap_is_skipped_and_one_in_a_fold_repeats() {
     let repository = Repository::new("cron-jobs-clock-changes")
         .file("night.yaml", cron_job("night", "schedule: '30 2 * * *'\n  timeZone: Europe/Berlin"))
         .file(
@@ -313,7 +313,7 @@ fn a_start_in_a_gap_is_left_out_and_one_in_a_fold_comes_twice() {
 }
 
 #[test]
-fn cron_jobs_of_one_name_are_told_apart_by_their_files_in_every_output() {
+fn every_output_distinguishes_cron_jobs_of_one_name_by_their_files() {
     let both = format!(
         "{}---\n{}",
         cron_job("backup", "schedule: '0 3 * * *'"),

@@ -63,7 +63,7 @@ fn a_flag_comes_before_the_environment_and_that_before_the_settings() {
 }
 
 #[test]
-fn a_schedule_means_the_same_whatever_is_displayed() {
+fn a_display_zone_does_not_change_a_schedule() {
     let repository = shop("zone-when").file("almanac.toml", SETTINGS);
     let typed = said(repository.command(&["when", "0 8 * * *", "--from", PRESENT, "--count", "1"]));
     assert!(typed.starts_with("Fires at 08:00 every day (UTC)\n"), "{typed}");
@@ -91,7 +91,7 @@ fn local_is_the_zone_of_the_machine() {
 }
 
 #[test]
-fn utc_is_shown_once_whatever_it_is_called() {
+fn utc_is_shown_once_under_each_of_its_names() {
     let repository = Repository::new("zone-utc").file("shop.yaml", policy("shop", "shop", 3));
     let next = ["next", "shop.yaml", "--from", PRESENT, "--count", "1"];
     let usual = said(repository.command(&next));
@@ -104,7 +104,7 @@ fn utc_is_shown_once_whatever_it_is_called() {
 }
 
 #[test]
-fn a_zone_to_display_that_is_mistyped_is_never_said_to_be_utc_without_one() {
+fn a_mistyped_display_zone_never_gets_the_hint_about_utc() {
     let repository = shop("zone-mistyped");
     let local = "for the zone of this machine, write local";
     for (zone, advice) in

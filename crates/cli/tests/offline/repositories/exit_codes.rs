@@ -16,7 +16,7 @@ fn codes(repository: &Repository, arguments: &[&str]) -> Vec<Option<i32>> {
 }
 
 #[test]
-fn findings_set_the_exit_code_of_every_command_alike() {
+fn findings_set_the_same_exit_code_in_every_command() {
     let good = policy("good", "good", 3);
     let warned = policy("meets", "meets", 3).replace("0 20 * * *", "0 8 * * *");
     let wrong = policy("wrong", "wrong", 3).replace("0 8 * * *", "0 8 * *");
@@ -64,7 +64,7 @@ fn a_clock_change_is_a_finding_of_validate_only() {
 }
 
 #[test]
-fn failures_set_the_exit_code_of_every_command_alike() {
+fn failures_set_the_same_exit_code_in_every_command() {
     let repository =
         Repository::new("exit-impossible").file("good.yaml", policy("good", "good", 3));
     let more: [&[&str]; 4] =

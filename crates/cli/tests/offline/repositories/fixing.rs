@@ -73,7 +73,7 @@ fn what_can_only_be_meant_is_written_and_all_else_stays_to_the_letter() {
 }
 
 #[test]
-fn a_program_is_told_what_was_written_too() {
+fn json_lists_the_applied_fixes() {
     let repository = Repository::new("fixing-json").file("night.yaml", SLIPS);
     let told = repository.ask("lint", &["--fix"]);
     let fixed = told["fixed"].as_array().unwrap();
@@ -145,7 +145,7 @@ fn links_and_permissions_stay_and_what_may_not_be_written_is_not() {
 }
 
 #[test]
-fn what_was_not_asked_about_is_not_written() {
+fn unselected_objects_are_not_written() {
     let text = SLIPS.replace("{name: night}", "{name: night, labels: {team: blue}}");
     let repository = Repository::new("fixing-not-labelled").file("a.yaml", &text);
     repository.run(&["lint", "--fix", "-l", "team=red"]);

@@ -65,7 +65,7 @@ fn a_target_is_found_in_any_file_and_its_errors_are_reported() {
 }
 
 #[test]
-fn unknown_kinds_of_our_groups_are_reported_in_folders_and_files_alike() {
+fn unknown_kinds_of_our_groups_are_reported_in_directories_and_in_files() {
     let nodes = "apiVersion: karpenter.sh/v1alpha1\nkind: ScalableNodeGroup\n\
                  metadata: {name: nodes}\nspec: {type: AWSEC2AutoScalingGroup, id: nodes, replicas: 1}\n";
     let repository = Repository::new("nodes").file("nodes.yaml", nodes);

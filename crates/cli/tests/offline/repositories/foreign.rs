@@ -68,7 +68,7 @@ fn the_annotations_of_kube_downscaler_are_a_policy() {
 }
 
 #[test]
-fn what_starts_jobs_is_not_to_be_replaced_by_what_scales() {
+fn a_trigger_that_starts_jobs_gets_no_advice_about_scaling() {
     let job = "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: a\nspec: {schedule: '*/5 * * * *'}\n";
     let scaled = keda("b", "b", "cron").replace("ScaledObject", "ScaledJob");
     let repository = Repository::new("foreign-jobs")
@@ -149,7 +149,7 @@ fn a_target_that_another_project_scales_too_has_two_writers() {
 }
 
 #[test]
-fn a_target_scaled_by_another_project_in_another_cluster_is_no_conflict() {
+fn a_target_scaled_by_another_project_in_another_cluster_is_not_a_conflict() {
     let repository = Repository::new("foreign-places")
         .file("prod/hours.yaml", policy("hours", "shop", 3))
         .file("prod/keda.yaml", keda("shop", "cart", "cron"))

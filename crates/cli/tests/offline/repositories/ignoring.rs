@@ -50,7 +50,7 @@ fn a_comment_leaves_out_one_code_at_one_place() {
 }
 
 #[test]
-fn a_comment_with_a_code_that_there_is_not_is_told() {
+fn a_comment_with_an_unknown_code_is_reported() {
     let text = meets().replace("spec:\n", "# almanac:ignore same-minut\nspec:\n");
     let repository = Repository::new("ignoring-unknown").file("a.yaml", text);
     assert_eq!(lint(&repository, &[]), ["nothing-ignored a.yaml:5:18", "same-minute a.yaml:10:29"]);
@@ -81,7 +81,7 @@ fn the_nearest_settings_above_a_file_count_wherever_lint_is_run() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_told_whatever_is_ignored() {
+fn an_unreadable_file_is_reported_even_if_its_code_is_ignored() {
     let repository = Repository::new("ignoring-unread").file("a.yaml", meets());
     let asked = ["lint", "--ignore", "unreadable-file", "a.yaml", "nowhere.yaml"];
     assert_eq!(repository.run(&asked).code, Some(2));

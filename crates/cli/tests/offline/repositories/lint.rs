@@ -18,7 +18,7 @@ fn lint_finds_all_that_validate_finds() {
 }
 
 #[test]
-fn a_policy_in_an_exempt_namespace_is_told_unless_it_is_exempt_itself() {
+fn a_policy_in_an_exempt_namespace_is_reported_unless_it_is_exempt_itself() {
     let of = |namespace: &str, name: &str| {
         let named = format!("  name: {name}\n");
         policy(name, name, 3).replace(&named, &format!("{named}  namespace: {namespace}\n"))

@@ -50,7 +50,7 @@ fn what_a_test_expects_is_skipped_in_a_directory_and_checked_if_it_is_named() {
 }
 
 #[test]
-fn a_list_whose_items_are_no_objects_is_skipped_in_a_directory() {
+fn a_list_without_objects_is_skipped_in_a_directory() {
     let mappings = "- kind: Placement\n  plural: placements\n- {kind: CronFederatedHPA, group: autoscaling.karmada.io}\n\
                     - apiVersion: autoscaling.karmada.io/v1alpha1\n";
     let repository = Repository::new("mappings").file("mappings.yaml", mappings);

@@ -143,7 +143,7 @@ fn a_prompt_a_directive_and_a_comment_are_reported_with_their_positions() {
 }
 
 #[test]
-fn what_else_is_wrong_beside_the_version_is_reported_too() {
+fn other_mistakes_are_reported_together_with_a_wrong_version() {
     let text = policy("hours", "shop", 3)
         .replace("autoscaling.karmada.io/v1alpha1", "karmada.io/v1")
         .replace("0 8 * * *", "0 8 * *");

@@ -50,7 +50,7 @@ fn files_need_no_flag() {
 }
 
 #[test]
-fn a_word_with_or_behind_a_kind_is_a_name_and_so_is_a_word_beside_files_of_a_flag() {
+fn a_word_with_or_after_a_kind_or_with_files_of_a_flag_is_a_name() {
     let repository = shops("words-names");
     for command in COMMANDS {
         let by_flag = printed(&repository, &[command, &["-f", "policies", "shop"]].concat());
@@ -149,7 +149,7 @@ fn a_flag_that_says_nothing_of_a_typed_schedule_is_refused() {
 }
 
 #[test]
-fn a_period_ends_where_it_is_said() {
+fn a_period_ends_at_the_stated_instant() {
     let repository = shops("words-to");
     let (until, length) = (["--to", "2026-11-22T12:00:00Z"], ["--for", "48h"]);
     for command in [
