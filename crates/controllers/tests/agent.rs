@@ -267,7 +267,7 @@ async fn a_webhook_that_rewrites_the_level_does_not_cost_the_user_theirs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_webhook_has_rewritten_is_no_word_of_the_user_even_if_the_pod_cannot_say_so() {
+async fn a_level_rewritten_by_a_webhook_is_not_an_edit_of_the_user() {
     let running = Running::begin(INSIDE);
     let has_level = |body: &Value| {
         body.pointer("/metadata/annotations/volcano.sh~1qos-level").is_some_and(Value::is_string)
@@ -297,7 +297,7 @@ async fn a_denial_with_the_code_of_a_missing_pod_is_retried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_undoes_every_write_is_not_fought_and_the_user_is_told() {
+async fn a_field_manager_that_undoes_every_write_is_reported_and_not_fought() {
     let running = Running::begin(INSIDE);
     let stub = running.stub.clone();
     let undoing = tokio::spawn(async move {

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kube_scheduler_is_told_that_nobody_decides_where_it_looks_for_an_error() {
+    fn a_request_without_a_leader_returns_an_extender_error() {
         let away = || Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, "no replica decides");
         let told = as_kube_scheduler_shows(Verb::Bind, away());
         let error: &[u8] = br#"{"Error":"no replica decides"}"#;

@@ -113,7 +113,7 @@ async fn an_edited_schedule_counts_at_once_and_a_deleted_one_leaves_the_target_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn replicas_that_are_still_to_come_do_not_scale_it_further() {
+async fn replicas_that_are_not_ready_yet_do_not_scale_it_further() {
     let stub = Stub::new();
     let mut shop = target("apps/v1", "Deployment", "shop");
     (shop["spec"]["replicas"], shop["status"]) = (json!(2), json!({ "replicas": 2 }));

@@ -134,7 +134,7 @@ fn listing_one_family_does_not_affect_the_others() {
 }
 
 #[test]
-fn listing_one_namespace_forgets_nothing_of_the_others() {
+fn listing_one_namespace_keeps_the_objects_of_the_others() {
     let watched = Watched::new();
     let follow = |namespace: &str| {
         let queues = WorkQueues {
@@ -236,7 +236,7 @@ fn memory_outweighs_a_later_status() {
 }
 
 #[test]
-fn an_invalid_object_keeps_its_history_and_forgets_its_rules() {
+fn an_invalid_object_keeps_its_history_and_drops_its_rules() {
     let mut watched = Watched::new();
     let mut good = object("shop", "1", 1, 5);
     good["status"] = json!({ "executionHistories": [{

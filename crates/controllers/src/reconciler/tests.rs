@@ -184,7 +184,7 @@ async fn a_queued_write_is_not_sent_once_the_object_is_deleted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queued_write_is_neither_sent_for_nor_remembered_by_a_new_object_of_the_same_name() {
+async fn a_queued_write_has_no_effect_on_a_new_object_of_the_same_name() {
     let replace = |follower: &mut PolicyFollower, _: &Shown| {
         follower.delete(object(two_rules()));
         let mut another = two_rules();

@@ -16,7 +16,7 @@ use crate::namespaces::Part;
 use bench::Bench;
 
 #[tokio::test(start_paused = true)]
-async fn a_group_gets_the_nodes_it_asks_for_and_says_so_once() {
+async fn a_group_gets_its_desired_nodes_and_reports_them_once() {
     let bench = Bench::of(3);
     assert_eq!(bench.turn().await, None);
     assert_eq!(bench.provider.has(), 3);
@@ -91,7 +91,7 @@ async fn a_group_that_is_exempt_keeps_its_nodes_and_needs_no_attention() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_is_told_once_and_tried_again_and_the_replicas_stay_as_they_were_seen() {
+async fn a_failure_is_reported_once_and_retried_and_keeps_the_observed_replicas() {
     let mut bench = Bench::of(2);
     bench.turn().await;
     *bench.provider.unobserved.lock().expect("whole") =
@@ -263,7 +263,7 @@ async fn a_group_of_a_type_without_a_provider_has_no_nodes_and_says_what_to_do()
 }
 
 #[tokio::test(start_paused = true)]
-async fn groups_are_left_to_karpenter_and_only_their_conditions_say_so() {
+async fn groups_are_left_to_karpenter_and_only_their_conditions_change() {
     let mut bench = Bench::of(3);
     bench.stub.change(
         "scalablenodegroups",

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn another_writer_of_the_target_is_a_warning_and_the_object_itself_is_none() {
+    fn another_policy_of_the_target_is_a_warning_but_not_the_object_itself() {
         let there = cron("evening", "0 20 * * *", &web());
         let known = known(&[(Kind::CronFederatedHPA, there.clone())]);
         let morning = cron("morning", "0 8 * * *", &web());
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn caps_below_what_a_schedule_asks_are_told_whichever_comes_last() {
+    fn caps_below_a_schedule_are_reported_in_either_order_of_creation() {
         let schedule = cron("morning", "0 8 * * *", &web());
         let there =
             known(&[(Kind::Deployment, deployment()), (Kind::CronFederatedHPA, schedule.clone())]);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_is_no_writer_any_more() {
+    fn a_removed_object_does_not_count_as_a_field_manager() {
         let known = known(&[(Kind::CronFederatedHPA, cron("evening", "0 20 * * *", &web()))]);
         known.write().remove(&Kind::CronFederatedHPA.identity("shop", "evening"));
         let morning = cron("morning", "0 8 * * *", &web());

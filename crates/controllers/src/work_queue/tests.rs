@@ -180,7 +180,7 @@ async fn waking_all_brings_every_later_turn_forward() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_longest_overdue_policy_comes_first_however_many_fall_due_meanwhile() {
+async fn the_longest_overdue_policy_comes_first() {
     let queue = queue();
     for (name, due) in [("a", 10), ("b", 10), ("c", 12), ("d", 11)] {
         queue.lock().agenda.set(&policy(name), Some(at(due)));

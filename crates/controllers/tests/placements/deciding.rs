@@ -54,7 +54,7 @@ async fn a_placement_gets_a_decision_with_labels_an_owner_and_the_clusters_with_
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_written_and_nobody_is_woken_while_nothing_new_is_told() {
+async fn nothing_is_written_or_requeued_without_a_relevant_change() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 1, None);
     hub.put("default", by_ratio(1));
@@ -118,7 +118,7 @@ async fn a_changed_score_or_a_new_cluster_counts_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn scores_that_are_renewed_wake_nobody_and_count_until_they_end() {
+async fn renewed_scores_requeue_no_placement_and_count_until_they_expire() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 50, Some("2026-11-20T09:02:00Z"));
     hub.score("c2", 20, None);
@@ -258,7 +258,7 @@ async fn a_field_without_effect_is_reported_by_a_condition() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn beside_open_cluster_management_nothing_is_touched_unless_it_is_taken_over() {
+async fn decisions_of_open_cluster_management_stay_unless_taken_over() {
     for (take_over, expected) in [(&[][..], None), (&[Family::Placement][..], Some(1))] {
         let mut hub = Hub::with(&["c1"]);
         hub.stub.put(json!({
@@ -277,7 +277,7 @@ async fn beside_open_cluster_management_nothing_is_touched_unless_it_is_taken_ov
 }
 
 #[tokio::test(start_paused = true)]
-async fn clusters_are_selected_afresh_within_minutes_when_others_have_selected_them() {
+async fn clusters_are_selected_again_minutes_after_other_placements_change() {
     let policy = hub::exactly(&[("Balance", 1)]);
     let spec = json!({ "numberOfClusters": 1, "prioritizerPolicy": policy });
     let mut hub = Hub::placing(&["c1", "c2"], hub::placement("web", &spec)).await;
@@ -299,7 +299,7 @@ async fn clusters_are_selected_afresh_within_minutes_when_others_have_selected_t
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_says_which_clusters_have_come_and_gone_and_by_what_they_were_ranked() {
+async fn an_event_names_the_added_and_removed_clusters_and_their_ranking() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 50, Some("2026-11-20T09:01:00Z"));
     hub.score("c2", 20, None);
@@ -324,7 +324,7 @@ async fn an_event_says_which_clusters_have_come_and_gone_and_by_what_they_were_r
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_taint_that_does_not_say_when_it_was_added_is_told_where_its_toleration_would_end() {
+async fn an_undated_taint_is_reported_if_its_toleration_would_end() {
     let mut hub = Hub::with(&["c1"]);
     let tainted = json!({ "spec": { "taints": [{ "key": "gpu", "effect": "NoSelect" }] } });
     hub.stub.change("managedclusters", "", "c1", &tainted);

@@ -46,8 +46,7 @@ async fn a_decision_that_is_deleted_while_it_is_written_is_created_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_decision_that_is_deleted_just_before_it_is_written_is_created_again_and_nobody_is_warned()
- {
+async fn a_decision_deleted_just_before_a_write_is_recreated_without_a_warning() {
     let mut hub = Hub::with(&["c1"]);
     hub.put("default", hub::placement("web", &json!({})));
     let path = "web-decision-1/status";
@@ -60,7 +59,7 @@ async fn a_decision_that_is_deleted_just_before_it_is_written_is_created_again_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_decision_that_somebody_creates_again_while_it_is_removed_is_removed_again() {
+async fn a_decision_recreated_during_its_removal_is_removed_again() {
     let hub = Hub::placing(&["c1"], hub::placement("web", &json!({}))).await;
     let surplus = |hub: &Hub| {
         let mut object =
@@ -85,7 +84,7 @@ async fn a_decision_that_somebody_creates_again_while_it_is_removed_is_removed_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_watch_tells_counts_more_than_what_was_read_before() {
+async fn a_watch_event_overrides_an_earlier_read() {
     for act in [delete, replace] {
         let mut hub = Hub::with(&["c1"]);
         hub.put("default", hub::placement("web", &json!({})));
@@ -125,7 +124,7 @@ async fn placements_that_balance_are_decided_one_after_the_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_changes_meanwhile_does_not_shorten_the_pauses_between_attempts() {
+async fn changes_between_attempts_do_not_shorten_the_backoff() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 0, None);
     hub.put("default", by_ratio(1));
@@ -174,7 +173,7 @@ async fn nothing_is_claimed_of_a_spec_before_its_decision_is_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_changes_while_nothing_is_to_be_decided_is_not_a_delay() {
+async fn changes_while_scheduling_is_disabled_are_not_a_delay() {
     let mut hub = Hub::placing(&["c1"], hub::placement("web", &json!({}))).await;
     let annotation = format!("{GROUP}/experimental-scheduling-disable");
     let disabled = |value: Value| json!({ "metadata": { "annotations": { &annotation: value } } });
@@ -190,7 +189,7 @@ async fn what_changes_while_nothing_is_to_be_decided_is_not_a_delay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_decision_that_something_else_controls_is_none_of_the_placement_whatever_its_label() {
+async fn a_decision_of_another_owner_does_not_belong_to_the_placement() {
     let mut hub = Hub::with(&["c1"]);
     let mut theirs = hub::hub_object("v1beta1", "PlacementDecision", "theirs", &json!({}));
     theirs["metadata"]["labels"] = json!({ format!("{GROUP}/placement"): "web" });

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use crate::hub::{DECISIONS, GROUP, Hub, steady_by_ratio};
 
 #[tokio::test(start_paused = true)]
-async fn what_somebody_else_changes_in_a_decision_or_deletes_is_restored() {
+async fn a_decision_that_others_change_or_delete_is_restored() {
     let hub = Hub::placing(&["c1", "c2"], hub::placement("web", &json!({}))).await;
     let changes = [
         json!({ "status": { "decisions": [{ "clusterName": "c9", "reason": "" }] } }),
@@ -62,7 +62,7 @@ async fn a_lost_response_is_read_before_anything_else_is_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_failed_write_the_rest_is_not_sent_and_the_placement_says_so_until_it_succeeds() {
+async fn a_failed_write_stops_the_rest_and_is_reported_until_it_succeeds() {
     let mut hub = Hub::with(&["c1"]);
     hub.put("default", hub::placement("web", &json!({})));
     let denied = "admission webhook \"x\" denied the request: no decisions today";
@@ -87,7 +87,7 @@ async fn after_a_failed_write_the_rest_is_not_sent_and_the_placement_says_so_unt
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_of_somebody_else_with_the_name_of_a_decision_is_left_as_it_is() {
+async fn a_foreign_object_with_the_name_of_a_decision_is_unchanged() {
     let mut hub = Hub::with(&["c1"]);
     let theirs = |metadata: Value| {
         let mut object =
@@ -183,7 +183,7 @@ async fn a_hundred_clusters_are_in_a_decision_and_none_that_stays_selected_is_ev
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_successor_goes_on_from_what_a_killed_process_has_written() {
+async fn a_successor_continues_from_the_writes_of_a_killed_process() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 1, None);
     hub.put("default", steady_by_ratio(1));

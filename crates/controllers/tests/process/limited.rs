@@ -64,7 +64,7 @@ fn mark(stub: &Stub, namespace: &str, value: &Value) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_limited_process_carries_out_its_namespaces_and_asks_about_nothing_else() {
+async fn a_limited_process_requests_only_its_namespaces() {
     let limited = Limited::begin(&["east", "west"], |_| {});
     seconds(90).await;
     assert_eq!(limited.scaled(), ["east", "west"]);
@@ -181,7 +181,7 @@ async fn nothing_is_carried_out_in_a_namespace_whose_mark_was_never_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_that_is_not_there_yet_is_no_error() {
+async fn a_missing_namespace_is_not_an_error() {
     let limited = Limited::begin(&["east", "south"], |_| {});
     seconds(15).await;
     assert_eq!(limited.health.waiting_for(), None);

@@ -229,7 +229,7 @@ async fn policies_are_left_to_an_upstream_controller_that_starts_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn policies_that_are_taken_over_are_carried_out_beside_their_upstream_controller() {
+async fn policies_that_are_taken_over_apply_despite_their_upstream_controller() {
     let stub = Stub::new();
     renew_karmada(&stub, "karmada", almanac_fixtures::at(BEGIN));
     let running = Running::begin_beside(stub.clone(), &[Family::CronScaling]);

@@ -98,7 +98,7 @@ fn told(uid: &str, version: &str, cluster: &str) -> DynamicObject {
 }
 
 #[test]
-fn a_decision_that_we_have_deleted_is_not_taken_for_one_that_somebody_else_has() {
+fn our_own_deletion_of_a_decision_is_not_a_foreign_one() {
     let mut stage = Stage::set();
     stage.decisions.upsert(told("1", "5", "c1"));
     assert!(stage.is_known());
@@ -119,7 +119,7 @@ fn a_decision_that_we_have_deleted_is_not_taken_for_one_that_somebody_else_has()
 }
 
 #[test]
-fn what_is_told_late_of_an_earlier_decision_of_the_name_is_no_news() {
+fn a_late_watch_event_of_an_earlier_decision_is_ignored() {
     let mut stage = Stage::set();
     stage.decisions.upsert(told("2", "8", "c2"));
     let clusters = |stage: &Stage| {
@@ -229,14 +229,14 @@ const AVAILABLE: &str =
     "managedCluster.status.conditions.exists(c, c.type == 'Available' && c.status == 'True')";
 
 #[test]
-fn a_heartbeat_of_a_cluster_wakes_nobody() {
+fn a_heartbeat_of_a_cluster_requeues_no_placement() {
     for expression in [None, Some(AVAILABLE)] {
         assert!(!wakes(expression, heard_of(1, true, &[]), heard_of(2, true, &[])));
     }
 }
 
 #[test]
-fn what_an_expression_says_otherwise_of_a_cluster_wakes_its_placement_and_a_label_everybody() {
+fn a_new_result_of_an_expression_requeues_its_placement_and_a_label_all() {
     let (up, down) = (|| heard_of(1, true, &[]), || heard_of(2, false, &[]));
     assert!(wakes(Some(AVAILABLE), up(), down()) && wakes(Some(AVAILABLE), down(), up()));
     assert!(!wakes(None, up(), down()));
