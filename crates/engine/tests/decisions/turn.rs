@@ -111,7 +111,7 @@ fn a_policy_invalidated_before_closing_keeps_its_history_and_retries_nothing() {
 }
 
 #[test]
-fn the_result_for_a_policy_invalidated_before_closing_is_recorded_and_remembered() {
+fn the_result_for_a_policy_invalidated_before_closing_is_recorded_and_kept() {
     let mut scaling = hourly();
     let open = scaling.open(monday("09:03"));
     break_rules(&mut scaling);
@@ -121,7 +121,7 @@ fn the_result_for_a_policy_invalidated_before_closing_is_recorded_and_remembered
 }
 
 #[test]
-fn the_result_for_a_policy_removed_before_closing_is_recorded_but_not_remembered() {
+fn the_result_for_a_policy_removed_before_closing_is_recorded_but_not_kept() {
     let mut scaling = hourly();
     let open = scaling.open(monday("09:03"));
     let name = scaling.name();

@@ -219,7 +219,7 @@ fn a_decision_that_takes_an_unreachable_target_for_missing_is_caught() {
 }
 
 #[test]
-fn a_decision_that_believes_a_clock_that_was_ahead_is_caught() {
+fn a_decision_that_trusts_a_clock_that_was_ahead_is_caught() {
     let believing = |input: &Input<'_>, now: Timestamp| {
         let mut decision = decide(input, now);
         let known = input.memory.map_or(&[][..], |memory| &memory.rules);

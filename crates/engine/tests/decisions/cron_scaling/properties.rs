@@ -324,7 +324,7 @@ fn each_firing_is_carried_out_at_most_once_and_recorded_exactly_once() {
 }
 
 #[test]
-fn every_decision_is_valid_whatever_is_edited_broken_or_lost() {
-    let name = "every_decision_is_valid_whatever_is_edited_broken_or_lost";
+fn every_decision_is_valid_after_edits_faults_and_losses() {
+    let name = "every_decision_is_valid_after_edits_faults_and_losses";
     holds(name, 400, cases(true), |case| Life::new(&case, &decide).live(&case.steps));
 }

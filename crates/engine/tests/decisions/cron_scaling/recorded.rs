@@ -108,7 +108,7 @@ fn a_superseded_firing_is_recorded_and_sets_nothing() {
 }
 
 #[test]
-fn a_bound_that_had_to_make_way_has_been_set_by_the_rule_that_moved_it() {
+fn a_moved_bound_is_attributed_to_the_rule_that_moved_it() {
     let mut scaling =
         Scaling::of_autoscaler(1, 5, &[bounds("r", "3 * * * *", Some(8), None)]).turned("09:00");
     scaling.turn(monday("09:03"));

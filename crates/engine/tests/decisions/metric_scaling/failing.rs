@@ -83,7 +83,7 @@ fn what_is_exempt_has_no_turn_and_a_schedule_that_is_exempt_publishes_nothing() 
 }
 
 #[test]
-fn where_nobody_knows_the_replicas_only_what_does_not_depend_on_them_is_set() {
+fn with_unknown_replicas_only_values_independent_of_them_are_set() {
     for (target_type, expected) in [(TargetType::AverageValue, Some(8)), (TargetType::Value, None)]
     {
         let policy = Autoscaler::of("shop", 0, 100).with(external("q"), target_type, 1_000);

@@ -18,7 +18,7 @@ fn changes(rules: ScalingRules, from: u32, to: u32) -> Vec<(String, u32)> {
 }
 
 #[test]
-fn a_policy_allows_so_many_replicas_in_each_period() {
+fn a_policy_limits_the_replicas_in_each_period() {
     let rules = rules(Select::Max, &[count_in(4, 60)]);
     let up = owned(&[("09:00:00", 14), ("09:01:00", 18), ("09:02:00", 20)]);
     assert_eq!(changes(rules.clone(), 10, 20), up);
@@ -59,7 +59,7 @@ fn what_is_outside_the_bounds_goes_back_at_once() {
 }
 
 #[test]
-fn what_was_scaled_one_way_is_no_change_of_the_other() {
+fn scaling_in_one_direction_does_not_count_for_the_other() {
     let policy = Autoscaler::of("shop", 0, 100).by(external("q"));
     let slow = rules(Select::Max, &[count_in(4, 60)]);
     let mut scaling = Scaling::new(policy.up(slow.clone()).down(slow), 10).answered("q", 20.0);

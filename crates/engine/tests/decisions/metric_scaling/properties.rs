@@ -295,7 +295,7 @@ impl Life<'_> {
 }
 
 #[test]
-fn every_autoscaler_scales_exactly_as_a_model_that_forgets_nothing() {
-    let name = "every_autoscaler_scales_exactly_as_a_model_that_forgets_nothing";
+fn every_autoscaler_scales_exactly_like_a_model_with_the_full_history() {
+    let name = "every_autoscaler_scales_exactly_like_a_model_with_the_full_history";
     holds(name, 300, cases(), |case| Life::live(&case, &decide));
 }

@@ -14,7 +14,7 @@ fn explained(policy: Autoscaler, replicas: u32, answers: &[(&str, f64)]) -> Vec<
 }
 
 #[test]
-fn a_recommendation_is_told_with_its_sample_and_its_target() {
+fn a_recommendation_is_explained_with_its_sample_and_its_target() {
     let policy = Autoscaler::of("shop", 0, 100)
         .with(external("queue"), TargetType::AverageValue, 50_000)
         .with(external("busy"), TargetType::Utilization, 60_000);
@@ -25,7 +25,7 @@ fn a_recommendation_is_told_with_its_sample_and_its_target() {
 }
 
 #[test]
-fn every_limit_that_makes_a_difference_is_told() {
+fn every_effective_limit_is_explained() {
     let slow = ScalingRules { policies: [count_in(1, 60)].into(), ..at_once(Select::Max) };
     let by = |max| Autoscaler::of("shop", 0, max).by(external("q"));
     let expected = ["q is 9, AverageValue 1: 9 replicas; 6 by the scaleUp policies (1 in 60 s)"];

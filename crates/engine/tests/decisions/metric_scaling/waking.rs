@@ -9,13 +9,13 @@ use crate::support::schedule::Schedule;
 use crate::support::{monday, owned};
 
 #[test]
-fn what_is_as_it_is_to_be_needs_no_turn() {
+fn a_target_with_the_desired_replicas_needs_no_turn() {
     let scaling = by_one_query(5).answered("q", 5.0).turned("09:00");
     assert_eq!(scaling.wake_at(), None);
 }
 
 #[test]
-fn it_wakes_when_a_schedule_that_it_asks_says_another_number() {
+fn it_wakes_when_a_schedule_of_its_query_has_another_value() {
     let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(scheduled("shop")), 1);
     let schedule = Schedule::utc(2).daily(2, "08:00", "12:00").daily(7, "10:00", "17:00");
     let object = PolicyObject::new(schedule.checked());

@@ -69,7 +69,7 @@ fn where_the_history_is_lost_the_replicas_count_as_a_recommendation_for_one_wind
 }
 
 #[test]
-fn only_what_can_still_matter_is_remembered() {
+fn only_relevant_recommendations_are_kept() {
     let mut scaling = scaling(0, 300, 8);
     for (time, answer) in [("09:00", 5.0), ("09:01", 4.0), ("09:02", 6.0), ("09:03", 3.0)] {
         scaling.answer("q", answer);
@@ -105,7 +105,7 @@ fn where_a_restored_memory_lacks_the_last_change_it_counts_as_made_now() {
 }
 
 #[test]
-fn what_is_remembered_of_another_target_is_forgotten() {
+fn the_state_of_another_target_is_dropped() {
     let mut scaling = scaling(0, 300, 8);
     scaling.answer("q", 8.0);
     scaling.turn(monday("09:00"));

@@ -75,7 +75,7 @@ fn the_expressions_of_a_placement_are_refused_for_what_they_take_together() {
 }
 
 #[test]
-fn the_only_cluster_that_is_asked_about_cannot_make_itself_stay_by_costing_too_much() {
+fn the_only_candidate_cannot_stay_by_costing_too_much() {
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..1, 1);
     assert_eq!(after(&mut fleet, "11:00"), "c000");
@@ -85,7 +85,7 @@ fn the_only_cluster_that_is_asked_about_cannot_make_itself_stay_by_costing_too_m
 }
 
 #[test]
-fn what_costs_too_much_everywhere_changes_nothing_and_says_so() {
+fn an_expression_too_costly_everywhere_changes_nothing_and_is_explained() {
     let mut fleet = overwhelmed();
     assert_eq!(satisfaction(&fleet), Satisfaction::TooCostly);
     zones(&mut fleet, 3..4, 100);
@@ -137,7 +137,7 @@ fn as_many_as_are_wanted_are_enough_if_it_is_known_of_them_that_they_match() {
 }
 
 #[test]
-fn taints_deletion_and_the_end_of_a_binding_count_whatever_expressions_cost() {
+fn taints_deletion_and_the_end_of_a_binding_count_despite_costly_expressions() {
     let mut fleet = overwhelmed();
     let tainted = Cluster { taints: [taint("down:NoSelect", None)].into(), ..with_zones(100) };
     add_cluster(&mut fleet.world, "c000", tainted);
@@ -155,7 +155,7 @@ fn taints_deletion_and_the_end_of_a_binding_count_whatever_expressions_cost() {
 }
 
 #[test]
-fn a_decision_that_somebody_edits_is_restored_whatever_expressions_cost() {
+fn an_edited_decision_is_restored_despite_costly_expressions() {
     let mut fleet = overwhelmed();
     zones(&mut fleet, 3..4, 100);
     let _turn = fleet.turn(monday("11:45"));
@@ -166,7 +166,7 @@ fn a_decision_that_somebody_edits_is_restored_whatever_expressions_cost() {
 }
 
 #[test]
-fn what_was_written_before_a_write_failed_is_told_of_whatever_expressions_cost() {
+fn writes_before_a_failed_one_are_recorded_despite_costly_expressions() {
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..150, 1);
     let mut writes = 0;
@@ -196,7 +196,7 @@ fn recorded_added(recorded: &Recorded) -> usize {
 }
 
 #[test]
-fn scores_and_tolerations_wake_whatever_expressions_cost() {
+fn scores_and_tolerations_wake_despite_costly_expressions() {
     let both = format!("{NOT_BUSY} && {COSTLY}");
     let mut it = by(&[&[&both]]);
     it.tolerations = [toleration("down", Some(3600))].into();
@@ -298,14 +298,14 @@ fn costly_placements_do_not_wake_those_after_them_when_a_cluster_changes() {
 }
 
 #[test]
-fn what_takes_longer_and_says_the_same_wakes_nobody() {
+fn a_costlier_expression_with_the_same_result_wakes_no_placement() {
     let all = [("all", "managedCluster.status.zones.all(z, z.size() > 0)")];
     assert_eq!(woken(&all, with_zones(1), with_zones(20)), "");
     assert_eq!(woken(&all, with_zones(1), of("v1", &["a", ""])), "all");
 }
 
 #[test]
-fn a_placement_that_knows_that_a_cluster_costs_too_much_is_not_woken_by_its_heartbeats() {
+fn heartbeats_of_a_cluster_that_costs_too_much_wake_no_placement() {
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..1, 100);
     let said = |fleet: &Fleet| {

@@ -53,7 +53,7 @@ fn expressions_of_a_predicate_all_have_to_hold_and_predicates_are_alternatives()
 }
 
 #[test]
-fn what_fails_or_is_no_boolean_does_not_match_and_says_so() {
+fn an_expression_that_fails_or_is_not_boolean_does_not_match_with_a_reason() {
     let fleet = three(by(&[&[NEW]]));
     let expected = [
         "b Won: rank 1 of 1: total 0".to_owned(),
@@ -91,7 +91,7 @@ fn loaded(it: Placement, of: &[(&str, i64, Option<&str>)]) -> Fleet {
 }
 
 #[test]
-fn an_expired_score_is_absent_from_the_list_and_the_reason_says_so() {
+fn an_expired_score_is_absent_from_the_list_and_named_in_the_reason() {
     let clusters = [("a", 90, Some("11:00")), ("b", 90, Some("12:30")), ("c", 90, None)];
     let busy = loaded(by(&[&[BUSY]]), &clusters);
     assert_eq!(busy.selects(), "b c");
@@ -179,7 +179,7 @@ fn a_changed_score_touches_the_placements_whose_expressions_may_read_it() {
 }
 
 #[test]
-fn a_cluster_that_says_nothing_fails_every_expression_that_asks() {
+fn a_cluster_without_fields_fails_every_expression_that_reads_them() {
     let bare = Cluster { object: Document::default(), ..cluster("") };
     let fleet = Fleet::new(&[], by(&[&["managedCluster.metadata.name == 'a'"]])).with("a", bare);
     assert_eq!(fleet.selects(), "");
@@ -218,7 +218,7 @@ fn what_only_expressions_read_matters_to_those_that_say_something_else_of_it() {
 }
 
 #[test]
-fn what_is_said_of_a_cluster_is_bounded_whatever_its_object_says() {
+fn the_explanation_of_a_cluster_is_bounded() {
     let long = "x".repeat(10_000);
     let asks = "semver(managedCluster.status.version).major() == 1";
     let predicates: Vec<[&str; 1]> = vec![[asks]; 8];
@@ -249,7 +249,7 @@ fn of_many_objects_whose_scores_have_expired_some_are_named() {
 }
 
 #[test]
-fn a_taint_without_a_time_is_told_of_as_long_as_the_cluster_matches_though_another_excludes_it() {
+fn an_undated_taint_is_listed_while_its_cluster_matches_despite_another_taint() {
     let mut it = by(&[&[BUSY]]);
     it.tolerations = [toleration("down", Some(60))].into();
     let mut fleet = loaded(it, &[("a", 90, Some("13:00"))]);
@@ -267,7 +267,7 @@ fn a_taint_without_a_time_is_told_of_as_long_as_the_cluster_matches_though_anoth
 }
 
 #[test]
-fn scores_whose_end_cannot_be_read_count_nowhere_and_the_reason_says_so() {
+fn scores_with_an_unreadable_end_never_count_and_are_named_in_the_reason() {
     let mut it = by(&[&[NOT_BUSY], &["true"]]);
     it.prioritizers = placement(None, PrioritizerMode::Exact, &[("default/load", 1)]).prioritizers;
     let mut fleet = Fleet::new(&["a"], it);

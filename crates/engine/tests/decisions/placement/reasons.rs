@@ -134,7 +134,7 @@ fn a_toleration_whose_end_puts_a_cluster_behind_others_is_named() {
 }
 
 #[test]
-fn a_reason_stays_with_its_cluster_when_others_come_and_goes_with_it_and_with_an_edit() {
+fn a_reason_lasts_until_its_cluster_leaves_or_the_placement_is_edited() {
     let scored = [("default/cpuratio", 1)];
     let one = placement(Some(1), PrioritizerMode::Exact, &scored);
     let mut fleet = Fleet::new(&["b", "c"], one.clone());
@@ -163,7 +163,7 @@ fn a_reason_stays_with_its_cluster_when_others_come_and_goes_with_it_and_with_an
 }
 
 #[test]
-fn of_what_is_equal_the_name_decides_and_is_said_to() {
+fn the_name_breaks_a_tie_and_the_reason_states_it() {
     let one = placement(Some(1), PrioritizerMode::Exact, &[]);
     let fleet = Fleet::new(&["a", "b"], one);
     let lines = fleet.explained(monday("12:00"));
@@ -175,7 +175,7 @@ fn of_what_is_equal_the_name_decides_and_is_said_to() {
 }
 
 #[test]
-fn the_reason_names_the_same_taint_whatever_others_come_before_it() {
+fn the_reason_names_the_same_taint_even_if_others_precede_it() {
     let mut two = placement(Some(2), PrioritizerMode::Additive, &[]);
     two.tolerations = [toleration("down", Some(60))].into();
     let mut fleet = Fleet::new(&["a"], two).with("b", tainted("down:NoSelect", "12:00"));
@@ -195,7 +195,7 @@ fn the_reason_names_the_same_taint_whatever_others_come_before_it() {
 }
 
 #[test]
-fn a_turn_during_which_the_placement_is_edited_is_not_remembered() {
+fn a_turn_during_which_the_placement_is_edited_leaves_no_state() {
     let mut fleet = Fleet::new(&["a", "b"], placement(Some(1), PrioritizerMode::Exact, &[]));
     let edited = placement(Some(2), PrioritizerMode::Exact, &[]);
     let _turn = fleet.turn_with(monday("12:00"), |world, action| {

@@ -92,7 +92,7 @@ fn a_write_that_fails_is_wanted_again_and_what_was_selected_is_still_there() {
 }
 
 #[test]
-fn a_change_of_which_a_part_was_written_is_told_as_a_whole_once_all_of_it_is() {
+fn a_partly_written_change_is_recorded_once_it_is_complete() {
     let all = names(0..150);
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let mut fleet = Fleet::new(&all, Placement::default());

@@ -196,7 +196,7 @@ fn told(shop: &Shop) -> BTreeMap<String, Value> {
 }
 
 #[test]
-fn whatever_is_scaled_no_cap_is_passed_and_no_pod_waits_that_could_have_a_node() {
+fn scaling_never_exceeds_a_cap_or_leaves_a_schedulable_pod_pending() {
     let seed = trials::seed("pouring");
     let (mut poured, mut waited) = (0, 0);
     for number in 0..SHOPS {

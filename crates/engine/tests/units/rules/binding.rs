@@ -245,7 +245,7 @@ fn a_watch_that_is_behind_does_not_give_a_place_away() {
 }
 
 #[test]
-fn a_pod_that_somebody_else_has_bound_counts_where_it_is() {
+fn a_pod_that_another_scheduler_bound_counts_on_its_node() {
     let mut scene = scene_with_room_for(1);
     scene.reserve("one", "n-a").unwrap();
     scene.set_pod("one", &on("n-x", pod("app=a")));
@@ -279,7 +279,7 @@ fn what_cannot_be_bound_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_pod_that_is_made_anew_under_the_same_name_has_nothing_reserved() {
+fn a_recreated_pod_of_the_same_name_has_no_reservation() {
     let mut scene = scene_with_room_for(1);
     let id = scene.reserve("one", "n-a").unwrap();
     scene.ledger.set_pod(&pod_name("one"), &seen("anew", pod("app=a")));
@@ -290,7 +290,7 @@ fn a_pod_that_is_made_anew_under_the_same_name_has_nothing_reserved() {
 }
 
 #[test]
-fn a_pod_that_is_being_bound_moves_when_its_node_is_relabelled() {
+fn a_pod_that_is_being_bound_moves_when_its_node_is_relabeled() {
     let units = [unit("a", 2, None, "zone=a"), unit("b", 1, None, "zone=b")];
     let mut scene = Scene::new(prefer(units), &ZONES);
     scene.set_pod("one", &pod("app=a"));
@@ -334,7 +334,7 @@ fn a_pod_takes_a_place_under_the_labels_that_its_binding_may_give_it() {
 }
 
 #[test]
-fn a_pod_that_is_being_bound_comes_after_all_that_are_whatever_the_clock_says() {
+fn a_pod_that_is_being_bound_comes_after_all_bound_pods() {
     let mut scene = scene_with_room_for(2);
     scene.set_pod("far", &on("n-a", Pod { bound: Some(Timestamp::MAX), ..pod("app=a") }));
     scene.reserve("one", "n-a").unwrap();

@@ -13,7 +13,7 @@ fn capped(max: u32) -> ResourcePolicy {
 }
 
 #[test]
-fn a_relabelled_node_moves_its_pods_and_evicts_none() {
+fn a_relabeled_node_moves_its_pods_and_evicts_none() {
     let mut scene =
         Scene::new(prefer([unit("a", 2, 1, "zone=a"), unit("b", 1, 1, "zone=b")]), &ZONES);
     scene.fill("n-a", 1, &pod("app=a"));
@@ -88,7 +88,7 @@ fn a_unit_that_is_added_or_removed_takes_its_pods_along() {
 }
 
 #[test]
-fn a_relabelled_pod_changes_its_policy() {
+fn a_relabeled_pod_changes_its_policy() {
     let mut scene = Scene::new(capped(3), &ZONES);
     scene.fill("n-a", 1, &pod("app=a"));
     scene.set_pod("n-a-0", &on("n-a", pod("app=z")));
@@ -106,7 +106,7 @@ fn after_its_policy_is_deleted_a_pod_may_go_anywhere() {
 }
 
 #[test]
-fn news_that_is_older_than_what_is_known_is_passed_over() {
+fn a_watch_event_older_than_the_known_version_is_ignored() {
     let mut scene = Scene::new(capped(3), &ZONES);
     let at = |version: u64, pod: almanac_engine::units::Pod| almanac_engine::units::Pod {
         version: Some(version),

@@ -155,7 +155,7 @@ fn units_that_all_have_priority_zero_still_score_before_nodes_outside_under_pref
 }
 
 #[test]
-fn a_lease_sends_nobody_to_a_lower_unit() {
+fn a_hold_sends_no_pod_to_a_lower_unit() {
     let units = [unit("high", 5, 1, "zone=a"), unit("low", 1, None, "zone=b")];
     let mut scene = Scene::new(required(units), &ZONES);
     scene.set_pod("one", &pod("app=a"));

@@ -71,13 +71,13 @@ fn run(is_calm: bool, of: &str) {
 }
 
 #[test]
-fn no_cap_is_exceeded_where_nobody_else_binds_or_edits() {
-    run(true, "no_cap_is_exceeded_where_nobody_else_binds_or_edits");
+fn no_cap_is_exceeded_without_foreign_bindings_and_edits() {
+    run(true, "no_cap_is_exceeded_without_foreign_bindings_and_edits");
 }
 
 #[test]
-fn nothing_is_bound_beyond_a_cap_whatever_others_do() {
-    run(false, "nothing_is_bound_beyond_a_cap_whatever_others_do");
+fn no_pod_is_bound_beyond_a_cap_despite_others() {
+    run(false, "no_pod_is_bound_beyond_a_cap_despite_others");
 }
 
 #[test]
