@@ -137,7 +137,7 @@ fn all_expressions_of_a_placement_share_the_steps_over_one_object() {
 }
 
 #[test]
-fn a_placement_has_so_many_expressions_and_so_long_ones() {
+fn a_placement_has_a_maximum_number_and_length_of_expressions() {
     let mut allowance = Allowance::new();
     let compiled = (0..101).map(|_| Expression::compile_within(&mut allowance, "true"));
     let errors: Vec<String> = compiled.filter_map(Result::err).map(|it| it.to_string()).collect();
