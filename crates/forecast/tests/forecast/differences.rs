@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn other_names_and_parts_are_no_difference(world in worlds()) {
+    fn other_names_and_parts_are_not_a_difference(world in worlds()) {
         let mut renamed = world.clone();
         renamed.cron_scaling.policies.clear();
         for (identity, object) in &world.cron_scaling.policies {
@@ -136,7 +136,7 @@ fn shop(rules: Vec<almanac_engine::cron_scaling::CronRule>) -> World {
 }
 
 #[test]
-fn a_schedule_in_two_parts_or_two_policies_is_no_difference() {
+fn a_schedule_in_two_parts_or_two_policies_is_not_a_difference() {
     let one = shop(vec![rule("open", "0 8,12 * * *", 5), rule("close", "0 20 * * *", 2)]);
     let parts = vec![
         rule("close", "0 20 * * *", 2),

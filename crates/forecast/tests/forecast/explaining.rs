@@ -83,7 +83,7 @@ fn a_rule_whose_value_another_policy_replaced_loses() {
 }
 
 #[test]
-fn a_schedule_is_explained_with_winners_losers_and_closed_behaviours() {
+fn a_schedule_is_explained_with_winners_losers_and_closed_behaviors() {
     let behaviours = vec![daily("9", "17", 5, 0), daily("8", "12", 9, 1), daily("20", "22", 2, 0)];
     let world = Building::default().schedule("nodes", 1, behaviours).world();
     let explanation = explain(&world, &schedule("nodes"), at("2026-03-02T10:00:00Z")).unwrap();

@@ -112,7 +112,7 @@ fn workloads_that_no_policy_scales_count_with_their_own_replicas() {
 }
 
 #[test]
-fn an_excess_at_the_beginning_is_said_of_the_policy_that_has_set_it() {
+fn an_excess_at_the_start_is_reported_for_the_policy_that_set_it() {
     let world = shop_and_cart(&[("0 20 * * *", 30)]);
     let said = said(&world, &pods(15, both()));
     assert_eq!(said.len(), 1, "{said:?}");

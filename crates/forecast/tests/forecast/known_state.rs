@@ -165,7 +165,7 @@ fn two_consecutive_periods_agree_with_one_long_period() {
 }
 
 #[test]
-fn an_assumed_bound_makes_the_other_one_make_way() {
+fn an_assumed_bound_moves_the_other_one() {
     let world = Building::default().autoscaler("shop", 1, 10);
     let rules = vec![suspended(bounds("off", "0 8 * * *", Some(2), None))];
     let world = world.scaling("s", to_autoscaler("shop"), rules).world();

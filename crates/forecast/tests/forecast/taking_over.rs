@@ -55,7 +55,7 @@ fn a_firing_at_the_very_start_is_the_first_of_an_added_policy() {
 }
 
 #[test]
-fn rules_that_are_added_or_edited_begin_and_the_others_go_on() {
+fn added_and_edited_rules_begin_and_the_others_continue() {
     let close = || rule("close", "0 20 * * *", 3);
     let before = shop(vec![rule("open", "0 8 * * *", 10), close()]);
     let noon = rule("noon", "0 12 * * 5", 20);
@@ -155,7 +155,7 @@ fn what_an_edited_rule_has_set_since_a_status_of_the_later_version_stays() {
 }
 
 #[test]
-fn only_what_takes_over_says_so() {
+fn only_a_policy_that_takes_over_has_that_assumption() {
     let assumed = |before: &World, after: &World| {
         let parts = taking_over(Some(before), after, two_days());
         parts.into_iter().flat_map(|part| part.assumptions).collect::<Vec<_>>()
@@ -181,7 +181,7 @@ fn known_shop(rules: &[CronRule]) -> World {
 }
 
 #[test]
-fn a_rule_that_is_added_beside_a_status_does_not_fire_before() {
+fn a_rule_added_to_a_policy_with_a_status_does_not_fire_before() {
     let open = rule("open", "0 8 * * *", 12);
     let before = known_shop(std::slice::from_ref(&open));
     let after = known_shop(&[open, rule("new", "30 8 * * *", 30)]);
@@ -190,7 +190,7 @@ fn a_rule_that_is_added_beside_a_status_does_not_fire_before() {
 }
 
 #[test]
-fn a_policy_that_is_added_beside_a_status_does_not_fire_before() {
+fn a_policy_added_next_to_one_with_a_status_does_not_fire_before() {
     let before = known_shop(&[rule("open", "0 8 * * *", 12)]);
     let mut after = before.clone();
     let added = Building::default()
@@ -293,7 +293,7 @@ fn a_renamed_autoscaler_that_multiplies_the_replicas_there_are_changes_nothing()
 }
 
 #[test]
-fn a_renamed_autoscaler_begins_without_recommendations_and_the_difference_says_so() {
+fn a_renamed_autoscaler_begins_without_recommendations() {
     // At 9:00 the schedule has gone down to six, and the window holds ten for five minutes.
     let soon = period("2026-03-05T09:02:00Z", "2026-03-05T12:00:00Z");
     let of = |name| {

@@ -54,7 +54,7 @@ fn is_work(at: DateTime) -> bool {
 }
 
 #[test]
-fn what_comes_every_week_is_told_by_its_days_and_times() {
+fn a_weekly_recurrence_is_described_by_its_days_and_times() {
     assert_eq!(told(weeks(5), is_weekend), ["Fri 17:00 to Mon 09:00, each week"]);
     assert_eq!(told(weeks(5), is_work), ["Mon to Fri, 09:00 to 17:00"]);
     assert_eq!(told(weeks(1), is_work), ["Mon to Fri, 09:00 to 17:00"]);
@@ -85,14 +85,14 @@ fn exceptions_and_a_beginning_are_named() {
 }
 
 #[test]
-fn a_day_of_each_month_is_told_as_one() {
+fn a_day_of_each_month_is_described_as_one() {
     let first = |at: DateTime| at.day() == 1 && at.hour() < 6;
     let period = (BEGIN, date(2027, 11, 23).at(0, 0, 0, 0));
     assert_eq!(told(period, first), ["on day 1 of each month, 00:00 to 06:00"]);
 }
 
 #[test]
-fn what_has_no_pattern_is_told_one_by_one() {
+fn stretches_without_a_recurrence_are_listed_one_by_one() {
     let days = [date(2026, 11, 25), date(2026, 12, 3), date(2026, 12, 19)];
     assert_eq!(told(weeks(5), |at| days.contains(&at.date())), ["#0", "#1", "#2"]);
     assert_eq!(told(weeks(5), |_| true), ["#0"]);
