@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_connections_make_way_before_active_ones_and_the_oldest_first() {
+    fn silent_connections_are_closed_before_active_ones_and_the_oldest_first() {
         let slots = Slots::new(3, 3);
         let held = [1, 2, 3].map(|last| taken(&slots, last));
         held[0].answer_at_once();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_must_not_be_cut_off_never_makes_way_nor_does_its_answer_for_a_moment() {
+    async fn a_request_in_progress_and_its_response_are_never_cut_off() {
         let slots = Slots::new(2, 2);
         let held = [1, 2].map(|last| taken(&slots, last));
         assert!(held.iter().all(Slot::begin_request));

@@ -95,7 +95,7 @@ async fn a_connection_is_kept_for_several_calls() {
 }
 
 #[tokio::test]
-async fn what_is_no_call_is_refused_with_a_sentence() {
+async fn an_invalid_request_is_rejected_with_a_sentence() {
     let server = serving(CallLimits { body: 10, ..CallLimits::default() }, None).await;
     for (sent, status, why) in [
         (last_call("/a", "").replacen("POST", "GET", 1), "405 ", "only POST\n"),
@@ -146,7 +146,7 @@ async fn large_bodies_wait_for_room_and_small_ones_do_not() {
 }
 
 #[tokio::test]
-async fn whoever_announces_large_bodies_and_sends_little_is_in_nobodys_way() {
+async fn a_client_that_announces_large_bodies_and_sends_little_blocks_no_other() {
     let limits = CallLimits { large_bodies: 4 * SMALL_BODY, ..CallLimits::default() };
     let server = serving(limits, None).await;
     let mut slow = Vec::new();
@@ -182,7 +182,7 @@ async fn half_a_request_does_not_delay_the_end() {
 }
 
 #[tokio::test]
-async fn a_stranger_is_refused_before_the_body_is_read() {
+async fn an_unauthorized_client_is_rejected_before_the_body_is_read() {
     let server = serving(CallLimits::default(), None).await;
     let mut stream = server.connect().await;
     let head = "Host: a\r\nAuthorization: Bearer stranger\r\nContent-Length: 9000000";
@@ -192,7 +192,7 @@ async fn a_stranger_is_refused_before_the_body_is_read() {
 }
 
 #[tokio::test]
-async fn idle_connections_make_way_and_a_call_under_way_is_answered() {
+async fn idle_connections_are_closed_first_and_a_pending_request_is_answered() {
     let limits = CallLimits { connections: 2, of_one_address: 2, ..CallLimits::default() };
     let server = serving(limits, None).await;
     let mut asking = server.connect().await;

@@ -266,7 +266,7 @@ async fn a_client_that_does_not_read_its_response_is_disconnected() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_with_a_stale_watch_is_not_ready_until_it_hears_again() {
+async fn a_process_with_a_stale_watch_is_not_ready_until_the_next_watch_event() {
     let health = Health::default();
     health.set_ready();
     let watch_age = health.watch_ages().begin("cronfederatedhpas", Need::Always);

@@ -37,7 +37,7 @@ pub(super) fn event_in(namespace: &str) -> Event {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_that_is_being_deleted_is_asked_once_and_holds_up_no_other() {
+async fn a_terminating_namespace_gets_one_request_and_delays_no_other() {
     let stub = stub();
     let (counted, events) = (WriteMetrics::default(), EventMetrics::default());
     let (log, writer) = log(&stub, &counted, &events);

@@ -187,7 +187,7 @@ async fn every_change_is_delivered_once_across_watches() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_resumes_after_a_failure_says_so_even_without_changes() {
+async fn a_watch_that_resumes_after_a_failure_reports_it_even_without_changes() {
     for has_bookmarks in [true, false] {
         let stub = stub_with(&["a"]);
         if !has_bookmarks {

@@ -88,7 +88,7 @@ async fn a_write_to_a_changed_object_is_neither_applied_nor_retried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retry_after_is_honoured_up_to_five_seconds() {
+async fn retry_after_is_honored_up_to_five_seconds() {
     for (seconds, times, after) in [(2, 2, 4), (60, 1, 5)] {
         for code in [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE] {
             let writing = Writing::begin();

@@ -136,7 +136,7 @@ async fn a_candidate_creates_a_missing_lease_renews_it_every_two_seconds_and_rel
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_stands_by_finds_where_the_leader_can_be_reached() {
+async fn a_standby_finds_the_address_of_the_leader() {
     let stub = Stub::new();
     let [one, two] = ["10.0.0.1:1", "10.0.0.2:1"].map(Addresses::new);
     let end = CancellationToken::new();
@@ -186,7 +186,7 @@ async fn a_lease_is_taken_only_after_no_renewal_for_the_longer_of_both_durations
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_nobody_holds_is_taken_at_once() {
+async fn a_lease_without_a_holder_is_acquired_at_once() {
     let stub = Stub::new();
     stub.put(held_by("", 15));
     assert_eq!(
@@ -349,7 +349,7 @@ async fn a_lease_deleted_while_everything_is_stopped_is_recreated_with_the_stop(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_deleted_under_its_holder_is_not_recreated_before_the_holder_knows() {
+async fn a_deleted_lease_is_not_recreated_before_its_holder_notices() {
     let stub = Stub::new();
     stub.put(held_by("two", 15));
     let mut candidate = Machine::before(&stub).candidate("one");
@@ -386,7 +386,7 @@ async fn the_obstacle_to_acquiring_the_lease_is_reported_until_it_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_two_candidates_lead_at_once_whatever_requests_fail() {
+async fn no_two_candidates_lead_at_once_despite_failed_requests() {
     let mut terms = 0;
     for seed in 0..10 {
         let stub = Stub::new();
