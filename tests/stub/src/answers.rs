@@ -210,7 +210,7 @@ impl Store {
     ) -> Result<Response<Answer>, Refusal> {
         let (listed, told) = match request.parameter("continue") {
             None => (self.begin_list(key.kind, &key.namespace), 0),
-            Some(token) => self.go_on_with_list(token).ok_or_else(|| {
+            Some(token) => self.continue_list(token).ok_or_else(|| {
                 let message = "The provided continue parameter is too old to display a consistent \
                                list result";
                 Refusal::new(StatusCode::GONE, message)

@@ -110,7 +110,7 @@ impl Store {
     }
 
     /// A started list, and how many of its objects have been sent; `None` if it has expired.
-    pub(crate) fn go_on_with_list(&self, token: &str) -> Option<(Listed, usize)> {
+    pub(crate) fn continue_list(&self, token: &str) -> Option<(Listed, usize)> {
         let (told, name) = token.split_once('-')?;
         Some((self.begun.get(name)?.clone(), told.parse().ok()?))
     }

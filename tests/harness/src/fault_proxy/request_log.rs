@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_is_recognised_by_its_group_and_kind_not_by_its_name() {
+    fn a_lease_is_recognized_by_its_group_and_kind_not_by_its_name() {
         let leases = "/apis/coordination.k8s.io/v1/namespaces/x/leases";
         assert!(recorded(Method::POST, leases).is_for_lease());
         assert!(recorded(Method::PUT, &format!("{leases}/almanac?a=b")).is_for_lease());
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_is_recognised_by_its_query_and_is_not_a_write() {
+    fn a_watch_is_recognized_by_its_query_and_is_not_a_write() {
         let watch = recorded(Method::GET, "/api/v1/pods?resourceVersion=0&watch=true");
         assert!(watch.is_watch() && !watch.is_write());
         assert!(!recorded(Method::GET, "/api/v1/pods?labelSelector=watch").is_watch());

@@ -199,7 +199,7 @@ fn a_hanging_request_does_not_reach_the_api_server_until_it_is_released() -> Tes
 }
 
 #[test]
-fn a_request_hangs_on_when_its_fault_is_used_up_and_forgotten() -> TestResult {
+fn a_request_keeps_hanging_after_its_fault_is_used_up_and_removed() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::of(test)?;
         let hanging = sides.proxy.inject(Fault::hang().method(Method::POST));

@@ -57,7 +57,7 @@ fn of_concurrent_runs_one_builds_and_the_others_reuse_it() -> TestResult {
 }
 
 #[test]
-fn a_changed_source_is_rebuilt_beside_the_old_build() -> TestResult {
+fn a_changed_source_is_rebuilt_next_to_the_old_build() -> TestResult {
     let build = module("changed")?;
     let before = build.provide()?;
     assert_eq!(build.provide()?, Built { now: false, ..before.clone() });

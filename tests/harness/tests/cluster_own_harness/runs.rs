@@ -131,7 +131,7 @@ async fn two_concurrent_runs_do_not_interfere() -> TestResult {
 }
 
 #[tokio::test]
-async fn a_control_plane_that_is_killed_goes_on_with_its_data_at_the_same_address() -> TestResult {
+async fn a_killed_control_plane_continues_with_its_data_at_the_same_address() -> TestResult {
     let data = tempfile::tempdir()?;
     let binaries = Binaries::provide()?;
     let start = async || {
