@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_installed_and_else_told() {
+    fn a_missing_program_is_installed_or_reported() {
         let installed = Cell::new(false);
         let comes = |program: &str| program != "npm" || installed.get();
         let install = |missing: &[&str]| {
