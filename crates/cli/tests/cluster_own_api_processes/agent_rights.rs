@@ -21,16 +21,21 @@ const REFUSAL: &str = "an agent may only";
 const VICTIM: PodName<'static> = ("kube-system", "proxy");
 
 /// One of the two ways to run an agent.
-struct Way {
+struct Installation {
     manifest: &'static str,
     workload: &'static str,
     name: &'static str,
     arguments: usize,
 }
 
-const WAYS: [Way; 2] = [
-    Way { manifest: "daemonset", workload: "daemonset", name: "almanac-agent", arguments: 7 },
-    Way {
+const INSTALLATIONS: [Installation; 2] = [
+    Installation {
+        manifest: "daemonset",
+        workload: "daemonset",
+        name: "almanac-agent",
+        arguments: 7,
+    },
+    Installation {
         manifest: "whole-cluster",
         workload: "deployment",
         name: "almanac-cluster-agent",
@@ -77,7 +82,7 @@ async fn create(kubectl: &Kubectl, objects: &[Value]) -> TestResult {
 /// Starts the agent as its workload in the cluster would start it on the node `worker`.
 async fn start(
     kubectl: &Kubectl,
-    way: &Way,
+    way: &Installation,
     account: &ServiceAccountAccess,
 ) -> anyhow::Result<Program> {
     let mut arguments = arguments_of(kubectl, [way.name, way.workload, way.name], 0).await?;
@@ -88,7 +93,7 @@ async fn start(
     start_at(&arguments, &account.kubeconfig(), BEFORE.parse()?)
 }
 
-fn account_of(way: &Way) -> String {
+fn account_of(way: &Installation) -> String {
     format!("system:serviceaccount:{0}:{0}", way.name)
 }
 
@@ -98,7 +103,7 @@ async fn await_level(kubectl: &Kubectl, pod: &str) -> TestResult {
 }
 
 /// Has the agent do everything there is to do, and compares what it took for that with what it may.
-fn takes_what_it_may(way: &Way) -> TestResult {
+fn takes_what_it_may(way: &Installation) -> TestResult {
     let options = ControlPlaneOptions::api_only().audited_with_reads_of(account_of(way));
     on_own_control_plane(&options, async |test| {
         let kubectl = test.kubectl().await?;
@@ -148,7 +153,7 @@ fn takes_what_it_may(way: &Way) -> TestResult {
 }
 
 /// An agent on a node reads the pods of that node and the node, and each reads the two `ConfigMaps`.
-fn assert_requests_are_minimal(requests: &[AuditedRequest], way: &Way) {
+fn assert_requests_are_minimal(requests: &[AuditedRequest], way: &Installation) {
     for request in requests.iter().filter(|it| it.verb == "list" || it.verb == "watch") {
         let uri = &request.uri;
         match (request.resource.as_str(), way.workload) {
@@ -171,7 +176,7 @@ fn assert_requests_are_minimal(requests: &[AuditedRequest], way: &Way) {
 }
 
 /// With the token of an agent, the annotations of levels can be changed, and nothing else.
-async fn it_can_change_nothing_else(test: &OwnTest, way: &Way) -> TestResult {
+async fn it_can_change_nothing_else(test: &OwnTest, way: &Installation) -> TestResult {
     let account = test.service_account_on_node((way.name, way.name), "worker").await?;
     let client = account.client()?;
     create_victim(&test.kubectl().await?, VICTIM, ("worker", LEVEL)).await?;
@@ -209,10 +214,10 @@ async fn it_can_change_nothing_else(test: &OwnTest, way: &Way) -> TestResult {
 
 #[test]
 fn an_agent_of_the_daemon_set_uses_every_permission_and_needs_no_other() -> TestResult {
-    takes_what_it_may(&WAYS[0])
+    takes_what_it_may(&INSTALLATIONS[0])
 }
 
 #[test]
 fn the_agent_of_the_whole_cluster_uses_every_permission_and_needs_no_other() -> TestResult {
-    takes_what_it_may(&WAYS[1])
+    takes_what_it_may(&INSTALLATIONS[1])
 }

@@ -92,11 +92,11 @@ async fn extenders(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<[Program
     };
     let (deciding, _port) = start().await?;
     let (standby, port) = start().await?;
-    let asked =
+    let request =
         r#"{"Pod":{"metadata":{"name":"x","namespace":"default","uid":"u"}},"NodeNames":[]}"#;
     let passing_on = PassingOn::new(None, 1024)?;
     await_condition("a call to be passed on", PATIENCE, async || {
-        let call = Call { path: "/filter".to_owned(), body: asked.into(), token: None };
+        let call = Call { path: "/filter".to_owned(), body: request.into(), token: None };
         let address = format!("127.0.0.1:{}", port.number());
         let answer = passing_on.pass_on(&address, call, PATIENCE).await?;
         Ok(Observation::of(answer.status == 200, format!("{answer:?}")))
@@ -133,9 +133,9 @@ async fn webhook(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<(Program, 
     webhook.await_ready().await?;
     // The API server picks it up after a delay.
     let probe = cron("probe", "apps/v1", "Deployment", &json!({"targetReplicas": 3})).to_string();
-    let asked = ["-n", HARBOUR, "create", "--dry-run=server", "-f", "-"];
+    let request = ["-n", HARBOUR, "create", "--dry-run=server", "-f", "-"];
     await_condition("the webhook to be asked", PATIENCE, async || {
-        kubectl.run_with_input(&asked, &probe).await?;
+        kubectl.run_with_input(&request, &probe).await?;
         let (_, metrics) = webhook.get("/metrics").await?;
         Ok(Observation::of(metrics.contains("almanac_webhook_reviews_total{"), metrics))
     })

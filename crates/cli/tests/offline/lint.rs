@@ -58,8 +58,8 @@ fn lint(file: &Path, format: &str) -> String {
     let text = fs::read_to_string(file).unwrap();
     let from = text.lines().next().and_then(|line| line.strip_prefix("# from "));
     let name = file.file_name().unwrap().to_str().unwrap();
-    let asked = ["lint", name, "--from", from.unwrap_or(PRESENT), "-o", format];
-    let ran = Ran::of(&almanac(file.parent().unwrap(), &asked).output().unwrap());
+    let arguments = ["lint", name, "--from", from.unwrap_or(PRESENT), "-o", format];
+    let ran = Ran::from_output(&almanac(file.parent().unwrap(), &arguments).output().unwrap());
     assert_eq!(ran.noted, "");
     ran.said
 }
@@ -109,8 +109,8 @@ fn nothing_is_found_in_our_own_checkout() {
         ("validate", &["deploy/namespaced"][..]),
     ] {
         let strict = ["--from", PRESENT, "--fail-on", "info", "-o", "json"];
-        let asked = [&[command], paths, &strict].concat();
-        let said = Ran::of(&almanac(&root, &asked).output().unwrap()).ended(0).json();
+        let arguments = [&[command], paths, &strict].concat();
+        let said = Ran::from_output(&almanac(&root, &arguments).output().unwrap()).ended(0).json();
         assert_eq!(said["findings"], Value::from(Vec::<Value>::new()), "{command} {paths:?}");
         if command == "lint" {
             assert_eq!(said["ignored"], 3, "{command} {paths:?}");

@@ -13,7 +13,7 @@ const PRESENT: &str = "2026-01-05T00:00:00Z";
 fn almanac(arguments: &[&str]) -> Ran {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/offline");
     let mut command = running::almanac(&here, arguments);
-    Ran::of(&command.env("LC_ALL", "C.UTF-8").output().unwrap())
+    Ran::from_output(&command.env("LC_ALL", "C.UTF-8").output().unwrap())
 }
 
 /// Each file is named explicitly, and so checked in full.

@@ -181,20 +181,20 @@ fn notes_follow_the_terminal_in_every_command() {
 
 /// The output of a command on a terminal of this number of columns. `COLUMNS` has another value, as after a resize.
 fn on_a_terminal(folder: &Path, arguments: &[&str], width: usize) -> String {
-    shown(folder, arguments, width, |command, terminal| {
+    shown_on_a_terminal(folder, arguments, width, |command, terminal| {
         command.stdout(terminal).stderr(Stdio::null())
     })
 }
 
 /// The same of its standard error.
 fn noted_on_a_terminal(folder: &Path, arguments: &[&str], width: usize) -> String {
-    shown(folder, arguments, width, |command, terminal| {
+    shown_on_a_terminal(folder, arguments, width, |command, terminal| {
         command.stderr(terminal).stdout(Stdio::null())
     })
 }
 
 /// The output of a command on a terminal that it is connected to.
-fn shown(
+fn shown_on_a_terminal(
     folder: &Path,
     arguments: &[&str],
     width: usize,

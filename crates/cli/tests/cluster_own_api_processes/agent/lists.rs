@@ -129,8 +129,8 @@ fn of_two_config_maps_the_one_of_the_design_counts_until_it_is_deleted() -> Test
         place.await_pods(&[("job", under("of-volcano", "2", "1"))]).await?;
         place.configure(&[daily("of-the-design", "batch", -1)]).await?;
         place.await_pods(&[("job", under("of-the-design", "-1", "1"))]).await?;
-        let told = place.await_event(OF_VOLCANO, "Warning ConfigNotUsed: ").await?;
-        assert!(told.contains(OF_THE_DESIGN), "{told}");
+        let event = place.await_event(OF_VOLCANO, "Warning ConfigNotUsed: ").await?;
+        assert!(event.contains(OF_THE_DESIGN), "{event}");
         // It still takes precedence when it is unusable.
         place.write_config((&place.name, OF_THE_DESIGN), "globalConfig: [").await?;
         agent.await_metric("almanac_qos_configs_rejected 1").await?;

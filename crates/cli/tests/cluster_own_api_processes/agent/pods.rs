@@ -20,8 +20,8 @@ fn a_pod_made_in_the_window_has_the_target_and_one_that_leaves_the_selector_its_
         place.await_pods(&[("made", inside.clone()), ("moves", moved.clone())]).await?;
         place.relabel("moves", "web").await?;
         place.await_pods(&[("moves", own("")), ("made", inside.clone())]).await?;
-        let told = "Normal PolicyExpired: policy night is over; the QoS level is none again";
-        place.await_event("moves", told).await?;
+        let expected = "Normal PolicyExpired: policy night is over; the QoS level is none again";
+        place.await_event("moves", expected).await?;
         place.relabel("moves", "batch").await?;
         place.await_pods(&[("moves", moved)]).await?;
         // Another pod of the same name has another level of its own.

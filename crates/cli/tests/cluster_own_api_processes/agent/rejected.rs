@@ -39,15 +39,15 @@ fn a_bad_list_is_reported_once_and_the_last_good_one_stays_in_force() -> TestRes
         }
         place.pod("since", "batch", "1").await?;
         place.await_pods(&[("before", inside()), ("since", inside())]).await?;
-        let told = place.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
+        let event = place.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
         let [place_of_it, message, then] = [
             "config.yaml, line 10: globalConfig.timeBasedQoSPolicies[1].startTime: ",
             "Invalid value: \"25:00\": ",
             "the last good policies stay in force",
         ];
         ensure!(
-            told.contains(place_of_it) && told.contains(message) && told.ends_with(then),
-            "{told}"
+            event.contains(place_of_it) && event.contains(message) && event.ends_with(then),
+            "{event}"
         );
         // After a good one, the same mistake is reported once more.
         place.configure(&[daily("night", "batch", 2)]).await?;
@@ -90,9 +90,9 @@ fn an_agent_that_starts_with_a_bad_list_touches_nothing() -> TestResult {
             agent.await_done().await?;
             agent.stop().await?;
         }
-        let told = place.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
+        let event = place.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
         let then = "no good ones are known, so the pods under them stay as they are";
-        ensure!(told.ends_with(then), "{told}");
+        ensure!(event.ends_with(then), "{event}");
         place.ensure_pods(&inside).await?;
         place
             .ensure_pods(&[("new", own("1")), ("made-12", own("0")), ("made-18", own("0"))])
@@ -132,8 +132,8 @@ fn each_list_stands_for_itself() -> TestResult {
             agent.await_done().await?;
         }
         place.ensure_pods(&[("global", own("1"))]).await?;
-        let told = place.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
-        ensure!(told.contains("globalConfig.timeBasedQoSPolicies[0].targetQoSLevel: "), "{told}");
+        let event = place.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
+        ensure!(event.contains("globalConfig.timeBasedQoSPolicies[0].targetQoSLevel: "), "{event}");
         // Now the other way round: the good one counts, and the bad one has its old state.
         let mut retargeted = good.clone();
         retargeted["targetQoSLevel"] = json!(2);

@@ -124,8 +124,8 @@ async fn nothing_happens_before(cluster: &Cluster, controller: &Controller) -> T
     for (name, ..) in TARGETS {
         await_condition_of(cluster, name, ["Ready", "True", "Scaling"]).await?;
     }
-    let told = ["AbleToScale", "False", "ClusterScopedTarget"];
-    let message = await_condition_of(cluster, "north", told).await?;
+    let expected = ["AbleToScale", "False", "ClusterScopedTarget"];
+    let message = await_condition_of(cluster, "north", expected).await?;
     assert_eq!(
         message,
         "Fleet.example.org north is cluster-scoped; start the controller with \

@@ -65,9 +65,9 @@ fn another_field_manager_is_reported_and_overwritten_at_most_once_a_period() -> 
         let is_over = AtomicBool::new(false);
         let fight = async {
             let writes = await_writes(cluster, "shop", WRITES).await;
-            let told = is_told(cluster).await;
+            let undone = await_undone(cluster).await;
             is_over.store(true, Ordering::SeqCst);
-            told.and(writes)
+            undone.and(writes)
         };
         let (insisted, writes) = tokio::join!(insist(cluster, &is_over), fight);
         insisted?;
@@ -83,11 +83,11 @@ fn another_field_manager_is_reported_and_overwritten_at_most_once_a_period() -> 
     })
 }
 
-async fn is_told(cluster: &Cluster) -> TestResult {
+async fn await_undone(cluster: &Cluster) -> TestResult {
     let shop = format!("{}/shop", cluster.home());
     for about in ["AbleToScale", "Ready"] {
-        let told = [about, "False", "UndoneByAnotherWriter"];
-        let message = await_condition_of(cluster, "shop", told).await?;
+        let expected = [about, "False", "UndoneByAnotherWriter"];
+        let message = await_condition_of(cluster, "shop", expected).await?;
         let said = format!(
             "another writer has set the replicas of Deployment.apps {shop} to 3, where this autoscaler \
              sets 7; let only one of them scale it"
@@ -110,8 +110,8 @@ async fn two_autoscalers_of_one_target_are_reported(cluster: &Cluster) -> TestRe
         objects::horizontal_autoscaler("rivals-too", &rivals, &scheduled(cluster, "other-hours"));
     cluster.create(AUTOSCALER, cluster.home(), &other).await?;
     for name in ["rivals", "rivals-too"] {
-        let told = ["AbleToScale", "False", "UndoneByAnotherWriter"];
-        await_condition_of(cluster, name, told).await.context(name)?;
+        let expected = ["AbleToScale", "False", "UndoneByAnotherWriter"];
+        await_condition_of(cluster, name, expected).await.context(name)?;
     }
     let writes = await_writes(cluster, "rivals", 2 * WRITES).await?;
     let instants = instants(&writes)?;

@@ -156,8 +156,8 @@ async fn a_schedule_that_cannot_be_used_has_no_series(
         .await?;
     await_series(controller, NAMES[0], &both[..1]).await?;
 
-    let mended = json!({"spec": {"schedule": {"timezone": "America/Los_Angeles"}}});
-    cluster.patch(PRODUCER, "shop", "scheduling", &mended).await?;
+    let fixed = json!({"spec": {"schedule": {"timezone": "America/Los_Angeles"}}});
+    cluster.patch(PRODUCER, "shop", "scheduling", &fixed).await?;
     await_series(controller, NAMES[0], &both).await?;
     cluster.delete(PRODUCER, "shop", "scheduling").await?;
     await_series(controller, NAMES[0], &both[..1]).await?;

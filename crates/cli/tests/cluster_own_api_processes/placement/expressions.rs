@@ -95,10 +95,10 @@ fn an_unusable_expression_keeps_the_selection_and_is_reported_with_its_fix() -> 
         for (name, expression, why) in bad {
             let spec = json!({ "spec": by(&["true", expression]) });
             cluster.patch(PLACEMENT, NAMESPACE, name, &spec).await?;
-            let told =
+            let message =
                 await_reason(cluster, name, "PlacementMisconfigured", "True Misconfigured").await?;
-            ensure!(told.starts_with(field) && told.contains(why), "{name}: {told}");
-            ensure!(told.len() < 1_000, "{name}: {told}");
+            ensure!(message.starts_with(field) && message.contains(why), "{name}: {message}");
+            ensure!(message.len() < 1_000, "{name}: {message}");
         }
         cluster.delete(CLUSTER, "", "c2").await?;
         // This one shows that the others had their chance.

@@ -53,8 +53,8 @@ fn a_foreign_object_is_left_unchanged_and_reported() -> TestResult {
         cluster.patch_status(DECISION, NAMESPACE, "web-decision-1", &status).await?;
         cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await?;
         let controller = start(cluster).await?;
-        let told = await_reason(cluster, "web", "Ready", "False DecisionNameTaken").await?;
-        ensure!(told.contains("belongs to nobody, by its labels and owners"), "{told}");
+        let message = await_reason(cluster, "web", "Ready", "False DecisionNameTaken").await?;
+        ensure!(message.contains("belongs to nobody, by its labels and owners"), "{message}");
         let found = cluster.get(DECISION, NAMESPACE, "web-decision-1").await?;
         ensure!(clusters_of(&found) == ["c7"], "{found}");
         ensure!(decision_writes(cluster).await?.is_empty(), "it was written");

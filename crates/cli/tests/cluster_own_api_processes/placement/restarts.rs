@@ -35,7 +35,7 @@ fn after_a_kill_between_writes_nothing_is_missing_and_a_successor_continues() ->
         let now = Timestamp::now().to_string();
         let controller = Controller::start(&proxy.kubeconfig(), &now, ALONE)?;
         await_sizes(cluster, "web", &[100, 20]).await?;
-        let observer = Observer::of(test).await?;
+        let observer = Observer::start(test).await?;
         observer.await_first("web-decision-2").await?;
         // Clusters with names that come first move all others; each request in turn never arrives.
         for (round, fresh) in ["a1", "a2", "a3", "a4"].into_iter().enumerate() {
@@ -104,8 +104,8 @@ fn lost_responses_and_refused_writes_lose_nothing_and_nothing_is_written_twice()
                 .always(),
         );
         cluster.create(CLUSTER, "", &hub::managed_cluster("c2")).await?;
-        let told = await_reason(cluster, "web", "Ready", "False DecisionNotWritten").await?;
-        ensure!(told.contains("not on a Sunday"), "{told}");
+        let message = await_reason(cluster, "web", "Ready", "False DecisionNotWritten").await?;
+        ensure!(message.contains("not on a Sunday"), "{message}");
         await_selected(cluster, "web", &["c1"]).await?;
         denied.withdraw();
         await_selected(cluster, "web", &["c1", "c2"]).await?;

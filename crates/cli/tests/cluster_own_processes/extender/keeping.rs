@@ -53,11 +53,11 @@ fn a_changed_cap_evicts_no_pod_and_the_pods_over_it_go_first() -> TestResult {
         await_costs(scene, &["-100", "-200", "200", "300"]).await?;
         let events = ["events", "--field-selector", "involvedObject.name=shop,reason=TooManyPods"];
         await_condition("the Event of too many pods", PATIENCE, async || {
-            let told = get(&scene.kubectl, &events).await?;
-            let message = told["items"][0]["message"].to_string();
+            let reported = get(&scene.kubectl, &events).await?;
+            let message = reported["items"][0]["message"].to_string();
             let says = |words: &str| message.contains(words);
-            let is_told = says("takes no more pods") || says("take no more pods");
-            Ok(Observation::of(is_told, told))
+            let is_reported = says("takes no more pods") || says("take no more pods");
+            Ok(Observation::of(is_reported, reported))
         })
         .await?;
 

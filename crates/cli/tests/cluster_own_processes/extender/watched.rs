@@ -15,11 +15,11 @@ use tokio::task::JoinHandle;
 
 /// The pods of an app, which are watched until this is dropped.
 pub(crate) struct Watched {
-    known: Arc<Known>,
+    known: Arc<UnitPods>,
     watching: JoinHandle<()>,
 }
 
-struct Known {
+struct UnitPods {
     app: &'static str,
     /// The units with a cap, by the names of their nodes.
     units: &'static [&'static str],
@@ -39,7 +39,7 @@ impl Watched {
         pods: Api<Pod>,
         (app, units, cap): (&'static str, &'static [&'static str], usize),
     ) -> Self {
-        let known = Arc::new(Known { app, units, cap, pods: Mutex::default() });
+        let known = Arc::new(UnitPods { app, units, cap, pods: Mutex::default() });
         let watching = tokio::spawn(Arc::clone(&known).watch(pods));
         Self { known, watching }
     }
@@ -70,7 +70,7 @@ impl Drop for Watched {
     }
 }
 
-impl Known {
+impl UnitPods {
     fn lock(&self) -> MutexGuard<'_, Pods> {
         self.pods.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -14,8 +14,8 @@ fn a_mistake_in_the_new_files_fails_and_a_fixed_one_does_not() {
     let output = diff(&folder, &["old", "new"]).ended(1);
     output.assert_said(&["Findings in the new files, new:", "new/shop.yaml:7:"]);
     diff(&folder, &["new", "old"]).ended(0).assert_said(&["Findings in the old files"]);
-    let told = diff(&folder, &["old", "new", "-o", "json"]).json();
-    assert_eq!(told["findings"][0]["side"], "new");
+    let report = diff(&folder, &["old", "new", "-o", "json"]).json();
+    assert_eq!(report["findings"][0]["side"], "new");
     diff(&folder, &["old", "new", "--fail-on", "never"]).ended(0);
 }
 
@@ -33,10 +33,13 @@ fn an_effect_of_a_broken_object_is_not_a_change_and_a_gate_stays_shut() {
     assert_eq!(second, incomplete);
     assert!(said.contains("old → new: 1 of 1 value changes and 1 is not compared"), "{said}");
     assert!(!said.contains("no longer set") && !said.contains("default/shop:"), "{said}");
-    let told = diff(&folder, &[&lenient[..], &["-o", "json"]].concat()).json();
-    assert_eq!(told["differences"].as_array().unwrap().len(), 1);
-    assert_eq!(told["incomplete"][0], "CronFederatedHPA.autoscaling.karmada.io default/shop-hours");
-    assert_eq!(told["summary"]["notCompared"], 1);
+    let report = diff(&folder, &[&lenient[..], &["-o", "json"]].concat()).json();
+    assert_eq!(report["differences"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        report["incomplete"][0],
+        "CronFederatedHPA.autoscaling.karmada.io default/shop-hours"
+    );
+    assert_eq!(report["summary"]["notCompared"], 1);
     for format in ["markdown", "html"] {
         diff(&folder, &[&lenient[..], &["-o", format]].concat())
             .assert_said(&["The new side is incomplete"]);
@@ -191,8 +194,8 @@ fn what_differs_in_something_that_is_not_read_as_it_stands_keeps_the_gate_shut()
     }
     let (_, old, new, _) = cases[2];
     let folder = sides("noted-formats", old, new);
-    let told = diff(&folder, &["old", "new", "-o", "json"]).json();
-    assert_eq!(told["incomplete"], serde_json::json!(["new/c"]));
+    let report = diff(&folder, &["old", "new", "-o", "json"]).json();
+    assert_eq!(report["incomplete"], serde_json::json!(["new/c"]));
     for format in ["markdown", "html"] {
         diff(&folder, &["old", "new", "-o", format])
             .assert_said(&["Not compared, although something differs in it: new/c"]);
@@ -215,8 +218,8 @@ fn a_chart_that_differs_is_not_compared_in_the_headline_and_noted_once_in_every_
         assert_eq!(said.matches("is a Helm chart").count(), 1, "{said}");
         assert_eq!(said.contains("Not compared: 1 path that differs"), format != "json", "{said}");
     }
-    let told = diff(&folder, &["old", "new", "-o", "json"]).json();
-    assert_eq!(told["notCompared"], serde_json::json!(["new/c"]));
+    let report = diff(&folder, &["old", "new", "-o", "json"]).json();
+    assert_eq!(report["notCompared"], serde_json::json!(["new/c"]));
     diff(&folder, &["old", "new", "--fail-on-change"]).ended(1);
 }
 

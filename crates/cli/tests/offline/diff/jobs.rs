@@ -27,9 +27,9 @@ fn a_changed_schedule_is_a_change_in_every_format_without_any_policy() {
         let parts = ["1 of 2 CronJobs changes", "at 02:00 every day", "at 04:00 every day"];
         diff(&folder, &["old", "new", "-o", format]).assert_said(&parts);
     }
-    let told = diff(&folder, &["old", "new", "-o", "json"]).json();
-    assert_eq!(told["cronJobs"].as_array().map(Vec::len), Some(1), "{told:#}");
-    let job = &told["cronJobs"][0];
+    let report = diff(&folder, &["old", "new", "-o", "json"]).json();
+    assert_eq!(report["cronJobs"].as_array().map(Vec::len), Some(1), "{report:#}");
+    let job = &report["cronJobs"][0];
     assert_eq!(job["target"]["name"], "backup");
     assert_eq!((&job["presence"], &job["from"]), (&json!("both"), &json!("2026-11-23T01:00:00Z")));
     assert_eq!(job["after"]["starts"], 35);

@@ -127,7 +127,7 @@ impl Runner {
             for (name, expression) in &step.environment {
                 command.env(name, self.value(expression));
             }
-            let done = Ran::of(&command.output().unwrap());
+            let done = Ran::from_output(&command.output().unwrap());
             failed |= done.code != Some(0);
             for line in fs::read_to_string(&outputs).unwrap().lines() {
                 let (name, value) = line.split_once('=').unwrap();

@@ -64,8 +64,8 @@ fn a_word_with_or_after_a_kind_or_with_files_of_a_flag_is_a_name() {
 #[test]
 fn explain_without_a_name_explains_everything_in_the_files() {
     let repository = shops("words-everything");
-    let told = repository.run(&["explain", "policies", "--at", PRESENT, "-o", "json"]).json();
-    let answers = told["answers"].as_array().unwrap();
+    let output = repository.run(&["explain", "policies", "--at", PRESENT, "-o", "json"]).json();
+    let answers = output["answers"].as_array().unwrap();
     let names: Vec<&str> =
         answers.iter().map(|it| it["policy"]["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["cart-hours", "shop-hours"]);
@@ -157,9 +157,9 @@ fn a_period_ends_at_the_stated_instant() {
         &["when", "-f", "policies", "--from", PRESENT],
         &["when", "@hourly", "--from", PRESENT],
     ] {
-        let told = |end: [&str; 2]| printed(&repository, &[command, &end].concat());
-        assert_eq!(told(until), told(length), "{command:?}");
-        assert_ne!(told(until), printed(&repository, command));
+        let output = |end: [&str; 2]| printed(&repository, &[command, &end].concat());
+        assert_eq!(output(until), output(length), "{command:?}");
+        assert_ne!(output(until), printed(&repository, command));
         let both = repository.run(&[command, &until, &length].concat());
         both.assert_says(2, &["cannot be used with"]);
         let before = repository.run(&[command, &["--to", "2026-11-19"]].concat());

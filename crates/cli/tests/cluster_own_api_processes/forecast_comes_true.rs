@@ -55,8 +55,8 @@ async fn prepare(cluster: &Cluster) -> TestResult {
         let hours: Vec<String> = (0..24).map(|hour: u32| hour.to_string()).collect();
         json!({ "minutes": all.join(","), "hours": hours.join(",") })
     };
-    let behaviour = json!({ "replicas": 9, "start": minutes(0), "end": minutes(1) });
-    let schedule = json!({ "defaultReplicas": 2, "behaviors": [behaviour] });
+    let behavior = json!({ "replicas": 9, "start": minutes(0), "end": minutes(1) });
+    let schedule = json!({ "defaultReplicas": 2, "behaviors": [behavior] });
     let producer = objects::metrics_producer("nodes", &schedule);
     cluster.create(PRODUCER, NAMESPACE, &producer).await
 }
@@ -67,8 +67,8 @@ async fn forecast(kubeconfig: &Path) -> Result<Value> {
     command.args(["forecast", "-n", NAMESPACE, "--for", "1h", "-o", "json"]);
     command.env("KUBECONFIG", kubeconfig).stdin(Stdio::null());
     let output = command.output().await?;
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    let said: Value = serde_json::from_slice(&output.stdout).context(told)?;
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said: Value = serde_json::from_slice(&output.stdout).context(stderr)?;
     // That two policies write one target is worth a warning.
     assert_eq!(said["findings"].as_array().map(Vec::len), Some(1), "{:#}", said["findings"]);
     Ok(said)
