@@ -98,7 +98,7 @@ impl Elected {
         cluster.patch(LEASE, cluster.home(), self.lease, &taken).await?;
         self.await_standby(&second).await?;
 
-        // The stranger does not renew it.
+        // The other holder does not renew it.
         let holder = self.await_holder(cluster, &["first", "second"]).await?;
         let (leader, other, next) = if holder == "first" {
             (&first, &second, "second")

@@ -9,7 +9,7 @@
 )]
 
 mod naive;
-mod pouring;
 mod rules;
+mod scheduling;
 mod simulation;
 mod support;

@@ -163,18 +163,22 @@ impl Scene {
     /// The verdicts on candidates, or why all are refused.
     pub(crate) fn filter(&mut self, pod: &str, nodes: &[&str]) -> Result<Vec<Verdict>, String> {
         let candidates = self.nodes(nodes);
-        let ruling = self.ledger.filter(&pod_name(pod), Some(pod), &candidates, self.now, LEASE);
-        by_node(&ruling, &candidates)
+        let outcome = self.ledger.filter(&pod_name(pod), Some(pod), &candidates, self.now, LEASE);
+        by_node(&outcome, &candidates)
     }
 
     /// The same without a lease for what is chosen.
-    pub(crate) fn ask(&self, pod: &str, nodes: &[&str]) -> Result<Vec<Verdict>, String> {
+    pub(crate) fn verdicts_without_hold(
+        &self,
+        pod: &str,
+        nodes: &[&str],
+    ) -> Result<Vec<Verdict>, String> {
         let candidates = self.nodes(nodes);
         by_node(&self.ledger.verdicts(&pod_name(pod), Some(pod), &candidates), &candidates)
     }
 
     /// Why a node is chosen or not.
-    pub(crate) fn why(&self, pod: &str, candidates: &[&str], node: &str) -> String {
+    pub(crate) fn reason(&self, pod: &str, candidates: &[&str], node: &str) -> String {
         let candidates = self.nodes(candidates);
         match self.ledger.verdicts(&pod_name(pod), Some(pod), &candidates) {
             Ruling::ByNode(verdicts) => verdicts.why(self.ledger.node(node)),
@@ -246,8 +250,8 @@ pub(crate) fn ours(cost: i32, pod: Pod) -> Pod {
     Pod { cost: DeletionCost::Ours(cost), ..pod }
 }
 
-fn by_node(ruling: &Ruling<'_>, candidates: &[NodeId]) -> Result<Vec<Verdict>, String> {
-    match ruling {
+fn by_node(outcome: &Ruling<'_>, candidates: &[NodeId]) -> Result<Vec<Verdict>, String> {
+    match outcome {
         Ruling::ByNode(verdicts) => {
             Ok(candidates.iter().map(|node| verdicts.of(Some(*node))).collect())
         }

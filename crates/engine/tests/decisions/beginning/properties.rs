@@ -192,7 +192,7 @@ fn a_later_run_starts_with_the_state_that_an_earlier_one_reached() {
 
 /// The known state of an object when the world is observed.
 #[derive(Clone, Copy, Debug)]
-enum Known {
+enum KnownState {
     Status,
     /// When it was created, in minutes before.
     Created(i64),
@@ -200,7 +200,7 @@ enum Known {
 }
 
 /// The world of a case as it is seen, with what is known of each object.
-fn seen(case: &Case, known: [Known; 2], is_dated: bool) -> World {
+fn known_world(case: &Case, known: [KnownState; 2], is_dated: bool) -> World {
     let seen_at = case.from();
     let mut life = Run::from_turns_at(case.world(), seen_at - SignedDuration::from_hours(50), &[]);
     life.until(seen_at);
@@ -208,12 +208,12 @@ fn seen(case: &Case, known: [Known; 2], is_dated: bool) -> World {
     world.objects.seen_at = is_dated.then_some(seen_at);
     for (object, known) in world.cron_scaling.policies.values_mut().zip(known) {
         match known {
-            Known::Status => {}
-            Known::Created(minutes) => {
+            KnownState::Status => {}
+            KnownState::Created(minutes) => {
                 object.created = Some(seen_at - SignedDuration::from_mins(minutes));
                 object.memory = None;
             }
-            Known::Nothing => object.memory = None,
+            KnownState::Nothing => object.memory = None,
         }
     }
     world
@@ -240,14 +240,14 @@ fn skipping_firings_that_are_sure_to_be_repeated_changes_nothing() {
     let name = "skipping_firings_that_are_sure_to_be_repeated_changes_nothing";
     let known = || {
         prop_oneof![
-            2 => Just(Known::Status),
-            2 => (0..240_i64).prop_map(Known::Created),
-            1 => Just(Known::Nothing)
+            2 => Just(KnownState::Status),
+            2 => (0..240_i64).prop_map(KnownState::Created),
+            1 => Just(KnownState::Nothing)
         ]
     };
     let known = (known(), known(), any::<bool>(), 0..20_160_i64);
     holds(name, 200, (cases(), known), |(case, (one, other, is_dated, between))| {
-        let world = seen(&case, [one, other], is_dated);
+        let world = known_world(&case, [one, other], is_dated);
         let short = Run::beginning(world.clone(), case.until());
         let (at, mut through) = match known_until(&world) {
             Some(at) => (at, Run::from_turns_at(world.clone(), at, &short.start.prior_writes)),

@@ -104,11 +104,11 @@ fn a_tool_that_resets_the_replicas_for_hours_is_answered_a_few_times_an_hour() {
 #[test]
 fn a_contention_is_recorded_once_despite_long_backoffs() {
     let mut scaling = by_one_query(5).answered("q", 8.0);
-    let (mut now, mut told, mut written) = (monday("09:00"), 0, 0);
+    let (mut now, mut undone_count, mut written) = (monday("09:00"), 0, 0);
     while now < monday("13:00") {
         scaling.turn(now);
         let recorded = scaling.recorded();
-        told += recorded.iter().filter(|it| matches!(it, Recorded::Undone { .. })).count();
+        undone_count += recorded.iter().filter(|it| matches!(it, Recorded::Undone { .. })).count();
         if recorded.iter().any(|it| matches!(it, Recorded::Scaled { .. })) {
             written += 1;
             scaling.set(5);
@@ -118,7 +118,7 @@ fn a_contention_is_recorded_once_despite_long_backoffs() {
         }
     }
     assert!((12..25).contains(&written), "{written}");
-    assert_eq!(told, 1);
+    assert_eq!(undone_count, 1);
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn every_effective_limit_is_explained() {
     let mut scaling = Scaling::new(by(9), 5);
     let since = monday("08:00");
     let recommendations = vec![Recommendation { since, replicas: 8 }];
-    scaling.remember(Some(Memory { recommendations, ..Memory::default() }));
+    scaling.set_memory(Some(Memory { recommendations, ..Memory::default() }));
     scaling.answer("q", 3.0);
     let expected = ["q is 3, AverageValue 1: 3 replicas; 5 by the scaleDown window of 300 s"];
     assert_eq!(scaling.explained(monday("09:00")), expected);

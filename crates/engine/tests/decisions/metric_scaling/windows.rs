@@ -61,7 +61,7 @@ fn a_new_autoscaler_has_no_history_and_scales_down_at_once() {
 #[test]
 fn where_the_history_is_lost_the_replicas_count_as_a_recommendation_for_one_window() {
     let mut scaling = by_one_query(8);
-    scaling.remember(Some(Memory { is_lost: true, ..Memory::default() }));
+    scaling.set_memory(Some(Memory { is_lost: true, ..Memory::default() }));
     scaling.answer("q", 3.0);
     assert_eq!(scaling.turn(monday("09:00")), 8);
     assert_eq!(scaling.wake_at(), Some(monday("09:05")));
@@ -97,7 +97,7 @@ fn where_a_restored_memory_lacks_the_last_change_it_counts_as_made_now() {
     scaling.answer("q", 20.0);
     assert_eq!(scaling.turn(monday("09:00:10")), 7);
     // The process is killed before it can write that down.
-    scaling.remember(Some(written));
+    scaling.set_memory(Some(written));
     assert_eq!(scaling.turn(monday("09:00:12")), 7, "no faster than its policy allows");
     scaling.answer("q", 3.0);
     assert_eq!(scaling.turn(monday("09:00:20")), 7, "and not down before the window is over");
@@ -111,7 +111,7 @@ fn the_state_of_another_target_is_dropped() {
     scaling.turn(monday("09:00"));
     let mut other = scaling.memory().unwrap().clone();
     other.target = Some(Arc::from("Deployment.apps default/other"));
-    scaling.remember(Some(other));
+    scaling.set_memory(Some(other));
     scaling.answer("q", 3.0);
     assert_eq!(scaling.turn(monday("09:01")), 3, "a new autoscaler has no history");
 }

@@ -10,7 +10,7 @@ use almanac_fixtures::placements::{
     toleration,
 };
 
-use super::expressions::{NOT_BUSY, by, of};
+use super::expressions::{NOT_BUSY, by, cluster_of};
 use crate::support::monday;
 use crate::support::placements::Fleet;
 
@@ -21,7 +21,7 @@ pub(super) const COSTLY: &str = "managedCluster.status.zones.all(a, managedClust
 /// A cluster with this number of zones. A hundred exceed the share of any cluster with this expression.
 pub(super) fn with_zones(count: usize) -> Cluster {
     let zones: Vec<String> = (0..count).map(|it| format!("z{it}")).collect();
-    of("v1", &zones.iter().map(String::as_str).collect::<Vec<_>>())
+    cluster_of("v1", &zones.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// Gives the clusters with these numbers this number of zones each.
@@ -57,8 +57,9 @@ fn what_takes_too_many_steps_on_one_cluster_excludes_that_one() {
     let all = format!("{zones}.all(a, {zones}.all(b, {zones}.all(c, a + b + c != '')))");
     let many: Vec<String> = (0..100).map(|it| it.to_string()).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    let fleet =
-        Fleet::new(&[], by(&[&[&all]])).with("a", of("", &["x"])).with("wide", of("", &many));
+    let fleet = Fleet::new(&[], by(&[&[&all]]))
+        .with("a", cluster_of("", &["x"]))
+        .with("wide", cluster_of("", &many));
     assert_eq!(fleet.selects(), "a");
     let lines = fleet.explained(monday("12:00"));
     assert!(lines[1].ends_with("has no result: it would take more than 100000 steps"), "{lines:?}");
@@ -106,7 +107,7 @@ fn clusters_over_which_expressions_cost_much_leave_all_others_as_they_are() {
     let _turn = fleet.turn(monday("11:00"));
     // From here on, fifty agents do what they can.
     zones(&mut fleet, 0..50, 100);
-    add_cluster(&mut fleet.world, "c053", of("v1", &[""]));
+    add_cluster(&mut fleet.world, "c053", cluster_of("v1", &[""]));
     fleet.world.remove(&object("ManagedCluster", "", "c054"));
     zones(&mut fleet, 60..61, 1);
     zones(&mut fleet, 61..62, 100);
@@ -242,8 +243,8 @@ fn a_costly_predicate_leaves_its_share_to_the_next() {
     assert_eq!(fleet(&[&[COSTLY], &[zone]], 100), "a");
     assert_eq!(fleet(&[&[zone], &[COSTLY]], 100), "a");
     assert_eq!(fleet(&[&[COSTLY], &["false"]], 1), "a");
-    let told = Fleet::new(&[], by(&[&[COSTLY], &["false"]])).with("a", with_zones(100));
-    let lines = told.explained(monday("12:00"));
+    let rejected = Fleet::new(&[], by(&[&[COSTLY], &["false"]])).with("a", with_zones(100));
+    let lines = rejected.explained(monday("12:00"));
     assert!(
         lines[0].contains("it would take more than 50000 steps; or the expression false"),
         "{lines:?}"
@@ -255,9 +256,9 @@ fn a_cluster_is_looked_at_again_where_its_steps_do_not_suffice_to_say_until_when
     // Of nine objects, one more expires every minute, and nothing follows from any of them.
     let mut fleet = Fleet::new(&[], by(&[&["true"]]));
     let names: Vec<String> = (0..9).map(|it| format!("scores-{it}")).collect();
-    let asks = names.iter().map(|it| format!("managedCluster.scores('{it}').size() >= 0"));
-    let asks = asks.collect::<Vec<_>>().join(" && ");
-    let both = format!("{asks} && {COSTLY}");
+    let reads = names.iter().map(|it| format!("managedCluster.scores('{it}').size() >= 0"));
+    let reads = reads.collect::<Vec<_>>().join(" && ");
+    let both = format!("{reads} && {COSTLY}");
     let mut it = by(&[&[&both]]);
     it.tolerations = [toleration("down", Some(60))].into();
     fleet.set(it);
@@ -292,7 +293,7 @@ fn costly_placements_do_not_wake_those_after_them_when_a_cluster_changes() {
     placements.push(("later".to_owned(), "managedCluster.status.version == 'v1'"));
     let placements: Vec<(&str, &str)> =
         placements.iter().map(|(name, it)| (&**name, *it)).collect();
-    let other = Cluster { object: of("v2", &["x"]).object, ..with_zones(100) };
+    let other = Cluster { object: cluster_of("v2", &["x"]).object, ..with_zones(100) };
     assert!(!woken(&placements, with_zones(100), with_zones(99)).contains("later"));
     assert!(woken(&placements, with_zones(100), other).ends_with("later"));
 }
@@ -301,7 +302,7 @@ fn costly_placements_do_not_wake_those_after_them_when_a_cluster_changes() {
 fn a_costlier_expression_with_the_same_result_wakes_no_placement() {
     let all = [("all", "managedCluster.status.zones.all(z, z.size() > 0)")];
     assert_eq!(woken(&all, with_zones(1), with_zones(20)), "");
-    assert_eq!(woken(&all, with_zones(1), of("v1", &["a", ""])), "all");
+    assert_eq!(woken(&all, with_zones(1), cluster_of("v1", &["a", ""])), "all");
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn the_order_in_which_objects_come_does_not_matter() {
 
 /// The decision, without its memory.
 #[derive(Debug)]
-struct Said {
+struct ExplainedDecision {
     clusters: Vec<String>,
     undated: Vec<String>,
     /// The reasons of all candidates.
@@ -202,7 +202,7 @@ struct Said {
     lasting: Vec<String>,
 }
 
-fn says(world: &World, now: Timestamp) -> Result<Said, TestCaseError> {
+fn says(world: &World, now: Timestamp) -> Result<ExplainedDecision, TestCaseError> {
     let decision = decided(world, now)?;
     let clusters = decision.clusters.iter().map(ToString::to_string).collect();
     let undated = decision.undated.iter().map(ToString::to_string).collect();
@@ -221,7 +221,7 @@ fn says(world: &World, now: Timestamp) -> Result<Said, TestCaseError> {
         }
         (_, None) => it.message,
     });
-    Ok(Said { clusters, undated, reasons: all, lasting: lines.collect() })
+    Ok(ExplainedDecision { clusters, undated, reasons: all, lasting: lines.collect() })
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::support::schedule::{Close, Producer, close, pattern};
 use crate::support::{NANOSECOND, instant};
 
 /// One behavior: its window as text, its value and its priority.
-type Written = (Window, u32, i32);
+type BehaviorCase = (Window, u32, i32);
 
 #[derive(Clone, Debug)]
 enum Window {
@@ -31,7 +31,7 @@ enum Window {
 pub(super) struct Case {
     zone: &'static str,
     default_value: u32,
-    behaviours: Vec<Written>,
+    behaviours: Vec<BehaviorCase>,
     now: Timestamp,
     /// The delay of the requested turn.
     late: SignedDuration,
@@ -134,8 +134,8 @@ pub(super) fn check(case: &Case, decide: Decide<'_>, spoil: Close<'_>) -> TestCa
     let wake_at = again.wake_at;
     let until = wake_at.unwrap_or(now + LOOKS_AHEAD);
     for instant in between(now, until) {
-        let meanwhile = decide(&settled, instant);
-        prop_assert_eq!(&meanwhile, &again, "{} is before it wakes at {:?}", instant, wake_at);
+        let within = decide(&settled, instant);
+        prop_assert_eq!(&within, &again, "{} is before it wakes at {:?}", instant, wake_at);
     }
     if let Some(wake_at) = wake_at {
         let then = decide(&settled, wake_at);

@@ -26,8 +26,8 @@ fn a_standby_has_everything_and_decides_nothing() {
     let mut ledger = standby();
     let candidates = [ledger.node("n-a").unwrap()];
     let name = pod_name("one");
-    let ruling = ledger.filter(&name, Some("one"), &candidates, at(0), LEASE);
-    assert!(matches!(ruling, Ruling::NotServing));
+    let outcome = ledger.filter(&name, Some("one"), &candidates, at(0), LEASE);
+    assert!(matches!(outcome, Ruling::NotServing));
     assert_eq!(reserve(&mut ledger, at(0)).unwrap_err(), Unreserved::NotServing);
     assert_eq!(ledger.serve(at(9)), Err(TooEarly { until: None }));
     assert_eq!(ledger.scores(&name, Some("one"), &candidates), Err(NotServing));

@@ -7,14 +7,14 @@ use almanac_engine::Identity;
 use almanac_engine::units::{Ledger, Node, NodeId, Pod, Ruling, Verdict};
 use fastrand::Rng;
 
-use super::faults::{Check, Wrong, wrong};
+use super::faults::{Check, Violation, wrong};
 use super::replica::Replica;
-use crate::naive::Seen;
+use crate::naive::ClusterView;
 
 /// The checks that this is about.
 pub(super) const CHECKS: [Check; 3] = [Check::Counts, Check::Costs, Check::Order];
 
-pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Wrong> {
+pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Violation> {
     let view = replica.view();
     if let Some(why) = view.difference(&replica.ledger) {
         return Err(wrong(Check::Counts, why));
@@ -25,8 +25,8 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Wrong> {
     // A pod that is being bound gets its cost with the binding.
     let mut costs: BTreeMap<Identity, Option<i32>> = view.cost_changes();
     costs.retain(|name, _| !replica.held.contains_key(name));
-    let is_asked = replica.is_serving();
-    for name in view.pods.keys().filter(|_| is_asked) {
+    let is_serving = replica.is_serving();
+    for name in view.pods.keys().filter(|_| is_serving) {
         let change = replica.ledger.cost_change(name).map(|change| change.cost);
         if change != costs.get(name).copied() {
             let expected = costs.get(name);
@@ -42,7 +42,7 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Wrong> {
     // A ledger that receives everything at once has no record of pods being bound, nor of the labels they get.
     let gives_labels =
         view.being_bound.iter().any(|(name, (_, to_come))| view.pods[name].labels != *to_come);
-    let view = Seen { being_bound: BTreeMap::new(), ..view };
+    let view = ClusterView { being_bound: BTreeMap::new(), ..view };
     let rebuilt = rebuilt(&view, rng);
     if let Some(why) = view.difference(&rebuilt) {
         return Err(wrong(Check::Counts, format!("made anew, {why}")));
@@ -51,29 +51,31 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Wrong> {
 }
 
 /// A ledger that receives everything at once, in any order.
-fn rebuilt(view: &Seen, rng: &mut Rng) -> Ledger {
-    enum Told<'a> {
+fn rebuilt(view: &ClusterView, rng: &mut Rng) -> Ledger {
+    enum ListedObject<'a> {
         Policy(&'a Identity),
         Node(&'a str),
         GoneNode(&'a str),
         Pod(&'a Identity, &'a Pod),
     }
-    let mut all: Vec<Told<'_>> = Vec::new();
-    all.extend(view.policies.keys().map(Told::Policy));
-    all.extend(view.nodes.keys().map(|name| Told::Node(name)));
-    all.extend(view.gone_nodes.keys().map(|name| Told::GoneNode(name)));
-    all.extend(view.pods.iter().map(|(name, pod)| Told::Pod(name, pod)));
+    let mut all: Vec<ListedObject<'_>> = Vec::new();
+    all.extend(view.policies.keys().map(ListedObject::Policy));
+    all.extend(view.nodes.keys().map(|name| ListedObject::Node(name)));
+    all.extend(view.gone_nodes.keys().map(|name| ListedObject::GoneNode(name)));
+    all.extend(view.pods.iter().map(|(name, pod)| ListedObject::Pod(name, pod)));
     rng.shuffle(&mut all);
     let mut ledger = Ledger::alone();
-    for told in all {
-        match told {
-            Told::Policy(name) => ledger.set_policy(name, view.policies[name].clone(), None),
-            Told::Node(name) => ledger.set_node(name, &view.nodes[name]),
-            Told::GoneNode(name) => {
+    for object in all {
+        match object {
+            ListedObject::Policy(name) => {
+                ledger.set_policy(name, view.policies[name].clone(), None)
+            }
+            ListedObject::Node(name) => ledger.set_node(name, &view.nodes[name]),
+            ListedObject::GoneNode(name) => {
                 let labels = view.gone_nodes[name].clone();
                 ledger.set_node(name, &Node { labels, ..Node::default() });
             }
-            Told::Pod(name, pod) => ledger.set_pod(name, pod),
+            ListedObject::Pod(name, pod) => ledger.set_pod(name, pod),
         }
     }
     for name in view.gone_nodes.keys() {
@@ -85,10 +87,10 @@ fn rebuilt(view: &Seen, rng: &mut Rng) -> Ledger {
 /// One pod that has yet to be scheduled has the same verdicts in both.
 fn compare_verdicts(
     replica: &Replica,
-    view: &Seen,
+    view: &ClusterView,
     rebuilt: &Ledger,
     rng: &mut Rng,
-) -> Result<(), Wrong> {
+) -> Result<(), Violation> {
     let pending: Vec<&Identity> =
         view.pods.iter().filter(|(_, pod)| pod.node.is_none()).map(|(name, _)| name).collect();
     let Some(pod) = rng.choice(pending) else { return Ok(()) };

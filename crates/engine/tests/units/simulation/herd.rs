@@ -84,8 +84,8 @@ impl Herd {
         }
         // Those that are left find every unit full.
         for (name, uid) in std::mem::take(&mut self.pending) {
-            let ruling = self.ledger.filter(&name, Some(&uid), &candidates, self.now, LEASE);
-            let Ruling::ByNode(verdicts) = ruling else { panic!("{ruling:?}") };
+            let outcome = self.ledger.filter(&name, Some(&uid), &candidates, self.now, LEASE);
+            let Ruling::ByNode(verdicts) = outcome else { panic!("{outcome:?}") };
             assert!(candidates.iter().all(|node| verdicts.of(Some(*node)) == Verdict::Full));
         }
         let in_unit = |place: usize| {
@@ -104,8 +104,8 @@ impl Herd {
         let (name, uid) = self.pending.swap_remove(place);
         // Some schedulers ask without a lease being kept, as after one has expired.
         let lease = if self.rng.bool() { LEASE } else { Duration::ZERO };
-        let ruling = self.ledger.filter(&name, Some(&uid), candidates, self.now, lease);
-        let Ruling::ByNode(verdicts) = ruling else { panic!("{name} is not ruled on by node") };
+        let outcome = self.ledger.filter(&name, Some(&uid), candidates, self.now, lease);
+        let Ruling::ByNode(verdicts) = outcome else { panic!("{name} is not ruled on by node") };
         let chosen: Vec<&Arc<str>> = self
             .nodes
             .iter()

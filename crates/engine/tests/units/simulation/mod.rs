@@ -18,7 +18,7 @@ mod world;
 
 use almanac_fixtures::trials;
 
-use self::faults::{Check, Fault, Wrong};
+use self::faults::{Check, Fault, Violation};
 use self::world::World;
 
 /// How many steps one cluster lives.
@@ -45,7 +45,7 @@ fn live(
     let mut world = World::new(seed, is_calm, fault, only);
     for step in 1..=steps {
         let happened = if step.is_multiple_of(UNQUIET) { world.calm_down() } else { world.step() };
-        if let Err(Wrong { check, why }) = happened {
+        if let Err(Violation { check, why }) = happened {
             return Err(format!("seed {seed}, step {step}, at {:?}, {check:?}: {why}", world.now));
         }
     }

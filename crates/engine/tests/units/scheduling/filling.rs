@@ -228,20 +228,20 @@ fn a_pod_of_two_policies_waits_and_counts_for_both() {
 #[test]
 fn a_unit_that_fills_up_or_gets_free_capacity_is_recorded_once() {
     let mut shop = Shop::new(required(two_units(2, 9))).workload("web", "app=a", 2).begun();
-    let told = |shop: &mut Shop, at, replicas| {
+    let recorded_events = |shop: &mut Shop, at, replicas| {
         shop.scale(&workload("web"), replicas);
         let turns = shop.turns(at);
         let recorded = turns.into_iter().flat_map(|turn| turn.recorded);
         let policy = policy_name("web");
-        let told = recorded.map(|it| {
+        let recorded_events = recorded.map(|it| {
             let (what, unit) = it.occurrence(&shop.world, &policy).unwrap();
             format!("{} {}", unit.unwrap(), what.name())
         });
-        told.collect::<Vec<_>>().join(", ")
+        recorded_events.collect::<Vec<_>>().join(", ")
     };
-    assert_eq!(told(&mut shop, 1, 3), "a overflows");
-    assert_eq!(told(&mut shop, 2, 5), "");
-    assert_eq!(told(&mut shop, 3, 2), "a suffices");
+    assert_eq!(recorded_events(&mut shop, 1, 3), "a overflows");
+    assert_eq!(recorded_events(&mut shop, 2, 5), "");
+    assert_eq!(recorded_events(&mut shop, 3, 2), "a suffices");
 }
 
 #[test]
