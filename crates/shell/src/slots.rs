@@ -196,10 +196,10 @@ mod tests {
     #[test]
     fn one_address_never_takes_all_slots() {
         let slots = Slots::new(3, 2);
-        let stranger = [1, 1, 1].map(|last| taken(&slots, last));
-        assert_eq!(lost(&stranger), [true, false, false]);
+        let other_slots = [1, 1, 1].map(|last| taken(&slots, last));
+        assert_eq!(lost(&other_slots), [true, false, false]);
         let _kubelet = taken(&slots, 2);
-        assert_eq!(lost(&stranger), [true, false, false], "a slot was left for others");
+        assert_eq!(lost(&other_slots), [true, false, false], "a slot was left for others");
     }
 
     #[test]

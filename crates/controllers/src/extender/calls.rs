@@ -171,11 +171,11 @@ mod tests {
     #[test]
     fn a_request_without_a_leader_returns_an_extender_error() {
         let away = || Answer::refusal(StatusCode::SERVICE_UNAVAILABLE, "no replica decides");
-        let told = as_kube_scheduler_shows(Verb::Bind, away());
+        let answered = as_kube_scheduler_shows(Verb::Bind, away());
         let error: &[u8] = br#"{"Error":"no replica decides"}"#;
-        assert_eq!((told.status, &*told.body), (StatusCode::OK, error));
-        let told = as_kube_scheduler_shows(Verb::Filter, away());
-        let body: serde_json::Value = serde_json::from_slice(&told.body).expect("it is JSON");
+        assert_eq!((answered.status, &*answered.body), (StatusCode::OK, error));
+        let answered = as_kube_scheduler_shows(Verb::Filter, away());
+        let body: serde_json::Value = serde_json::from_slice(&answered.body).expect("it is JSON");
         assert_eq!(body["Error"], "no replica decides");
         // The answers to these have no place for an error.
         assert_eq!(as_kube_scheduler_shows(Verb::Preempt, away()), away());

@@ -30,9 +30,9 @@ use crate::work_queue::WorkQueue;
 
 /// A clock that shows the seconds that were last set.
 #[derive(Clone)]
-struct Shown(Arc<AtomicI64>);
+struct ManualClock(Arc<AtomicI64>);
 
-impl Shown {
+impl ManualClock {
     fn set(&self, at: &str) {
         let at: Timestamp = at.parse().expect("it is an instant");
         self.0.store(at.as_second(), Ordering::SeqCst);
@@ -46,10 +46,10 @@ impl Shown {
 }
 
 /// An API server with one Deployment; the clock advances while it is scaled.
-fn stub(shown: Shown, scaled_until: &'static str) -> Stub {
+fn stub(shown: ManualClock, scaled_until: &'static str) -> Stub {
     let stub = Stub::new();
     stub.put(crate::bench::target("apps/v1", "Deployment", "shop"));
-    let takes_time = Fault::meanwhile(move |_| shown.set(scaled_until));
+    let takes_time = Fault::concurrent_change(move |_| shown.set(scaled_until));
     stub.inject(
         takes_time.matching(ReceivedRequest::is_write).path_contains("/shop/scale").always(),
     );
@@ -65,7 +65,7 @@ fn two_rules() -> Value {
 
 /// A controller with one object, and what the test needs.
 struct Stage {
-    shown: Shown,
+    shown: ManualClock,
     cluster: Arc<Cluster>,
     budget: WriteBudget,
     follower: PolicyFollower,
@@ -76,7 +76,7 @@ struct Stage {
 impl Stage {
     /// One write at a time, at 09:00.
     fn set(scaled_until: &'static str) -> Self {
-        let shown = Shown(Arc::default());
+        let shown = ManualClock(Arc::default());
         shown.set("2026-11-20T09:00:00Z");
         let clock = shown.clock();
         let client = stub(shown.clone(), scaled_until).client();
@@ -123,7 +123,7 @@ impl Stage {
     /// replicas afterwards and the next turn.
     async fn wait_while(
         mut self,
-        meanwhile: impl FnOnce(&mut PolicyFollower, &Shown),
+        during_wait: impl FnOnce(&mut PolicyFollower, &ManualClock),
     ) -> (Option<u32>, Option<Timestamp>, Self) {
         let permit = self.budget.permit(Urgency::Capacity).await;
         let policy = policy();
@@ -133,7 +133,7 @@ impl Stage {
             let over = tokio::time::timeout(moment, &mut turn).await;
             assert!(over.is_err(), "the turn is over without a write");
         }
-        meanwhile(&mut self.follower, &self.shown);
+        during_wait(&mut self.follower, &self.shown);
         drop(permit);
         let next = turn.await;
         let replicas = self.cluster.lock().world.objects.workloads[&target()].replicas;
@@ -163,7 +163,7 @@ async fn a_queued_write_that_is_still_wanted_is_sent() {
 
 #[tokio::test(start_paused = true)]
 async fn a_queued_write_is_not_sent_once_the_rules_are_suspended() {
-    let suspend = |follower: &mut PolicyFollower, _: &Shown| {
+    let suspend = |follower: &mut PolicyFollower, _: &ManualClock| {
         let mut edited = two_rules();
         edited["metadata"]["generation"] = json!(2);
         edited["metadata"]["resourceVersion"] = json!("2");
@@ -178,14 +178,15 @@ async fn a_queued_write_is_not_sent_once_the_rules_are_suspended() {
 
 #[tokio::test(start_paused = true)]
 async fn a_queued_write_is_not_sent_once_the_object_is_deleted() {
-    let delete = |follower: &mut PolicyFollower, _: &Shown| follower.delete(object(two_rules()));
+    let delete =
+        |follower: &mut PolicyFollower, _: &ManualClock| follower.delete(object(two_rules()));
     let (replicas, next, _) = Stage::set("2026-11-20T09:00:01Z").wait_while(delete).await;
     assert_eq!((replicas, next), (Some(1), None));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_queued_write_has_no_effect_on_a_new_object_of_the_same_name() {
-    let replace = |follower: &mut PolicyFollower, _: &Shown| {
+    let replace = |follower: &mut PolicyFollower, _: &ManualClock| {
         follower.delete(object(two_rules()));
         let mut another = two_rules();
         another["metadata"]["uid"] = json!("2");
@@ -215,7 +216,7 @@ async fn a_missing_watched_target_is_awaited_through_its_watch() {
 
 #[tokio::test(start_paused = true)]
 async fn a_queued_write_past_its_deadline_is_not_sent_and_the_firing_is_missed() {
-    let too_late = |_: &mut PolicyFollower, shown: &Shown| shown.set("2026-11-20T09:05:01Z");
+    let too_late = |_: &mut PolicyFollower, shown: &ManualClock| shown.set("2026-11-20T09:05:01Z");
     let (replicas, next, stage) = Stage::set("2026-11-20T09:05:01Z").wait_while(too_late).await;
     assert_eq!(replicas, Some(1));
     assert!(next.is_some_and(|next| next <= stage.controller.clock.now()), "a turn at once");
@@ -230,7 +231,7 @@ async fn a_queued_write_past_its_deadline_is_not_sent_and_the_firing_is_missed()
 async fn a_queued_write_is_never_sent_after_even_a_brief_stop() {
     let stage = Stage::set("2026-11-20T09:00:05Z");
     let switch = stage.switch.clone();
-    let stop = move |_: &mut PolicyFollower, shown: &Shown| {
+    let stop = move |_: &mut PolicyFollower, shown: &ManualClock| {
         switch.update(Some("wrong values"));
         shown.set("2026-11-20T09:00:04Z");
         switch.update(None);
@@ -280,9 +281,11 @@ async fn a_rule_that_falls_due_while_another_is_carried_out_has_its_turn_at_once
 }
 
 /// Checks the status queue while the write of a firing waits.
-fn no_status_write_is_queued(stage: &Stage) -> impl FnOnce(&mut PolicyFollower, &Shown) + use<> {
+fn no_status_write_is_queued(
+    stage: &Stage,
+) -> impl FnOnce(&mut PolicyFollower, &ManualClock) + use<> {
     let statuses = Arc::clone(&stage.controller.statuses);
-    move |_: &mut PolicyFollower, _: &Shown| {
+    move |_: &mut PolicyFollower, _: &ManualClock| {
         assert!(statuses.is_quiet(), "a status is asked for while the write still waits");
     }
 }

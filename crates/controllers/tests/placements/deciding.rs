@@ -59,12 +59,12 @@ async fn nothing_is_written_or_requeued_without_a_relevant_change() {
     hub.score("c1", 1, None);
     hub.put("default", by_ratio(1));
     hub.run(&[]).await;
-    hub.stub.forget_asked();
+    hub.stub.clear_requests();
     for beat in 0..5 {
         let heartbeat = json!({ "status": { "conditions": [{ "type": "x", "beat": beat }] } });
         hub.stub.change("managedclusters", "", "c1", &heartbeat);
-        let labelled = json!({ "metadata": { "annotations": { "seen": beat.to_string() } } });
-        hub.stub.change(DECISIONS, "default", "web-decision-1", &labelled);
+        let annotated = json!({ "metadata": { "annotations": { "seen": beat.to_string() } } });
+        hub.stub.change(DECISIONS, "default", "web-decision-1", &annotated);
         sleep(Duration::from_secs(150)).await;
     }
     assert_eq!(hub.writes(), Vec::<String>::new());
@@ -83,7 +83,7 @@ async fn an_expired_score_counts_no_more_from_its_last_instant_on_and_not_a_seco
     hub.put("default", by_ratio(1));
     hub.run(&[]).await;
     assert_eq!(hub.selected("web"), ["c1"]);
-    hub.stub.forget_asked();
+    hub.stub.clear_requests();
     let (begin, since) = hub.begun;
     let until_end = |at: &str| {
         let at = begin.duration_until(almanac_fixtures::at(at));
@@ -154,16 +154,16 @@ async fn a_bad_spec_keeps_what_is_selected_and_says_what_is_wrong() {
     hub.stub.delete("managedclusters", "", "c2");
     hub.settle().await;
     assert_eq!(hub.selected("web"), ["c1", "c2"]);
-    let told = hub.condition("web", "PlacementMisconfigured");
+    let condition = hub.condition("web", "PlacementMisconfigured");
     assert_eq!(
-        told,
+        condition,
         "True Misconfigured: spec.numberOfClusters: Invalid value: -1: must be greater than or \
          equal to 0"
     );
     assert_eq!(hub.reason("web", "Ready"), "False PlacementInvalid");
     assert_eq!(hub.placement("web")["status"]["numberOfSelectedClusters"], 2);
-    let mended = json!({ "spec": { "numberOfClusters": 5 } });
-    hub.stub.change("placements", "default", "web", &mended);
+    let fixed = json!({ "spec": { "numberOfClusters": 5 } });
+    hub.stub.change("placements", "default", "web", &fixed);
     hub.settle().await;
     assert_eq!(hub.selected("web"), ["c1"]);
     let expected = "False NotAllDecisionsScheduled: 1 cluster is selected, and 4 more are wanted";
@@ -197,9 +197,9 @@ async fn nothing_is_decided_while_a_kind_is_not_served_and_everything_once_it_is
     hub.put("default", hub::placement("web", &json!({})));
     hub.run(&[]).await;
     assert_eq!(hub.decision("web-decision-1"), None);
-    let told = hub.condition("web", "Ready");
+    let condition = hub.condition("web", "Ready");
     assert_eq!(
-        told,
+        condition,
         "False KindNotServed: the cluster does not serve the kind AddOnPlacementScore; install its CRD"
     );
     hub.stub.serve_in_version(late, &format!("{GROUP}/v1alpha1"));
@@ -253,8 +253,11 @@ async fn while_everything_is_stopped_a_placement_with_an_error_gets_no_first_dec
 #[tokio::test(start_paused = true)]
 async fn a_field_without_effect_is_reported_by_a_condition() {
     let hub = Hub::placing(&["c1"], hub::placement("web", &json!({ "sortBy": "Score" }))).await;
-    let told = hub.condition("web", "PlacementMisconfigured");
-    assert!(told.starts_with("False Succeedconfigured: spec.sortBy: not supported yet"), "{told}");
+    let condition = hub.condition("web", "PlacementMisconfigured");
+    assert!(
+        condition.starts_with("False Succeedconfigured: spec.sortBy: not supported yet"),
+        "{condition}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -308,7 +311,7 @@ async fn an_event_names_the_added_and_removed_clusters_and_their_ranking() {
     sleep(Duration::from_secs(90)).await;
     let events =
         hub.stub.requests_where(|asked| asked.plural == "events" && asked.method == Method::POST);
-    let told = events.iter().map(|asked| {
+    let condition = events.iter().map(|asked| {
         let text = |field: &str| asked.body[field].as_str().unwrap_or_default().to_owned();
         format!("{} {}", text("reason"), text("note"))
     });
@@ -320,7 +323,7 @@ async fn an_event_names_the_added_and_removed_clusters_and_their_ranking() {
          2026-11-20T09:01:00Z",
         "ScoreUpdate c2: rank 1 of 2, 1 wanted: total 20 (AddOn/default/cpuratio 20 x 1)",
     ];
-    assert_eq!(told.collect::<Vec<_>>(), expected);
+    assert_eq!(condition.collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -344,6 +347,6 @@ async fn an_undated_taint_is_reported_if_its_toleration_would_end() {
     assert_eq!(hub.reason("web", "Ready"), "True AllDecisionsScheduled");
     sleep(Duration::from_secs(400)).await;
     assert_eq!(hub.selected("web"), Vec::<String>::new());
-    let told = hub.condition("web", "PlacementSatisfied");
-    assert!(told.starts_with("False NoManagedClusterMatched: "), "{told}");
+    let condition = hub.condition("web", "PlacementSatisfied");
+    assert!(condition.starts_with("False NoManagedClusterMatched: "), "{condition}");
 }

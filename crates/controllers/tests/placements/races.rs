@@ -50,7 +50,7 @@ async fn a_decision_deleted_just_before_a_write_is_recreated_without_a_warning()
     let mut hub = Hub::with(&["c1"]);
     hub.put("default", hub::placement("web", &json!({})));
     let path = "web-decision-1/status";
-    hub.stub.inject(Fault::meanwhile(delete).method(Method::PATCH).path_contains(path));
+    hub.stub.inject(Fault::concurrent_change(delete).method(Method::PATCH).path_contains(path));
     hub.run(&[]).await;
     sleep(Duration::from_secs(5)).await;
     assert_eq!(hub.selected("web"), ["c1"]);
@@ -118,7 +118,7 @@ async fn placements_that_balance_are_decided_one_after_the_other() {
     hub.put("", hub::managed_cluster("c3"));
     hub.settle().await;
     assert_eq!(selected(&hub), ["c1", "c2", "c3"]);
-    hub.stub.forget_asked();
+    hub.stub.clear_requests();
     sleep(Duration::from_mins(20)).await;
     assert_eq!(hub.decision_writes(), Vec::<String>::new(), "nobody moves any more");
 }
@@ -131,14 +131,14 @@ async fn changes_between_attempts_do_not_shorten_the_backoff() {
     let fault = Fault::answer(StatusCode::FORBIDDEN, "denied").path_contains("decision-1/status");
     hub.stub.inject(fault.method(Method::PATCH).always());
     hub.run(&[]).await;
-    hub.stub.forget_asked();
+    hub.stub.clear_requests();
     for second in 0..300 {
         hub.score("c1", second % 100, None);
         sleep(Duration::from_secs(1)).await;
     }
     let attempts = hub.decision_writes().len();
     assert!((4..25).contains(&attempts), "{attempts} attempts in five minutes");
-    hub.stub.mend();
+    hub.stub.clear_faults();
     // Another spec is another attempt.
     hub.stub.change("placements", "default", "web", &json!({ "spec": { "numberOfClusters": 2 } }));
     hub.settle().await;
@@ -165,7 +165,7 @@ async fn nothing_is_claimed_of_a_spec_before_its_decision_is_written() {
         assert_eq!(hub.reason("web", "Ready"), "False DecisionNotWritten");
         assert_eq!(hub.metric(missing), None);
     }
-    hub.stub.mend();
+    hub.stub.clear_faults();
     sleep(Duration::from_secs(61)).await;
     let expected = "True AllDecisionsScheduled: 1 cluster is selected";
     assert_eq!(hub.condition("web", "PlacementSatisfied"), expected);

@@ -36,7 +36,7 @@ async fn a_decision_that_others_change_or_delete_is_restored() {
 #[tokio::test(start_paused = true)]
 async fn a_writer_that_changes_a_decision_again_and_again_is_answered_less_and_less_often() {
     let hub = Hub::placing(&["c1"], hub::placement("web", &json!({}))).await;
-    hub.stub.forget_asked();
+    hub.stub.clear_requests();
     for _ in 0..600 {
         let wrong = json!({ "status": { "decisions": [] } });
         hub.stub.change(DECISIONS, "default", "web-decision-1", &wrong);
@@ -70,17 +70,17 @@ async fn a_failed_write_stops_the_rest_and_is_reported_until_it_succeeds() {
     hub.stub.inject(fault.method(Method::PATCH).always());
     hub.run(&[]).await;
     assert_eq!(hub.selected("web"), Vec::<String>::new(), "it was created, and no more");
-    let told = hub.condition("web", "Ready");
+    let condition = hub.condition("web", "Ready");
     assert!(
-        told.starts_with("False DecisionNotWritten: failed to write PlacementDecision"),
-        "{told}"
+        condition.starts_with("False DecisionNotWritten: failed to write PlacementDecision"),
+        "{condition}"
     );
-    assert!(told.contains("no decisions today"), "{told}");
-    hub.stub.forget_asked();
+    assert!(condition.contains("no decisions today"), "{condition}");
+    hub.stub.clear_requests();
     sleep(Duration::from_mins(10)).await;
     let attempts = hub.decision_writes().len();
     assert!((9..40).contains(&attempts), "{attempts} attempts in ten minutes");
-    hub.stub.mend();
+    hub.stub.clear_faults();
     sleep(Duration::from_secs(61)).await;
     assert_eq!(hub.selected("web"), ["c1"]);
     assert_eq!(hub.reason("web", "Ready"), "True AllDecisionsScheduled");
@@ -110,14 +110,14 @@ async fn a_foreign_object_with_the_name_of_a_decision_is_unchanged() {
         hub.put("default", hub::placement("web", &json!({})));
         hub.run(&[]).await;
         assert_eq!(hub.selected("web"), ["c7"], "{metadata}");
-        let told = hub.condition("web", "Ready");
-        assert!(told.starts_with("False DecisionNameTaken: PlacementDecision"), "{told}");
+        let condition = hub.condition("web", "Ready");
+        assert!(condition.starts_with("False DecisionNameTaken: PlacementDecision"), "{condition}");
         assert_eq!(hub.decision_writes(), Vec::<String>::new(), "{metadata}");
         hub.stub.delete(DECISIONS, "default", "web-decision-1");
         sleep(Duration::from_secs(90)).await;
         assert_eq!(hub.selected("web"), ["c1"], "{metadata}");
         hub.end().await;
-        hub.stub.forget_asked();
+        hub.stub.clear_requests();
         hub.stub.delete("placements", "default", "web");
     }
 }
@@ -157,7 +157,7 @@ async fn a_hundred_clusters_are_in_a_decision_and_none_that_stays_selected_is_ev
     // Each change is looked at before it is made.
     let seen: Arc<Mutex<Vec<Vec<String>>>> = Arc::default();
     let noted = Arc::clone(&seen);
-    let look = Fault::meanwhile(move |stub| {
+    let look = Fault::concurrent_change(move |stub| {
         let all = ["1", "2", "3"].map(|number| {
             let object = stub.object(DECISIONS, "default", &format!("web-decision-{number}"));
             let decisions = object.map(|it| it["status"]["decisions"].clone());

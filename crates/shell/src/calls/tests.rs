@@ -19,19 +19,19 @@ const LONGEST_ANSWER: usize = 1024 * 1024;
 #[derive(Default)]
 struct Echo {
     now: Notify,
-    asked: Notify,
+    received: Notify,
 }
 
 impl Answering for Echo {
     async fn admit(&self, token: Option<&str>) -> Result<(), Answer> {
-        let is_stranger = token == Some("stranger");
+        let is_unauthorized = token == Some("stranger");
         let refusal = || Err(Answer::refusal(StatusCode::FORBIDDEN, "who are you?"));
-        if is_stranger { refusal() } else { Ok(()) }
+        if is_unauthorized { refusal() } else { Ok(()) }
     }
 
     async fn answer(&self, call: Call) -> Answer {
         if call.path == "/never" {
-            self.asked.notify_one();
+            self.received.notify_one();
             self.now.notified().await;
         }
         let token = call.token.unwrap_or_default();
@@ -125,9 +125,9 @@ async fn large_bodies_wait_for_room_and_small_ones_do_not() {
     let room_time = Duration::from_millis(300);
     let limits = CallLimits { large_bodies, room_time, ..CallLimits::default() };
     let server = serving(limits, None).await;
-    let mut asking = server.connect().await;
-    send(&mut asking, &last_call("/never", &"x".repeat(2 * SMALL_BODY))).await;
-    server.echo.asked.notified().await;
+    let mut pending = server.connect().await;
+    send(&mut pending, &last_call("/never", &"x".repeat(2 * SMALL_BODY))).await;
+    server.echo.received.notified().await;
     let mut large = server.connect().await;
     send(&mut large, &last_call("/large", &"y".repeat(SMALL_BODY + 1))).await;
     let mut small = server.connect().await;
@@ -137,7 +137,7 @@ async fn large_bodies_wait_for_room_and_small_ones_do_not() {
     let answer = rest(large).await;
     assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
     server.echo.now.notify_one();
-    let answer = rest(asking).await;
+    let answer = rest(pending).await;
     assert!(answer.starts_with("HTTP/1.1 200 "), "{}", &answer[..60]);
     let mut large = server.connect().await;
     send(&mut large, &last_call("/large", &"y".repeat(SMALL_BODY + 1))).await;
@@ -169,15 +169,15 @@ async fn half_a_request_does_not_delay_the_end() {
     send(&mut half, "POST /half HTTP/1.1\r\nHost: a\r\n").await;
     let mut unfinished = server.connect().await;
     send(&mut unfinished, "POST /half HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx").await;
-    let mut asking = server.connect().await;
-    send(&mut asking, &call("/never", "x")).await;
-    server.echo.asked.notified().await;
+    let mut pending = server.connect().await;
+    send(&mut pending, &call("/never", "x")).await;
+    server.echo.received.notified().await;
     server.end.cancel();
     assert_eq!(rest(half).await, "");
     let answer = rest(unfinished).await;
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408 "), "{answer}");
     server.echo.now.notify_one();
-    assert!(rest(asking).await.ends_with("/never  x"));
+    assert!(rest(pending).await.ends_with("/never  x"));
     timeout(PATIENCE, server.task).await.expect("it ends in time").expect("it does not panic");
 }
 
@@ -195,9 +195,9 @@ async fn an_unauthorized_client_is_rejected_before_the_body_is_read() {
 async fn idle_connections_are_closed_first_and_a_pending_request_is_answered() {
     let limits = CallLimits { connections: 2, of_one_address: 2, ..CallLimits::default() };
     let server = serving(limits, None).await;
-    let mut asking = server.connect().await;
-    send(&mut asking, &last_call("/never", "")).await;
-    server.echo.asked.notified().await;
+    let mut pending = server.connect().await;
+    send(&mut pending, &last_call("/never", "")).await;
+    server.echo.received.notified().await;
     let idle = server.connect().await;
     for _ in 0..5 {
         let mut another = server.connect().await;
@@ -206,20 +206,20 @@ async fn idle_connections_are_closed_first_and_a_pending_request_is_answered() {
     }
     assert_eq!(rest(idle).await, "");
     server.echo.now.notify_one();
-    assert!(rest(asking).await.ends_with("/never  "));
+    assert!(rest(pending).await.ends_with("/never  "));
 }
 
 #[tokio::test]
 async fn calls_under_way_are_finished_at_shutdown_and_idle_connections_are_not_waited_for() {
     let server = serving(CallLimits::default(), None).await;
     let idle = server.connect().await;
-    let mut asking = server.connect().await;
-    send(&mut asking, &call("/never", "x")).await;
-    server.echo.asked.notified().await;
+    let mut pending = server.connect().await;
+    send(&mut pending, &call("/never", "x")).await;
+    server.echo.received.notified().await;
     server.end.cancel();
     assert_eq!(rest(idle).await, "");
     server.echo.now.notify_one();
-    assert!(rest(asking).await.ends_with("/never  x"));
+    assert!(rest(pending).await.ends_with("/never  x"));
     timeout(PATIENCE, server.task).await.expect("it ends in time").expect("it does not panic");
 }
 
@@ -316,9 +316,10 @@ async fn with_tls_only_those_whom_our_authorities_know_may_call() {
     let known = known.expect("the files go together");
     let answer = known.pass_on(&address, call(), PATIENCE).await.expect("it is answered");
     assert_eq!(answer, Answer::json("/filter  x"));
-    let stranger = foreign.own_files(&ours.file("ca.pem"), "caller");
-    let stranger = PassingOn::new(Some(&stranger), LONGEST_ANSWER).expect("the files go together");
-    stranger.pass_on(&address, call(), PATIENCE).await.expect_err("nobody knows it");
+    let foreign_client = foreign.own_files(&ours.file("ca.pem"), "caller");
+    let foreign_client =
+        PassingOn::new(Some(&foreign_client), LONGEST_ANSWER).expect("the files go together");
+    foreign_client.pass_on(&address, call(), PATIENCE).await.expect_err("nobody knows it");
     let mistaken = ours.own_files(&foreign.file("ca.pem"), "caller");
     let mistaken = PassingOn::new(Some(&mistaken), LONGEST_ANSWER).expect("the files go together");
     mistaken.pass_on(&address, call(), PATIENCE).await.expect_err("it does not know the server");

@@ -28,7 +28,7 @@ pub(super) struct Counting {
     pub(super) unobserved: Mutex<Option<ProviderError>>,
     /// Why they can't be made or removed.
     pub(super) refused: Mutex<Option<ProviderError>>,
-    /// What happens just before a write.
+    /// The change just before a write.
     pub(super) before_write: Mutex<Option<Box<dyn Fn() + Send>>>,
     abandoned: Mutex<Vec<String>>,
 }
@@ -105,8 +105,8 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// A group that is to have so many nodes, of which there are none.
-    pub(super) fn of(replicas: u32) -> Self {
+    /// A group with these desired replicas, without nodes yet.
+    pub(super) fn with_replicas(replicas: u32) -> Self {
         let (stub, fence) = (Stub::new(), Fence::open());
         let kind = Kind::ScalableNodeGroup;
         stub.serve(Served::new(&kind.api_version(), kind.name(), kind.plural()));
@@ -213,8 +213,8 @@ impl Bench {
     pub(super) async fn events(&self) -> Vec<String> {
         tokio::time::sleep(Duration::from_secs(5)).await;
         let created = self.stub.requests_where(|it| it.path.contains("/events"));
-        let told = created.iter().map(|it| format!("{} {}", it.body["reason"], it.body["note"]));
-        told.map(|event| event.replace('"', "")).collect()
+        let texts = created.iter().map(|it| format!("{} {}", it.body["reason"], it.body["note"]));
+        texts.map(|event| event.replace('"', "")).collect()
     }
 
     pub(super) fn metrics(&self) -> String {

@@ -63,8 +63,8 @@ fn lease(stub: &Stub) -> Value {
     stub.object("leases", "default", "almanac").expect("it is there")
 }
 
-fn is_renewal(asked: &ReceivedRequest) -> bool {
-    asked.method == Method::PUT && asked.path.ends_with("/leases/almanac")
+fn is_renewal(request: &ReceivedRequest) -> bool {
+    request.method == Method::PUT && request.path.ends_with("/leases/almanac")
 }
 
 /// Held by a process that does not renew it.
@@ -229,8 +229,8 @@ async fn when_renewals_fail_the_fence_closes_before_another_takes_the_lease() {
             sleep(Duration::from_secs(1)).await;
             wins_after(&mut other).await.map(|_| Instant::now())
         });
-        let ours = |asked: &ReceivedRequest| {
-            is_renewal(asked) && asked.body["spec"]["holderIdentity"] == "one"
+        let ours = |request: &ReceivedRequest| {
+            is_renewal(request) && request.body["spec"]["holderIdentity"] == "one"
         };
         let (led, open_for) =
             leads_while(&stub, || stub.inject(fault.matching(ours).always())).await;
@@ -304,7 +304,7 @@ async fn a_renewal_that_is_answered_after_the_machine_slept_does_not_open_the_fe
     let stub = Stub::new();
     let machine = Machine::before(&stub);
     let sleeper = machine.clone();
-    let sleeps = Fault::meanwhile(move |_| sleeper.sleeps(11)).matching(is_renewal);
+    let sleeps = Fault::concurrent_change(move |_| sleeper.sleeps(11)).matching(is_renewal);
     let end = CancellationToken::new();
     let term = async |fence: Fence| {
         stub.inject(sleeps);
@@ -323,7 +323,7 @@ async fn a_candidate_shut_down_while_acquiring_the_lease_releases_it() {
     let stub = Stub::new();
     let end = CancellationToken::new();
     let told = end.clone();
-    stub.inject(Fault::meanwhile(move |_| told.cancel()).method(Method::POST));
+    stub.inject(Fault::concurrent_change(move |_| told.cancel()).method(Method::POST));
     let term = async |_| panic!("there is no term any more");
     assert_eq!(Machine::before(&stub).candidate("one").lead(&end, term).await, Ok(()));
     assert!(lease(&stub)["spec"].get("holderIdentity").is_none_or(Value::is_null));
@@ -376,12 +376,12 @@ async fn the_obstacle_to_acquiring_the_lease_is_reported_until_it_is_gone() {
         health.waiting_for()
     };
     assert_eq!(awaited_after(60).await, Some(format!("the lease: {words}")));
-    let asked = stub.requests().len();
-    assert!((4..=15).contains(&asked), "with pauses that grow: {asked}");
-    stub.mend();
+    let request = stub.requests().len();
+    assert!((4..=15).contains(&request), "with pauses that grow: {request}");
+    stub.clear_faults();
     stub.inject(Fault::hang().always());
     assert_eq!(awaited_after(60).await.as_deref(), Some("the lease: no response in time"));
-    stub.mend();
+    stub.clear_faults();
     assert_eq!(awaited_after(60).await, None);
 }
 
