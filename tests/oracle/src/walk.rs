@@ -17,7 +17,7 @@ pub struct Flip {
 
 /// The events and states of a schedule in `[from, to)`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Seen {
+pub enum Observation {
     /// The instants at which it fired.
     Firings(Vec<i64>),
     /// A window's state just before `from`, and its changes.
@@ -31,7 +31,7 @@ pub enum Seen {
 
 /// Watches schedules over `[from, to)` in one zone.
 #[must_use]
-pub fn observe(line: &Line, from: i64, to: i64, rules: &[&Rule]) -> Vec<Seen> {
+pub fn observe(line: &Line, from: i64, to: i64, rules: &[&Rule]) -> Vec<Observation> {
     let grid = line.grid(from - DAY, to);
     let high = line.high_water(from - grid, grid);
     let mut watchers: Vec<_> = rules.iter().map(|rule| Watcher::new(rule, high)).collect();
@@ -40,20 +40,20 @@ pub fn observe(line: &Line, from: i64, to: i64, rules: &[&Rule]) -> Vec<Seen> {
             watcher.look(step);
         }
     });
-    watchers.into_iter().map(Watcher::into_seen).collect()
+    watchers.into_iter().map(Watcher::into_observation).collect()
 }
 
 /// A set with the result for the last requested day.
-struct Asked<'a> {
+struct DailyMoments<'a> {
     moments: &'a Moments,
     day: i64,
     has_day: bool,
 }
 
-impl<'a> Asked<'a> {
-    fn new(moments: &'a Moments) -> Asked<'a> {
+impl<'a> DailyMoments<'a> {
+    fn new(moments: &'a Moments) -> DailyMoments<'a> {
         let has_day = moments.has_day(Day::numbered(0));
-        Asked { moments, day: 0, has_day }
+        DailyMoments { moments, day: 0, has_day }
     }
 
     fn holds(&mut self, civil: i64) -> bool {
@@ -71,16 +71,16 @@ impl<'a> Asked<'a> {
 
 enum Watcher<'a> {
     Reached {
-        moments: Asked<'a>,
+        moments: DailyMoments<'a>,
         firings: Vec<i64>,
     },
     Shown {
-        moments: Asked<'a>,
+        moments: DailyMoments<'a>,
         firings: Vec<i64>,
     },
     Between {
-        start: Asked<'a>,
-        end: Asked<'a>,
+        start: DailyMoments<'a>,
+        end: DailyMoments<'a>,
         last_start: Option<i64>,
         last_end: Option<i64>,
         open_before: bool,
@@ -92,17 +92,17 @@ impl<'a> Watcher<'a> {
     fn new(rule: &'a Rule, high: i64) -> Watcher<'a> {
         match rule {
             Rule::Reached(moments) => {
-                Watcher::Reached { moments: Asked::new(moments), firings: Vec::new() }
+                Watcher::Reached { moments: DailyMoments::new(moments), firings: Vec::new() }
             }
             Rule::Shown(moments) => {
-                Watcher::Shown { moments: Asked::new(moments), firings: Vec::new() }
+                Watcher::Shown { moments: DailyMoments::new(moments), firings: Vec::new() }
             }
             Rule::Between(start, end) => {
                 let last_start = start.latest_up_to(high);
                 let last_end = end.latest_up_to(high);
                 Watcher::Between {
-                    start: Asked::new(start),
-                    end: Asked::new(end),
+                    start: DailyMoments::new(start),
+                    end: DailyMoments::new(end),
                     last_start,
                     last_end,
                     open_before: is_open(last_start, last_end),
@@ -143,12 +143,14 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    fn into_seen(self) -> Seen {
+    fn into_observation(self) -> Observation {
         match self {
             Watcher::Reached { firings, .. } | Watcher::Shown { firings, .. } => {
-                Seen::Firings(firings)
+                Observation::Firings(firings)
             }
-            Watcher::Between { open_before, flips, .. } => Seen::Window { open_before, flips },
+            Watcher::Between { open_before, flips, .. } => {
+                Observation::Window { open_before, flips }
+            }
         }
     }
 }

@@ -113,7 +113,7 @@ async fn replace_as_keda(kubectl: &Kubectl, verb: &str) -> TestResult {
 async fn written(test: &OwnTest, target: &str) -> anyhow::Result<usize> {
     let (kind, name) = target.split_once('/').context("it has a kind")?;
     let kind = kind.split('.').next().unwrap_or_default();
-    let requests = AuditLog::of(&test.plane)?.writes(&test.client()).await?;
+    let requests = AuditLog::open(&test.plane)?.writes(&test.client()).await?;
     let is_ours = |it: &&AuditedRequest| {
         it.user == ACCOUNT && it.resource == kind && it.name == name && it.subresource != "status"
     };

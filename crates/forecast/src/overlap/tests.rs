@@ -17,17 +17,17 @@ const QUARTER: SignedDuration = SignedDuration::from_mins(15);
 
 fn any_behaviours() -> impl Strategy<Value = Vec<Behaviour>> {
     let days = prop::sample::select(vec!["", "weekdays=Mon,Tue,Wed;", "weekdays=Sat;", "days=26;"]);
-    let behaviour = (days, 0..12_u8, 1..12_u8, 1_u32..4, 0..3_i32);
-    let behaviour = behaviour.prop_map(|(days, start, long, value, priority)| {
+    let behavior = (days, 0..12_u8, 1..12_u8, 1_u32..4, 0..3_i32);
+    let behavior = behavior.prop_map(|(days, start, long, value, priority)| {
         let hours = |hour: u8| {
             let mut text = days.to_owned();
             let _ = write!(text, "hours={}", hour % 24);
             text
         };
         let (start, end) = (hours(start * 2), hours(start * 2 + long));
-        schedules::behaviour("Europe/Berlin", &start, &end, value, priority)
+        schedules::behavior("Europe/Berlin", &start, &end, value, priority)
     });
-    prop::collection::vec(behaviour, 1..5)
+    prop::collection::vec(behavior, 1..5)
 }
 
 /// Which rules ask for something that another one decides, and whether the priority decides it.

@@ -103,8 +103,8 @@ fn any_schedule() -> impl Strategy<Value = World> {
         "months=Dec;",
         "days=26; months=Nov;",
     ]);
-    let behaviour = (day, 0..11_u8, 1..12_u8, 1_u32..5, 0..3_i32);
-    let behaviours = prop::collection::vec(behaviour, 1..5);
+    let behavior = (day, 0..11_u8, 1..12_u8, 1_u32..5, 0..3_i32);
+    let behaviours = prop::collection::vec(behavior, 1..5);
     (behaviours, 0..ZONES.len()).prop_map(|(behaviours, zone)| {
         let behaviours = behaviours.iter().map(|(days, start, long, value, priority)| {
             let (start, end) = (start * 2, (start * 2 + long) % 24);
@@ -113,7 +113,7 @@ fn any_schedule() -> impl Strategy<Value = World> {
                 let _ = write!(text, "hours={hour}");
                 text
             };
-            schedules::behaviour(ZONES[zone], &hours(start), &hours(end), *value, *priority)
+            schedules::behavior(ZONES[zone], &hours(start), &hours(end), *value, *priority)
         });
         let behaviours: Vec<Behaviour> = behaviours.collect();
         let zone = Zone::named(ZONES[zone]).unwrap();

@@ -14,7 +14,7 @@ pub(crate) use almanac_fixtures::names::{
     cron_federated_hpa as cron_policy, deployment, horizontal_pod_autoscaler as autoscaler,
     metrics_producer as schedule, workload as to_workload,
 };
-pub(crate) use almanac_fixtures::schedules::behaviour;
+pub(crate) use almanac_fixtures::schedules::behavior;
 
 pub(crate) fn period(from: &str, to: &str) -> Period {
     Period::new(at(from), at(to)).unwrap()
@@ -48,7 +48,7 @@ pub(crate) fn suspended(mut rule: CronRule) -> CronRule {
 /// A behavior between two times of every day, in UTC; hours as in `"9"`.
 pub(crate) fn daily(start: &str, end: &str, value: u32, priority: i32) -> Behaviour {
     let hour = |hour| format!("hours={hour}");
-    behaviour("UTC", &hour(start), &hour(end), value, priority)
+    behavior("UTC", &hour(start), &hour(end), value, priority)
 }
 
 /// A world that is added to.

@@ -100,12 +100,12 @@ fn a_schedule_is_explained_with_winners_losers_and_closed_behaviors() {
 #[test]
 fn a_value_is_dated_by_a_run_from_a_week_before_the_day() {
     let behaviours = vec![
-        behaviour("UTC", "days=1; hours=0", "days=28; hours=0", 5, 0),
-        behaviour("UTC", "days=2; hours=9", "days=2; hours=10", 9, 1),
+        behavior("UTC", "days=1; hours=0", "days=28; hours=0", 5, 0),
+        behavior("UTC", "days=2; hours=9", "days=2; hours=10", 9, 1),
     ];
     let building = Building::default().workload("shop", 2).schedule("nodes", 1, behaviours);
     let mut world = building.world();
-    let follows = Autoscaler::of("shop", 1, 10).by(scheduled("nodes"));
+    let follows = Autoscaler::for_deployment("shop", 1, 10).by(scheduled("nodes"));
     let follows = PolicyObject::new(follows.down(at_once(Select::Max)).checked());
     let autoscaler = horizontal_autoscaler("shop");
     world.metric_scaling.policies.insert(autoscaler.identity.clone(), follows);

@@ -138,7 +138,8 @@ fn a_lower_bound_is_certain_and_an_upper_bound_is_possible_if_a_policy_sets_it()
 #[test]
 fn a_workload_scaled_by_a_query_without_a_result_is_unknown() {
     let mut world = shop_and_cart(&[("0 12 * * *", 9)]);
-    let policy = autoscalers::Autoscaler::of("cart", 1, 50).by(autoscalers::external("up"));
+    let policy =
+        autoscalers::Autoscaler::for_deployment("cart", 1, 50).by(autoscalers::external("up"));
     let name = names::horizontal_autoscaler("cart").identity;
     world.metric_scaling.policies.insert(name, PolicyObject::new(policy.checked()));
     assert_eq!(said(&world, &pods(15, both())), [""; 0]);

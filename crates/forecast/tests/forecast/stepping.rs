@@ -67,7 +67,7 @@ fn behaviours() -> impl Strategy<Value = Vec<Behaviour>> {
         (h1 != h2 || m1 != m2).then(|| {
             let weekday = weekday.map_or(String::new(), |it| format!("; weekdays={it}"));
             let start = format!("hours={h1}; minutes={m1}{weekday}");
-            behaviour(zone, &start, &format!("hours={h2}; minutes={m2}"), value, rank)
+            behavior(zone, &start, &format!("hours={h2}; minutes={m2}"), value, rank)
         })
     });
     prop::collection::vec(one, 0..4)
@@ -179,9 +179,9 @@ impl Stepped<'_> {
 /// Of the behaviors that are open, the one of the highest priority, and of those the first.
 fn scheduled(policy: &ScheduledCapacity, now: Timestamp) -> u32 {
     let mut winner: Option<&Behaviour> = None;
-    for behaviour in policy.behaviours.iter().filter(|it| it.windows.is_open(now)) {
-        if winner.is_none_or(|winner| behaviour.priority > winner.priority) {
-            winner = Some(behaviour);
+    for behavior in policy.behaviours.iter().filter(|it| it.windows.is_open(now)) {
+        if winner.is_none_or(|winner| behavior.priority > winner.priority) {
+            winner = Some(behavior);
         }
     }
     winner.map_or(policy.default_value, |winner| winner.value)

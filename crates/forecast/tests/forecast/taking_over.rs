@@ -265,14 +265,14 @@ fn scaled(name: &str, autoscaler: Autoscaler) -> World {
 }
 
 fn of_nodes() -> Autoscaler {
-    Autoscaler::of("shop", 1, 20).by(scheduled("nodes"))
+    Autoscaler::for_deployment("shop", 1, 20).by(scheduled("nodes"))
 }
 
 #[test]
 fn an_autoscaler_that_can_decide_no_more_leaves_the_replicas_as_they_are() {
     let (before, shop) = (scaled("a", of_nodes()), deployment("shop"));
-    let unanswered = Autoscaler::of("shop", 1, 20).by(external("up"));
-    for autoscaler in [unanswered, Autoscaler::of("shop", 1, 20)] {
+    let unanswered = Autoscaler::for_deployment("shop", 1, 20).by(external("up"));
+    for autoscaler in [unanswered, Autoscaler::for_deployment("shop", 1, 20)] {
         let noon = period("2026-03-05T12:00:00Z", "2026-03-05T13:00:00Z");
         let parts = taking_over(Some(&before), &scaled("a", autoscaler), noon);
         let mut series = parts.iter().flat_map(|part| &part.series);
@@ -286,7 +286,7 @@ fn an_autoscaler_that_can_decide_no_more_leaves_the_replicas_as_they_are() {
 fn a_renamed_autoscaler_that_multiplies_the_replicas_there_are_changes_nothing() {
     let of = |name| {
         let query = scheduled("nodes");
-        scaled(name, Autoscaler::of("shop", 1, 20).with(query, TargetType::Value, 3000))
+        scaled(name, Autoscaler::for_deployment("shop", 1, 20).with(query, TargetType::Value, 3000))
     };
     let noon = period("2026-03-05T12:00:00Z", "2026-03-05T13:00:00Z");
     assert_eq!(differences_in(&of("a"), &of("b"), noon), []);

@@ -46,7 +46,7 @@ impl RecordedRequest {
         self.query.split('&').any(|part| part == "watch=true" || part == "watch=1")
     }
 
-    fn of<T>(request: &Request<T>) -> Self {
+    fn from_request<T>(request: &Request<T>) -> Self {
         let agent = request.headers().get(header::USER_AGENT);
         let agent = agent.map(|agent| String::from_utf8_lossy(agent.as_bytes()).into_owned());
         Self {
@@ -80,7 +80,7 @@ impl RequestLog {
         let mut list = self.lock();
         let number = list.next;
         list.next += 1;
-        let recorded = RecordedRequest::of(request);
+        let recorded = RecordedRequest::from_request(request);
         list.entries.push((number, recorded.clone()));
         (number, recorded)
     }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     fn recorded(method: Method, uri: &str) -> RecordedRequest {
-        RecordedRequest::of(
+        RecordedRequest::from_request(
             &Request::builder().method(method).uri(uri).body(()).expect("a request"),
         )
     }

@@ -84,7 +84,7 @@ impl Cluster {
         let cluster = Self {
             client: test.client(),
             kubectl: test.kubectl().await?,
-            audit: AuditLog::of(&test.plane)?,
+            audit: AuditLog::open(&test.plane)?,
             kubeconfig: test.plane.kubeconfig(),
             home: "default".to_owned(),
             limits: Vec::new(),

@@ -34,7 +34,7 @@ fn a_value_of_another_recommendation_does_not_wait() {
 #[test]
 fn a_replaced_value_is_recorded_even_if_the_desired_value_has_changed() {
     let down = ScalingRules { select: Select::Disabled, ..ScalingRules::default_down() };
-    let policy = Autoscaler::of("shop", 0, 100).by(external("q")).down(down);
+    let policy = Autoscaler::for_deployment("shop", 0, 100).by(external("q")).down(down);
     let mut scaling = Scaling::new(policy, 5).answered("q", 8.0).turned("09:00");
     scaling.set(9);
     assert_eq!(scaling.turn(monday("09:00:30")), 9, "more than is wanted stays");

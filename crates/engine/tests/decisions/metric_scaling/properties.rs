@@ -179,7 +179,8 @@ impl WrittenReplicas {
 impl Life<'_> {
     pub(super) fn live(case: &Case, decide: Decide<'_>) -> TestCaseResult {
         let (min, max) = case.bounds;
-        let policy = Autoscaler::of("shop", min, max).by(external("a")).by(external("b"));
+        let policy =
+            Autoscaler::for_deployment("shop", min, max).by(external("a")).by(external("b"));
         let policy = policy.up(case.up.clone()).down(case.down.clone());
         // Which of two recommendations counts may depend on what is set, so that scaling feeds back. That is a
         // rule of its own; here both then say the same.

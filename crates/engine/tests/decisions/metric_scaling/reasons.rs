@@ -15,7 +15,7 @@ fn explained(policy: Autoscaler, replicas: u32, answers: &[(&str, f64)]) -> Vec<
 
 #[test]
 fn a_recommendation_is_explained_with_its_sample_and_its_target() {
-    let policy = Autoscaler::of("shop", 0, 100)
+    let policy = Autoscaler::for_deployment("shop", 0, 100)
         .with(external("queue"), TargetType::AverageValue, 50_000)
         .with(external("busy"), TargetType::Utilization, 60_000);
     assert_eq!(
@@ -27,7 +27,7 @@ fn a_recommendation_is_explained_with_its_sample_and_its_target() {
 #[test]
 fn every_effective_limit_is_explained() {
     let slow = ScalingRules { policies: [count_in(1, 60)].into(), ..at_once(Select::Max) };
-    let by = |max| Autoscaler::of("shop", 0, max).by(external("q"));
+    let by = |max| Autoscaler::for_deployment("shop", 0, max).by(external("q"));
     let expected = ["q is 9, AverageValue 1: 9 replicas; 6 by the scaleUp policies (1 in 60 s)"];
     assert_eq!(explained(by(100).up(slow.clone()), 5, &[("q", 9.0)]), expected);
     let expected = ["q is 9, AverageValue 1: 9 replicas; 7 by maxReplicas"];
@@ -45,7 +45,7 @@ fn every_effective_limit_is_explained() {
 
 #[test]
 fn a_sample_that_cannot_be_used_says_what_is_wrong_with_it() {
-    let policy = Autoscaler::of("shop", 0, 100).by(external("queue"));
+    let policy = Autoscaler::for_deployment("shop", 0, 100).by(external("queue"));
     assert_eq!(
         explained(policy, 1, &[]),
         ["queue cannot be answered without a Prometheus, because Almanac does not publish it; \

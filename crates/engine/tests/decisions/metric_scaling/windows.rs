@@ -15,7 +15,10 @@ fn window(seconds: u32) -> ScalingRules {
 }
 
 fn scaling(up: u32, down: u32, replicas: u32) -> Scaling {
-    let policy = Autoscaler::of("shop", 0, 100).by(external("q")).up(window(up)).down(window(down));
+    let policy = Autoscaler::for_deployment("shop", 0, 100)
+        .by(external("q"))
+        .up(window(up))
+        .down(window(down));
     Scaling::new(policy, replicas).answered("q", replicas.into()).turned("08:00")
 }
 
@@ -87,7 +90,7 @@ fn only_relevant_recommendations_are_kept() {
 
 #[test]
 fn where_a_restored_memory_lacks_the_last_change_it_counts_as_made_now() {
-    let policy = Autoscaler::of("shop", 0, 100)
+    let policy = Autoscaler::for_deployment("shop", 0, 100)
         .by(external("q"))
         .up(ScalingRules { policies: [count_in(4, 60)].into(), ..ScalingRules::default_up() });
     let mut scaling = Scaling::new(policy, 3).answered("q", 3.0).turned("09:00");
@@ -118,7 +121,8 @@ fn the_state_of_another_target_is_dropped() {
 
 #[test]
 fn a_number_that_multiplies_the_replicas_counts_once() {
-    let policy = Autoscaler::of("shop", 0, 200).with(external("q"), TargetType::Value, 1_000);
+    let policy =
+        Autoscaler::for_deployment("shop", 0, 200).with(external("q"), TargetType::Value, 1_000);
     let mut scaling = Scaling::new(policy.down(at_once(Select::Max)), 5);
     let answer = |scaling: &mut Scaling, number: f64, at: Timestamp| {
         let value = Ok(FiniteNumber::new(number).unwrap());

@@ -26,7 +26,7 @@ fn let_win(input: &Input<'_>, now: Timestamp, it: &mut Decision, is_open: bool) 
 }
 
 const FAULTS: [Fault<Spoil>; 20] = [
-    ("publish another number than the winner's", "is not what behaviour", |_, _, it| {
+    ("publish another number than the winner's", "is not what behavior", |_, _, it| {
         it.memory.value += u32::from(it.memory.winner.is_some());
     }),
     ("publish another number than the default", "is not the default", |_, _, it| {
@@ -35,7 +35,7 @@ const FAULTS: [Fault<Spoil>; 20] = [
     ("let none win", "is open, but does not win", |input, _, it| {
         (it.memory.winner, it.memory.value) = (None, input.policy.default_value);
     }),
-    ("let a behavior win that is not there", "there is no behaviour", |_, _, it| {
+    ("let a behavior win that is not there", "there is no behavior", |_, _, it| {
         it.memory.winner = Some(99);
     }),
     ("let a closed behavior win", "wins, but is closed", |input, now, it| {

@@ -30,7 +30,7 @@ pub(crate) struct Scaling {
 /// Zero to a hundred replicas by the query `q`, which recommends one replica a unit; the target has `replicas` of
 /// them.
 pub(crate) fn by_one_query(replicas: u32) -> Scaling {
-    Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), replicas)
+    Scaling::new(Autoscaler::for_deployment("shop", 0, 100).by(external("q")), replicas)
 }
 
 impl Scaling {
