@@ -366,8 +366,8 @@ h: 5
             ),
         ] {
             let findings = Ignores::read(&Source::new("a.yaml", text)).findings(0);
-            let told = findings.first().map(|it| it.finding.message.as_str());
-            assert_eq!(told, said, "{text}");
+            let message = findings.first().map(|it| it.finding.message.as_str());
+            assert_eq!(message, said, "{text}");
         }
     }
 }

@@ -234,7 +234,7 @@ mod tests {
         PlacedFinding::new(0, Some(span), finding.with_replacement(Some(meant)))
     }
 
-    fn mended(text: &str, words: &[(&str, &str)]) -> Option<String> {
+    fn fixed_text(text: &str, words: &[(&str, &str)]) -> Option<String> {
         let findings: Vec<PlacedFinding> =
             words.iter().map(|(word, meant)| finding(text, word, meant)).collect();
         Some(mend(text, &findings)?.text)
@@ -258,7 +258,7 @@ mod tests {
             ("a: '{\"b\": 1}'", "\"b\"", "c", "a: '{\"c\": 1}'"),
             ("a: |\n  b:\n    c: app/v1\n", "app/v1", "apps/v1", "a: |\n  b:\n    c: apps/v1\n"),
         ] {
-            assert_eq!(mended(text, &[(word, meant)]).as_deref(), Some(expected), "{text}");
+            assert_eq!(fixed_text(text, &[(word, meant)]).as_deref(), Some(expected), "{text}");
         }
     }
 
@@ -274,10 +274,10 @@ mod tests {
             // JSON in quotes would be JSON no more.
             ("a: \"{\\\"app/v1\\\": 1}\"", "\\\"app/v1\\\""),
         ] {
-            assert_eq!(mended(text, &[(word, "apps/v1")]), None, "{text}");
+            assert_eq!(fixed_text(text, &[(word, "apps/v1")]), None, "{text}");
         }
         // Its quotes would end those around it.
-        assert_eq!(mended("a: \"{b: 5}\"\n", &[("5", "08:00")]), None);
+        assert_eq!(fixed_text("a: \"{b: 5}\"\n", &[("5", "08:00")]), None);
     }
 
     #[test]
@@ -285,7 +285,7 @@ mod tests {
         let text = "a: [&x {v: app/v2}, *x]\nb: 8:00\nc: Name\n";
         let words = [("app/v2", "apps/v1"), ("8:00", "08:00"), ("Name", "name")];
         let expected = "a: [&x {v: app/v2}, *x]\nb: \"08:00\"\nc: name\n";
-        assert_eq!(mended(text, &words).as_deref(), Some(expected));
+        assert_eq!(fixed_text(text, &words).as_deref(), Some(expected));
     }
 
     #[test]
@@ -293,9 +293,9 @@ mod tests {
         let text = "a: app/v1\n";
         let twice = [finding(text, "app/v1", "apps/v1"), finding(text, "app/v1", "apps/v1")];
         let mended = mend(text, &twice).unwrap();
-        let mended_findings: Vec<usize> =
+        let fixed_findings: Vec<usize> =
             mended.changes.iter().flat_map(|change| change.findings.clone()).collect();
-        assert_eq!((mended.text.as_str(), mended_findings), ("a: apps/v1\n", vec![0, 1]));
+        assert_eq!((mended.text.as_str(), fixed_findings), ("a: apps/v1\n", vec![0, 1]));
         let torn = [finding(text, "app/v1", "apps/v1"), finding(text, "app/v1", "batch/v1")];
         assert_eq!(mend(text, &torn), None);
         let text = "Name: 1\nNAME: 2\n";

@@ -20,9 +20,9 @@ fn advised(text: &str, field: &str, fix: &str) {
 
 /// The same, with only one possible meaning: after the fix, no finding about it is left.
 #[track_caller]
-fn mended(text: &str, field: &str, fix: &str) {
+fn assert_fixed(text: &str, field: &str, fix: &str) {
     advised(text, field, fix);
-    let after = mended_text(text);
+    let after = fixed_text(text);
     assert_ne!(after, text);
     let (_, _, findings) = check(&after);
     let is_left = findings.iter().any(|it| it.finding.fix.as_deref() == Some(fix));
@@ -31,17 +31,17 @@ fn mended(text: &str, field: &str, fix: &str) {
 
 /// A text after all possible fixes, applied at once.
 #[track_caller]
-fn mended_text(text: &str) -> String {
+fn fixed_text(text: &str) -> String {
     let mut text = text.to_owned();
     for _ in 0..8 {
         let (_, _, findings) = check(&text);
-        let Some(mended) = mend(Source::new("test.yaml", &text).text(), &findings) else {
+        let Some(fixed) = mend(Source::new("test.yaml", &text).text(), &findings) else {
             let left: Vec<_> =
                 findings.iter().filter(|it| it.finding.replacement.is_some()).collect();
             assert!(left.is_empty(), "{text}\n{left:#?}");
             return text;
         };
-        text = mended.text;
+        text = fixed.text;
     }
     panic!("it is never done: {text}")
 }
@@ -95,37 +95,41 @@ fn labels_next_to_match_labels_are_moved_under_it() {
 
 #[test]
 fn a_field_of_the_same_role_is_what_is_meant() {
-    mended(
+    assert_fixed(
         &units("podSelector: {}\n  units: [{name: x, max: 10, nodeSelector: {}}]"),
         "spec.units[0].max",
         "write maxCount",
     );
-    mended(&placement("clusterReplicas: 2"), "spec.clusterReplicas", "write numberOfClusters");
+    assert_fixed(
+        &placement("clusterReplicas: 2"),
+        "spec.clusterReplicas",
+        "write numberOfClusters",
+    );
     let of_autoscaler =
         rule("minReplicas: 3").replace("apps/v1", "autoscaling.karmada.io/v1alpha1");
     let of_autoscaler = of_autoscaler.replace("Deployment", "FederatedHPA");
-    mended(&of_autoscaler, "spec.rules[0].minReplicas", "write targetMinReplicas");
-    mended(&rule("replicas: 3"), "spec.rules[0].replicas", "write targetReplicas");
+    assert_fixed(&of_autoscaler, "spec.rules[0].minReplicas", "write targetMinReplicas");
+    assert_fixed(&rule("replicas: 3"), "spec.rules[0].replicas", "write targetReplicas");
     // A Deployment has no bounds.
     let number = "write targetReplicas, with the number of replicas from then on";
     advised(&rule("maxReplicas: 10"), "spec.rules[0].maxReplicas", number);
     // Of two fields that mean the same one, the one that is spelled so is it.
     let two = placement("maxClusters: 3, numberOfCluster: 2");
-    mended(&two, "spec.numberOfCluster", "write numberOfClusters");
-    mended(
+    assert_fixed(&two, "spec.numberOfCluster", "write numberOfClusters");
+    assert_fixed(
         &rule("timezone: Europe/Berlin, targetReplicas: 3"),
         "spec.rules[0].timezone",
         "write timeZone",
     );
     let list = "globalConfig.timeBasedQoSPolicies[0]";
     let text = levels(&format!("{OPEN}, {PODS}, qosLevel: -1"));
-    mended(&text, &format!("{list}.qosLevel"), "write targetQoSLevel");
+    assert_fixed(&text, &format!("{list}.qosLevel"), "write targetQoSLevel");
     let text = levels(&format!(
         "{OPEN}, labelSelector: {{matchLabels: {{app: web}}}}, targetQoSLevel: -1"
     ));
-    mended(&text, &format!("{list}.labelSelector"), "write selector");
+    assert_fixed(&text, &format!("{list}.labelSelector"), "write selector");
     let text = levels(&format!("{OPEN}, {PODS}, targetQoSLevel: -1, enabled: false"));
-    mended(&text, &format!("{list}.enabled"), "write enable");
+    assert_fixed(&text, &format!("{list}.enabled"), "write enable");
 }
 
 #[test]
@@ -133,14 +137,14 @@ fn findings_on_fields_of_another_project_name_the_project() {
     let text = cron_for_workload("  []\n")
         .replace("rules:\n  []", "timezone: Europe/Berlin\n  jobs:\n  - {name: up, schedule: '0 8 * * *', targetSize: 3}")
         .replace("scaleTargetRef", "targetRef");
-    mended(&text, "spec.jobs", "write rules");
-    mended(&text, "spec.targetRef", "write scaleTargetRef");
+    assert_fixed(&text, "spec.jobs", "write rules");
+    assert_fixed(&text, "spec.targetRef", "write scaleTargetRef");
     advised(&text, "spec.timezone", "move it into each of rules, as timeZone");
     let (_, _, findings) = check(&text);
-    let told: Vec<&str> = findings.iter().map(|it| it.finding.problem()).collect();
+    let problems: Vec<&str> = findings.iter().map(|it| it.finding.problem()).collect();
     let whose = "Unknown field: it is one of a CronHorizontalPodAutoscaler of kubernetes-cronhpa-controller";
-    assert!(told.contains(&whose), "{told:?}");
-    assert!(!told.iter().any(|it| it.starts_with("Required value")), "{told:?}");
+    assert!(problems.contains(&whose), "{problems:?}");
+    assert!(!problems.iter().any(|it| it.starts_with("Required value")), "{problems:?}");
 }
 
 #[test]
@@ -178,8 +182,8 @@ fn a_field_is_removed_only_if_nothing_else_is_meant() {
 fn values_as_people_write_them_are_written_as_they_have_to_be() {
     let list = "globalConfig.timeBasedQoSPolicies[0]";
     let level = |level: &str| levels(&format!("{OPEN}, {PODS}, targetQoSLevel: {level}"));
-    mended(&level("BE"), &format!("{list}.targetQoSLevel"), "write -1");
-    mended(&level("\"1\""), &format!("{list}.targetQoSLevel"), "remove the quotes: 1");
+    assert_fixed(&level("BE"), &format!("{list}.targetQoSLevel"), "write -1");
+    assert_fixed(&level("\"1\""), &format!("{list}.targetQoSLevel"), "remove the quotes: 1");
     let window = |start: &str| {
         levels(&format!("startTime: {start}, endTime: '06:00', {PODS}, targetQoSLevel: -1"))
     };
@@ -193,7 +197,7 @@ fn values_as_people_write_them_are_written_as_they_have_to_be() {
         let (_, _, findings) = check(&window(written));
         let finding = findings[0].clone().finding.with_some_fix();
         assert_eq!(finding.fix.as_deref(), Some(&*format!("write {meant}")), "{written}");
-        mended_text(&window(written));
+        fixed_text(&window(written));
     }
     for (written, meant) in [
         ("0 8 1 Sept *", "0 8 1 sep *"),
@@ -201,11 +205,11 @@ fn values_as_people_write_them_are_written_as_they_have_to_be() {
         ("0 8 1 September,October *", "0 8 1 sep,oct *"),
     ] {
         let text = rule("targetReplicas: 3").replace("30 8 * * *", written);
-        mended(&text, "spec.rules[0].schedule", &format!("write {meant:?}"));
+        assert_fixed(&text, "spec.rules[0].schedule", &format!("write {meant:?}"));
     }
     let delay = rule("targetReplicas: 3, maxDelaySeconds: 5m");
-    mended(&delay, "spec.rules[0].maxDelaySeconds", "write 300");
-    mended(
+    assert_fixed(&delay, "spec.rules[0].maxDelaySeconds", "write 300");
+    assert_fixed(
         &rule("targetReplicas: \"10\""),
         "spec.rules[0].targetReplicas",
         "remove the quotes: 10",
@@ -221,14 +225,18 @@ fn values_as_people_write_them_are_written_as_they_have_to_be() {
         ))
     };
     let start = "spec.schedule.behaviors[0].start";
-    mended(&behavior("{hours: 24}"), &format!("{start}.hours"), "write 0");
+    assert_fixed(&behavior("{hours: 24}"), &format!("{start}.hours"), "write 0");
     advised(
         &behavior("{hours: 24, weekdays: Fri}"),
         &format!("{start}.hours"),
         "write 0, which is of the next day",
     );
-    mended(&behavior("{hours: 8pm}"), &format!("{start}.hours"), "write 20");
-    mended(&behavior("{hours: 8, weekdays: Tues}"), &format!("{start}.weekdays"), "write Tue");
+    assert_fixed(&behavior("{hours: 8pm}"), &format!("{start}.hours"), "write 20");
+    assert_fixed(
+        &behavior("{hours: 8, weekdays: Tues}"),
+        &format!("{start}.weekdays"),
+        "write Tue",
+    );
 }
 
 #[test]
@@ -239,7 +247,7 @@ fn documents_are_texts_under_the_key_that_the_agent_reads() {
     advised(&map, "data.colocation-config", fix);
     let other = levels(&format!("{OPEN}, {PODS}, targetQoSLevel: -1"));
     let other = other.replace("colocation-config:", "config.yml:");
-    mended(&other, "data[config.yml]", "write colocation-config");
+    assert_fixed(&other, "data[config.yml]", "write colocation-config");
 }
 
 #[test]
@@ -257,8 +265,8 @@ fn a_finding_on_an_offset_names_time_zones_that_have_it() {
         ("+0545", "an IANA name such as Asia/Shanghai"),
     ] {
         let (_, _, findings) = check(&rule(&format!("targetReplicas: 3, timeZone: '{zone}'")));
-        let told = &findings[0].finding.message;
-        assert!(told.ends_with(&format!("knows no clock changes; write {places}")), "{told}");
+        let message = &findings[0].finding.message;
+        assert!(message.ends_with(&format!("knows no clock changes; write {places}")), "{message}");
     }
 }
 

@@ -321,9 +321,9 @@ fn the_expressions_of_a_placement_are_bounded_in_number_and_length_all_together(
     assert!(message.ends_with("a placement has at most 100 expressions"), "{message}");
     let long = format!("\"managedCluster.metadata.name != '{}'\"", "x".repeat(15_000));
     assert!(policy_of(&predicates(2, &long)).is_some());
-    let told = messages(&predicates(3, &long));
-    assert!(told[0].starts_with(&at(2, 0)), "{told:?}");
-    assert!(told[0].ends_with("the expressions of a placement have at most 65536 bytes in all"));
+    let found = messages(&predicates(3, &long));
+    assert!(found[0].starts_with(&at(2, 0)), "{found:?}");
+    assert!(found[0].ends_with("the expressions of a placement have at most 65536 bytes in all"));
 }
 
 #[test]

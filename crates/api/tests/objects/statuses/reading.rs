@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::statuses::support::{
-    at, decided, done, now, policy, remembered, shop, status_of, with_entries,
+    at, decided, executed_at, now, policy, rule_memory, shop, status_of, with_entries,
 };
 use crate::written::{cron_for_autoscaler, cron_for_workload};
 
@@ -19,7 +19,7 @@ fn names(memory: Option<Memory>) -> Vec<String> {
 /// The entry of the rule `up`, handled at 8:00 of the day on which it fires at 9:00.
 fn entry_of_up() -> Value {
     let shop = shop();
-    let mut memory = remembered(&shop, 0, &[done("2026-01-04T09:00:00Z", 5)]);
+    let mut memory = rule_memory(&shop, 0, &[executed_at("2026-01-04T09:00:00Z", 5)]);
     memory.handled = at("2026-01-05T08:00:00Z");
     status_of(&shop, &Memory { rules: vec![memory] })["executionHistories"][0].clone()
 }
@@ -259,8 +259,8 @@ fn a_rule_that_was_unusable_for_a_while_keeps_its_history_and_does_not_fire_for_
     let memory = read(&broken, &with_entries(&[entry_of_up()])).expect("a status is there");
     let (_, memory) = decided(&broken, Some(&memory), at("2026-01-05T08:30:00Z"));
     let status = status_of(&broken, &memory);
-    let mended = read(&shop(), &status).expect("a status is there");
-    assert_eq!(mended.rules[0].executions.len(), 1);
-    assert_eq!(decided(&shop(), Some(&mended), at("2026-01-05T09:00:10Z")).0, None);
-    assert!(now() > mended.rules[0].handled);
+    let repaired = read(&shop(), &status).expect("a status is there");
+    assert_eq!(repaired.rules[0].executions.len(), 1);
+    assert_eq!(decided(&shop(), Some(&repaired), at("2026-01-05T09:00:10Z")).0, None);
+    assert!(now() > repaired.rules[0].handled);
 }

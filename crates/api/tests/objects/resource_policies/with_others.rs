@@ -112,13 +112,13 @@ profiles:
 
 #[test]
 fn a_profile_with_the_plugin_of_the_design_is_reported() {
-    let told = "scheduler-plugin profiles[0].plugins.multiPoint.enabled[0].name: the plugin resourcepolicy is not a \
+    let expected = "scheduler-plugin profiles[0].plugins.multiPoint.enabled[0].name: the plugin resourcepolicy is not a \
                 part of kube-scheduler; one that was built without it does not start";
     let typo = "1:1 unknown-field piVersion: Unknown field: this is not apiVersion";
-    assert_eq!(findings(PROFILE), [typo.to_owned(), format!("10:15 {told}")]);
+    assert_eq!(findings(PROFILE), [typo.to_owned(), format!("10:15 {expected}")]);
     let profile = PROFILE.replace("piVersion", "apiVersion");
-    assert_eq!(findings(&profile), [format!("10:15 {told}")]);
-    assert_eq!(messages(&profile.replace("resourcepolicy", "ResourcePolicy")), [told]);
+    assert_eq!(findings(&profile), [format!("10:15 {expected}")]);
+    assert_eq!(messages(&profile.replace("resourcepolicy", "ResourcePolicy")), [expected]);
     assert_eq!(findings(&profile.replace("resourcepolicy", "Coscheduling")), [""; 0]);
     let settings = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n\
                     - pluginConfig: [{name: resourcepolicy}]\n";
