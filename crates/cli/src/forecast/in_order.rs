@@ -243,8 +243,8 @@ mod tests {
                 assert!(piece != 5, "five");
                 hand(piece)
             };
-            let asked = AssertUnwindSafe(|| in_order(1_000_000, threads, panics, |_| Ok(())));
-            let cause = panic::catch_unwind(asked).unwrap_err();
+            let run = AssertUnwindSafe(|| in_order(1_000_000, threads, panics, |_| Ok(())));
+            let cause = panic::catch_unwind(run).unwrap_err();
             assert!(
                 cause.downcast_ref::<String>().is_some_and(|it| it.contains("five"))
                     || cause.downcast_ref::<&str>() == Some(&"five")

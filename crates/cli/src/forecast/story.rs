@@ -133,10 +133,10 @@ mod tests {
             add(12, number);
             add(4, 4);
         }
-        let told = of(&one, View { period, zone: Zone::utc() });
+        let lines = of(&one, View { period, zone: Zone::utc() });
         let expected = "30 Mon to Fri, 08:00 to 20:00, except Fri 2026-11-27; \
                         200 Fri 2026-11-27 08:00 to 20:00; else 4";
-        assert_eq!(told.as_deref(), Some(expected));
+        assert_eq!(lines.as_deref(), Some(expected));
     }
 
     #[test]

@@ -60,8 +60,8 @@ mod tests {
     fn a_word_with_or_after_a_kind_is_a_name_even_if_such_a_file_exists() {
         for line in ["deployment src", "deployment/src", "deploy", "cronjob/src tests/offline"] {
             let expected = line.split(' ').next().unwrap_or_default();
-            let told = names(line, true);
-            assert!(told.starts_with(expected), "{line}: {told}");
+            let found = names(line, true);
+            assert!(found.starts_with(expected), "{line}: {found}");
         }
         assert_eq!(names("deployment src", true), "deployment src");
     }
