@@ -228,11 +228,11 @@ async fn a_policy_deleted_while_held_up_by_another_gets_no_turn() {
     for name in ["a", "b", "c"] {
         queue.wake(&policy(name));
     }
-    let forget = Arc::clone(&queue);
+    let dropping = Arc::clone(&queue);
     let lanes = move |policy_name: &PolicyName| {
         // When the last one is called, the first one already has its turn.
         if policy_name.identity.name() == "c" {
-            forget.forget(&policy("b"));
+            dropping.forget(&policy("b"));
         }
         target_of(policy_name)
     };
