@@ -198,7 +198,7 @@ fn what_fails_says_why() {
     let document = Document::default();
     let subject = Subject { object: &document, scores: &|_| None };
     let number = Expression::compile("1").unwrap();
-    assert_eq!(doubts("1"), ["it is never true, because it is of type int"]);
+    assert_eq!(compile_findings("1"), ["it is never true, because it is of type int"]);
     assert_eq!(number.holds(&subject, &Meter::new()), Err(Failure::NotABoolean("int")));
 }
 
@@ -245,7 +245,7 @@ fn what_cannot_be_evaluated_is_refused_by_name_where_it_stands() {
     }
 }
 
-fn doubts(text: &str) -> Vec<String> {
+fn compile_findings(text: &str) -> Vec<String> {
     Expression::compile(text).unwrap().doubts().iter().map(ToString::to_string).collect()
 }
 
@@ -265,11 +265,11 @@ fn what_always_fails_is_noted_and_fails_where_it_is_needed() {
             "\"yesterday\" is no instant such as 2026-03-02T12:00:00Z, at column 10",
         ),
     ] {
-        assert_eq!(doubts(text), [format!("it always fails: {why}")], "{text}");
+        assert_eq!(compile_findings(text), [format!("it always fails: {why}")], "{text}");
         assert_eq!(result(text), why.rsplit_once(", at").unwrap().0, "{text}");
         assert_eq!(result(&format!("true || {text}")), "true");
     }
-    assert_eq!(doubts("quantity('4') == quantity('4')"), [""; 0]);
+    assert_eq!(compile_findings("quantity('4') == quantity('4')"), [""; 0]);
 }
 
 #[test]
