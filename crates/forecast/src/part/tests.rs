@@ -126,12 +126,12 @@ fn any_schedule() -> impl Strategy<Value = World> {
 }
 
 /// The findings, each with its policy and its rule.
-fn told(doubts: &[Doubt]) -> BTreeSet<String> {
-    let tell = |doubt: &Doubt| {
+fn described_findings(doubts: &[Doubt]) -> BTreeSet<String> {
+    let describe = |doubt: &Doubt| {
         let rule = doubt.rule.as_deref().unwrap_or_default();
         format!("{} {rule}: {}", doubt.policy.identity.name(), doubt.about)
     };
-    doubts.iter().map(tell).collect()
+    doubts.iter().map(describe).collect()
 }
 
 fn says_the_same_of_all_days(world: &World) {
@@ -140,7 +140,7 @@ fn says_the_same_of_all_days(world: &World) {
     for (part, island) in forecast.islands.iter().enumerate() {
         let watch = Watch::new(world, &island.policies, period);
         let of_all = forecast.watched(island, watch, &[period]);
-        let (some, all) = (told(&forecast.doubts(part)), told(&of_all));
+        let (some, all) = (described_findings(&forecast.doubts(part)), described_findings(&of_all));
         let only = |one: &BTreeSet<String>, other: &BTreeSet<String>| -> Vec<String> {
             one.difference(other).cloned().collect()
         };

@@ -83,7 +83,7 @@ impl Building {
     }
 
     /// Sets the status and the creation time of an object of cron rules.
-    pub(crate) fn known(
+    pub(crate) fn with_status(
         mut self,
         name: &str,
         created: Option<&str>,
@@ -139,8 +139,8 @@ pub(crate) fn series(world: &World, period: Period, field: Field) -> Series {
 }
 
 /// A series as text: `Thu 00:00 2 (as given), Thu 08:00 10 by shop/open`.
-pub(crate) fn told(series: &Series) -> Vec<String> {
-    let tell = |segment: &almanac_forecast::Segment| {
+pub(crate) fn segment_lines(series: &Series) -> Vec<String> {
+    let describe = |segment: &almanac_forecast::Segment| {
         let civil = Zone::utc().civil(segment.from);
         let value = segment.value.as_ref().map_or("?".to_owned(), ToString::to_string);
         let by = match &segment.origin.writer {
@@ -152,5 +152,5 @@ pub(crate) fn told(series: &Series) -> Vec<String> {
         };
         format!("{:02} {:02}:{:02} {value} {by}", civil.day(), civil.hour(), civil.minute())
     };
-    series.segments.iter().map(tell).collect()
+    series.segments.iter().map(describe).collect()
 }

@@ -30,7 +30,12 @@ fn by_place(all: &[Series]) -> Places<'_> {
 }
 
 /// The value of a side at an instant: that of its series, or else of the object, if that is known.
-fn said(world: &World, series: Option<&Series>, place: (&Identity, Field), at: Timestamp) -> Said {
+fn value_at(
+    world: &World,
+    series: Option<&Series>,
+    place: (&Identity, Field),
+    at: Timestamp,
+) -> ForecastValue {
     let Some(series) = series else {
         let (object, field) = place;
         return field.can_be_assumed().then(|| field.read(world, object).map(Some)).flatten();
@@ -38,32 +43,32 @@ fn said(world: &World, series: Option<&Series>, place: (&Identity, Field), at: T
     series.at(at).map(|it| it.value.clone())
 }
 
-type Said = Option<Option<Value>>;
+type ForecastValue = Option<Option<Value>>;
 
 /// Compares the differences with the series themselves, at every boundary of either.
-fn assert_told(before: &World, after: &World, period: Period) {
-    let told = differences(before, after, period);
+fn assert_differences(before: &World, after: &World, period: Period) {
+    let reported = differences(before, after, period);
     let worlds = [before, after];
     let (before, after) = (all_series(before, period), all_series(after, period));
     let (before, after) = (by_place(&before), by_place(&after));
-    let told_of = |place: &(&Identity, Field)| {
-        told.iter().find(|it| (&it.target, it.field) == (place.0, place.1))
+    let difference_at = |place: &(&Identity, Field)| {
+        reported.iter().find(|it| (&it.target, it.field) == (place.0, place.1))
     };
     for place in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
         let sides = [before.get(place).copied(), after.get(place).copied()];
         let of_both = sides.iter().flatten().flat_map(|it| &it.segments);
         let boundaries: BTreeSet<Timestamp> = of_both.map(|it| it.from).collect();
-        let difference = told_of(place);
+        let difference = difference_at(place);
         for at in boundaries {
-            let expected = [0, 1].map(|side| said(worlds[side], sides[side], *place, at));
+            let expected = [0, 1].map(|side| value_at(worlds[side], sides[side], *place, at));
             let is_in = |it: &&Stretch| it.from <= at && at < it.to;
             let stretch = difference.and_then(|it| it.stretches.iter().find(is_in));
             match stretch {
                 None => assert_eq!(expected[0], expected[1], "{place:?} at {at}"),
                 Some(Stretch { before, after, .. }) => {
                     assert_ne!(expected[0], expected[1], "{place:?} at {at}");
-                    let told = [before, after].map(|it| it.as_ref().map(|it| it.value.clone()));
-                    assert_eq!(told, expected, "{place:?} at {at}");
+                    let reported = [before, after].map(|it| it.as_ref().map(|it| it.value.clone()));
+                    assert_eq!(reported, expected, "{place:?} at {at}");
                 }
             }
         }
@@ -80,7 +85,7 @@ fn assert_told(before: &World, after: &World, period: Period) {
             }
         }
     }
-    assert!(told.iter().all(|it| before.contains_key(&(&it.target, it.field))
+    assert!(reported.iter().all(|it| before.contains_key(&(&it.target, it.field))
         || after.contains_key(&(&it.target, it.field))));
 }
 
@@ -108,8 +113,8 @@ proptest! {
 
     #[test]
     fn what_differs_is_what_the_two_forecasts_say(before in worlds(), after in worlds()) {
-        assert_told(&before, &after, fortnight());
-        assert_told(&after, &before, fortnight());
+        assert_differences(&before, &after, fortnight());
+        assert_differences(&after, &before, fortnight());
     }
 
     #[test]
@@ -181,7 +186,7 @@ fn a_target_that_only_one_forecast_has_differs_throughout() {
     assert_eq!(added[0].by_values().len(), 2);
     let removed = differences(&some, &none, fortnight());
     assert_eq!(removed[0].presence, Presence::Removed);
-    assert_told(&none, &some, fortnight());
+    assert_differences(&none, &some, fortnight());
 }
 
 #[test]
@@ -195,7 +200,7 @@ fn islands_that_are_joined_or_parted_are_compared_object_by_object() {
         .scaling("b", to_workload("one"), vec![rule("up", "0 8 * * *", 6)])
         .world();
     assert_eq!(differences(&apart, &moved, fortnight()).len(), 2);
-    assert_told(&apart, &moved, fortnight());
+    assert_differences(&apart, &moved, fortnight());
     let forecast = |world| Some(Forecast::new(world, fortnight(), AssumedValues::new()));
     assert_eq!(Comparison::new(forecast(&apart), forecast(&moved)).len(), 2);
     assert_eq!(Comparison::new(forecast(&apart), None).len(), 2);

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use crate::builders::*;
 
 /// Every rule as `name verdict since until`.
-fn told(explanation: &Explanation) -> Vec<String> {
+fn reason_lines(explanation: &Explanation) -> Vec<String> {
     let time = |at: Option<jiff::Timestamp>| at.map_or("-".to_owned(), |at| at.to_string());
     let line = |it: &RuleExplanation| {
         let rule = it.rule.as_deref().unwrap_or("default");
@@ -39,7 +39,7 @@ fn the_rule_that_fired_last_wins_and_the_others_are_not_due() {
         "close Inactive - 2026-03-02T20:00:00Z",
         "off Excluded - -",
     ];
-    assert_eq!(told(&explanation), expected);
+    assert_eq!(reason_lines(&explanation), expected);
     let next = explanation.next.unwrap();
     assert_eq!(
         (next.at, next.values),
@@ -66,7 +66,7 @@ fn two_rules_that_each_set_one_bound_both_win() {
     let world = world.scaling("s", to_autoscaler("shop"), rules).world();
     let explanation = explain(&world, &cron_policy("s"), at("2026-03-02T12:00:00Z")).unwrap();
     let expected = ["floor Won 2026-03-02T06:00:00Z -", "ceiling Won 2026-03-02T07:00:00Z -"];
-    assert_eq!(told(&explanation), expected);
+    assert_eq!(reason_lines(&explanation), expected);
     assert_eq!(explanation.next, None);
 }
 
@@ -93,7 +93,7 @@ fn a_schedule_is_explained_with_winners_losers_and_closed_behaviors() {
         "behaviors[1] Won 2026-03-02T08:00:00Z 2026-03-02T12:00:00Z",
         "behaviors[2] Inactive 2026-03-01T22:00:00Z 2026-03-02T20:00:00Z",
     ];
-    assert_eq!(told(&explanation), expected);
+    assert_eq!(reason_lines(&explanation), expected);
     assert_eq!(explanation.next.unwrap().at, at("2026-03-02T12:00:00Z"));
 }
 

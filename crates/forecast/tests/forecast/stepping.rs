@@ -58,7 +58,7 @@ fn bound_rules() -> impl Strategy<Value = Vec<CronRule>> {
     })
 }
 
-fn behaviours() -> impl Strategy<Value = Vec<Behaviour>> {
+fn any_behaviors() -> impl Strategy<Value = Vec<Behaviour>> {
     let times = (0..24_u8, 0..60_u8, 0..24_u8, 0..60_u8);
     let weekday = prop::option::of(0..7_u8);
     let one = (times, weekday, prop::sample::select(&ZONES[..]), 0..5_u32, -1..2_i32);
@@ -74,7 +74,7 @@ fn behaviours() -> impl Strategy<Value = Vec<Behaviour>> {
 }
 
 pub(crate) fn worlds() -> impl Strategy<Value = World> {
-    (rules(), rules(), [bound_rules(), bound_rules()], behaviours(), any::<bool>()).prop_map(
+    (rules(), rules(), [bound_rules(), bound_rules()], any_behaviors(), any::<bool>()).prop_map(
         |(one, two, [bounds, further], behaviours, contested)| {
             let second = if contested { "shop" } else { "other" };
             let second_autoscaler = if contested { "web" } else { "api" };

@@ -18,8 +18,8 @@ fn first_met(windows: &[(&str, &str, u32, i32)]) -> Vec<String> {
     let mut world = World::default();
     let policy = names::metrics_producer("shop");
     world.scheduled_capacity.policies.insert(policy.identity.clone(), PolicyObject::new(schedule));
-    let doubts = standing_doubts(&world, &policy, at("2026-11-23T00:00:00Z"));
-    let met = doubts.into_iter().filter_map(|doubt| match doubt.about {
+    let found = standing_doubts(&world, &policy, at("2026-11-23T00:00:00Z"));
+    let met = found.into_iter().filter_map(|doubt| match doubt.about {
         About::ListOrder { winner, from, .. } => Some(format!("{winner} from {from}")),
         _ => None,
     });
