@@ -347,9 +347,9 @@ async fn large_objects_come_in_pages_that_fit_however_many_there_are() {
         listed.extend(of_page);
     }
     assert_eq!(listed, lengths);
-    let asked: Vec<usize> =
+    let page_sizes: Vec<usize> =
         stub.requests().iter().filter_map(|it| it.parameter("limit")?.parse().ok()).collect();
-    assert_eq!(asked, [250, 62, 15, 3, 3, 1, 1, 1, 1, 1]);
+    assert_eq!(page_sizes, [250, 62, 15, 3, 3, 1, 1, 1, 1, 1]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -156,8 +156,8 @@ async fn nothing_is_sent_once_the_fence_has_closed() {
 async fn a_write_no_longer_wanted_after_a_delay_is_not_resent() {
     let writing = Writing::begin();
     writing.stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 1));
-    let asked = AtomicBool::new(false);
-    let only_once = || !asked.swap(true, Ordering::SeqCst);
+    let was_checked = AtomicBool::new(false);
+    let only_once = || !was_checked.swap(true, Ordering::SeqCst);
     let written = writing.writer.patch_scale(SHOP, "101", 3, &only_once).await;
     assert_eq!((outcome(&written), writing.sent(), writing.replicas()), ("withdrawn", 1, json!(1)));
 }

@@ -322,8 +322,8 @@ async fn a_renewal_that_is_answered_after_the_machine_slept_does_not_open_the_fe
 async fn a_candidate_shut_down_while_acquiring_the_lease_releases_it() {
     let stub = Stub::new();
     let end = CancellationToken::new();
-    let told = end.clone();
-    stub.inject(Fault::concurrent_change(move |_| told.cancel()).method(Method::POST));
+    let cancel = end.clone();
+    stub.inject(Fault::concurrent_change(move |_| cancel.cancel()).method(Method::POST));
     let term = async |_| panic!("there is no term any more");
     assert_eq!(Machine::before(&stub).candidate("one").lead(&end, term).await, Ok(()));
     assert!(lease(&stub)["spec"].get("holderIdentity").is_none_or(Value::is_null));
