@@ -272,7 +272,7 @@ async fn a_level_rewritten_by_a_webhook_is_not_an_edit_of_the_user() {
     let has_level = |body: &Value| {
         body.pointer("/metadata/annotations/volcano.sh~1qos-level").is_some_and(Value::is_string)
     };
-    // What only says whose level it is never succeeds.
+    // A write of only the original never succeeds.
     let denied = Fault::answer(StatusCode::CONFLICT, "the object has been modified");
     let denied = of_pod(denied).matching(move |it| !has_level(&it.body)).always();
     running.stub.inject(of_pod(rewriting()).matching(move |it| has_level(&it.body)).always());

@@ -128,7 +128,7 @@ async fn a_group_that_its_provider_cannot_have_is_not_tried_again() {
     assert_eq!(message, "spec.replicas is negative; it must be 0 or more");
 }
 
-/// What happens in the middle of a turn; the object is an edited one.
+/// A change in the middle of a turn, with the edited object.
 type Change = fn(&NodeGroups, &Fence, Value);
 
 #[tokio::test(start_paused = true)]

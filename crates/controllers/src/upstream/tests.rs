@@ -16,7 +16,7 @@ fn controlled(families: &[Family]) -> Vec<Controlled> {
     families.iter().copied().map(Controlled::from).collect()
 }
 
-/// The families of a process that is told of them by a stub, under a clock that goes with the runtime's.
+/// The families that a process finds on a stub, under a clock that goes with the runtime's.
 struct UpstreamBench {
     stub: Stub,
     begun: (Timestamp, Instant),
@@ -122,7 +122,7 @@ async fn a_family_is_left_alone_from_the_first_check_while_the_lease_is_renewed(
 /// Longer than the interval of the checks.
 const ONE_CHECK: Duration = Duration::from_secs(31);
 
-/// Longer than a lease is taken for one that is renewed, and a look.
+/// Longer than a lease without a renewal counts as renewed, plus one check.
 const STALE: Duration = Duration::from_secs(91);
 
 #[tokio::test(start_paused = true)]
@@ -143,7 +143,7 @@ async fn an_abandoned_lease_is_ignored_until_it_is_renewed() {
     bench.put_lease(KARMADA, Some("karmada"), long_ago);
     bench.begin().await;
     assert_eq!(bench.running(), []);
-    // If it was only a wrong clock, the next renewal tells.
+    // If it was only a wrong clock, the next renewal shows that.
     bench.put_lease(KARMADA, Some("karmada"), long_ago + SignedDuration::from_secs(2));
     sleep(ONE_CHECK).await;
     assert_eq!(bench.running(), [Family::CronScaling]);
@@ -155,7 +155,7 @@ async fn later_versions_of_karpenter_are_ignored() {
     bench.renew(KARPENTER, Some("karpenter"));
     let looked = bench.begin().await;
     assert_eq!(bench.running(), []);
-    // Ours have no annotation, or what somebody has put there.
+    // Ours have no annotation, or one of a user.
     bench.define(&json!({"example.org/owner": "harbour"}));
     bench.renew(KARPENTER, Some("karpenter"));
     sleep(ONE_CHECK).await;

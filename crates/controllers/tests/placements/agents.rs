@@ -1,4 +1,4 @@
-//! What the agent of a cluster can bring about that writes too often, or too much.
+//! Agents of clusters that write too often, or too much.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! When placements are decided, and what is told of it.
+//! When placements are decided, and their conditions and Events.
 
 use std::time::Duration;
 

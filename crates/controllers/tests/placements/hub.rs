@@ -197,7 +197,7 @@ impl Hub {
     }
 }
 
-/// The placement of the design, with so many clusters.
+/// The placement of the design, with this number of clusters.
 pub(crate) fn steady_by_ratio(clusters: u32) -> Value {
     let policy = hub::exactly(&[("Steady", 3), ("default/cpuratio", 1)]);
     hub::placement("web", &json!({ "numberOfClusters": clusters, "prioritizerPolicy": policy }))

@@ -1,5 +1,5 @@
-//! What happens while requests are under way: others write, the watch tells of it first, and placements that look at
-//! each other are decided.
+//! Changes while requests are under way: others write, the watch event comes first, and placements that look at each
+//! other are decided.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

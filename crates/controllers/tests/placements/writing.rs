@@ -1,4 +1,4 @@
-//! How decisions are written, whatever goes wrong and whoever else writes them.
+//! How decisions are written, despite failures and other field managers.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -194,7 +194,7 @@ async fn a_successor_continues_from_the_writes_of_a_killed_process() {
     hub.run(&[]).await;
     sleep(Duration::from_secs(30)).await;
     assert_eq!(hub.selected("web"), ["c1"]);
-    // It stays: what is selected is remembered in the decisions alone.
+    // It stays: only the decisions keep the selection.
     hub.kill();
     hub.score("c2", 100, None);
     hub.run(&[]).await;

@@ -1,5 +1,5 @@
-//! A process that is limited to some namespaces: it asks about no others, and one of them that may not be read, or is
-//! listed anew, is no matter of the rest.
+//! A process that is limited to some namespaces: it requests no others, and one that is forbidden or listed again does
+//! not affect the rest.
 
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ async fn a_namespace_that_may_not_be_read_holds_up_no_other_and_is_carried_out_o
     assert!(waiting.starts_with("all CronFederatedHPA objects in north to be listed"), "{waiting}");
     seconds(15).await;
     assert_eq!(limited.health.waiting_for(), None, "it goes on without it");
-    // Nor does it become stale, whatever is waited for.
+    // Nor does it become stale in the meantime.
     seconds(300).await;
     assert_eq!((limited.scaled(), limited.health.waiting_for()), (vec!["east"], None));
     limited.running.stub.clear_faults();
@@ -145,7 +145,7 @@ async fn the_mark_of_a_namespace_that_may_only_be_read_exempts_what_is_in_it() {
     seconds(15).await;
     mark(&stub, "west", &json!("for now"));
     seconds(11).await;
-    // What was known counts while the namespace may not be read.
+    // The last known objects count while the namespace may not be read.
     let forbidden = Fault::answer(StatusCode::FORBIDDEN, "it is forbidden");
     stub.inject(forbidden.matching(|asked| asked.path.ends_with("/namespaces/east")).always());
     seconds(30).await;

@@ -109,7 +109,7 @@ fn put_in(stub: &Stub, namespace: &str) {
     stub.put(policy);
 }
 
-/// Has Karmada's controllers renew their lease now, or let go of it.
+/// Has Karmada's controllers renew their lease now, or release it.
 fn renew_karmada(stub: &Stub, holder: &str, now: Timestamp) {
     stub.put(objects::karmada_lease(holder, now));
 }
@@ -200,7 +200,7 @@ async fn policies_are_left_to_their_upstream_controller_for_as_long_as_it_runs()
     assert_eq!([status, reason], ["False", "UpstreamController"]);
     let message = message.as_str().expect("it is text").to_owned();
     assert!(message.contains("Karmada") && message.contains("--take-over=cron-federated-hpa"));
-    // Whoever carries them out may write over it, and is not fought.
+    // The upstream controller may write over it, and is not fought.
     stub.change("cronfederatedhpas", "default", "shop", &json!({ "status": { "conditions": [] } }));
     seconds(1).await;
     let reported =

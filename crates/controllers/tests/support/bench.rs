@@ -88,7 +88,7 @@ impl TestBench {
         Self { cluster, controller, turns, followers, stub, begun, _event_writer: event_writer }
     }
 
-    /// What the controllers know of targets.
+    /// The targets that the controllers hold.
     pub(crate) fn targets(&self) -> &Targets {
         &self.controller.targets
     }
@@ -169,7 +169,7 @@ pub(crate) fn hooks(client: &Client, writer: &Writer, cluster: &Arc<Cluster>) ->
     Families::default().hooks(client, writer, cluster, &Clock::from_fn(|| Timestamp::UNIX_EPOCH))
 }
 
-/// What asks a Prometheus that is not there, with a clock that stands still.
+/// A sampler of a Prometheus that is not there, with a clock that stands still.
 pub(crate) fn sampler(now: &str) -> Sampler {
     let now: Timestamp = now.parse().expect("it is an instant");
     let clock = Clock::from_fn(move || now);

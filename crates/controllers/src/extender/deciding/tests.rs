@@ -78,8 +78,8 @@ fn a_policy_that_changes_while_it_is_prepared_is_not_applied() {
     let mut state = DecidingState::new(Exemptions::default());
     let [changed, deleted, marked] = [0, 1, 2].map(|number| named("shop", number));
     let all = [&changed, &deleted, &marked];
-    let changes = all.map(|policy| state.insert_policy(policy, entry(1))).concat();
-    let prepared: Vec<Prepared> = state.due(&changes).into_iter().map(Due::prepare).collect();
+    let policies_due = all.map(|policy| state.insert_policy(policy, entry(1))).concat();
+    let prepared: Vec<Prepared> = state.due(&policies_due).into_iter().map(Due::prepare).collect();
     let again = state.insert_policy(&changed, entry(1));
     drop(state.remove_policy(&deleted));
     state.exempt.mark(&marked, true);

@@ -1,5 +1,5 @@
-//! What watches tell of decisions, in whatever order it comes with the responses to our own writes; and whom a change
-//! of a cluster wakes.
+//! Watch events of decisions, in every order with the responses to our own writes, and the placements that a change of
+//! a cluster requeues.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -209,7 +209,7 @@ fn wakes(expression: Option<&str>, before: DynamicObject, after: DynamicObject) 
     !stage.turns.is_quiet()
 }
 
-/// A cluster that says in which second it was last heard of, and whether it is available.
+/// A cluster with the second of its last heartbeat, and whether it is available.
 fn cluster_with_heartbeat(second: u32, is_available: bool, labels: &[&str]) -> DynamicObject {
     let mut object = hub::managed_cluster("c1");
     object["metadata"]["resourceVersion"] = json!(second.to_string());
