@@ -220,8 +220,8 @@ fn what_only_expressions_read_matters_to_those_that_say_something_else_of_it() {
 #[test]
 fn the_explanation_of_a_cluster_is_bounded() {
     let long = "x".repeat(10_000);
-    let reads = "semver(managedCluster.status.version).major() == 1";
-    let predicates: Vec<[&str; 1]> = vec![[reads]; 8];
+    let queries = "semver(managedCluster.status.version).major() == 1";
+    let predicates: Vec<[&str; 1]> = vec![[queries]; 8];
     let predicates: Vec<&[&str]> = predicates.iter().map(|it| &it[..]).collect();
     let fleet = Fleet::new(&[], by(&predicates)).with("a", cluster_of(&long, &[]));
     let lines = fleet.explained(monday("12:00"));
@@ -237,9 +237,9 @@ fn the_explanation_of_a_cluster_is_bounded() {
 #[test]
 fn of_many_objects_whose_scores_have_expired_some_are_named() {
     let names: Vec<String> = (0..9).map(|it| format!("scores-{it}")).collect();
-    let reads: Vec<String> =
+    let queries: Vec<String> =
         names.iter().map(|it| format!("managedCluster.scores('{it}') == []")).collect();
-    let mut fleet = Fleet::new(&["a"], by(&[&[&reads.join(" && ")]]));
+    let mut fleet = Fleet::new(&["a"], by(&[&[&queries.join(" && ")]]));
     for name in &names {
         add_scores(&mut fleet.world, "a", name, scores(&[("load", 1)], Some(monday("11:00"))));
     }

@@ -15,13 +15,13 @@ type Spoil = fn(&Input<'_>, Timestamp, &mut Decision);
 
 /// Lets a behavior win that is open or not.
 fn let_win(input: &Input<'_>, now: Timestamp, it: &mut Decision, is_open: bool) {
-    let behaviours = input.policy.behaviours.iter();
-    let other = behaviours.enumerate().find(|(index, behaviour)| {
+    let all = input.policy.behaviours.iter();
+    let other = all.enumerate().find(|(index, behavior)| {
         let is_other = it.memory.winner.is_some_and(|winner| winner as usize != *index);
-        is_other && behaviour.windows.is_open(now) == is_open
+        is_other && behavior.windows.is_open(now) == is_open
     });
-    if let Some((index, behaviour)) = other {
-        (it.memory.winner, it.memory.value) = (u32::try_from(index).ok(), behaviour.value);
+    if let Some((index, behavior)) = other {
+        (it.memory.winner, it.memory.value) = (u32::try_from(index).ok(), behavior.value);
     }
 }
 
