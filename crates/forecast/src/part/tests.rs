@@ -104,9 +104,9 @@ fn any_schedule() -> impl Strategy<Value = World> {
         "days=26; months=Nov;",
     ]);
     let behavior = (day, 0..11_u8, 1..12_u8, 1_u32..5, 0..3_i32);
-    let behaviours = prop::collection::vec(behavior, 1..5);
-    (behaviours, 0..ZONES.len()).prop_map(|(behaviours, zone)| {
-        let behaviours = behaviours.iter().map(|(days, start, long, value, priority)| {
+    let behaviors = prop::collection::vec(behavior, 1..5);
+    (behaviors, 0..ZONES.len()).prop_map(|(behaviors, zone)| {
+        let behaviors = behaviors.iter().map(|(days, start, long, value, priority)| {
             let (start, end) = (start * 2, (start * 2 + long) % 24);
             let hours = |hour: u8| {
                 let mut text = (*days).to_owned();
@@ -115,9 +115,9 @@ fn any_schedule() -> impl Strategy<Value = World> {
             };
             schedules::behavior(ZONES[zone], &hours(start), &hours(end), *value, *priority)
         });
-        let behaviours: Vec<Behaviour> = behaviours.collect();
+        let behaviors: Vec<Behaviour> = behaviors.collect();
         let zone = Zone::named(ZONES[zone]).unwrap();
-        let policy = ScheduledCapacity { zone, default_value: 1, behaviours: behaviours.into() };
+        let policy = ScheduledCapacity { zone, default_value: 1, behaviours: behaviors.into() };
         let mut world = World::default();
         let identity = names::metrics_producer("shop").identity;
         world.scheduled_capacity.policies.insert(identity, PolicyObject::new(policy));

@@ -84,8 +84,8 @@ fn a_rule_whose_value_another_policy_replaced_loses() {
 
 #[test]
 fn a_schedule_is_explained_with_winners_losers_and_closed_behaviors() {
-    let behaviours = vec![daily("9", "17", 5, 0), daily("8", "12", 9, 1), daily("20", "22", 2, 0)];
-    let world = Building::default().schedule("nodes", 1, behaviours).world();
+    let behaviors = vec![daily("9", "17", 5, 0), daily("8", "12", 9, 1), daily("20", "22", 2, 0)];
+    let world = Building::default().schedule("nodes", 1, behaviors).world();
     let explanation = explain(&world, &schedule("nodes"), at("2026-03-02T10:00:00Z")).unwrap();
     assert_eq!(value(&explanation, Field::Value), Some(9));
     let expected = [
@@ -99,11 +99,11 @@ fn a_schedule_is_explained_with_winners_losers_and_closed_behaviors() {
 
 #[test]
 fn a_value_is_dated_by_a_run_from_a_week_before_the_day() {
-    let behaviours = vec![
+    let behaviors = vec![
         behavior("UTC", "days=1; hours=0", "days=28; hours=0", 5, 0),
         behavior("UTC", "days=2; hours=9", "days=2; hours=10", 9, 1),
     ];
-    let building = Building::default().workload("shop", 2).schedule("nodes", 1, behaviours);
+    let building = Building::default().workload("shop", 2).schedule("nodes", 1, behaviors);
     let mut world = building.world();
     let follows = Autoscaler::for_deployment("shop", 1, 10).by(scheduled("nodes"));
     let follows = PolicyObject::new(follows.down(at_once(Select::Max)).checked());

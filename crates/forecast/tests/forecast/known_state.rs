@@ -184,8 +184,8 @@ fn an_assumed_bound_moves_the_other_one() {
 
 #[test]
 fn a_winner_is_shown_since_it_began_to_win_not_since_its_opening() {
-    let behaviours = vec![daily("8", "18", 5, 0), daily("7", "12", 9, 1)];
-    let world = Building::default().schedule("nodes", 1, behaviours).world();
+    let behaviors = vec![daily("8", "18", 5, 0), daily("7", "12", 9, 1)];
+    let world = Building::default().schedule("nodes", 1, behaviors).world();
     let explanation = explain(&world, &schedule("nodes"), at("2026-03-02T15:00:00Z")).unwrap();
     let winner = explanation.reasons.iter().find(|it| it.verdict == Verdict::Won).unwrap();
     assert_eq!(winner.rule, Some(Arc::from("behaviors[0]")));

@@ -91,12 +91,12 @@ fn two_policies_at_one_instant_show_the_one_that_comes_last() {
 fn the_golden_week_of_the_published_example_is_forecast() {
     let zone = "America/Los_Angeles";
     let [open, close] = ["9", "17"].map(|it| format!("weekdays=Mon,Tue,Wed,Thu,Fri; hours={it}"));
-    let behaviours = vec![
+    let behaviors = vec![
         behavior(zone, "weekdays=Fri; hours=17", "weekdays=Mon; hours=9", 1, 0),
         behavior(zone, &open, &close, 3, 0),
         behavior(zone, &close, &open, 2, 0),
     ];
-    let world = Building::default().schedule("nodes", 2, behaviours).world();
+    let world = Building::default().schedule("nodes", 2, behaviors).world();
     let week = period("2021-02-01T08:00:00Z", "2021-02-09T08:00:00Z");
     let series = series(&world, week, Field::Value);
     let values: Vec<_> = series.segments.iter().filter_map(number).collect();
