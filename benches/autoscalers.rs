@@ -55,7 +55,7 @@ fn surroundings() -> World {
 fn add_autoscalers(world: &mut World) {
     for policy in all() {
         let name = policy.identity.name().to_owned();
-        let autoscaler = Autoscaler::of(&name, 1, 10).by(scheduled(&name)).checked();
+        let autoscaler = Autoscaler::for_deployment(&name, 1, 10).by(scheduled(&name)).checked();
         world.metric_scaling.policies.insert(policy.identity, PolicyObject::new(autoscaler));
     }
 }

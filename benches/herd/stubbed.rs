@@ -46,7 +46,7 @@ impl Stubbed {
         println!("first start: armed after {:.2} s", armed.as_secs_f64());
         println!("  all statuses written after {:.2} s", written.as_secs_f64());
         controller.stop().await?;
-        server.stub.forget_asked();
+        server.stub.clear_requests();
 
         let shown = at.checked_sub(SignedDuration::from_secs(self.lead))?;
         let controller = Controller::start(program, server.kubeconfig(), shown, &self.limits)?;

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mark_is_an_annotation_or_a_label_and_false_is_none() {
+    fn the_mark_is_an_annotation_or_a_label_that_is_not_false() {
         for (metadata, marked) in [
             (json!({}), false),
             (json!({ "annotations": {}, "labels": { "app": "x" } }), false),

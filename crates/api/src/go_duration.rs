@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_go_rejects_is_no_duration() {
+    fn a_text_that_go_rejects_is_not_a_duration() {
         for text in [
             "",
             "+",

@@ -222,8 +222,8 @@ async fn as_kubectl_reads(kubectl: &Kubectl, text: &str) -> Option<Value> {
 fn as_we_read(text: &str) -> (Option<Value>, Vec<String>) {
     let mut reading = Reading::default();
     read_objects(&mut reading, Source::new("f", text));
-    let told = reading.findings.iter().map(|it| it.finding.code.name().to_owned()).collect();
-    (reading.objects.first().map(|object| object.node.to_json()["spec"].clone()), told)
+    let codes = reading.findings.iter().map(|it| it.finding.code.name().to_owned()).collect();
+    (reading.objects.first().map(|object| object.node.to_json()["spec"].clone()), codes)
 }
 
 /// `label` may leave out what is null; nulls are compared as absent. Numbers are compared by value.
@@ -257,13 +257,14 @@ fn odd_yaml_is_read_as_kubectl_reads_it() -> TestResult {
             .map(|value| with_value(value).trim_end().to_owned());
         for text in values.chain(documents).chain(unended) {
             let theirs = normal(as_kubectl_reads(&kubectl, &text).await);
-            let (ours, told) = as_we_read(&text);
+            let (ours, codes) = as_we_read(&text);
             let ours = normal(ours);
             read += usize::from(theirs.is_some());
             // A text that kubectl rejects must be a finding here; some of these texts are read anyway.
-            let agree = if theirs.is_some() { ours == theirs } else { !told.is_empty() };
+            let agree = if theirs.is_some() { ours == theirs } else { !codes.is_empty() };
             if !agree {
-                differences.push(format!("{text}  kubectl: {theirs:?}\n  we: {ours:?} {told:?}\n"));
+                differences
+                    .push(format!("{text}  kubectl: {theirs:?}\n  we: {ours:?} {codes:?}\n"));
             }
         }
         assert!(read > 100, "kubectl read only {read} of the texts: the comparison is void");

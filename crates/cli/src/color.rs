@@ -87,13 +87,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_left_out_wherever_an_output_is_cut() {
-        let coloured = b"plain \x1b[1mbold\x1b[0m\nand \x1b[31mred\x1b[0m";
-        for cut in 0..coloured.len() {
+    fn colors_are_removed_wherever_an_output_is_cut() {
+        let colored = b"plain \x1b[1mbold\x1b[0m\nand \x1b[31mred\x1b[0m";
+        for cut in 0..colored.len() {
             let mut printed = Vec::new();
             let mut plain = Plain::new(&mut printed);
-            plain.write_all(&coloured[..cut]).unwrap();
-            plain.write_all(&coloured[cut..]).unwrap();
+            plain.write_all(&colored[..cut]).unwrap();
+            plain.write_all(&colored[cut..]).unwrap();
             assert_eq!(String::from_utf8(printed).unwrap(), "plain bold\nand red", "{cut}");
         }
     }

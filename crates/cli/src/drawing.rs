@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locale_lacks_unicode_when_it_says_so() {
+    fn a_locale_lacks_unicode_only_if_it_names_another_encoding() {
         for locale in ["C", "POSIX", "de_DE.ISO-8859-1", "de_DE.iso88591@euro"] {
             assert!(lacks_unicode(locale), "{locale}");
         }

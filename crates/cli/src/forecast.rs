@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
-    struct Alone {
+    struct ForecastCommand {
         #[command(flatten)]
         arguments: ForecastArguments,
     }
@@ -363,7 +363,7 @@ spec:
         for output in ["text", "json", "yaml", "csv", "ics", "svg", "html"] {
             let line = ["forecast", "--from", "2026-03-02", "--for", "20d", "-o", output, "-f"];
             let line = line.map(str::to_owned).into_iter().chain([file.display().to_string()]);
-            let arguments = Alone::parse_from(line).arguments;
+            let arguments = ForecastCommand::parse_from(line).arguments;
             let printed = |threads| {
                 let mut printed = Vec::new();
                 run_on(threads, &arguments, Timestamp::UNIX_EPOCH, &mut printed).unwrap();

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_starts_now_starts_at_a_whole_minute_and_what_is_said_is_kept() {
+    fn a_start_of_now_is_a_whole_minute_and_a_stated_one_is_kept() {
         let now: Timestamp = "2026-11-23T08:00:59Z".parse().unwrap();
         let minute: Timestamp = "2026-11-23T08:00:00Z".parse().unwrap();
         let mut arguments = PeriodArguments { from: None, to: None, period: None, zone: None };

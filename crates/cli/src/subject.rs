@@ -233,19 +233,19 @@ mod tests {
     #[test]
     fn each_word_that_is_a_path_is_named_when_a_cluster_is_not_there() {
         // Tests run in the directory of the crate.
-        let told = |words: &[&str]| {
+        let described = |words: &[&str]| {
             let words: Vec<String> = words.iter().map(|it| (*it).to_owned()).collect();
             let subjects = Subject::parse_all("NAME", &words).unwrap();
             Subject::name_paths(&subjects, anyhow::anyhow!("no cluster")).to_string()
         };
         let one = "src is a path; to read it instead of the cluster, write -f src";
-        assert_eq!(told(&["src"]), one);
-        assert_eq!(told(&["deployment", "src"]), one);
+        assert_eq!(described(&["src"]), one);
+        assert_eq!(described(&["deployment", "src"]), one);
         let both =
             "src and tests are paths; to read them instead of the cluster, write -f src -f tests";
-        assert_eq!(told(&["src", "tests"]), both);
-        assert_eq!(told(&["src/tests"]), both);
-        assert_eq!(told(&["shop"]), "no cluster");
+        assert_eq!(described(&["src", "tests"]), both);
+        assert_eq!(described(&["src/tests"]), both);
+        assert_eq!(described(&["shop"]), "no cluster");
     }
 
     fn fits(text: &str) -> bool {
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_in_place_of_a_name_is_recognised() {
+    fn a_path_in_place_of_a_name_is_recognized() {
         for text in ["./policies", "policies/shop.yaml", "../shop.json", "/etc", "."] {
             let said = Subject::parse("NAME", text).unwrap_err().to_string();
             assert!(said.contains(&format!("write -f {text}")), "{said}");

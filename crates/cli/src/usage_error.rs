@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_that_nobody_has_gets_no_tip_of_ours() {
+    fn a_flag_of_no_command_gets_no_tip() {
         assert!(!refused("almanac next --no-such-flag").contains("write --"));
         assert!(!refused("almanac crds --until 2026-12-01").contains("write --"));
     }

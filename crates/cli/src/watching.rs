@@ -193,22 +193,26 @@ mod tests {
     #[test]
     fn an_answer_is_new_when_objects_change_or_an_event_has_passed() {
         let next = Some("2026-11-26T13:00:00Z");
-        let asked = |now: &str, answered: &str| {
+        let printed_at = |now: &str, answered: &str| {
             let answer = |from: Timestamp| Ok(drawn(&format!("{answered} {from}"), next));
             let before = drawn(&format!("before {THEN}"), next);
             let again = again(&before, at(THEN), at(now), answer).unwrap();
             again.map(|it| String::from_utf8(it.bytes).unwrap())
         };
-        assert_eq!(asked("2026-11-26T12:59:00Z", "before"), None, "only the time has passed");
-        assert_eq!(asked("2026-11-26T13:00:00Z", "before"), None, "what happens now is to come");
-        let passed = asked("2026-11-26T13:00:01Z", "before");
+        assert_eq!(printed_at("2026-11-26T12:59:00Z", "before"), None, "only the time has passed");
+        assert_eq!(
+            printed_at("2026-11-26T13:00:00Z", "before"),
+            None,
+            "what happens now is to come"
+        );
+        let passed = printed_at("2026-11-26T13:00:01Z", "before");
         assert_eq!(passed.as_deref(), Some("before 2026-11-26T13:00:01Z"));
-        let changed = asked("2026-11-26T12:00:01Z", "after");
+        let changed = printed_at("2026-11-26T12:00:01Z", "after");
         assert_eq!(changed.as_deref(), Some("after 2026-11-26T12:00:01Z"));
     }
 
     #[test]
-    fn answers_are_told_apart() {
+    fn successive_outputs_are_separated() {
         let printed = |form| {
             let mut printed = Vec::new();
             print(&drawn("[\n 1\n]\n", None), form, None, &mut printed).unwrap();

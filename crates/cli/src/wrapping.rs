@@ -248,9 +248,9 @@ mod tests {
             let words: Vec<&str> = text.split_whitespace().collect();
             for width in 0..300 {
                 for lines in [hanging(&text, width), wrapped(&text, width)] {
-                    let told: Vec<&str> =
+                    let found: Vec<&str> =
                         lines.iter().flat_map(|it| it.split_whitespace()).collect();
-                    assert_eq!(told, words, "{width}");
+                    assert_eq!(found, words, "{width}");
                     for line in lines.iter().filter(|line| display_width(line) > width) {
                         assert!(!line.trim().contains(' '), "{width}: {line}");
                     }

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_wanted_behind_an_exemption_is_asked_for() {
+    fn a_follower_behind_an_exemption_gets_its_list() {
         assert!(Excluding::new(&[], Wanting).wants_list());
     }
 }

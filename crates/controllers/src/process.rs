@@ -127,8 +127,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn failing_terms_restart_with_growing_delays() {
         let begun = Instant::now();
-        let asked: Arc<Mutex<Vec<Duration>>> = Arc::default();
-        let noted = Arc::clone(&asked);
+        let starts: Arc<Mutex<Vec<Duration>>> = Arc::default();
+        let noted = Arc::clone(&starts);
         let service = service_fn(move |request: Request<Body>| {
             // One of the requests at the beginning of a term.
             if request.uri().path().ends_with("/cronfederatedhpas") {
@@ -156,10 +156,10 @@ mod tests {
         let process = Process::new(client, options, Health::default(), &mut Registry::default());
         let hour = Duration::from_hours(1);
         let _over = tokio::time::timeout(hour, process.run(CancellationToken::new())).await;
-        let asked = asked.lock().expect("whole");
-        let soon = asked.iter().filter(|at| **at < Duration::from_secs(10)).count();
-        assert!(soon >= 3, "one failure restarts quickly: {asked:?}");
-        assert!((60..150).contains(&asked.len()), "{} terms in an hour", asked.len());
+        let starts = starts.lock().expect("whole");
+        let soon = starts.iter().filter(|at| **at < Duration::from_secs(10)).count();
+        assert!(soon >= 3, "one failure restarts quickly: {starts:?}");
+        assert!((60..150).contains(&starts.len()), "{} terms in an hour", starts.len());
     }
 
     /// A response that never comes.

@@ -30,7 +30,7 @@ const INSIDE: &str = "2026-11-20T23:00:00Z";
 const MINUTE: Duration = Duration::from_mins(1);
 
 /// An agent for all pods, and a pod with the QoS level 1 from the user.
-struct Running {
+struct RunningAgent {
     stub: Stub,
     /// The number of seconds that the clock was set forward.
     set: Arc<AtomicI64>,
@@ -39,7 +39,7 @@ struct Running {
     agent: JoinHandle<()>,
 }
 
-impl Running {
+impl RunningAgent {
     fn begin(now: &str) -> Self {
         let stub = Stub::new();
         stub.serve(Kind::new("v1", "Pod", "pods"));
@@ -182,7 +182,7 @@ const AT_NIGHT: &str = "-1 LS night -1";
 
 #[tokio::test(start_paused = true)]
 async fn a_window_sets_the_level_and_gives_it_back() {
-    let running = Running::begin(BEFORE);
+    let running = RunningAgent::begin(BEFORE);
     sleep(MINUTE / 2).await;
     assert_eq!(running.shows(), OWN);
     running.await_shown(AT_NIGHT).await;
@@ -211,16 +211,16 @@ async fn every_way_of_failing_once_is_made_up_for() {
         Fault::hang,
     ];
     for fault in faults {
-        let running = Running::begin(INSIDE);
+        let running = RunningAgent::begin(INSIDE);
         running.stub.inject(of_pod(fault()));
         running.await_shown(AT_NIGHT).await;
         sleep(MINUTE).await;
         running.stub.inject(of_pod(fault()));
         running.lose_policies().await;
         sleep(MINUTE).await;
-        let told = running.events();
-        let of = |reason: &str| told.iter().filter(|it| it.starts_with(reason)).count();
-        assert_eq!((of("PolicyActivated"), of("PolicyExpired")), (1, 1), "{told:?}");
+        let event_texts = running.events();
+        let of = |reason: &str| event_texts.iter().filter(|it| it.starts_with(reason)).count();
+        assert_eq!((of("PolicyActivated"), of("PolicyExpired")), (1, 1), "{event_texts:?}");
         assert_eq!(running.metric("almanac_qos_restored_total"), "1");
         assert_eq!(running.metric("almanac_qos_restores_pending"), "0");
         running.end().await;
@@ -229,7 +229,7 @@ async fn every_way_of_failing_once_is_made_up_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_is_set_back_is_followed() {
-    let running = Running::begin(INSIDE);
+    let running = RunningAgent::begin(INSIDE);
     running.await_shown(AT_NIGHT).await;
     running.set.store(-8 * 3600, Ordering::SeqCst);
     running.await_shown(OWN).await;
@@ -241,7 +241,7 @@ async fn a_clock_that_is_set_back_is_followed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_retry_from_before_the_clock_was_set_back_is_not_waited_for() {
-    let running = Running::begin(INSIDE);
+    let running = RunningAgent::begin(INSIDE);
     running.await_shown(AT_NIGHT).await;
     let denied = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     running.stub.inject(of_pod(denied).always());
@@ -249,14 +249,14 @@ async fn a_retry_from_before_the_clock_was_set_back_is_not_waited_for() {
     sleep(2 * MINUTE).await;
     assert_eq!(running.metric("almanac_qos_restores_pending"), "1");
     running.set.store(7 * 3600, Ordering::SeqCst);
-    running.stub.mend();
+    running.stub.clear_faults();
     running.lose_policies().await;
     running.end().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_webhook_that_rewrites_the_level_does_not_cost_the_user_theirs() {
-    let running = Running::begin(INSIDE);
+    let running = RunningAgent::begin(INSIDE);
     running.stub.inject(of_pod(rewriting()).always());
     running.await_shown("BE LS night BE").await;
     sleep(10 * MINUTE).await;
@@ -267,8 +267,8 @@ async fn a_webhook_that_rewrites_the_level_does_not_cost_the_user_theirs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_webhook_has_rewritten_is_no_word_of_the_user_even_if_the_pod_cannot_say_so() {
-    let running = Running::begin(INSIDE);
+async fn a_level_rewritten_by_a_webhook_is_not_an_edit_of_the_user() {
+    let running = RunningAgent::begin(INSIDE);
     let has_level = |body: &Value| {
         body.pointer("/metadata/annotations/volcano.sh~1qos-level").is_some_and(Value::is_string)
     };
@@ -280,14 +280,14 @@ async fn what_a_webhook_has_rewritten_is_no_word_of_the_user_even_if_the_pod_can
     running.await_shown("BE LS night -1").await;
     sleep(10 * MINUTE).await;
     assert_eq!(running.shows(), "BE LS night -1");
-    running.stub.mend();
+    running.stub.clear_faults();
     running.lose_policies().await;
     running.end().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_denial_with_the_code_of_a_missing_pod_is_retried() {
-    let running = Running::begin(INSIDE);
+    let running = RunningAgent::begin(INSIDE);
     running.await_shown(AT_NIGHT).await;
     let message = "admission webhook \"x\" denied the request: no";
     running.stub.inject(of_pod(Fault::respond(StatusCode::NOT_FOUND, message)).times(3));
@@ -297,8 +297,8 @@ async fn a_denial_with_the_code_of_a_missing_pod_is_retried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_undoes_every_write_is_not_fought_and_the_user_is_told() {
-    let running = Running::begin(INSIDE);
+async fn a_field_manager_that_undoes_every_write_is_reported_and_not_fought() {
+    let running = RunningAgent::begin(INSIDE);
     let stub = running.stub.clone();
     let undoing = tokio::spawn(async move {
         let theirs = json!({ "metadata": { "annotations": {
@@ -316,8 +316,8 @@ async fn who_undoes_every_write_is_not_fought_and_the_user_is_told() {
     let writes = running.writes();
     assert!((10..25).contains(&writes), "{writes} writes in six hours");
     assert_eq!(running.metric("almanac_qos_contested_total"), "1");
-    let told = running.events();
-    assert!(told.iter().any(|it| it.starts_with("LevelContested: ")), "{told:?}");
+    let event_texts = running.events();
+    assert!(event_texts.iter().any(|it| it.starts_with("LevelContested: ")), "{event_texts:?}");
     undoing.abort();
     running.set.store(2 * 3600, Ordering::SeqCst);
     // The contention is over, and the window is closed.
@@ -327,7 +327,7 @@ async fn who_undoes_every_write_is_not_fought_and_the_user_is_told() {
 
 #[tokio::test(start_paused = true)]
 async fn a_bad_list_leaves_the_old_one_in_force_and_the_event_says_which_line() {
-    let running = Running::begin(INSIDE);
+    let running = RunningAgent::begin(INSIDE);
     running.await_shown(AT_NIGHT).await;
     let (stub, set) = (running.stub.clone(), Arc::clone(&running.set));
     configure(&stub, &policy("25:00"));
@@ -335,9 +335,10 @@ async fn a_bad_list_leaves_the_old_one_in_force_and_the_event_says_which_line() 
     // The last valid list is still in effect.
     running.await_shown(OWN).await;
     sleep(MINUTE).await;
-    let told = running.events();
-    let rejected: Vec<_> = told.iter().filter(|it| it.starts_with("ConfigRejected")).collect();
-    assert_eq!(rejected.len(), 1, "{told:?}");
+    let event_texts = running.events();
+    let rejected: Vec<_> =
+        event_texts.iter().filter(|it| it.starts_with("ConfigRejected")).collect();
+    assert_eq!(rejected.len(), 1, "{event_texts:?}");
     let line = "config.yaml, line 1: globalConfig.timeBasedQoSPolicies[0].startTime: ";
     assert!(rejected[0].contains(line), "{rejected:?}");
     assert_eq!(running.metric("almanac_qos_configs_rejected"), "1");

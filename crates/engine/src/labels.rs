@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_selects_what_fulfils_all_its_requirements() {
+    fn a_selector_selects_labels_that_meet_all_its_requirements() {
         use ValueRequirement::{DoesNotExist, Exists, In, NotIn};
         let labels = Labels::new([("app", "shop"), ("tier", "web")]);
         let selects = |requirements: &[(&str, ValueRequirement)]| {

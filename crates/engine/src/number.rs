@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_above_zero_and_within_what_kubernetes_knows() {
+    fn a_target_is_above_zero_and_within_the_range_of_kubernetes() {
         assert_eq!(MetricTarget::from_billionths(0), None);
         assert_eq!(MetricTarget::from_billionths(LARGEST + 1), None);
         for (billionths, shown) in [(BILLION, "1"), (1, "0.000000001"), (1_500_000_000, "1.5")] {

@@ -131,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    fn shown(json: &Json) -> String {
+    fn value_text(json: &Json) -> String {
         format!("{:?}", Document::of(json))
     }
 
@@ -149,8 +149,8 @@ mod tests {
              \"whole\": -3, \"yes\": true}}",
             i64::MIN
         );
-        assert_eq!(shown(&json), expected);
-        assert_eq!(shown(&json!(u64::MAX)), format!("{:?}", 1.844_674_407_370_955_2e19));
+        assert_eq!(value_text(&json), expected);
+        assert_eq!(value_text(&json!(u64::MAX)), format!("{:?}", 1.844_674_407_370_955_2e19));
         assert_eq!(format!("{:?}", Document::default()), "null");
     }
 
@@ -185,7 +185,7 @@ mod tests {
         let (once, twice) = (json!([long]), json!([long, long]));
         let sizes = [&once, &twice].map(|it| Document::of(it).size());
         assert_eq!(sizes[1], sizes[0] + 4, "one more word");
-        assert_eq!(shown(&twice), format!("[{long:?}, {long:?}]"));
+        assert_eq!(value_text(&twice), format!("[{long:?}, {long:?}]"));
     }
 
     #[test]
@@ -195,6 +195,6 @@ mod tests {
         let Content::Map(map) = document.root().unwrap().content() else { panic!("a map") };
         let Some(Content::Map(map)) = map.get("z").map(Stored::content) else { panic!("a map") };
         assert_eq!(format!("{:?}", map.get("far")), "Some(\"ä\")");
-        assert_eq!(shown(&json!(many)), format!("{many:?}"));
+        assert_eq!(value_text(&json!(many)), format!("{many:?}"));
     }
 }

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_or_is_too_large_is_said() {
+    fn an_invalid_or_too_large_pattern_is_reported() {
         for (pattern, why) in [
             ("a(", "\"a(\" is no regular expression"),
             ("(?x)a b", "\"(?x)a b\" is no regular expression"),

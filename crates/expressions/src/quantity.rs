@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantities_are_numbers_with_a_suffix_kubernetes_knows() {
+    fn quantities_are_numbers_with_a_suffix_of_kubernetes() {
         let largest = i128::from(i64::MAX) * BILLION;
         for (written, value) in [
             ("0", 0),

@@ -34,7 +34,7 @@ fn content() -> impl Strategy<Value = Value> {
 }
 
 /// The result of an expression within this number of steps, and how many are left.
-fn asked(expression: &str, object: &Document, steps: usize) -> (Result<bool, Failure>, usize) {
+fn evaluated(expression: &str, object: &Document, steps: usize) -> (Result<bool, Failure>, usize) {
     let expression = Expression::compile(expression).unwrap();
     let meter = Meter::with(steps);
     let subject = Subject { object, scores: &|_| None };
@@ -60,7 +60,7 @@ proptest! {
                 };
                 let quick = written(format!("c.name {symbol} '{wanted}'"));
                 let slow = written(format!("'{wanted}' {symbol} c.name"));
-                let (quick, slow) = (asked(&quick, &object, steps), asked(&slow, &object, steps));
+                let (quick, slow) = (evaluated(&quick, &object, steps), evaluated(&slow, &object, steps));
                 prop_assert_eq!(quick, slow);
             }
         }
@@ -69,7 +69,7 @@ proptest! {
     #[test]
     fn a_field_is_what_its_key_has(content in content(), name in text()) {
         let object = Document::of(&json!({ "spec": content }));
-        let of = |expression: String| asked(&expression, &object, 1_000).0;
+        let of = |expression: String| evaluated(&expression, &object, 1_000).0;
         let by_field = of(format!("managedCluster.spec.{name} == 'east'"));
         let by_key = of(format!("managedCluster['spec']['{name}'] == 'east'"));
         prop_assert_eq!(by_field.is_ok(), by_key.is_ok());

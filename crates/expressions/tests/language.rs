@@ -136,7 +136,7 @@ fn scores_are_read_by_the_name_of_their_object() {
 }
 
 #[test]
-fn an_error_beside_what_decides_does_not_matter() {
+fn an_error_in_an_operand_that_does_not_decide_is_ignored() {
     let failing = "managedCluster.absent == 1";
     for (text, expected) in [
         (format!("{failing} || true"), "true"),

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_assumed_of_several_is_told_as_one() {
+    fn equal_assumptions_about_several_objects_are_one_sentence() {
         let target = |name: &str| Identity::new("apps", "Deployment", "default", name);
         let exists = |name: &str| Assumption::TargetExists { target: target(name) };
         let all = |names: &[&str]| {

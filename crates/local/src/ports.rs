@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_that_somebody_has_is_not_shared_with_them_but_replaced() {
+    fn a_taken_port_is_replaced_and_not_shared() {
         let taken = ReservedPort::take().expect("a port");
         let other = ReservedPort::take_preferably(taken.number()).expect("a port");
         assert_ne!(other.number(), taken.number());

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_ends_when_nobody_is_there_to_be_answered() {
+    fn a_program_ends_with_its_parent() {
         let mut question = question_to(Path::new("/bin/sh"));
         question.args(["-c", "echo begun; exec sleep 600"]);
         let mut child = question.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();

@@ -97,9 +97,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Captured(Arc<Mutex<Vec<u8>>>);
+    struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
 
-    impl io::Write for Captured {
+    impl io::Write for CapturedOutput {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().expect("whole").extend(bytes);
             Ok(bytes.len())
@@ -112,7 +112,7 @@ mod tests {
 
     /// The log lines of a call, as text.
     fn logged(happens: impl FnOnce()) -> String {
-        let captured = Captured::default();
+        let captured = CapturedOutput::default();
         let writer = captured.clone();
         let lines = text(move || writer.clone(), false);
         tracing::subscriber::with_default(tracing_subscriber::registry().with(lines), happens);

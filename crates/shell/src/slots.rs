@@ -196,14 +196,14 @@ mod tests {
     #[test]
     fn one_address_never_takes_all_slots() {
         let slots = Slots::new(3, 2);
-        let stranger = [1, 1, 1].map(|last| taken(&slots, last));
-        assert_eq!(lost(&stranger), [true, false, false]);
+        let other_slots = [1, 1, 1].map(|last| taken(&slots, last));
+        assert_eq!(lost(&other_slots), [true, false, false]);
         let _kubelet = taken(&slots, 2);
-        assert_eq!(lost(&stranger), [true, false, false], "a slot was left for others");
+        assert_eq!(lost(&other_slots), [true, false, false], "a slot was left for others");
     }
 
     #[test]
-    fn silent_connections_make_way_before_active_ones_and_the_oldest_first() {
+    fn silent_connections_are_closed_before_active_ones_and_the_oldest_first() {
         let slots = Slots::new(3, 3);
         let held = [1, 2, 3].map(|last| taken(&slots, last));
         held[0].answer_at_once();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_must_not_be_cut_off_never_makes_way_nor_does_its_answer_for_a_moment() {
+    async fn a_request_in_progress_and_its_response_are_never_cut_off() {
         let slots = Slots::new(2, 2);
         let held = [1, 2].map(|last| taken(&slots, last));
         assert!(held.iter().all(Slot::begin_request));

@@ -4,7 +4,7 @@ use almanac_harness::{PATIENCE, Prometheus as Running, TestResult};
 use almanac_shell::prometheus::{Prometheus, PrometheusOptions, QueryMetrics, QueryProblem};
 use anyhow::ensure;
 
-fn asking(running: &Running) -> anyhow::Result<Prometheus> {
+fn client_for(running: &Running) -> anyhow::Result<Prometheus> {
     let address = running.url().parse()?;
     let options = PrometheusOptions { address, token_file: None, ca_file: None };
     Ok(Prometheus::new(options, QueryMetrics::default())?)
@@ -14,7 +14,7 @@ fn asking(running: &Running) -> anyhow::Result<Prometheus> {
 async fn a_real_prometheus_yields_a_number_or_a_typed_problem() -> TestResult {
     let running = Running::start(&[]).await?;
     running.await_sample("up{job=\"prometheus\"}", PATIENCE).await?;
-    let prometheus = asking(&running)?;
+    let prometheus = client_for(&running)?;
     let permit = prometheus.permit("shop").await;
     let padding = format!("vector(6){} + 1", " ".repeat(4000));
     let numbers = [

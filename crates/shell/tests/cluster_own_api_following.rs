@@ -92,7 +92,7 @@ fn config_map(number: usize, word: &str) -> Value {
 
 /// The state of a follower.
 #[derive(Default)]
-struct Seen {
+struct WatchedObjects {
     held: BTreeMap<Box<str>, Slim>,
     listing: u32,
     /// The number of complete listings.
@@ -101,10 +101,10 @@ struct Seen {
 
 struct Slimming {
     word: &'static str,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<WatchedObjects>>,
 }
 
-fn lock(seen: &Mutex<Seen>) -> std::sync::MutexGuard<'_, Seen> {
+fn lock(seen: &Mutex<WatchedObjects>) -> std::sync::MutexGuard<'_, WatchedObjects> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -132,7 +132,7 @@ impl Follower for Slimming {
     fn list_complete(&mut self) {
         let mut seen = lock(&self.seen);
         let listing = seen.listing;
-        seen.held.retain(|_, (_, told)| *told == listing);
+        seen.held.retain(|_, (_, described)| *described == listing);
         seen.complete += 1;
     }
 
@@ -161,24 +161,24 @@ fn memory() -> Result<[u64; 2]> {
 
 /// Waits until each follower holds this of the objects with these numbers, and has received this number of listings.
 async fn await_seen(
-    seen: &[Arc<Mutex<Seen>>],
+    seen: &[Arc<Mutex<WatchedObjects>>],
     (objects, listings): (usize, u32),
     wanted: &[(usize, Option<&str>)],
 ) -> TestResult {
     await_condition("everything to be seen", PATIENCE, async || {
-        let is_so = |seen: &Arc<Mutex<Seen>>| {
+        let is_so = |seen: &Arc<Mutex<WatchedObjects>>| {
             let seen = lock(seen);
             let word = |number: usize| seen.held.get(&*name(number)).map(|(word, _)| &**word);
             seen.held.len() == objects
                 && seen.complete >= listings
                 && wanted.iter().all(|(number, wanted)| word(*number) == *wanted)
         };
-        let told = |seen: &Arc<Mutex<Seen>>| {
+        let described = |seen: &Arc<Mutex<WatchedObjects>>| {
             let seen = lock(seen);
             (seen.held.len(), seen.complete)
         };
-        let told: Vec<_> = seen.iter().map(told).collect();
-        Ok(Observation::of(seen.iter().all(is_so), format!("{told:?}")))
+        let described: Vec<_> = seen.iter().map(described).collect();
+        Ok(Observation::of(seen.iter().all(is_so), format!("{described:?}")))
     })
     .await
 }
@@ -221,7 +221,7 @@ fn pods_nodes_and_config_maps_are_followed_through_changes_and_broken_watches() 
         for kind in &kinds {
             let (client, resource) = (behind.clone(), kind.resource.clone());
             let watch_age = watch_ages.begin(&resource.plural, Need::Always);
-            let of_kind = Arc::<Mutex<Seen>>::default();
+            let of_kind = Arc::<Mutex<WatchedObjects>>::default();
             let mut follower = Slimming { word: kind.word, seen: Arc::clone(&of_kind) };
             seen.push(of_kind);
             following
@@ -242,12 +242,12 @@ fn pods_nodes_and_config_maps_are_followed_through_changes_and_broken_watches() 
         await_seen(&seen, (count, 1), &wanted).await?;
         eprintln!("changes told after {:.2} s", begun.elapsed().as_secs_f64());
 
-        let forget_versions = |kind: &Kind| {
+        let discard_versions = |kind: &Kind| {
             let gone = Fault::respond(InjectedResponse::with(StatusCode::GONE))
                 .matching(RecordedRequest::is_watch);
             proxy.inject(gone.path_contains(format!("/{}", kind.resource.plural)))
         };
-        let gone = kinds.each_ref().map(forget_versions);
+        let gone = kinds.each_ref().map(discard_versions);
         let begun = Instant::now();
         ensure!(proxy.cut_all().await > 0, "there was nothing to cut");
         for kind in &kinds {

@@ -130,16 +130,16 @@ impl RuleCheck<'_> {
 
     /// A wrong clock is recorded once, with the latest instant that is discarded because of it.
     fn check_clock(&self, violations: &mut Violations, recorded: &[Recorded]) {
-        let told = recorded.iter().filter_map(|it| match it {
+        let reported = recorded.iter().filter_map(|it| match it {
             Recorded::ClockWasAhead { rule, until } if *rule == self.rule.name => Some(*until),
             _ => None,
         });
         let known = self.before.into_iter().flat_map(|before| {
             [Some(before.handled), before.pending.as_ref().map(|it| it.at)].into_iter().flatten()
         });
-        let forgotten = known.filter(|at| self.is_wrong(*at)).max();
-        violations.unless(told.eq(forgotten), || {
-            format!("{} does not tell once of a clock at {forgotten:?}", self.rule.name)
+        let expected = known.filter(|at| self.is_wrong(*at)).max();
+        violations.unless(reported.eq(expected), || {
+            format!("{} does not tell once of a clock at {expected:?}", self.rule.name)
         });
     }
 

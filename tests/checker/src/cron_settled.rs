@@ -111,8 +111,8 @@ fn is_kept(
 /// The records of the decision appear together with those of the outcomes, in order of time and then
 /// of the spec.
 fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
-    let told = of_cron_rules(&closed.turn.recorded);
-    violations.unless(told.len() == closed.turn.recorded.len(), || {
+    let cron_records = of_cron_rules(&closed.turn.recorded);
+    violations.unless(cron_records.len() == closed.turn.recorded.len(), || {
         format!("{:?} is told of cron rules", closed.turn.recorded)
     });
     let place = |it: &Recorded| {
@@ -126,12 +126,14 @@ fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
         let index = closed.policy.rules.iter().position(|rule| rule.name == *name);
         (at, index.unwrap_or(usize::MAX))
     };
-    violations.unless(told.is_sorted_by_key(place), || format!("{told:?} is told out of order"));
-    let mut added = told;
+    violations.unless(cron_records.is_sorted_by_key(place), || {
+        format!("{cron_records:?} is told out of order")
+    });
+    let mut added = cron_records;
     for one in &closed.decision.recorded {
-        let is_told = added.iter().position(|it| it == one);
-        violations.unless(is_told.is_some(), || format!("{one:?} was recorded, and is not told"));
-        is_told.map(|index| added.remove(index));
+        let matching = added.iter().position(|it| it == one);
+        violations.unless(matching.is_some(), || format!("{one:?} was recorded, and is not told"));
+        matching.map(|index| added.remove(index));
     }
     let is_of_a_clock = |it: &Recorded| matches!(it, Recorded::ClockWasAhead { .. });
     violations.unless(!added.iter().any(is_of_a_clock), || {
@@ -157,18 +159,18 @@ fn of_cron_rules(recorded: &[engine::Recorded]) -> Vec<Recorded> {
 fn check_effects(violations: &mut Violations, closed: &ClosedTurn<'_>) {
     let target = closed.policy.target.identity();
     let mut left: Vec<&Effect> = closed.turn.effects.iter().collect();
-    for (rule, applied) in done(&of_cron_rules(&closed.turn.recorded)) {
+    for (rule, applied) in applied_values(&of_cron_rules(&closed.turn.recorded)) {
         for field in Field::ALL {
             let Some(value) = applied_to(applied, field).map(Value::Number) else { continue };
-            let is_told = left.iter().position(|effect| {
+            let matching = left.iter().position(|effect| {
                 effect.target == *target
                     && effect.field == field
                     && effect.value == value
                     && is_for(closed.policy, effect.reason, rule)
             });
             violations
-                .unless(is_told.is_some(), || format!("{rule} has set {field} to {value} untold"));
-            is_told.map(|index| left.swap_remove(index));
+                .unless(matching.is_some(), || format!("{rule} has set {field} to {value} untold"));
+            matching.map(|index| left.swap_remove(index));
             let live = field.read(closed.world, target);
             violations.unless(live.as_ref() == Some(&value), || {
                 format!("{rule} has set {field} of {target} to {value}, and it is {live:?}")
@@ -178,7 +180,7 @@ fn check_effects(violations: &mut Violations, closed: &ClosedTurn<'_>) {
     violations.unless(left.is_empty(), || format!("{left:?} are effects of nothing"));
 }
 
-fn done(recorded: &[Recorded]) -> impl Iterator<Item = (&str, Applied)> {
+fn applied_values(recorded: &[Recorded]) -> impl Iterator<Item = (&str, Applied)> {
     recorded.iter().filter_map(|it| match it {
         Recorded::Ended { rule, execution } => match execution.ending {
             Ending::Done(applied) => Some((&**rule, applied)),

@@ -65,12 +65,12 @@ fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Time
     let subject = Subject { object: &candidate.cluster.object, scores: &scores };
     let fits = |it: &&ClusterSelector| fits(it, candidate);
     let fitting: Vec<&ClusterSelector> = input.policy.predicates.iter().filter(fits).collect();
-    let mut asking = fitting.iter().filter(|it| !it.expressions.is_empty()).count();
+    let mut remaining = fitting.iter().filter(|it| !it.expressions.is_empty()).count();
     let mut left = steps;
     let mut holds = Some(input.policy.predicates.is_empty());
     for predicate in fitting {
-        let part = if predicate.expressions.is_empty() { 0 } else { left / asking };
-        asking -= usize::from(!predicate.expressions.is_empty());
+        let part = if predicate.expressions.is_empty() { 0 } else { left / remaining };
+        remaining -= usize::from(!predicate.expressions.is_empty());
         let meter = Meter::with(part);
         let mut results = predicate.expressions.iter().map(|it| it.holds(&subject, &meter));
         let first = results.find(|it| *it != Ok(true));
@@ -93,8 +93,8 @@ fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Time
 fn let_through<'a>(input: &Input<'a>, now: Timestamp) -> BTreeMap<&'a str, bool> {
     const IN_ALL: usize = 5_000_000;
     let share = (IN_ALL / input.candidates.len().max(1)).clamp(1_000, MOST_STEPS);
-    let asked = input.candidates.iter().filter(|it| !it.cluster.is_terminating);
-    let first: Vec<_> = asked.map(|it| (it, matches(input, it, share, now))).collect();
+    let living = input.candidates.iter().filter(|it| !it.cluster.is_terminating);
+    let first: Vec<_> = living.map(|it| (it, matches(input, it, share, now))).collect();
     let costly = first.iter().filter(|(_, it)| it.holds.is_none()).count();
     let spent: usize = first.iter().map(|(_, it)| it.spent).sum();
     let second = (IN_ALL.saturating_sub(spent) / costly.max(1)).clamp(share, MOST_STEPS);
@@ -226,10 +226,12 @@ fn check_selection(
     };
     let added: Vec<&str> = selected.difference(&before).copied().collect();
     let removed: Vec<&str> = before.difference(&selected).copied().collect();
-    let told = |clusters: &[Arc<str>]| clusters.iter().map(ToString::to_string).collect::<Vec<_>>();
-    violations.unless(told(&decision.added) == added && told(&decision.removed) == removed, || {
-        format!("tells of {:?} and {:?} as added and removed", decision.added, decision.removed)
-    });
+    let texts =
+        |clusters: &[Arc<str>]| clusters.iter().map(ToString::to_string).collect::<Vec<_>>();
+    violations
+        .unless(texts(&decision.added) == added && texts(&decision.removed) == removed, || {
+            format!("tells of {:?} and {:?} as added and removed", decision.added, decision.removed)
+        });
 }
 
 fn is_own(input: &Input<'_>, decision: &PlacementDecision) -> bool {

@@ -99,8 +99,8 @@ fn check_recorded(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_p
 fn says_what_happened(closed: &ClosedSchedule<'_>, recorded: Recorded) -> bool {
     let won_before = closed.before.and_then(|before| before.winner);
     let is_open = |index: u32| {
-        let behaviour = closed.policy.behaviours.get(index as usize);
-        behaviour.is_some_and(|it| it.windows.is_open(closed.opened_at))
+        let behavior = closed.policy.behaviours.get(index as usize);
+        behavior.is_some_and(|it| it.windows.is_open(closed.opened_at))
     };
     match recorded.occurrence(closed.policy) {
         (Occurrence::Opens, Some(index)) => closed.decision.memory.winner == Some(index),

@@ -54,21 +54,21 @@ fn check_winner(
             format!("nothing wins, but {} is not the default", published.value)
         });
         for index in (0..policy.behaviours.len()).filter(|index| open(*index)) {
-            violations.unless(false, || format!("behaviour {index} is open, but does not win"));
+            violations.unless(false, || format!("behavior {index} is open, but does not win"));
         }
         return;
     };
-    let Some(behaviour) = policy.behaviours.get(winner) else {
-        violations.unless(false, || format!("there is no behaviour {winner}"));
+    let Some(behavior) = policy.behaviours.get(winner) else {
+        violations.unless(false, || format!("there is no behavior {winner}"));
         return;
     };
-    violations.unless(open(winner), || format!("behaviour {winner} wins, but is closed"));
-    violations.unless(published.value == behaviour.value, || {
-        format!("{} is not what behaviour {winner} says", published.value)
+    violations.unless(open(winner), || format!("behavior {winner} wins, but is closed"));
+    violations.unless(published.value == behavior.value, || {
+        format!("{} is not what behavior {winner} says", published.value)
     });
     for (index, other) in policy.behaviours.iter().enumerate().filter(|(index, _)| open(*index)) {
-        let is_above = other.priority > behaviour.priority
-            || (other.priority == behaviour.priority && index < winner);
+        let is_above = other.priority > behavior.priority
+            || (other.priority == behavior.priority && index < winner);
         violations.unless(!is_above, || format!("{winner} wins over {index}, which is above it"));
     }
 }
@@ -87,11 +87,11 @@ fn check_next(
         format!("the next number is {} again", next.value)
     });
     let mut open = policy.behaviours.iter().filter(|it| it.windows.is_open(next.at)).peekable();
-    let somebody_says_so = match open.peek() {
+    let is_justified = match open.peek() {
         None => next.value == policy.default_value,
-        Some(_) => open.any(|behaviour| behaviour.value == next.value),
+        Some(_) => open.any(|behavior| behavior.value == next.value),
     };
-    violations.unless(somebody_says_so, || {
+    violations.unless(is_justified, || {
         format!("nothing that is open at {} says {}", next.at, next.value)
     });
     let changes = |it: &almanac_engine::scheduled_capacity::Behaviour| {

@@ -15,7 +15,7 @@ pub fn check_units(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Vi
         format!("the action is not to schedule pods at {now}: {:?}", decision.actions)
     });
     violations.unless(decision.actions.len() <= 1, || "pods are scheduled twice".to_owned());
-    let is_poured = !decision.actions.is_empty();
+    let is_scheduling = !decision.actions.is_empty();
     let governable = input.scheduling.pods().filter(|(_, pod)| pod.ungoverned.is_none());
     let alive = governable.filter(|(_, pod)| !pod.is_finished);
     let mut next = None;
@@ -23,10 +23,10 @@ pub fn check_units(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Vi
         match pod.deleted {
             Some(gone) if gone > now => next = next.into_iter().chain([gone]).min(),
             Some(gone) => {
-                violations.unless(is_poured, || format!("{identity} is gone since {gone}"));
+                violations.unless(is_scheduling, || format!("{identity} is gone since {gone}"));
             }
             None if !pod.gates.is_empty() => {}
-            None => violations.unless(is_poured || pod.node.is_some(), || {
+            None => violations.unless(is_scheduling || pod.node.is_some(), || {
                 format!("{identity} waits, and nobody looks for a node")
             }),
         }

@@ -26,7 +26,7 @@ async fn main() -> Result<()> {
             println!("{round} {name}: GET {get}, PATCH {patch}");
         }
     }
-    let log = AuditLog::of(&plane)?;
+    let log = AuditLog::open(&plane)?;
     let before = log.writes(&direct).await?.len();
     println!("idle for {IDLE:?} …");
     tokio::time::sleep(IDLE).await;
@@ -39,9 +39,9 @@ async fn gets(client: &Client) -> Result<String> {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let mut times = Vec::with_capacity(REQUESTS);
     for _ in 0..REQUESTS {
-        let asked = Instant::now();
+        let start = Instant::now();
         namespaces.get("default").await?;
-        times.push(asked.elapsed());
+        times.push(start.elapsed());
     }
     Ok(spread(times))
 }
@@ -52,9 +52,9 @@ async fn patches(client: &Client, round: usize) -> Result<String> {
     for number in 0..REQUESTS {
         let value = format!("{round}-{number}");
         let patch = Patch::Merge(json!({"metadata": {"annotations": {"number": value}}}));
-        let asked = Instant::now();
+        let start = Instant::now();
         namespaces.patch("default", &PatchParams::default(), &patch).await?;
-        times.push(asked.elapsed());
+        times.push(start.elapsed());
     }
     Ok(spread(times))
 }

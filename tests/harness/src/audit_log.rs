@@ -74,7 +74,7 @@ impl AuditedRequest {
         self.uri.split(['?', '&']).any(|part| part == "dryRun=All")
     }
 
-    fn what(&self) -> String {
+    fn object_path(&self) -> String {
         let mut what = self.resource.clone();
         for (mark, part) in [('.', &self.group), ('/', &self.subresource)] {
             if !part.is_empty() {
@@ -89,7 +89,7 @@ impl AuditedRequest {
 impl fmt::Display for AuditedRequest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { at, user, user_agent, verb, namespace, name, code, .. } = self;
-        let what = self.what();
+        let what = self.object_path();
         write!(formatter, "{at} {user} ({user_agent}) {verb} {what} {namespace}/{name}: {code}")
     }
 }
@@ -98,7 +98,7 @@ impl AuditLog {
     /// That of a control plane which was started with [`ControlPlaneOptions::audited`].
     ///
     /// [`ControlPlaneOptions::audited`]: crate::ControlPlaneOptions::audited
-    pub fn of(plane: &ControlPlane) -> Result<Self> {
+    pub fn open(plane: &ControlPlane) -> Result<Self> {
         let file =
             plane.audit_log().context("this control plane was started without an audit log")?;
         Ok(Self { file, begin: 0 })
@@ -151,7 +151,7 @@ impl AuditLog {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for write in writes {
             let AuditedRequest { user, user_agent, verb, .. } = write;
-            let line = format!("{verb} {} by {user} ({user_agent})", write.what());
+            let line = format!("{verb} {} by {user} ({user_agent})", write.object_path());
             *counts.entry(line).or_default() += 1;
         }
         let lines: Vec<_> =

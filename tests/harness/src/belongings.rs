@@ -45,6 +45,6 @@ pub(crate) fn take() -> Belongings {
 }
 
 /// The test is over, or a new one begins.
-pub(crate) fn forget() {
+pub(crate) fn clear() {
     OF_THIS_TEST.with_borrow_mut(|folders| folders.0.clear());
 }

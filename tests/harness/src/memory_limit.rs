@@ -28,7 +28,7 @@ pub struct MemoryLimit {
 impl MemoryLimit {
     /// A limit of this many bytes.
     #[must_use]
-    pub fn of(bytes: u64) -> Self {
+    pub fn new(bytes: u64) -> Self {
         let group = make_group(bytes);
         if let Err(error) = &group {
             eprintln!(
@@ -146,7 +146,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_program_beyond_its_memory_limit_fails() {
-        let limit = MemoryLimit::of(16 << 20);
+        let limit = MemoryLimit::new(16 << 20);
         // The shell holds what it has read in a variable.
         let hoard = "hoard=$(head -c 50000000 /dev/zero | tr '\\0' x); while :; do sleep 1; done";
         let shell = Path::new("/bin/sh");
@@ -167,7 +167,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_program_within_its_memory_limit_keeps_running() {
-        let limit = MemoryLimit::of(16 << 20);
+        let limit = MemoryLimit::new(16 << 20);
         let shell = Path::new("/bin/sh");
         let idle = ["-c", "while :; do sleep 1; done"];
         let program = limit.start_listening(shell, &idle, &[]).expect("it starts");

@@ -39,7 +39,7 @@ pub(crate) async fn to_run(is_whole: bool) -> Result<Permit> {
 
 /// Waits until a control plane may start: that takes processors, for some seconds.
 pub(crate) async fn to_start() -> Result<Permit> {
-    take("starting", Limit::of(processors()), 1).await
+    take("starting", Limit::new(processors()), 1).await
 }
 
 /// How many permits there are.
@@ -52,7 +52,7 @@ struct Limit {
 }
 
 impl Limit {
-    fn of(all: usize) -> Self {
+    fn new(all: usize) -> Self {
         Self { steady: all, all }
     }
 }
@@ -212,12 +212,12 @@ mod tests {
     fn a_permit_waits_until_enough_are_returned() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().to_owned();
-        let first = take_in(&path, "running", Limit::of(3), 1, busy).expect("one of three");
-        let second = take_in(&path, "running", Limit::of(3), 1, busy).expect("two of three");
+        let first = take_in(&path, "running", Limit::new(3), 1, busy).expect("one of three");
+        let second = take_in(&path, "running", Limit::new(3), 1, busy).expect("two of three");
         let (sender, taken) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             // More than there are: it takes all.
-            let _all = take_in(&path, "running", Limit::of(3), 9, busy).expect("all three");
+            let _all = take_in(&path, "running", Limit::new(3), 9, busy).expect("all three");
             sender.send(()).expect("the test waits");
         });
         drop(first);

@@ -178,13 +178,13 @@ impl Program {
         config.default_retry = false;
         let client = Client::try_from(config)?;
         let request = http::Request::get(path).body(Body::empty())?;
-        let asked = async {
+        let requested = async {
             let response = client.send(request).await?;
             let status = response.status().as_u16();
             let body = response.into_body().collect_bytes().await?;
             Ok((status, String::from_utf8_lossy(&body).into_owned()))
         };
-        match tokio::time::timeout(REQUEST_TIMEOUT, asked).await {
+        match tokio::time::timeout(REQUEST_TIMEOUT, requested).await {
             Ok(answer) => answer.map_err(|error: kube::Error| anyhow!(error)),
             Err(_) => bail!("no response to GET {path} within {REQUEST_TIMEOUT:?}"),
         }

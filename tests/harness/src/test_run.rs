@@ -94,7 +94,7 @@ impl<T> Default for SharedPlane<T> {
 /// so tests can run in parallel.
 pub fn on_shared_cluster(test: impl AsyncFnOnce(&SharedTest) -> TestResult) -> TestResult {
     let needs = needs::of_running_file(false, false)?;
-    belongings::forget();
+    belongings::clear();
     run(async {
         let cluster = SharedCluster::get().await?;
         if needs.is_some_and(Needs::is_whole) && !cluster.has_controllers() {
@@ -106,7 +106,7 @@ pub fn on_shared_cluster(test: impl AsyncFnOnce(&SharedTest) -> TestResult) -> T
             eprintln!("{}", shared.report().await);
             eprintln!("{}", belongings::report(LINES));
         }
-        belongings::forget();
+        belongings::clear();
         let cleared = tokio::time::timeout(PATIENCE, shared.clear_away()).await;
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         cleared.context("failed to clean up after the test: no response in time")?
@@ -119,7 +119,7 @@ pub fn on_own_control_plane(
     test: impl AsyncFnOnce(&OwnTest) -> TestResult,
 ) -> TestResult {
     needs::of_running_file(true, options.is_whole())?;
-    belongings::forget();
+    belongings::clear();
     run(async {
         let _permit = permits::to_run(options.is_whole()).await?;
         let own = OwnTest::start(options).await?;
@@ -129,7 +129,7 @@ pub fn on_own_control_plane(
             eprintln!("{}", own.plane.log_tails(LINES));
             eprintln!("{}", belongings::report(LINES));
         }
-        belongings::forget();
+        belongings::clear();
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
@@ -137,7 +137,7 @@ pub fn on_own_control_plane(
 /// Runs a test whose program under test starts a whole control plane by itself.
 pub fn on_this_machine(test: impl Future<Output = TestResult>) -> TestResult {
     needs::of_running_file(true, true)?;
-    belongings::forget();
+    belongings::clear();
     run(async {
         // The program would build them itself, for longer than a test waits for anything.
         Binaries::provide_async().await?;
@@ -146,7 +146,7 @@ pub fn on_this_machine(test: impl Future<Output = TestResult>) -> TestResult {
         if !matches!(outcome, Ok(Ok(()))) {
             eprintln!("{}", belongings::report(LINES));
         }
-        belongings::forget();
+        belongings::clear();
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
@@ -160,7 +160,7 @@ pub fn on_shared_plane<T: Sync>(
     test: impl AsyncFnOnce(&SharedTest, &'static T) -> TestResult,
 ) -> TestResult {
     needs::of_running_file(true, options.is_whole())?;
-    belongings::forget();
+    belongings::clear();
     run(async {
         let start = async || {
             let own = OwnTest::start(options).await?;
@@ -176,7 +176,7 @@ pub fn on_shared_plane<T: Sync>(
             eprintln!("{}", beside.report(LINES));
             eprintln!("{}", belongings::report(LINES));
         }
-        belongings::forget();
+        belongings::clear();
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }

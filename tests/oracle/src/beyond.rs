@@ -6,7 +6,7 @@
 use crate::line::{DAY, Line};
 use crate::moments::{Day, Moments};
 use crate::schedule::Rule;
-use crate::walk::{Flip, Seen, is_open, observe};
+use crate::walk::{Flip, Observation, is_open, observe};
 
 /// How far to look, in years, beyond every year that is named. An event of the rarest set comes
 /// within 40 years; a window may wait for a rare start and then for a rare end.
@@ -122,20 +122,20 @@ fn flip_days(start: &Moments, end: &Moments, first: i64, last: i64) -> Vec<i64> 
 }
 
 /// All results that one civil day and its neighbors can have.
-fn around(line: &Line, rule: &Rule, day: i64) -> Option<Seen> {
+fn around(line: &Line, rule: &Rule, day: i64) -> Option<Observation> {
     observe(line, (day - 2) * DAY, (day + 3) * DAY, &[rule]).pop()
 }
 
 fn firings_around(line: &Line, rule: &Rule, day: i64) -> Vec<i64> {
     match around(line, rule, day) {
-        Some(Seen::Firings(firings)) => firings,
+        Some(Observation::Firings(firings)) => firings,
         _ => Vec::new(),
     }
 }
 
 fn flips_around(line: &Line, rule: &Rule, day: i64) -> Vec<Flip> {
     match around(line, rule, day) {
-        Some(Seen::Window { flips, .. }) => flips,
+        Some(Observation::Window { flips, .. }) => flips,
         _ => Vec::new(),
     }
 }

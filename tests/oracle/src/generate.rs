@@ -12,7 +12,7 @@ use crate::window::{MONTHS, WEEKDAYS};
 struct Shape {
     lowest: i64,
     highest: i64,
-    favourites: &'static [i64],
+    favorites: &'static [i64],
     names: &'static [&'static str],
     /// The value of the first name.
     first_name: i64,
@@ -21,28 +21,28 @@ struct Shape {
 const MINUTE: Shape = Shape {
     lowest: 0,
     highest: 59,
-    favourites: &[0, 0, 1, 15, 29, 30, 30, 31, 45, 59],
+    favorites: &[0, 0, 1, 15, 29, 30, 30, 31, 45, 59],
     names: &[],
     first_name: 0,
 };
 const HOUR: Shape = Shape {
     lowest: 0,
     highest: 23,
-    favourites: &[0, 0, 1, 1, 2, 2, 3, 3, 4, 9, 22, 23],
+    favorites: &[0, 0, 1, 1, 2, 2, 3, 3, 4, 9, 22, 23],
     names: &[],
     first_name: 0,
 };
 const DAY: Shape = Shape {
     lowest: 1,
     highest: 31,
-    favourites: &[1, 13, 28, 29, 29, 30, 31],
+    favorites: &[1, 13, 28, 29, 29, 30, 31],
     names: &[],
     first_name: 0,
 };
 const MONTH: Shape =
-    Shape { lowest: 1, highest: 12, favourites: &[2, 2, 3, 10, 11], names: &MONTHS, first_name: 1 };
+    Shape { lowest: 1, highest: 12, favorites: &[2, 2, 3, 10, 11], names: &MONTHS, first_name: 1 };
 const WEEKDAY: Shape =
-    Shape { lowest: 0, highest: 7, favourites: &[0, 1, 5, 7], names: &WEEKDAYS, first_name: 0 };
+    Shape { lowest: 0, highest: 7, favorites: &[0, 1, 5, 7], names: &WEEKDAYS, first_name: 0 };
 
 /// A random schedule; patterns with years name some near `year`.
 #[must_use]
@@ -119,7 +119,7 @@ fn step(rng: &mut Rng, shape: &Shape) -> i64 {
 
 fn value(rng: &mut Rng, shape: &Shape) -> i64 {
     if rng.bool() {
-        shape.favourites[rng.usize(0..shape.favourites.len())]
+        shape.favorites[rng.usize(0..shape.favorites.len())]
     } else {
         rng.i64(shape.lowest..=shape.highest)
     }

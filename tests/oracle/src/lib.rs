@@ -27,4 +27,4 @@ pub use generate::random_schedule;
 pub use line::{Change, Line, Step, year_start, zone_names};
 pub use moments::{Day, Moments};
 pub use schedule::{PatternTexts, Rule, Schedule, Unreadable};
-pub use walk::{Flip, Seen, observe};
+pub use walk::{Flip, Observation, observe};

@@ -84,7 +84,7 @@ impl Moments {
 
     /// The days on which the set must be looked at to know it whole: 400 years, after which the
     /// calendar repeats, and every year that is named.
-    pub(crate) fn telling_days(&self) -> impl Iterator<Item = Day> + use<> {
+    pub(crate) fn decisive_days(&self) -> impl Iterator<Item = Day> + use<> {
         let named = self.years.clone().unwrap_or_default();
         let named = named.into_iter().filter(|year| !(2000..2400).contains(year));
         (2000..2400).chain(named).flat_map(|year| {
@@ -96,7 +96,7 @@ impl Moments {
     /// Whether the set holds anything at all.
     #[must_use]
     pub fn is_possible(&self) -> bool {
-        self.times.contains(&true) && self.telling_days().any(|day| self.has_day(day))
+        self.times.contains(&true) && self.decisive_days().any(|day| self.has_day(day))
     }
 
     /// Whether two sets hold the same.
@@ -104,8 +104,8 @@ impl Moments {
     pub fn coincides_with(&self, other: &Moments) -> bool {
         self.times == other.times
             && self
-                .telling_days()
-                .chain(other.telling_days())
+                .decisive_days()
+                .chain(other.decisive_days())
                 .all(|day| self.has_day(day) == other.has_day(day))
     }
 

@@ -17,7 +17,7 @@ pub struct Flip {
 
 /// The events and states of a schedule in `[from, to)`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Seen {
+pub enum Observation {
     /// The instants at which it fired.
     Firings(Vec<i64>),
     /// A window's state just before `from`, and its changes.
@@ -31,7 +31,7 @@ pub enum Seen {
 
 /// Watches schedules over `[from, to)` in one zone.
 #[must_use]
-pub fn observe(line: &Line, from: i64, to: i64, rules: &[&Rule]) -> Vec<Seen> {
+pub fn observe(line: &Line, from: i64, to: i64, rules: &[&Rule]) -> Vec<Observation> {
     let grid = line.grid(from - DAY, to);
     let high = line.high_water(from - grid, grid);
     let mut watchers: Vec<_> = rules.iter().map(|rule| Watcher::new(rule, high)).collect();
@@ -40,7 +40,7 @@ pub fn observe(line: &Line, from: i64, to: i64, rules: &[&Rule]) -> Vec<Seen> {
             watcher.look(step);
         }
     });
-    watchers.into_iter().map(Watcher::into_seen).collect()
+    watchers.into_iter().map(Watcher::into_observation).collect()
 }
 
 /// A set with the result for the last requested day.
@@ -143,12 +143,14 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    fn into_seen(self) -> Seen {
+    fn into_observation(self) -> Observation {
         match self {
             Watcher::Reached { firings, .. } | Watcher::Shown { firings, .. } => {
-                Seen::Firings(firings)
+                Observation::Firings(firings)
             }
-            Watcher::Between { open_before, flips, .. } => Seen::Window { open_before, flips },
+            Watcher::Between { open_before, flips, .. } => {
+                Observation::Window { open_before, flips }
+            }
         }
     }
 }

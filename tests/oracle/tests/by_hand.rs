@@ -7,7 +7,7 @@
 )]
 
 use almanac_oracle::{
-    Flip, Line, Rule, Schedule, Seen, Unreadable, firing_after, firing_up_to, observe,
+    Flip, Line, Observation, Rule, Schedule, Unreadable, firing_after, firing_up_to, observe,
     transition_after, transition_up_to, year_start,
 };
 use jiff::Timestamp;
@@ -25,15 +25,15 @@ fn seconds(texts: &[&str]) -> Vec<i64> {
 }
 
 /// The events and states in a zone from one instant up to another one.
-fn seen(zone: &str, (from, to): (&str, &str), schedule: &str) -> Seen {
+fn observed(zone: &str, (from, to): (&str, &str), schedule: &str) -> Observation {
     let line = Line::named(zone).unwrap();
     observe(&line, second(from), second(to), &[&rule(schedule)]).remove(0)
 }
 
 fn firings(zone: &str, period: (&str, &str), schedule: &str) -> Vec<i64> {
-    match seen(zone, period, schedule) {
-        Seen::Firings(firings) => firings,
-        Seen::Window { .. } => panic!("{schedule} does not fire"),
+    match observed(zone, period, schedule) {
+        Observation::Firings(firings) => firings,
+        Observation::Window { .. } => panic!("{schedule} does not fire"),
     }
 }
 
@@ -46,9 +46,9 @@ fn assert_counts(period: (&str, &str), schedules: &[(&str, usize)]) {
 }
 
 fn flips(zone: &str, period: (&str, &str), schedule: &str) -> (bool, Vec<Flip>) {
-    match seen(zone, period, schedule) {
-        Seen::Window { open_before, flips } => (open_before, flips),
-        Seen::Firings(_) => panic!("{schedule} is no window"),
+    match observed(zone, period, schedule) {
+        Observation::Window { open_before, flips } => (open_before, flips),
+        Observation::Firings(_) => panic!("{schedule} is no window"),
     }
 }
 

@@ -115,7 +115,7 @@ pub struct ExpressionsRecord {
 }
 
 /// The whole input.
-fn asked() -> Value {
+fn input() -> Value {
     let clusters = clusters();
     let mut scores = json!({});
     for cluster in &clusters {
@@ -132,12 +132,12 @@ fn asked() -> Value {
 /// A digest of the whole input.
 #[must_use]
 pub fn expressions_digest() -> String {
-    Record::digest_of([&asked()])
+    Record::digest_of([&input()])
 }
 
 /// The results of the code of Kubernetes. Requires Go.
 pub fn ask_expressions() -> Result<Vec<String>> {
-    let answers = String::from_utf8(run("cel", &asked().to_string())?)?;
+    let answers = String::from_utf8(run("cel", &input().to_string())?)?;
     let answers: Vec<String> = answers.lines().map(str::to_owned).collect();
     let expected = expressions().len();
     ensure!(answers.len() == expected, "{expected} expressions have {} answers", answers.len());

@@ -27,7 +27,7 @@ pub enum Adjustment {
     RecommendationsHold,
     /// We keep a scaling for as long as any policy needs it. Kubernetes drops a scaling up when no policy of scaling
     /// up needs it any more, and vice versa. So it is given a policy that needs all of them and never decides.
-    RemembersBothDirections,
+    CountsBothDirections,
 }
 
 impl Adjustment {
@@ -36,7 +36,7 @@ impl Adjustment {
         Adjustment::NoPolicyNoLimit,
         Adjustment::HistoryBeginsEmpty,
         Adjustment::RecommendationsHold,
-        Adjustment::RemembersBothDirections,
+        Adjustment::CountsBothDirections,
     ];
 }
 
@@ -92,7 +92,7 @@ fn rules(rules: &Rules, tolerance: u32, adjustments: &[Adjustment]) -> Value {
         if adjustments.contains(&Adjustment::NoPolicyNoLimit) {
             policies.push(policy("Pods", ENDLESS, LONGEST_PERIOD));
         }
-    } else if adjustments.contains(&Adjustment::RemembersBothDirections) {
+    } else if adjustments.contains(&Adjustment::CountsBothDirections) {
         let never_decides = if rules.select == Some(Select::Min) { ENDLESS } else { -ENDLESS };
         policies.push(policy("Pods", never_decides, LONGEST_PERIOD));
     }
@@ -130,7 +130,7 @@ fn step(step: &Step) -> Value {
 
 /// The replicas after each step of each case, as the code of Kubernetes says. Requires Go, and the first time a
 /// minute or two to compile that code.
-pub fn ask(cases: &[Value]) -> Result<Vec<Vec<u32>>> {
+pub fn run_kubernetes(cases: &[Value]) -> Result<Vec<Vec<u32>>> {
     let input: String = cases.iter().map(|case| case.to_string() + "\n").collect();
     let answers: Vec<Vec<u32>> = serde_json::Deserializer::from_slice(&run("hpa", &input)?)
         .into_iter()

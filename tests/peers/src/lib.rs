@@ -28,7 +28,7 @@ pub use expressions::{
     EXPRESSIONS_RECORD, ExpressionsRecord, ask_expressions, clusters, expressions,
     expressions_digest, random_expression, scores_of,
 };
-pub use kubernetes::{Adjustment, ask, for_kubernetes, version};
+pub use kubernetes::{Adjustment, for_kubernetes, run_kubernetes, version};
 pub use random::random_case;
 pub use record::{Record, RecordError};
 
@@ -44,7 +44,7 @@ pub const RECORD: &str = "kubernetes.txt";
 /// All cases for Kubernetes, in the order of the record's answers: random cases, adjusted so that it behaves as we
 /// do, then the differences, unchanged.
 #[must_use]
-pub fn asked(seed: u64, cases: usize) -> Vec<serde_json::Value> {
+pub fn requests(seed: u64, cases: usize) -> Vec<serde_json::Value> {
     let random =
         (0..cases).map(|number| for_kubernetes(&random_case(seed, number), &Adjustment::ALL));
     let differences = differences().into_iter().map(|it| for_kubernetes(&it.case, &[]));

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use almanac_peers::{
-    CASES, EXPRESSIONS_RECORD, ExpressionsRecord, RECORD, Record, SEED, ask, ask_expressions,
-    asked, expressions_digest, version,
+    CASES, EXPRESSIONS_RECORD, ExpressionsRecord, RECORD, Record, SEED, ask_expressions,
+    expressions_digest, requests, run_kubernetes, version,
 };
 use anyhow::{Context as _, Result};
 
@@ -30,17 +30,21 @@ fn record_expressions() -> Result<()> {
 }
 
 fn record_autoscalers() -> Result<()> {
-    let asked = asked(SEED, CASES);
-    let answers = ask(&asked)?;
+    let requests = requests(SEED, CASES);
+    let answers = run_kubernetes(&requests)?;
     let steps: usize = answers.iter().map(Vec::len).sum();
-    let record =
-        Record { kubernetes: version()?, seed: SEED, digest: Record::digest_of(&asked), answers };
+    let record = Record {
+        kubernetes: version()?,
+        seed: SEED,
+        digest: Record::digest_of(&requests),
+        answers,
+    };
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(RECORD);
     fs::write(&file, record.to_string())
         .with_context(|| format!("failed to write {}", file.display()))?;
     println!(
         "tests/peers/{RECORD}: {} cases, {steps} steps, as Kubernetes {} answers them",
-        asked.len(),
+        requests.len(),
         record.kubernetes
     );
     Ok(())

@@ -143,7 +143,7 @@ fn objects() -> Vec<(String, Document)> {
 }
 
 #[test]
-fn the_record_is_of_what_is_asked_today() {
+fn the_record_matches_the_current_expressions() {
     let record = record();
     assert_eq!(record.kubernetes, version().unwrap(), "run `cargo xtask peers`");
     assert_eq!(record.digest, expressions_digest(), "run `cargo xtask peers`");

@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helping functions too")]
 
-use almanac_peers::{CASES, Record, SEED, asked, differences, random_case, version};
+use almanac_peers::{CASES, Record, SEED, differences, random_case, requests, version};
 
 fn record() -> Record {
     include_str!("../kubernetes.txt").parse().unwrap()
@@ -16,9 +16,9 @@ fn the_record_is_of_the_kubernetes_that_the_control_plane_is_built_from() {
 
 #[test]
 fn the_record_answers_the_cases_of_today() {
-    let (record, asked) = (record(), asked(SEED, CASES));
+    let (record, requests) = (record(), requests(SEED, CASES));
     assert_eq!(record.seed, SEED, "run `cargo xtask peers`");
-    assert_eq!(record.digest, Record::digest_of(&asked), "run `cargo xtask peers`");
+    assert_eq!(record.digest, Record::digest_of(&requests), "run `cargo xtask peers`");
     let random = (0..CASES).map(|number| random_case(SEED, number));
     let cases = random.chain(differences().into_iter().map(|difference| difference.case));
     let steps: Vec<_> = cases.map(|case| case.steps.len()).collect();

@@ -26,7 +26,7 @@ pub use groups::Decision;
 pub use objects::{
     CLUSTER_SET_LABEL, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, Key, Objects, PLACEMENT_LABEL,
 };
-pub use prioritizers::{Missing, Part};
+pub use prioritizers::{MissingScore, Part};
 pub use quantity::nanos;
-pub use schedule::{Exclusion, Misconfigured, Ranked, Schedule, is_left_alone, schedule};
+pub use schedule::{Exclusion, Misconfigured, RankedCluster, Schedule, is_left_alone, schedule};
 pub use waking::next_change;

@@ -17,12 +17,12 @@ pub struct Part {
     /// Its weight.
     pub weight: i64,
     /// Why it counts as 0 without saying anything.
-    pub missing: Option<Missing>,
+    pub missing: Option<MissingScore>,
 }
 
 /// Why a prioritizer has nothing to say.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Missing {
+pub enum MissingScore {
     /// The cluster lacks the allocatable amount or the capacity.
     Data,
     /// No object has that name in the namespace of the cluster.
@@ -136,7 +136,7 @@ pub(crate) fn parts(
             Coordinate::Steady if is_decided(objects, placement, cluster) => Ok(100),
             Coordinate::Steady => Ok(0),
             Coordinate::Allocatable(resource) => {
-                allocatable(resource, cluster, left).ok_or(Missing::Data)
+                allocatable(resource, cluster, left).ok_or(MissingScore::Data)
             }
             Coordinate::AddOn { resource, score } => {
                 add_on(objects, name_of(cluster), resource, score, now)
@@ -193,14 +193,14 @@ fn add_on(
     resource: &str,
     score: &str,
     now: Timestamp,
-) -> Result<i64, Missing> {
+) -> Result<i64, MissingScore> {
     let scores = objects.of_kind("AddOnPlacementScore");
     let mut scores = scores.filter(|it| namespace_of(it) == cluster && name_of(it) == resource);
-    let status = &scores.next().ok_or(Missing::Object)?["status"];
+    let status = &scores.next().ok_or(MissingScore::Object)?["status"];
     let found = list(&status["scores"]).iter().find(|it| it["name"] == score);
-    let found = found.ok_or(Missing::Score)?;
+    let found = found.ok_or(MissingScore::Score)?;
     if instant(&status["validUntil"]).is_some_and(|until| now >= until) {
-        return Err(Missing::Expired);
+        return Err(MissingScore::Expired);
     }
     // A zero may be left out.
     Ok(found["value"].as_i64().unwrap_or(0))

@@ -19,7 +19,7 @@ const DISABLED: &str = "cluster.open-cluster-management.io/experimental-scheduli
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Schedule {
     /// The clusters that could be selected, the best first.
-    pub ranked: Vec<Ranked>,
+    pub ranked: Vec<RankedCluster>,
     /// How many of them are selected, from the first on.
     pub selected: usize,
     /// The candidates that could not, by name.
@@ -38,7 +38,7 @@ pub struct Schedule {
 
 /// A cluster that could be selected.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ranked {
+pub struct RankedCluster {
     /// Its name.
     pub cluster: String,
     /// The sum of its parts.
@@ -117,9 +117,9 @@ pub fn schedule(
     let ranked = left.iter().map(|(cluster, is_last)| {
         let parts = parts(&prioritizers, objects, placement, cluster, &among, now);
         let total = parts.iter().map(|it| it.weight * it.raw).sum();
-        Ranked { cluster: name_of(cluster).to_owned(), total, is_last: *is_last, parts }
+        RankedCluster { cluster: name_of(cluster).to_owned(), total, is_last: *is_last, parts }
     });
-    let mut ranked: Vec<Ranked> = ranked.collect();
+    let mut ranked: Vec<RankedCluster> = ranked.collect();
     ranked.sort_by_key(|it| (Reverse(it.total), it.is_last, it.cluster.clone()));
     let wanted = wanted(placement);
     let selected = wanted.map_or(ranked.len(), |wanted| wanted.min(ranked.len()));

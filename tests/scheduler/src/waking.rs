@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::objects::{Objects, instant, list};
-use crate::{Exclusion, Missing, Schedule, schedule, taints};
+use crate::{Exclusion, MissingScore, Schedule, schedule, taints};
 
 /// The first instant after `now` at which the schedule of a placement differs if no object changes until then. It
 /// differs in its clusters, totals, exclusions, reported taints without a time, or in a score that no longer counts
@@ -39,7 +39,7 @@ pub fn next_change(objects: &Objects, placement: &Value, now: Timestamp) -> Opti
 fn at(objects: &Objects, placement: &Value, instant: Timestamp) -> Option<Schedule> {
     let mut schedule = schedule(objects, placement, instant).ok()?;
     for part in schedule.ranked.iter_mut().flat_map(|it| &mut it.parts) {
-        part.missing = part.missing.map(|_| Missing::Score);
+        part.missing = part.missing.map(|_| MissingScore::Score);
     }
     for (_, why) in &mut schedule.excluded {
         *why = Exclusion::Predicates;

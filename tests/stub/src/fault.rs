@@ -25,7 +25,7 @@ pub(crate) enum Effect {
     Refuse,
     Hang,
     Silence,
-    Meanwhile(Arc<dyn Fn(&Stub) + Send + Sync>),
+    ConcurrentChange(Arc<dyn Fn(&Stub) + Send + Sync>),
     Admit(Arc<dyn Fn(&mut Value) + Send + Sync>),
     Overtake(Arc<dyn Fn(&Stub) + Send + Sync>),
 }
@@ -34,56 +34,56 @@ impl Fault {
     /// It is rejected with this code and message.
     #[must_use]
     pub fn respond(code: StatusCode, message: impl Into<String>) -> Self {
-        Self::of(Effect::Respond(Refusal::new(code, message)))
+        Self::with_effect(Effect::Respond(Refusal::new(code, message)))
     }
 
     /// It is rejected with this code, with a `Retry-After` of this many seconds.
     #[must_use]
     pub fn wait(code: StatusCode, seconds: u32) -> Self {
         let refusal = Refusal::new(code, "try again later");
-        Self::of(Effect::Respond(refusal.retry_after(seconds)))
+        Self::with_effect(Effect::Respond(refusal.retry_after(seconds)))
     }
 
     /// It is carried out, and the connection is cut instead of the answer.
     #[must_use]
     pub fn lose_response() -> Self {
-        Self::of(Effect::LoseResponse)
+        Self::with_effect(Effect::LoseResponse)
     }
 
     /// The connection is cut before anything is carried out.
     #[must_use]
     pub fn refuse() -> Self {
-        Self::of(Effect::Refuse)
+        Self::with_effect(Effect::Refuse)
     }
 
     /// It is never answered, nor carried out.
     #[must_use]
     pub fn hang() -> Self {
-        Self::of(Effect::Hang)
+        Self::with_effect(Effect::Hang)
     }
 
     /// It is answered with success, and then nothing comes.
     #[must_use]
     pub fn silence() -> Self {
-        Self::of(Effect::Silence)
+        Self::with_effect(Effect::Silence)
     }
 
     /// A concurrent change happens just before it is carried out.
     #[must_use]
-    pub fn meanwhile(act: impl Fn(&Stub) + Send + Sync + 'static) -> Self {
-        Self::of(Effect::Meanwhile(Arc::new(act)))
+    pub fn concurrent_change(act: impl Fn(&Stub) + Send + Sync + 'static) -> Self {
+        Self::with_effect(Effect::ConcurrentChange(Arc::new(act)))
     }
 
     /// It is carried out, and answered only after a concurrent change that all watches have delivered.
     #[must_use]
     pub fn overtake(act: impl Fn(&Stub) + Send + Sync + 'static) -> Self {
-        Self::of(Effect::Overtake(Arc::new(act)))
+        Self::with_effect(Effect::Overtake(Arc::new(act)))
     }
 
     /// An admission webhook changes what is sent before it is carried out.
     #[must_use]
     pub fn admit(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
-        Self::of(Effect::Admit(Arc::new(change)))
+        Self::with_effect(Effect::Admit(Arc::new(change)))
     }
 
     /// Only with requests of this method.
@@ -122,7 +122,7 @@ impl Fault {
         self.times(usize::MAX)
     }
 
-    fn of(effect: Effect) -> Self {
+    fn with_effect(effect: Effect) -> Self {
         Self { effect, fits: Vec::new(), times: 1 }
     }
 
@@ -146,7 +146,7 @@ impl std::fmt::Debug for Fault {
             Effect::Refuse => "the connection is cut",
             Effect::Hang => "no response",
             Effect::Silence => "an answer that never ends",
-            Effect::Meanwhile(_) => "something happens meanwhile",
+            Effect::ConcurrentChange(_) => "a concurrent change",
             Effect::Admit(_) => "a webhook changes it",
             Effect::Overtake(_) => "the answer is late",
         };

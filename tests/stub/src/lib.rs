@@ -95,7 +95,7 @@ impl Stub {
             Some(Effect::Refuse) => return Err(Cut),
             Some(Effect::Hang) => std::future::pending().await,
             Some(Effect::Silence) => return Ok(responses::silence()),
-            Some(Effect::Meanwhile(act)) => act(self),
+            Some(Effect::ConcurrentChange(act)) => act(self),
             Some(Effect::Overtake(act)) => {
                 let answer = self.lock().store.answer(&request);
                 act(self);
@@ -163,7 +163,7 @@ impl Stub {
     }
 
     /// Removes all faults. Hanging requests keep hanging.
-    pub fn mend(&self) {
+    pub fn clear_faults(&self) {
         self.lock().faults.clear();
     }
 
@@ -179,7 +179,7 @@ impl Stub {
     }
 
     /// Watches that start from now on send nothing while nothing changes.
-    pub fn tell_no_bookmarks(&self) {
+    pub fn disable_bookmarks(&self) {
         self.lock().store.has_bookmarks = false;
     }
 
@@ -210,7 +210,7 @@ impl Stub {
     }
 
     /// Clears the recorded requests.
-    pub fn forget_asked(&self) {
+    pub fn clear_requests(&self) {
         self.lock().requests.clear();
     }
 

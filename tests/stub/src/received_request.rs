@@ -27,7 +27,7 @@ pub struct ReceivedRequest {
     pub(crate) name: String,
     /// The subresource in the path; empty for the object itself.
     pub subresource: String,
-    pub(crate) wants_metadata_only: bool,
+    pub(crate) metadata_only: bool,
 }
 
 impl ReceivedRequest {
@@ -54,7 +54,7 @@ impl ReceivedRequest {
             path: path.to_owned(),
             query: parts.uri.query().unwrap_or_default().to_owned(),
             body: serde_json::from_slice(body).unwrap_or_default(),
-            wants_metadata_only: accepted.is_some_and(|it| it.contains("PartialObjectMetadata")),
+            metadata_only: accepted.is_some_and(|it| it.contains("PartialObjectMetadata")),
             api_version,
             plural,
             namespace,

@@ -141,7 +141,7 @@ impl Store {
             Method::GET if request.name.is_empty() => self.answer_list(&key, request),
             Method::GET => {
                 let object = self.find(&key)?;
-                Ok(whole(StatusCode::OK, &shown(request, object)))
+                Ok(whole(StatusCode::OK, &requested_form(request, object)))
             }
             Method::POST => self.create(key, request),
             Method::PUT | Method::PATCH => self.change(key, request),
@@ -208,23 +208,23 @@ impl Store {
         key: &Key,
         request: &ReceivedRequest,
     ) -> Result<Response<ResponseBody>, Refusal> {
-        let (listed, told) = match request.parameter("continue") {
+        let (listed, sent_count) = match request.parameter("continue") {
             None => (self.begin_list(key.kind, &key.namespace), 0),
-            Some(token) => self.go_on_with_list(token).ok_or_else(|| {
+            Some(token) => self.continue_list(token).ok_or_else(|| {
                 let message = "The provided continue parameter is too old to display a consistent \
                                list result";
                 Refusal::new(StatusCode::GONE, message)
             })?,
         };
         let limit = request.number("limit").and_then(|limit| usize::try_from(limit).ok());
-        let left = listed.objects.len() - told;
-        let end = told + limit.filter(|limit| *limit > 0).unwrap_or(left).min(left);
+        let left = listed.objects.len() - sent_count;
+        let end = sent_count + limit.filter(|limit| *limit > 0).unwrap_or(left).min(left);
         let mut metadata = json!({ "resourceVersion": listed.version.to_string() });
         if end < listed.objects.len() {
             metadata["continue"] = json!(self.token(key.kind, &listed, end));
         }
         let kind = &self.kinds()[key.kind];
-        let items = listed.objects[told..end].iter();
+        let items = listed.objects[sent_count..end].iter();
         let items: Vec<Value> = if kind.is_built_in() {
             items.map(|object| without_types(object)).collect()
         } else {
@@ -240,8 +240,10 @@ impl Store {
     fn answer_watch(&mut self, key: &Key, request: &ReceivedRequest) -> ResponseBody {
         let now = self.version();
         let after = request.number("resourceVersion").unwrap_or(now);
-        let Some((known, coming)) = self.watch(after) else { return watching::gone(after) };
-        let wants_bookmarks = request.parameter("allowWatchBookmarks") == Some("true");
+        let Some((known, coming)) = self.watch(after) else {
+            return watching::expired_watch(after);
+        };
+        let allows_bookmarks = request.parameter("allowWatchBookmarks") == Some("true");
         let watched = Watched {
             kind: key.kind,
             described: self.kinds()[key.kind].clone(),
@@ -251,7 +253,7 @@ impl Store {
             // message.
             version: after.min(now),
             lasts: Duration::from_secs(request.number("timeoutSeconds").unwrap_or(3600)),
-            with_bookmarks: wants_bookmarks && self.has_bookmarks,
+            with_bookmarks: allows_bookmarks && self.has_bookmarks,
         };
         watching::watch(watched, known, coming)
     }
@@ -355,15 +357,15 @@ impl Store {
         if request.is_dry_run() {
             let before = self.object(&key).map(AsRef::as_ref);
             let object = self.completed(&key, object, before, self.version());
-            return whole(code, &shown(request, &object));
+            return whole(code, &requested_form(request, &object));
         }
         let object = self.write(key, object);
-        whole(code, &shown(request, &object))
+        whole(code, &requested_form(request, &object))
     }
 }
 
 /// An object in the requested form: its scale, its metadata, or all of it.
-fn shown(request: &ReceivedRequest, object: &Value) -> Value {
+fn requested_form(request: &ReceivedRequest, object: &Value) -> Value {
     let metadata = &object["metadata"];
     if request.subresource == "scale" {
         let pick = |name: &str| metadata[name].clone();
@@ -377,7 +379,7 @@ fn shown(request: &ReceivedRequest, object: &Value) -> Value {
             "status": { "replicas": object["status"]["replicas"].as_u64().unwrap_or_default() },
         });
     }
-    if request.wants_metadata_only {
+    if request.metadata_only {
         return json!({
             "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
         });

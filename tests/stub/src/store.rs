@@ -38,12 +38,12 @@ pub(crate) struct Store {
     watchers: Vec<UnboundedSender<Change>>,
     pub(crate) has_bookmarks: bool,
     /// Snapshots of paged lists, by the name in their continue token.
-    begun: BTreeMap<String, Listed>,
+    begun: BTreeMap<String, ListSnapshot>,
 }
 
 /// The contents of a list, fixed while its pages are fetched.
 #[derive(Clone, Debug)]
-pub(crate) struct Listed {
+pub(crate) struct ListSnapshot {
     pub(crate) version: u64,
     pub(crate) objects: Arc<[Arc<Value>]>,
 }
@@ -102,23 +102,28 @@ impl Store {
     }
 
     /// Starts a list of the objects of a kind, in a namespace or (if it is empty) in all.
-    pub(crate) fn begin_list(&self, kind: usize, namespace: &str) -> Listed {
+    pub(crate) fn begin_list(&self, kind: usize, namespace: &str) -> ListSnapshot {
         let of_kind = self.objects.iter().filter(|(key, _)| key.kind == kind);
         let wanted = of_kind.filter(|(key, _)| namespace.is_empty() || key.namespace == namespace);
         let objects = wanted.map(|(_, object)| Arc::clone(object)).collect();
-        Listed { version: self.version, objects }
+        ListSnapshot { version: self.version, objects }
     }
 
     /// A started list, and how many of its objects have been sent; `None` if it has expired.
-    pub(crate) fn go_on_with_list(&self, token: &str) -> Option<(Listed, usize)> {
-        let (told, name) = token.split_once('-')?;
-        Some((self.begun.get(name)?.clone(), told.parse().ok()?))
+    pub(crate) fn continue_list(&self, token: &str) -> Option<(ListSnapshot, usize)> {
+        let (sent_count, name) = token.split_once('-')?;
+        Some((self.begun.get(name)?.clone(), sent_count.parse().ok()?))
     }
 
     /// The continue token of a list after this many objects.
-    pub(crate) fn token(&mut self, kind: usize, listed: &Listed, told: usize) -> String {
+    pub(crate) fn token(
+        &mut self,
+        kind: usize,
+        listed: &ListSnapshot,
+        sent_count: usize,
+    ) -> String {
         let name = format!("{kind}-{}-{}", listed.version, listed.objects.len());
-        let token = format!("{told}-{name}");
+        let token = format!("{sent_count}-{name}");
         self.begun.entry(name).or_insert_with(|| listed.clone());
         token
     }
@@ -148,7 +153,7 @@ impl Store {
         let object = Arc::new(object);
         self.version = version;
         self.objects.insert(key.clone(), Arc::clone(&object));
-        self.tell(Change { version, of, key, object: Arc::clone(&object) });
+        self.send_change(Change { version, of, key, object: Arc::clone(&object) });
         object
     }
 
@@ -194,11 +199,11 @@ impl Store {
         object["metadata"]["resourceVersion"] = json!(version.to_string());
         let object = Arc::new(object);
         let (of, key) = ("DELETED", key.clone());
-        self.tell(Change { version, of, key, object: Arc::clone(&object) });
+        self.send_change(Change { version, of, key, object: Arc::clone(&object) });
         Some(object)
     }
 
-    fn tell(&mut self, change: Change) {
+    fn send_change(&mut self, change: Change) {
         self.watchers.retain(|watcher| watcher.send(change.clone()).is_ok());
         self.changes.push(change);
     }

@@ -51,7 +51,7 @@ fn line(of: &str, object: &Value) -> Bytes {
 }
 
 /// A watch from an expired version: it reports that, and ends.
-pub(crate) fn gone(version: u64) -> ResponseBody {
+pub(crate) fn expired_watch(version: u64) -> ResponseBody {
     let message = format!("too old resource version: {version}");
     let refusal = Refusal::new(http::StatusCode::GONE, message);
     let lines = [Ok(Frame::data(line("ERROR", &refusal.status())))];
@@ -93,7 +93,7 @@ fn lines(
 impl Watching {
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(change) = self.known.next() {
-            return Some(self.told(&change));
+            return Some(self.change_line(&change));
         }
         loop {
             tokio::select! {
@@ -101,7 +101,7 @@ impl Watching {
                 change = self.coming.recv() => {
                     let change = change?;
                     if self.watched.has(&change) {
-                        return Some(self.told(&change));
+                        return Some(self.change_line(&change));
                     }
                     // Bookmarks also cover versions of unrelated changes.
                     self.watched.version = self.watched.version.max(change.version);
@@ -120,7 +120,7 @@ impl Watching {
         }
     }
 
-    fn told(&mut self, change: &Change) -> Bytes {
+    fn change_line(&mut self, change: &Change) -> Bytes {
         self.watched.version = self.watched.version.max(change.version);
         line(change.of, &change.object)
     }

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_separated_by_the_topmost_folders_that_tell_them_apart() {
+    fn the_topmost_directories_that_differ_separate_copies() {
         let objects = ["a clusters/prod/apps/shop", "a clusters/staging/apps/shop", "b lib"];
         let found = places(&Layout::default(), &objects);
         assert_eq!(names(&found), ["clusters/prod", "clusters/staging"]);

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_is_within_another_if_that_asks_no_more_of_any_label() {
+    fn a_set_is_within_another_that_requires_no_more_of_any_label() {
         for (inner, outer) in [
             ("a in x", ""),
             ("a in x", "a"),

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_recognised_by_group_version_and_name() {
+    fn kinds_are_recognized_by_group_version_and_name() {
         for kind in Kind::ALL {
             assert_eq!(recognise(&kind.api_version(), kind.name()), Recognised::Supported(*kind));
         }
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_required_anew_is_of_a_version_that_is_removed() {
+    fn newly_required_fields_belong_to_a_removed_version() {
         for (api_version, kinds, needs) in NEEDS {
             for kind in kinds {
                 let removed = removed_version(api_version, kind).and_then(|it| it.needs);

@@ -84,13 +84,13 @@ fn utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
 mod tests {
     use super::*;
 
-    fn told(bytes: &[u8]) -> (String, Option<String>) {
+    fn decoded(bytes: &[u8]) -> (String, Option<String>) {
         let (text, finding) = decode(bytes.to_vec());
-        let told = finding.map(|it| {
+        let decoded = finding.map(|it| {
             let at = it.span.start;
             format!("{at} {} {}", it.finding.code, it.finding.message)
         });
-        (text, told)
+        (text, decoded)
     }
 
     fn utf_16_of(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn utf_16_is_recognised_and_read_with_and_without_a_byte_order_mark() {
+    fn utf_16_is_recognized_and_read_with_and_without_a_byte_order_mark() {
         for (bytes, name) in [
             (utf_16_of("\u{feff}kind: ä", u16::to_le_bytes), "UTF-16LE"),
             (utf_16_of("\u{feff}kind: ä", u16::to_be_bytes), "UTF-16BE"),
@@ -106,30 +106,30 @@ mod tests {
             (utf_16_of("kind: ä", u16::to_be_bytes), "UTF-16BE"),
         ] {
             let message = format!("0 encoding the file is not UTF-8: it is {name}");
-            assert_eq!(told(&bytes), ("kind: ä".to_owned(), Some(message)));
+            assert_eq!(decoded(&bytes), ("kind: ä".to_owned(), Some(message)));
         }
     }
 
     #[test]
     fn windows_1252_is_reported_where_it_begins() {
-        let (text, told) = told(b"# ok: \xc3\xa4\n# caf\xe9 \x96\n");
+        let (text, decoded) = decoded(b"# ok: \xc3\xa4\n# caf\xe9 \x96\n");
         assert_eq!(text, "# ok: ä\n# café –\n");
         let message = "14 encoding the file is not UTF-8: it seems to be Windows-1252";
-        assert_eq!(told.as_deref(), Some(message));
+        assert_eq!(decoded.as_deref(), Some(message));
     }
 
     #[test]
     fn binary_content_is_not_read() {
-        let (text, told) = told(b"\x7fELF\x02\x01\x01\x00\x00\xff\xfe");
+        let (text, decoded) = decoded(b"\x7fELF\x02\x01\x01\x00\x00\xff\xfe");
         assert_eq!(text, "");
-        assert!(told.is_some_and(|it| it.contains("is not text")));
+        assert!(decoded.is_some_and(|it| it.contains("is not text")));
     }
 
     #[test]
     fn lines_ending_in_bare_carriage_returns_are_numbered() {
-        let (text, told) = told(b"a: b\rc: d\r");
+        let (text, decoded) = decoded(b"a: b\rc: d\r");
         assert_eq!(text, "a: b\nc: d\n");
-        assert!(told.is_some_and(|it| it.starts_with("4 line-ends ")));
+        assert!(decoded.is_some_and(|it| it.starts_with("4 line-ends ")));
         assert_eq!(super::decode(b"a: b\r\nc: d\r\n".to_vec()).1.map(|it| it.span), None);
     }
 }

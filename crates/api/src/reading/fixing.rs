@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_be_mended_does_not_keep_the_others() {
+    fn a_fix_that_cannot_be_applied_does_not_block_the_others() {
         let text = "a: [&x {v: app/v2}, *x]\nb: 8:00\nc: Name\n";
         let words = [("app/v2", "apps/v1"), ("8:00", "08:00"), ("Name", "name")];
         let expected = "a: [&x {v: app/v2}, *x]\nb: \"08:00\"\nc: name\n";
@@ -293,9 +293,9 @@ mod tests {
         let text = "a: app/v1\n";
         let twice = [finding(text, "app/v1", "apps/v1"), finding(text, "app/v1", "apps/v1")];
         let fixed_text = fix_text(text, &twice).unwrap();
-        let mended_findings: Vec<usize> =
+        let fixed_findings: Vec<usize> =
             fixed_text.changes.iter().flat_map(|change| change.findings.clone()).collect();
-        assert_eq!((fixed_text.text.as_str(), mended_findings), ("a: apps/v1\n", vec![0, 1]));
+        assert_eq!((fixed_text.text.as_str(), fixed_findings), ("a: apps/v1\n", vec![0, 1]));
         let torn = [finding(text, "app/v1", "apps/v1"), finding(text, "app/v1", "batch/v1")];
         assert_eq!(fix_text(text, &torn), None);
         let text = "Name: 1\nNAME: 2\n";

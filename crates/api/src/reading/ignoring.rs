@@ -354,7 +354,7 @@ h: 5
     }
 
     #[test]
-    fn a_comment_that_ignores_nothing_is_told() {
+    fn a_comment_that_ignores_nothing_is_reported() {
         for (text, said) in [
             ("a: 1 # almanac:ignore same-minute, window: as agreed", None),
             ("a: 1 # almanac:ignored window", None),
@@ -366,8 +366,8 @@ h: 5
             ),
         ] {
             let findings = Ignores::read(&Source::new("a.yaml", text)).findings(0);
-            let told = findings.first().map(|it| it.finding.message.as_str());
-            assert_eq!(told, said, "{text}");
+            let message = findings.first().map(|it| it.finding.message.as_str());
+            assert_eq!(message, said, "{text}");
         }
     }
 }

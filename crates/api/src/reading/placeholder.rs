@@ -75,17 +75,23 @@ pub fn substituting_program(text: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    fn found(text: &str) -> Option<(&str, Engine)> {
+    fn first_placeholder(text: &str) -> Option<(&str, Engine)> {
         placeholder(text).map(|(range, engine)| (&text[range], engine))
     }
 
     #[test]
     fn placeholders_of_helm_and_flux_are_found() {
-        assert_eq!(found("a: {{ .Values.b }}"), Some(("{{ .Values.b }}", Engine::Helm)));
-        assert_eq!(found("# {{ a }}\n  {{- end }}\n"), Some(("{{- end }}", Engine::Helm)));
-        assert_eq!(found("a: ${PEAK}"), Some(("${PEAK}", Engine::Substitution)));
-        assert_eq!(found("a: ${peak:=5}"), Some(("${peak:=5}", Engine::Substitution)));
-        assert_eq!(found("${A} {{ b }}"), Some(("${A}", Engine::Substitution)));
+        assert_eq!(
+            first_placeholder("a: {{ .Values.b }}"),
+            Some(("{{ .Values.b }}", Engine::Helm))
+        );
+        assert_eq!(
+            first_placeholder("# {{ a }}\n  {{- end }}\n"),
+            Some(("{{- end }}", Engine::Helm))
+        );
+        assert_eq!(first_placeholder("a: ${PEAK}"), Some(("${PEAK}", Engine::Substitution)));
+        assert_eq!(first_placeholder("a: ${peak:=5}"), Some(("${peak:=5}", Engine::Substitution)));
+        assert_eq!(first_placeholder("${A} {{ b }}"), Some(("${A}", Engine::Substitution)));
     }
 
     #[test]
@@ -100,7 +106,7 @@ mod tests {
     fn lookalikes_of_placeholders_are_not() {
         for text in ["a: {b: {}}", "$PEAK", "${}", "${a-b}", "${1}", "{{ open", "# {{ a }}", "${A"]
         {
-            assert_eq!(found(text), None, "{text}");
+            assert_eq!(first_placeholder(text), None, "{text}");
         }
     }
 }

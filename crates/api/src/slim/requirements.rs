@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_add_up_like_requests_and_overhead_alone_is_no_limit() {
+    fn limits_add_up_like_requests_and_overhead_alone_is_not_a_limit() {
         let limited = |cpu: &str| json!({ "resources": { "limits": { "cpu": cpu } } });
         let spec = json!({
             "containers": [limited("1"), limited("2"), {}],

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_is_known_by_name_has_a_way_to_get_along() {
+    fn each_known_field_manager_has_advice() {
         for (manager, part) in [
             ("argocd-controller", "RespectIgnoreDifferences=true"),
             ("argocd-application-controller", "/spec/replicas"),

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_beyond_those_that_count_says_so() {
+    fn a_policy_beyond_the_limit_reports_too_many_policies() {
         let policy = named(0);
         let input = StatusInput {
             policy: &policy,

@@ -182,7 +182,7 @@ fn float_as_key(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn shown(text: &str) -> String {
+    fn meaning_of(text: &str) -> String {
         match resolve(text) {
             Scalar::Null => "null".to_owned(),
             Scalar::Bool(truth) => truth.to_string(),
@@ -242,7 +242,7 @@ mod tests {
             ("_1", "\"_1\""),
         ];
         for (text, meaning) in expected {
-            assert_eq!(shown(text), meaning, "{text:?}");
+            assert_eq!(meaning_of(text), meaning, "{text:?}");
         }
     }
 

@@ -250,7 +250,7 @@ async fn install(kubectl: &Kubectl) -> TestResult {
 }
 
 #[test]
-fn the_api_server_and_we_agree_on_whatever_a_schema_can_express() -> TestResult {
+fn the_api_server_and_almanac_agree_on_all_that_a_schema_can_express() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         install(&kubectl).await?;

@@ -22,7 +22,7 @@ fn advised(text: &str, field: &str, fix: &str) {
 #[track_caller]
 fn fixed_text(text: &str, field: &str, fix: &str) {
     advised(text, field, fix);
-    let after = mended_text(text);
+    let after = fixed_text(text);
     assert_ne!(after, text);
     let (_, _, findings) = check(&after);
     let is_left = findings.iter().any(|it| it.finding.fix.as_deref() == Some(fix));
@@ -31,7 +31,7 @@ fn fixed_text(text: &str, field: &str, fix: &str) {
 
 /// A text after all possible fixes, applied at once.
 #[track_caller]
-fn mended_text(text: &str) -> String {
+fn fixed_text(text: &str) -> String {
     let mut text = text.to_owned();
     for _ in 0..8 {
         let (_, _, findings) = check(&text);
@@ -75,7 +75,7 @@ const OPEN: &str = "startTime: '22:00', endTime: '06:00'";
 const PODS: &str = "selector: {matchLabels: {app: web}}";
 
 #[test]
-fn labels_beside_match_labels_are_to_be_put_under_it() {
+fn labels_next_to_match_labels_are_moved_under_it() {
     let web = "put it under matchLabels, as in matchLabels: {app: web}";
     let unit = "units: [{name: x, nodeSelector: {matchLabels: {pool: x}}}]";
     let text = units(&format!("podSelector: {{app: web}}\n  {unit}"));
@@ -100,7 +100,11 @@ fn a_field_of_the_same_role_is_what_is_meant() {
         "spec.units[0].max",
         "write maxCount",
     );
-    fixed_text(&placement("clusterReplicas: 2"), "spec.clusterReplicas", "write numberOfClusters");
+    fixed_text(
+        &placement("clusterReplicas: 2"),
+        "spec.clusterReplicas",
+        "write numberOfClusters",
+    );
     let of_autoscaler =
         rule("minReplicas: 3").replace("apps/v1", "autoscaling.karmada.io/v1alpha1");
     let of_autoscaler = of_autoscaler.replace("Deployment", "FederatedHPA");
@@ -129,7 +133,7 @@ fn a_field_of_the_same_role_is_what_is_meant() {
 }
 
 #[test]
-fn fields_of_another_project_are_told_by_whose_they_are() {
+fn findings_on_fields_of_another_project_name_the_project() {
     let text = cron_for_workload("  []\n")
         .replace("rules:\n  []", "timezone: Europe/Berlin\n  jobs:\n  - {name: up, schedule: '0 8 * * *', targetSize: 3}")
         .replace("scaleTargetRef", "targetRef");
@@ -137,10 +141,10 @@ fn fields_of_another_project_are_told_by_whose_they_are() {
     fixed_text(&text, "spec.targetRef", "write scaleTargetRef");
     advised(&text, "spec.timezone", "move it into each of rules, as timeZone");
     let (_, _, findings) = check(&text);
-    let told: Vec<&str> = findings.iter().map(|it| it.finding.problem()).collect();
+    let problems: Vec<&str> = findings.iter().map(|it| it.finding.problem()).collect();
     let whose = "Unknown field: it is one of a CronHorizontalPodAutoscaler of kubernetes-cronhpa-controller";
-    assert!(told.contains(&whose), "{told:?}");
-    assert!(!told.iter().any(|it| it.starts_with("Required value")), "{told:?}");
+    assert!(problems.contains(&whose), "{problems:?}");
+    assert!(!problems.iter().any(|it| it.starts_with("Required value")), "{problems:?}");
 }
 
 #[test]
@@ -193,7 +197,7 @@ fn values_as_people_write_them_are_written_as_they_have_to_be() {
         let (_, _, findings) = check(&window(written));
         let finding = findings[0].clone().finding.with_some_fix();
         assert_eq!(finding.fix.as_deref(), Some(&*format!("write {meant}")), "{written}");
-        mended_text(&window(written));
+        fixed_text(&window(written));
     }
     for (written, meant) in [
         ("0 8 1 Sept *", "0 8 1 sep *"),
@@ -228,7 +232,11 @@ fn values_as_people_write_them_are_written_as_they_have_to_be() {
         "write 0, which is of the next day",
     );
     fixed_text(&behavior("{hours: 8pm}"), &format!("{start}.hours"), "write 20");
-    fixed_text(&behavior("{hours: 8, weekdays: Tues}"), &format!("{start}.weekdays"), "write Tue");
+    fixed_text(
+        &behavior("{hours: 8, weekdays: Tues}"),
+        &format!("{start}.weekdays"),
+        "write Tue",
+    );
 }
 
 #[test]
@@ -243,7 +251,7 @@ fn documents_are_texts_under_the_key_that_the_agent_reads() {
 }
 
 #[test]
-fn an_offset_is_told_with_places_that_have_it() {
+fn a_finding_on_an_offset_names_time_zones_that_have_it() {
     for (zone, places) in [
         (
             "GMT+1",
@@ -257,8 +265,8 @@ fn an_offset_is_told_with_places_that_have_it() {
         ("+0545", "an IANA name such as Asia/Shanghai"),
     ] {
         let (_, _, findings) = check(&rule(&format!("targetReplicas: 3, timeZone: '{zone}'")));
-        let told = &findings[0].finding.message;
-        assert!(told.ends_with(&format!("knows no clock changes; write {places}")), "{told}");
+        let message = &findings[0].finding.message;
+        assert!(message.ends_with(&format!("knows no clock changes; write {places}")), "{message}");
     }
 }
 
@@ -269,7 +277,7 @@ fn cron_job(spec: &str) -> String {
 }
 
 #[test]
-fn a_cron_job_for_starts_by_hand_is_nothing_to_mend() {
+fn a_cron_job_for_manual_starts_is_only_an_info() {
     let never = cron_job("schedule: '0 0 31 2 *'");
     let (reading, _, _) = check(&never);
     let findings = &reading.cron_jobs[0].findings;
@@ -284,7 +292,7 @@ fn a_cron_job_for_starts_by_hand_is_nothing_to_mend() {
 }
 
 #[test]
-fn fields_of_a_cron_job_are_told_by_their_names() {
+fn mistyped_fields_of_a_cron_job_get_the_right_name() {
     for (spec, field, fix) in [
         ("schedule: '0 8 * * *', timezone: Europe/Berlin", "spec.timezone", "write timeZone"),
         ("cron: '0 8 * * *'", "spec.cron", "write schedule"),

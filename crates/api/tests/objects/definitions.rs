@@ -22,7 +22,7 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy").join(name)
 }
 
-fn of(family: Family) -> Vec<CustomResource> {
+fn resources_for(family: Family) -> Vec<CustomResource> {
     custom_resources_of(family.into())
 }
 
@@ -30,8 +30,8 @@ fn of(family: Family) -> Vec<CustomResource> {
 fn the_generated_crds_are_up_to_date() {
     for (name, resources) in [
         ("crds", custom_resources()),
-        ("hub-crds", of(Family::Placement)),
-        ("units-crds", of(Family::Units)),
+        ("hub-crds", resources_for(Family::Placement)),
+        ("units-crds", resources_for(Family::Units)),
     ] {
         let folder = folder(name);
         let files = resources.iter().map(|it| {
@@ -80,7 +80,7 @@ fn is_borrowed(path: &str) -> bool {
 #[test]
 fn every_list_and_every_string_has_a_limit() {
     let mut unbounded = Vec::new();
-    for resource in custom_resources().into_iter().chain(of(Family::Units)) {
+    for resource in custom_resources().into_iter().chain(resources_for(Family::Units)) {
         walk(&resource.schema(), resource.kind(), &mut |path, schema| {
             let list = schema["type"] == "array" && schema["maxItems"].is_null();
             let text = schema["type"] == "string"

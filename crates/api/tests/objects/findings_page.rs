@@ -19,7 +19,7 @@ is worth knowing. Codes never change their meaning, so scripts can rely on them.
 ";
 
 /// The findings in the expected outputs of the tests of the program: of each finding the first one is shown.
-fn said() -> String {
+fn expected_outputs() -> String {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/tests/offline");
     let entries = std::fs::read_dir(tests.join("lint/found")).expect("the tests are there");
     let paths = entries.map(|entry| entry.expect("the tests can be listed").path());
@@ -32,16 +32,16 @@ fn said() -> String {
 }
 
 /// How a finding looks, if a test shows it.
-fn example(said: &str, code: Code) -> Option<&str> {
-    let begins = said.find(&format!("{}[{code}]: ", code.severity()))?;
-    let block = &said[begins..];
+fn example(expected_outputs: &str, code: Code) -> Option<&str> {
+    let begins = expected_outputs.find(&format!("{}[{code}]: ", code.severity()))?;
+    let block = &expected_outputs[begins..];
     Some(block.split("\n\n").next().unwrap_or(block).trim_end())
 }
 
 fn page() -> String {
-    let said = said();
+    let expected_outputs = expected_outputs();
     let section = |code: &Code| {
-        let example = example(&said, *code);
+        let example = example(&expected_outputs, *code);
         let example = example.map_or(String::new(), |it| format!("\n```text\n{it}\n```\n"));
         let explanation = code.explanation();
         format!("\n## {code}\n\nSeverity: {}. {explanation}\n{example}", code.severity())

@@ -24,7 +24,7 @@ fn sound(number: usize) -> String {
 }
 
 #[test]
-fn ten_thousand_policies_are_checked_and_only_the_first_mistakes_told() {
+fn ten_thousand_policies_are_checked_and_the_first_mistakes_reported() {
     assert_eq!(findings(&of_policies(10_000, sound)), [""; 0]);
     let bad = "startTime: '25:00', endTime: x, selector: {}, targetQoSLevel: 9, checkInterval: no";
     for (policy, first) in [

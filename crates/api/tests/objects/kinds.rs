@@ -47,8 +47,8 @@ fn a_kind_that_is_nearly_a_known_one_is_a_warning_with_that_one() {
     ] {
         let text = object(api_version, kind);
         let (_, _, found) = check(&text);
-        let [told] = &found[..] else { panic!("{text}{found:?}") };
-        assert_eq!(told.finding.severity().to_string(), "warning");
+        let [finding] = &found[..] else { panic!("{text}{found:?}") };
+        assert_eq!(finding.finding.severity().to_string(), "warning");
         assert_eq!(
             findings(&text),
             [format!(
@@ -56,9 +56,13 @@ fn a_kind_that_is_nearly_a_known_one_is_a_warning_with_that_one() {
                  {meant}"
             )]
         );
-        assert_eq!(told.finding.fix.as_deref(), Some(&*format!("write kind: {meant}")));
+        assert_eq!(finding.finding.fix.as_deref(), Some(&*format!("write kind: {meant}")));
         // Only what differs in the case of its letters can be nothing else.
-        assert_eq!(told.finding.replacement.is_some(), kind.eq_ignore_ascii_case(meant), "{kind}");
+        assert_eq!(
+            finding.finding.replacement.is_some(),
+            kind.eq_ignore_ascii_case(meant),
+            "{kind}"
+        );
     }
 }
 
@@ -105,13 +109,13 @@ fn a_removed_version_is_named_with_the_release_and_the_version_to_write() {
         );
     }
     assert_eq!(findings(&object("extensions/v1beta1", "Ingress")), [""; 0]);
-    let (_, _, told) = check(&object("apps/v1beta1", "Deployment"));
+    let (_, _, findings) = check(&object("apps/v1beta1", "Deployment"));
     let fix = "write apiVersion: apps/v1, and spec.selector, which is required there";
-    assert_eq!(told[0].finding.fix.as_deref(), Some(fix));
+    assert_eq!(findings[0].finding.fix.as_deref(), Some(fix));
 }
 
 #[test]
-fn an_autoscaler_in_a_removed_version_is_a_target_all_the_same() {
+fn an_autoscaler_in_a_removed_version_is_still_a_target() {
     for (version, release) in [("v2beta1", "1.25"), ("v2beta2", "1.26")] {
         let reference = format!(
             "{{apiVersion: autoscaling/{version}, kind: HorizontalPodAutoscaler, name: a}}"
@@ -133,7 +137,7 @@ fn an_autoscaler_in_a_removed_version_is_a_target_all_the_same() {
 }
 
 #[test]
-fn a_target_of_an_unknown_kind_is_for_the_cluster_to_know_and_a_policy_is_none() {
+fn a_target_may_be_of_an_unknown_kind_but_not_a_policy() {
     let target = |api_version: &str, kind: &str| {
         let reference = format!("{{apiVersion: {api_version}, kind: {kind}, name: a}}");
         let rule = "  - {name: up, schedule: '0 9 * * *', targetReplicas: 1}\n";

@@ -35,7 +35,7 @@ fn hub_object(kind: &str, version: &str, metadata: &str, spec: &str) -> String {
 }
 
 #[test]
-fn a_target_that_is_not_there_while_one_of_nearly_its_name_is_is_told() {
+fn a_missing_target_is_reported_with_one_of_a_similar_name() {
     let policy = cron_for("{apiVersion: apps/v1, kind: Deployment, name: shop-frontend}", RULE);
     let front = deployment("name: shop-front");
     let expected = [
@@ -171,7 +171,7 @@ fn a_cluster_set_is_looked_for_wherever_it_is_named() {
 }
 
 #[test]
-fn a_config_map_of_nearly_the_name_that_the_agent_reads_is_told_if_it_has_policies() {
+fn a_config_map_of_nearly_the_right_name_is_reported_if_it_has_policies() {
     let config = |name: &str, document: &str| {
         format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata:\n  colocation-config: |\n    \

@@ -15,7 +15,7 @@ fn config(document: &str) -> String {
 }
 
 #[test]
-fn a_list_of_policies_at_another_level_is_told() {
+fn a_list_of_policies_at_another_level_is_reported() {
     let list = format!("timeBasedQoSPolicies: [{{{POLICY}}}]");
     for (document, field) in [
         (
@@ -46,7 +46,7 @@ fn a_list_of_policies_at_another_level_is_told() {
 }
 
 #[test]
-fn a_policy_outside_of_a_list_is_told() {
+fn a_policy_outside_of_a_list_is_reported() {
     for (document, field) in [
         (format!("globalConfig: {{timeBasedQoSPolicies: , {POLICY}}}"), "globalConfig.startTime"),
         (format!("nodesConfig: [{{{POLICY}}}]"), "nodesConfig[0].startTime"),
@@ -60,7 +60,7 @@ fn a_policy_outside_of_a_list_is_told() {
 }
 
 #[test]
-fn policies_beside_the_text_of_the_document_are_told() {
+fn policies_outside_of_the_text_of_the_document_are_reported() {
     let text = config("globalConfig: {}") + "  timeBasedQoSPolicies: |\n    - {}\n";
     let expected =
         "ignored-field data.timeBasedQoSPolicies: Ignored: the agent reads only colocation-config";

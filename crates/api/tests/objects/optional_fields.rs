@@ -96,9 +96,9 @@ fn an_empty_string_does_not_count_as_an_absent_field() {
 #[test]
 fn an_absent_or_null_field_of_a_schedule_has_its_documented_meaning() {
     for fields in ["", ", timezone: null", ", timezone: ~"] {
-        let behaviour = "{replicas: 2, start: {hours: 9, days: null}, end: {hours: 17, minutes: }, priority: null}";
+        let behavior = "{replicas: 2, start: {hours: 9, days: null}, end: {hours: 17, minutes: }, priority: null}";
         let schedule = schedule(&producer(&format!(
-            "{{defaultReplicas: 0, behaviors: [{behaviour}]{fields}}}"
+            "{{defaultReplicas: 0, behaviors: [{behavior}]{fields}}}"
         )));
         assert_eq!((schedule.zone.name(), schedule.default_value), ("UTC", 0));
         assert_eq!((schedule.behaviours[0].priority, schedule.behaviours[0].value), (0, 2));

@@ -69,7 +69,7 @@ fn built_in_scores_have_the_names_of_both_versions_and_the_coordinate_outweighs_
 }
 
 #[test]
-fn what_is_wrong_with_a_placement_is_said_and_none_of_it_is_used() {
+fn mistakes_of_a_placement_are_reported_and_none_of_it_is_used() {
     let config = |config: &str| format!("{{prioritizerPolicy: {{configurations: [{config}]}}}}");
     for (spec, message) in [
         ("{numberOfClusters: -1}".to_owned(), "out-of-range spec.numberOfClusters: Invalid value: -1: must be greater than or equal to 0"),
@@ -94,7 +94,7 @@ fn what_is_wrong_with_a_placement_is_said_and_none_of_it_is_used() {
 }
 
 #[test]
-fn what_has_no_effect_is_said_and_the_rest_is_used() {
+fn fields_without_effect_are_reported_and_the_rest_is_used() {
     for (spec, message) in [
         (
             "{spreadPolicy: {spreadConstraints: [{topologyKey: zone, topologyKeyType: Label}]}}",
@@ -151,7 +151,7 @@ fn a_placement_can_be_disabled_and_its_name_has_to_fit_in_a_label() {
 }
 
 #[test]
-fn a_score_has_its_status_and_is_told_that_apply_drops_it() {
+fn a_score_in_a_status_is_read_and_reported_as_dropped_by_apply() {
     let scores = |namespace: &str, items: &str| {
         format!(
             "apiVersion: {API}/v1alpha1\nkind: AddOnPlacementScore\nmetadata: {{name: default, namespace: {namespace}}}\n\
@@ -201,7 +201,7 @@ fn a_score_has_its_status_and_is_told_that_apply_drops_it() {
 }
 
 #[test]
-fn scores_that_expire_at_no_one_knows_when_do_not_count() {
+fn scores_with_an_unreadable_end_do_not_count() {
     let text = format!(
         "apiVersion: {API}/v1alpha1\nkind: AddOnPlacementScore\nmetadata: {{name: default, namespace: c}}\n\
          status: {{validUntil: tomorrow, scores: [{{name: a, value: 1}}]}}\n"
@@ -321,9 +321,9 @@ fn the_expressions_of_a_placement_are_bounded_in_number_and_length_all_together(
     assert!(message.ends_with("a placement has at most 100 expressions"), "{message}");
     let long = format!("\"managedCluster.metadata.name != '{}'\"", "x".repeat(15_000));
     assert!(policy_of(&predicates(2, &long)).is_some());
-    let told = messages(&predicates(3, &long));
-    assert!(told[0].starts_with(&at(2, 0)), "{told:?}");
-    assert!(told[0].ends_with("the expressions of a placement have at most 65536 bytes in all"));
+    let found = messages(&predicates(3, &long));
+    assert!(found[0].starts_with(&at(2, 0)), "{found:?}");
+    assert!(found[0].ends_with("the expressions of a placement have at most 65536 bytes in all"));
 }
 
 #[test]

@@ -160,7 +160,7 @@ fn nodes_bound_all_pods_together_those_of_a_selector_and_each_pod() {
         + &deployment("small", &selecting)
         + &deployment("nowhere", &selecting.replace("small", "other"));
     let demand = demand(&text);
-    let told: Vec<(Vec<String>, Vec<String>)> =
+    let described: Vec<(Vec<String>, Vec<String>)> =
         demand.groups[0].iter().map(|it| (names(&demand, it), bounds(it))).collect();
     let of = |names: &[&str], bounds: &[&str]| {
         let owned = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
@@ -171,7 +171,7 @@ fn nodes_bound_all_pods_together_those_of_a_selector_and_each_pod() {
         of(&["small"], &["Pods 0"]),
         of(&["small"], &["RequestsCpu 250m", "RequestsMemory 1Gi", "Pods 10"]),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(described, expected);
     assert!(matches!(demand.groups[0][1].by, Bounding::EachNode { count: 1, .. }));
 }
 

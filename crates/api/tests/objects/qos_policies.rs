@@ -246,7 +246,7 @@ fn each_field_of_a_policy_is_checked() {
 }
 
 #[test]
-fn all_mistakes_of_a_policy_are_told_at_once() {
+fn all_mistakes_of_a_policy_are_reported_at_once() {
     let text = policy(
         "startTime: '9:00', endTime: '25:00', timeZone: utc, checkInterval: 1d, targetQoSLevel: 7",
     );
@@ -258,7 +258,7 @@ fn all_mistakes_of_a_policy_are_told_at_once() {
 }
 
 #[test]
-fn a_slip_in_a_name_is_told_and_a_field_of_another_version_is_not_rejected() {
+fn a_mistyped_name_is_reported_and_a_field_of_another_version_is_allowed() {
     assert_eq!(
         only_message(&policy("starttime: '22:00', startTime: '22:00'")),
         "ignored-field globalConfig.timeBasedQoSPolicies[0].starttime: Ignored: a policy has no such field"
@@ -337,7 +337,7 @@ fn the_entries_for_nodes_are_checked_as_far_as_they_have_policies() {
 }
 
 #[test]
-fn a_text_that_cannot_be_read_is_told_at_its_line() {
+fn an_unreadable_text_is_reported_at_its_line() {
     let found = findings(&config("globalConfig:\n  a: b: c\n"));
     assert_eq!(found.len(), 1, "{found:#?}");
     assert!(found[0].starts_with("7:11 syntax data[config.yaml]: "), "{found:#?}");
@@ -351,7 +351,7 @@ fn a_text_that_cannot_be_read_is_told_at_its_line() {
 }
 
 #[test]
-fn a_config_map_of_a_megabyte_is_checked_and_a_thousand_mistakes_in_it_are_told() {
+fn a_config_map_of_a_megabyte_is_checked_and_a_thousand_mistakes_reported() {
     let item = "\n  - {startTime: '9:00', endTime: '10:00', selector: {matchLabels: {a: b}}, targetQoSLevel: 0}";
     let text = config(&format!("globalConfig:\n  timeBasedQoSPolicies:{}", item.repeat(10_000)));
     assert!(text.len() > 900_000);

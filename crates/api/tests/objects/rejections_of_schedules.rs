@@ -32,16 +32,16 @@ fn a_schedule_has_one_name_and_a_zone_and_counts_of_zero_or_more() {
 
 #[test]
 fn patterns_fire_and_windows_have_a_length() {
-    let behaviour = |start: &str, end: &str| {
+    let behavior = |start: &str, end: &str| {
         producer(&format!(
             "{{defaultReplicas: 1, behaviors: [{{replicas: 2, start: {start}, end: {end}}}]}}"
         ))
     };
-    passes(&behaviour("{hours: 9, weekdays: 'Mon, tue,3'}", "{hours: '17', minutes: 30}"));
+    passes(&behavior("{hours: 9, weekdays: 'Mon, tue,3'}", "{hours: '17', minutes: 30}"));
     let same = "window spec.schedule.behaviors[0]: Invalid value: start and end are always the same \
                 moment, so the window has no length; write an end that differs from the start";
-    fails(&behaviour("{hours: 9}", "{hours: 9}"), &[same]);
-    fails(&behaviour("{}", "{}"), &[same]);
+    fails(&behavior("{hours: 9}", "{hours: 9}"), &[same]);
+    fails(&behavior("{}", "{}"), &[same]);
     for (start, begins) in [
         ("{days: 31, months: Feb}", "pattern spec.schedule.behaviors[0].start: Invalid value: "),
         (
@@ -57,7 +57,7 @@ fn patterns_fire_and_windows_have_a_length() {
             "pattern spec.schedule.behaviors[0].start.minutes: Invalid value: \"*/5\": ",
         ),
     ] {
-        fails_like(&behaviour(start, "{hours: 17}"), begins);
+        fails_like(&behavior(start, "{hours: 17}"), begins);
     }
 }
 

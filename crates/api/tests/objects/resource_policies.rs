@@ -3,7 +3,7 @@
 #![expect(clippy::panic, reason = "what fails here fails the test")]
 
 mod alone;
-mod beside_others;
+mod with_others;
 
 use crate::written::{check, check_one, findings};
 use almanac_engine::Slim;

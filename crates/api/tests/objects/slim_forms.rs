@@ -199,7 +199,7 @@ fn a_target_keeps_the_api_version_of_its_reference() {
 }
 
 #[test]
-fn the_target_is_known_for_policies_and_autoscalers_alike() {
+fn policies_and_autoscalers_both_have_a_target() {
     let shop = Target::Workload(Kind::Deployment.identity("default", "shop"));
     let federated = "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: FederatedHPA\nmetadata: {name: a}\nspec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}}\n";
     let kubernetes = federated
@@ -295,7 +295,7 @@ fn objects_of_other_kinds_are_known_by_name_and_replicas() {
         + &other("example.com/v1", "Gadget", "metadata: {name: f}\nspec: {replicas: 2147483648}")
         + &other("apps/v1", "Deployment", "metadata: {name: g}");
     let (reading, ..) = check(&text);
-    let told = |it: &OtherObject| {
+    let described = |it: &OtherObject| {
         format!("{} {:?} {}", it.identity("default"), it.replicas, it.api_version)
     };
     let expected = [
@@ -305,7 +305,7 @@ fn objects_of_other_kinds_are_known_by_name_and_replicas() {
         "ConfigMap default/d None v1",
         "Gadget.example.com default/f None example.com/v1",
     ];
-    assert_eq!(reading.others.iter().map(told).collect::<Vec<_>>(), expected);
+    assert_eq!(reading.others.iter().map(described).collect::<Vec<_>>(), expected);
     assert_eq!(reading.skipped.objects, 8);
 }
 

@@ -118,10 +118,10 @@ fn a_pod_requests_what_the_scheduler_reserves_for_it() {
     let steps = json!([{ "resources": of("2") }, { "resources": of("3") }]);
     assert_eq!(requests(&json!({ "containers": runs, "initContainers": steps })).0, Some(3000));
     // A sidecar keeps running next to the containers, and next to the steps after it.
-    let beside = json!([
+    let sidecars = json!([
         { "resources": of("1"), "restartPolicy": "Always" }, { "resources": of("3") }
     ]);
-    assert_eq!(requests(&json!({ "containers": runs, "initContainers": beside })).0, Some(4000));
+    assert_eq!(requests(&json!({ "containers": runs, "initContainers": sidecars })).0, Some(4000));
     let short = json!([{ "resources": of("1"), "restartPolicy": "Always" }]);
     assert_eq!(requests(&json!({ "containers": runs, "initContainers": short })).0, Some(2500));
     let overhead = json!({ "cpu": "250m", "memory": "64Mi" });

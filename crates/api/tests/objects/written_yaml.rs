@@ -53,7 +53,7 @@ proptest! {
     }
 
     #[test]
-    fn json_as_yaml_reads_back_unchanged_in_whatever_pieces_it_is_written(
+    fn json_as_yaml_reads_back_unchanged_however_it_is_split(
         value in values(),
         at_once in 1..9_usize,
         is_pretty in any::<bool>(),

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn after_and_before_agree_with_asking_every_day() {
+    fn after_and_before_agree_with_checking_every_day() {
         let sets = [
             DateSet::EVERY_DAY,
             DateSet { days: 1 << 31, ..DateSet::EVERY_DAY },

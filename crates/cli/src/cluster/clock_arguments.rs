@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_told_is_the_clock_that_is_set() {
+    fn a_clock_survives_the_arguments_that_carry_it() {
         let since: Timestamp = "2026-03-02T12:00:00.123456789Z".parse().expect("an instant");
         let ahead = PolicyClock::ahead_by(SignedDuration::new(-86_400, -5));
         for clock in [PolicyClock::REAL, ahead.faster(since, 1), ahead.faster(since, 6000)] {

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_a_command_and_is_no_flag_and_no_value_is_an_operand() {
+    fn a_word_after_a_command_is_an_operand_unless_it_is_a_flag_or_its_value() {
         let operands = |words: &[&str]| line(words).operands("diff", &["--fail-on-change"]);
         let words = ["almanac", "diff", "old", "--fail-on-change", "new", "--only", "shop"];
         assert_eq!(operands(&words), ["old", "new"]);

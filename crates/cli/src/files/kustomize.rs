@@ -42,7 +42,7 @@ mod tests {
     use super::why_it_failed;
 
     #[test]
-    fn a_failure_of_kubectl_is_told_without_warnings_and_the_form_of_logs() {
+    fn a_failure_of_kubectl_is_reported_without_warnings_and_log_prefix() {
         for (said, expected) in [
             (
                 "# Warning: 'commonLabels' is deprecated.\n\

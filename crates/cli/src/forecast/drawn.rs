@@ -184,7 +184,7 @@ mod tests {
     use crate::forecast::kinds::series;
 
     /// The value of each stretch, with the hour at which it starts.
-    fn told(stretches: &[Stretch<'_>]) -> Vec<String> {
+    fn described(stretches: &[Stretch<'_>]) -> Vec<String> {
         let hour = |at: Timestamp| at.as_second() / 3600 % 24;
         stretches.iter().map(|it| format!("{} {}", hour(it.from), it.shown)).collect()
     }
@@ -213,11 +213,11 @@ mod tests {
         let blocks_of_one = blocks(&by_one);
         let names: Vec<_> = blocks_of_one.iter().map(|block| block.name).collect();
         assert_eq!(names, [Some("on-demand"), Some("spot")]);
-        assert_eq!(told(&blocks_of_one[0].stretches), ["0 5", "12 none", "18 unknown"]);
-        assert_eq!(told(&blocks_of_one[1].stretches), ["0 1", "6 2", "18 unknown"]);
+        assert_eq!(described(&blocks_of_one[0].stretches), ["0 5", "12 none", "18 unknown"]);
+        assert_eq!(described(&blocks_of_one[1].stretches), ["0 1", "6 2", "18 unknown"]);
         // A different writer is worth showing, even if the number is the same.
         let spot = &blocks(&by_many)[1];
-        assert_eq!(told(&spot.stretches), ["0 1", "6 2", "12 2", "18 unknown"]);
+        assert_eq!(described(&spot.stretches), ["0 1", "6 2", "12 2", "18 unknown"]);
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
         let placed = by_one_rule(series("Placement", "shop", values));
         let [block] = &blocks(&placed)[..] else { panic!("one block") };
         assert_eq!((block.name, block.kind()), (None, Kind::Names));
-        let rows: Vec<_> = block.rows().iter().map(|row| told(row)).collect();
+        let rows: Vec<_> = block.rows().iter().map(|row| described(row)).collect();
         assert_eq!(rows, [["6 east"], ["0 west"], ["18 none"]]);
         let ends: Vec<_> = block.rows().iter().map(|row| row[0].to).collect();
         assert_eq!(ends[0], block.stretches[3].from);

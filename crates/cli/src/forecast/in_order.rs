@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn results_arrive_in_order_whatever_the_number_of_threads() {
+    fn results_arrive_in_order_with_any_number_of_threads() {
         for count in [0, 1, 2, 7, 100] {
             let with_letters = |piece| [(piece, 'a'), (piece, 'b')];
             let expected: Vec<_> =
@@ -243,8 +243,8 @@ mod tests {
                 assert!(piece != 5, "five");
                 hand(piece)
             };
-            let asked = AssertUnwindSafe(|| in_order(1_000_000, threads, panics, |_| Ok(())));
-            let cause = panic::catch_unwind(asked).unwrap_err();
+            let run = AssertUnwindSafe(|| in_order(1_000_000, threads, panics, |_| Ok(())));
+            let cause = panic::catch_unwind(run).unwrap_err();
             assert!(
                 cause.downcast_ref::<String>().is_some_and(|it| it.contains("five"))
                     || cause.downcast_ref::<&str>() == Some(&"five")

@@ -249,9 +249,10 @@ mod tests {
         let all = kinds::hostile_series();
         let written = written(&all);
         assert_written_down("hostile.json", &written);
-        let told: Value = serde_json::from_str(&written).unwrap();
-        let value =
-            |series: usize, segment: usize| &told["series"][series]["segments"][segment]["value"];
+        let written_json: Value = serde_json::from_str(&written).unwrap();
+        let value = |series: usize, segment: usize| {
+            &written_json["series"][series]["segments"][segment]["value"]
+        };
         for (index, segment) in all[0].segments.iter().enumerate() {
             let Some(Set::Text(text)) = &segment.value else { panic!("{segment:?}") };
             assert_eq!(value(0, index), &**text);

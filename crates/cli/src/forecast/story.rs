@@ -106,7 +106,7 @@ mod tests {
 
     /// Four weeks, with 30 replicas on working days but on one, on which it is 200.
     #[test]
-    fn what_comes_again_is_told_once_and_exceptions_by_themselves() {
+    fn a_repetition_is_listed_once_and_each_exception_alone() {
         let from: Timestamp = "2026-11-09T00:00:00Z".parse().unwrap();
         let period = Period::new(from, from + SignedDuration::from_hours(28 * 24)).unwrap();
         let mut one = series("Deployment", "shop", vec![(0, Some(Value::Number(4)))]);
@@ -133,10 +133,10 @@ mod tests {
             add(12, number);
             add(4, 4);
         }
-        let told = of(&one, View { period, zone: Zone::utc() });
+        let lines = of(&one, View { period, zone: Zone::utc() });
         let expected = "30 Mon to Fri, 08:00 to 20:00, except Fri 2026-11-27; \
                         200 Fri 2026-11-27 08:00 to 20:00; else 4";
-        assert_eq!(told.as_deref(), Some(expected));
+        assert_eq!(lines.as_deref(), Some(expected));
     }
 
     #[test]

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_finite_number_and_what_is_stated_twice_is_as_prometheus_would_have_it() {
+    fn infinite_and_repeated_samples_fail_as_in_prometheus() {
         let texts = ["a=NaN", "b=+Inf", "sum( c )=1", "sum(c)=2"].map(str::to_owned);
         let answers: Vec<_> = read(&texts).unwrap().iter().map(Stated::answer).collect();
         let not_finite = || Err(SampleProblem::NotFinite);

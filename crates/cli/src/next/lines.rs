@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_next_is_told_in_a_line() {
+    fn each_next_event_is_one_line() {
         let policy = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "shop", "web");
         let busy = |family, target: &Identity, what, sets| {
             line(&NextEntry::Event(Event {

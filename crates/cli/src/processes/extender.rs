@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_of_a_pod_can_be_called_whichever_family_it_is_of() {
+    fn a_pod_address_of_either_ip_family_can_be_called() {
         for (given, called) in [
             ("10.0.0.7:8891", "10.0.0.7:8891"),
             ("extender-0.peers:8891", "extender-0.peers:8891"),

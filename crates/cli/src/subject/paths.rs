@@ -50,18 +50,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_a_path_unless_something_else_tells_what_is_read() {
+    fn an_existing_file_is_a_path_unless_a_flag_names_the_input() {
         // Tests run in the directory of the crate.
         assert_eq!(names("src tests/offline shop", true), "shop");
         assert_eq!(names("src tests/offline shop", false), "src tests/offline shop");
     }
 
     #[test]
-    fn a_word_with_or_behind_a_kind_is_a_name_whatever_is_there() {
+    fn a_word_with_or_after_a_kind_is_a_name_even_if_such_a_file_exists() {
         for line in ["deployment src", "deployment/src", "deploy", "cronjob/src tests/offline"] {
             let expected = line.split(' ').next().unwrap_or_default();
-            let told = names(line, true);
-            assert!(told.starts_with(expected), "{line}: {told}");
+            let found = names(line, true);
+            assert!(found.starts_with(expected), "{line}: {found}");
         }
         assert_eq!(names("deployment src", true), "deployment src");
     }

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_expression_is_told_from_a_name_and_a_path() {
+    fn an_expression_is_distinguished_from_a_name_and_a_path() {
         for word in ["0 8 * * *", "@daily", "@every 5m", "rate(5 minutes)", "CRON_TZ=UTC 0 8 * * *"]
         {
             assert!(is_expression(word), "{word}");

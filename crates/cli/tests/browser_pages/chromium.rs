@@ -77,8 +77,8 @@ impl Page {
              await frame(); await frame(); const it = await value(); await frame(); await frame(); \
              return it; }})()"
         );
-        let asked = json!({ "expression": settled, "awaitPromise": true, "returnByValue": true });
-        let answer = self.call("Runtime.evaluate", &asked);
+        let request = json!({ "expression": settled, "awaitPromise": true, "returnByValue": true });
+        let answer = self.call("Runtime.evaluate", &request);
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
         answer["result"]["value"].clone()
     }

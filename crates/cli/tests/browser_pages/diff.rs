@@ -60,7 +60,7 @@ fn page_file(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn the_page_shows_every_change_as_it_is_and_follows_the_colour_scheme() {
+fn the_page_shows_every_change_verbatim_and_follows_the_color_scheme() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser_diff");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
@@ -90,12 +90,12 @@ fn the_page_shows_every_change_as_it_is_and_follows_the_colour_scheme() {
     let fits = "document.documentElement.scrollWidth <= innerWidth";
     assert_eq!(page.evaluate(fits), true, "the page is no wider than the window");
 
-    let colour = |of: &str| format!("getComputedStyle(document.querySelector('{of}')).color");
+    let color = |of: &str| format!("getComputedStyle(document.querySelector('{of}')).color");
     let mut seen = Vec::new();
     for scheme in ["light", "dark"] {
         page.prefer(scheme);
         page.screenshot(&folder.join(format!("{scheme}.png")));
-        let all = [".more", ".less", ".incomplete", "td"].map(|of| page.evaluate(&colour(of)));
+        let all = [".more", ".less", ".incomplete", "td"].map(|of| page.evaluate(&color(of)));
         assert!(all[..3].iter().all(|it| *it != all[3]), "{scheme}: {all:?}");
         assert_ne!(all[0], all[1], "{scheme}");
         seen.push(all);

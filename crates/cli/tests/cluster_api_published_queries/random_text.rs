@@ -162,7 +162,7 @@ pub(crate) fn text(random: &mut Rng) -> String {
     let mut text = expression(random, kind, depth);
     if random.bool() {
         for _ in 0..random.u32(1..4) {
-            text = spoilt(random, &text);
+            text = corrupted(random, &text);
         }
     }
     text
@@ -182,7 +182,7 @@ fn any(random: &mut Rng) -> Type {
 }
 
 /// One word fewer, more, or another one; or one letter fewer or more.
-fn spoilt(random: &mut Rng, text: &str) -> String {
+fn corrupted(random: &mut Rng, text: &str) -> String {
     let mut words = words(text);
     let at = random.usize(0..=words.len());
     let word = choice(random, &WORDS).to_owned();

@@ -56,8 +56,8 @@ fn a_kustomization_is_forecast_as_it_would_be_applied() -> TestResult {
         let usual = ["forecast", "--from", "2026-11-20T12:00:00Z", "--for", "1h", "-o", "json"];
         let both = ["-k", "overlays/prod", "-k", "overlays/test"];
         let output = almanac(folder, &kubectl, &[&usual[..], &both].concat())?;
-        let told: Value = serde_json::from_slice(&output.stdout)?;
-        let series = told["series"].as_array().context("no series")?;
+        let report: Value = serde_json::from_slice(&output.stdout)?;
+        let series = report["series"].as_array().context("no series")?;
         let found: Vec<(&Value, &Value, &Value)> = series
             .iter()
             .map(|it| (&it["place"], &it["target"]["namespace"], &it["segments"][0]["value"]))
@@ -77,11 +77,11 @@ fn a_kustomization_is_forecast_as_it_would_be_applied() -> TestResult {
         }
         let both = ["-k", "overlays/east/", "-k", "overlays/west"];
         let output = almanac(folder, &kubectl, &[&usual[..], &both].concat())?;
-        let told: Value = serde_json::from_slice(&output.stdout)?;
-        let series = told["series"].as_array().context("no series")?;
+        let report: Value = serde_json::from_slice(&output.stdout)?;
+        let series = report["series"].as_array().context("no series")?;
         let found: Vec<&Value> = series.iter().map(|it| &it["place"]).collect();
         assert_eq!(
-            (found, &told["findings"]),
+            (found, &report["findings"]),
             (vec![&"overlays/east".into(), &"overlays/west".into()], &json!([]))
         );
 
@@ -129,8 +129,8 @@ fn a_change_of_an_overlay_is_compared_as_it_would_be_applied() -> TestResult {
         write(folder, "old/almanac.toml", "[diff]\nkustomize = [\"overlays/prod\"]\n")?;
         let by_settings = almanac(folder, &kubectl, &usual)?;
         for output in [by_flag, by_settings] {
-            let told: Value = serde_json::from_slice(&output.stdout)?;
-            let differences = told["differences"].as_array().context("no differences")?;
+            let report: Value = serde_json::from_slice(&output.stdout)?;
+            let differences = report["differences"].as_array().context("no differences")?;
             let found: Vec<(&Value, &Value, &Value)> = differences
                 .iter()
                 .map(|it| {
@@ -138,8 +138,8 @@ fn a_change_of_an_overlay_is_compared_as_it_would_be_applied() -> TestResult {
                     (&it["target"]["namespace"], values[0], values[1])
                 })
                 .collect();
-            assert_eq!(found, [(&"shops".into(), &40.into(), &50.into())], "{told:#}");
-            assert_eq!(told["notes"], Value::Null, "{told:#}");
+            assert_eq!(found, [(&"shops".into(), &40.into(), &50.into())], "{report:#}");
+            assert_eq!(report["notes"], Value::Null, "{report:#}");
         }
         Ok(())
     })

@@ -10,7 +10,7 @@ mod exempt;
 mod failures;
 mod hostile;
 mod lists;
-mod neighbours;
+mod neighbors;
 mod pods;
 mod rejected;
 mod restarts;

@@ -145,7 +145,7 @@ fn takes_what_it_may(installation: &Installation) -> TestResult {
 
         let account = account_of(installation);
         let ours = requests_by(test, |it| it.user == account).await?;
-        it_asks_for_no_more_than_it_needs(&ours, installation);
+        assert_requests_are_minimal(&ours, installation);
         let used = used(&ours);
         let mut roles: Vec<Vec<&str>> = vec![
             vec!["clusterrole", installation.name],
@@ -161,7 +161,7 @@ fn takes_what_it_may(installation: &Installation) -> TestResult {
 }
 
 /// An agent on a node reads the pods of that node and the node, and each reads the two `ConfigMaps`.
-fn it_asks_for_no_more_than_it_needs(requests: &[AuditedRequest], installation: &Installation) {
+fn assert_requests_are_minimal(requests: &[AuditedRequest], installation: &Installation) {
     for request in requests.iter().filter(|it| it.verb == "list" || it.verb == "watch") {
         let uri = &request.uri;
         match (request.resource.as_str(), installation.workload) {

@@ -24,14 +24,18 @@ fn a_kind_is_discovered_once_however_many_policies_name_it() -> TestResult {
         await_condition("every status to tell of the unknown kind", PATIENCE, async || {
             controller.program.check_running()?;
             let all = cluster.list(CRON, home).await?;
-            let tells = all.iter().map(|it| condition(&it["status"], "Active")[1]);
-            let told = tells.filter(|reason| *reason == "TargetUnknownKind").count();
-            Ok(Observation::of(told == MANY, told))
+            let reasons = all.iter().map(|it| condition(&it["status"], "Active")[1]);
+            let reporting = reasons.filter(|reason| *reason == "TargetUnknownKind").count();
+            Ok(Observation::of(reporting == MANY, reporting))
         })
         .await?;
-        let asked = proxy.requests();
-        let asked = asked.iter().filter(|it| it.path.starts_with("/apis/example.com")).count();
-        ensure!(asked == 1, "{MANY} policies name the kind, and it was asked for {asked} times");
+        let requests = proxy.requests();
+        let requests =
+            requests.iter().filter(|it| it.path.starts_with("/apis/example.com")).count();
+        ensure!(
+            requests == 1,
+            "{MANY} policies name the kind, and it was asked for {requests} times"
+        );
         Ok(())
     })
 }

@@ -113,7 +113,7 @@ async fn replace_as_keda(kubectl: &Kubectl, verb: &str) -> TestResult {
 async fn written(test: &OwnTest, target: &str) -> anyhow::Result<usize> {
     let (kind, name) = target.split_once('/').context("it has a kind")?;
     let kind = kind.split('.').next().unwrap_or_default();
-    let requests = AuditLog::of(&test.plane)?.writes(&test.client()).await?;
+    let requests = AuditLog::open(&test.plane)?.writes(&test.client()).await?;
     let is_ours = |it: &&AuditedRequest| {
         it.user == ACCOUNT && it.resource == kind && it.name == name && it.subresource != "status"
     };
@@ -121,7 +121,7 @@ async fn written(test: &OwnTest, target: &str) -> anyhow::Result<usize> {
 }
 
 /// Waits until the condition of a policy says what to do, and an Event also who the other writer is.
-async fn await_told(
+async fn await_event(
     kubectl: &Kubectl,
     (kind, name): (&str, &str),
     (manager, advice): (&str, &str),
@@ -187,7 +187,7 @@ fn a_tool_that_resets_a_target_is_named_with_what_to_do_and_not_fought_for_long(
         await_metric(&controller, "almanac_cron_undone_total 4").await?;
         for (target, _, kind, manager, advice) in CONTESTED {
             let (_, name) = target.split_once('/').context("it has a kind")?;
-            await_told(&kubectl, (kind, name), (manager, advice)).await?;
+            await_event(&kubectl, (kind, name), (manager, advice)).await?;
         }
         let fought = written(test, CONTESTED[0].0).await?;
         println!("{resets} resets in {lasting} s: the autoscaler wrote {fought} times");

@@ -98,7 +98,7 @@ impl Elected {
         cluster.patch(LEASE, cluster.home(), self.lease, &taken).await?;
         self.await_standby(&second).await?;
 
-        // The stranger does not renew it.
+        // The other holder does not renew it.
         let holder = self.await_holder(cluster, &["first", "second"]).await?;
         let (leader, other, next) = if holder == "first" {
             (&first, &second, "second")
@@ -130,8 +130,7 @@ async fn check_webhook(cluster: &Cluster) -> TestResult {
 }
 
 #[test]
-fn every_process_hands_over_alike_when_it_is_frozen_loses_its_lease_or_is_shut_down() -> TestResult
-{
+fn every_process_hands_over_when_frozen_without_its_lease_or_shut_down() -> TestResult {
     on_cluster(async |own, cluster| {
         let units = format!("{ROOT}/deploy/units-crds");
         own.kubectl().await?.run(&["apply", "--server-side", "-f", &units]).await?;

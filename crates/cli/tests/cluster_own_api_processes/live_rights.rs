@@ -131,11 +131,11 @@ async fn the_rest_is_assumed(kubectl: &Kubectl, reader: &Path) -> TestResult {
     ];
     await_condition("the missing permissions to be reported", PATIENCE, async || {
         let output = almanac(reader, &QUESTION).await?;
-        let told: Value =
+        let report: Value =
             serde_json::from_slice(&output.stdout).with_context(|| stderr(&output))?;
-        let told: Vec<_> = told["assumptions"].as_array().into_iter().flatten().collect();
-        let all = expected.iter().all(|line| told.iter().any(|it| it.as_str() == Some(line)));
-        Ok(Observation::of(all && output.status.success(), format!("{told:#?}")))
+        let report: Vec<_> = report["assumptions"].as_array().into_iter().flatten().collect();
+        let all = expected.iter().all(|line| report.iter().any(|it| it.as_str() == Some(line)));
+        Ok(Observation::of(all && output.status.success(), format!("{report:#?}")))
     })
     .await?;
     let next = almanac(reader, &["next", "--from", PRESENT]).await?;
@@ -143,11 +143,11 @@ async fn the_rest_is_assumed(kubectl: &Kubectl, reader: &Path) -> TestResult {
         assert!(stderr(&next).contains(&format!("note: {line}\n")), "{}", stderr(&next));
     }
     let explain = almanac(reader, &["explain", "deployment/shop", "--at", PRESENT]).await?;
-    let told = stderr(&explain);
-    assert!(told.contains(&format!("note: {}\n", expected[1])), "{told}");
+    let report = stderr(&explain);
+    assert!(report.contains(&format!("note: {}\n", expected[1])), "{report}");
     assert!(!stdout(&explain).contains("was not read"), "{}", stdout(&explain));
-    assert!(!told.contains("configmaps"), "no levels are asked about: {told}");
-    assert!(!told.contains("cronjobs"), "it says nothing of them: {told}");
+    assert!(!report.contains("configmaps"), "no levels are asked about: {report}");
+    assert!(!report.contains("cronjobs"), "it says nothing of them: {report}");
     Ok(())
 }
 
@@ -200,15 +200,15 @@ fn pods_and_nodes_are_read_only_where_there_are_policies_for_them() -> TestResul
                     missing permission to get namespaces";
         await_assumptions(&reader, &[of_nodes, pods, mark]).await?;
         permit(&kubectl, HERE, &json!([namespaces, hpas, jobs, pods_too])).await?;
-        let unlabelled = "Node n1 has no labels; it is not among the objects";
-        await_assumptions(&reader, &[unlabelled, of_nodes, mark]).await?;
+        let unlabeled = "Node n1 has no labels; it is not among the objects";
+        await_assumptions(&reader, &[unlabeled, of_nodes, mark]).await?;
         permit(&kubectl, OF_AGENT, &json!([config_maps(), namespaces])).await?;
         permit(&kubectl, ("ClusterRole", "default"), &nodes).await?;
         await_assumptions(&reader, &[]).await?;
         let explain = ["explain", "pod/batch", "--at", PRESENT];
-        let told = answer(&reader, &explain).await?;
-        assert_eq!(told, answer(&test.plane.kubeconfig(), &explain).await?);
-        assert!(told.contains("there are no policies"), "{told}");
+        let report = answer(&reader, &explain).await?;
+        assert_eq!(report, answer(&test.plane.kubeconfig(), &explain).await?);
+        assert!(report.contains("there are no policies"), "{report}");
         Ok(())
     })
 }
@@ -216,10 +216,10 @@ fn pods_and_nodes_are_read_only_where_there_are_policies_for_them() -> TestResul
 async fn await_assumptions(reader: &Path, expected: &[&str]) -> TestResult {
     await_condition("the reader is told these assumptions", PATIENCE, async || {
         let output = almanac(reader, &QUESTION).await?;
-        let told: Value =
+        let report: Value =
             serde_json::from_slice(&output.stdout).with_context(|| stderr(&output))?;
-        let same = told["assumptions"] == json!(expected);
-        Ok(Observation::of(same && output.status.success(), format!("{:#}", told["assumptions"])))
+        let same = report["assumptions"] == json!(expected);
+        Ok(Observation::of(same && output.status.success(), format!("{:#}", report["assumptions"])))
     })
     .await
 }

@@ -29,7 +29,7 @@ mod deploy_rights;
 mod discovery;
 mod extender_rights;
 mod faults;
-mod foretold;
+mod forecast_comes_true;
 mod gitops;
 mod leadership;
 mod left_alone;

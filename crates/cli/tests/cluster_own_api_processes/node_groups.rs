@@ -157,7 +157,7 @@ fn without_the_flag_no_node_is_made_and_the_group_says_what_to_do() -> TestResul
 }
 
 #[test]
-fn a_node_of_somebody_else_is_left_alone_and_the_group_says_so() -> TestResult {
+fn a_foreign_node_is_left_alone_and_the_group_reports_it() -> TestResult {
     on_cluster(async |_, cluster| {
         cluster.namespace(NAMESPACE).await?;
         cluster.create(NODE, "", &foreign_node("spot-1")).await?;

@@ -5,7 +5,7 @@ mod expressions;
 mod hands;
 mod many;
 mod mistakes;
-mod neighbours;
+mod neighbors;
 mod observer;
 mod reading;
 mod restarts;

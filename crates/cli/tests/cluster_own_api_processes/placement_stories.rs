@@ -28,15 +28,15 @@ fn scores_that_agents_push_select_until_the_instant_at_which_an_agent_has_fallen
     const PAGE: &str = "docs/placements-by-pushed-scores.md";
     on_hub(async |test, _, kubectl| {
         run_section(test, kubectl, (PAGE, "Try it")).await?;
-        let told = run_section(test, kubectl, (PAGE, "When an agent falls silent")).await?;
+        let output = run_section(test, kubectl, (PAGE, "When an agent falls silent")).await?;
         // The Event comes a moment after the decision, so the page may show it or not.
         await_condition("the Event of the decision", PATIENCE, async || {
-            let told = kubectl.run(&["events", "-n", "shop", "--for", "placement/idle"]).await?;
-            Ok(Observation::of(told.contains("added north; removed east"), told))
+            let output = kubectl.run(&["events", "-n", "shop", "--for", "placement/idle"]).await?;
+            Ok(Observation::of(output.contains("added north; removed east"), output))
         })
         .await?;
-        ensure!(told.contains("usage/cpuratio counts 0: it was valid until"), "{told}");
-        ensure!(told.contains("clusters is north, west"), "{told}");
+        ensure!(output.contains("usage/cpuratio counts 0: it was valid until"), "{output}");
+        ensure!(output.contains("clusters is north, west"), "{output}");
         Ok(())
     })
 }
@@ -46,9 +46,9 @@ fn scores_computed_on_the_hub_select_and_can_be_tried_before_they_are_written() 
     const PAGE: &str = "docs/placements-by-hub-metrics.md";
     on_hub(async |test, _, kubectl| {
         run_section(test, kubectl, (PAGE, "Try it")).await?;
-        let told = run_section(test, kubectl, (PAGE, "What if the numbers change")).await?;
-        ensure!(told.contains("clusters is north"), "{told}");
-        ensure!(told.contains("capacity/memory -34 x 10"), "{told}");
+        let output = run_section(test, kubectl, (PAGE, "What if the numbers change")).await?;
+        ensure!(output.contains("clusters is north"), "{output}");
+        ensure!(output.contains("capacity/memory -34 x 10"), "{output}");
         Ok(())
     })
 }
@@ -58,8 +58,8 @@ fn a_workload_moves_when_its_primary_is_down_and_back_when_it_is_up_again() -> T
     const PAGE: &str = "docs/placements-for-disaster-recovery.md";
     on_hub(async |test, _, kubectl| {
         run_section(test, kubectl, (PAGE, "Try it")).await?;
-        let told = run_section(test, kubectl, (PAGE, "The primary is down")).await?;
-        ensure!(told.contains("clusters east → west"), "{told}");
+        let output = run_section(test, kubectl, (PAGE, "The primary is down")).await?;
+        ensure!(output.contains("clusters east → west"), "{output}");
         run_section(test, kubectl, (PAGE, "The primary is back")).await?;
         Ok(())
     })
@@ -68,11 +68,12 @@ fn a_workload_moves_when_its_primary_is_down_and_back_when_it_is_up_again() -> T
 #[test]
 fn expressions_select_by_what_the_objects_of_clusters_say_and_follow_it() -> TestResult {
     on_hub(async |test, _, kubectl| {
-        let told = run_section(test, kubectl, (SETTING_UP, "By an expression")).await?;
-        ensure!(told.contains(">= 0 is false"), "{told}");
-        ensure!(told.contains("has no result: \"unknown\" is no semantic version"), "{told}");
-        let told = run_section(test, kubectl, (SETTING_UP, "Before you apply a placement")).await?;
-        ensure!(told.contains("clusters is east, north"), "{told}");
+        let output = run_section(test, kubectl, (SETTING_UP, "By an expression")).await?;
+        ensure!(output.contains(">= 0 is false"), "{output}");
+        ensure!(output.contains("has no result: \"unknown\" is no semantic version"), "{output}");
+        let output =
+            run_section(test, kubectl, (SETTING_UP, "Before you apply a placement")).await?;
+        ensure!(output.contains("clusters is east, north"), "{output}");
         Ok(())
     })
 }
@@ -81,8 +82,8 @@ fn expressions_select_by_what_the_objects_of_clusters_say_and_follow_it() -> Tes
 fn ratings_of_a_third_party_are_weighed_by_each_placement_in_its_own_way() -> TestResult {
     const PAGE: &str = "docs/placements-by-third-party-scores.md";
     on_hub(async |test, _, kubectl| {
-        let told = run_section(test, kubectl, (PAGE, "Try it")).await?;
-        ensure!(told.contains("total 190") && told.contains("total 180"), "{told}");
+        let output = run_section(test, kubectl, (PAGE, "Try it")).await?;
+        ensure!(output.contains("total 190") && output.contains("total 180"), "{output}");
         run_section(test, kubectl, (PAGE, "When a cluster is taken out")).await?;
         Ok(())
     })

@@ -28,16 +28,16 @@ use watcher::Watcher;
 const ROUNDS_AT_ONCE: u64 = 10;
 
 #[test]
-fn a_cluster_that_stays_selected_is_never_missing_whatever_changes_and_fails() -> TestResult {
+fn a_cluster_that_stays_selected_is_never_missing_under_changes_and_faults() -> TestResult {
     on_hub(async |test, cluster| {
         let rounds = trials::size("ALMANAC_WATCHER_ROUNDS", 1_000, 10_000);
         let seed = trials::seed(&format!("{rounds} rounds of changes"));
         let mut rng = Rng::with_seed(seed);
-        let mut mirror = Mirror::made(cluster).await?;
+        let mut mirror = Mirror::create(cluster).await?;
         let proxy = FaultProxy::start(test.client())?;
         let now = Timestamp::now().to_string();
         let controller = Controller::start(&proxy.kubeconfig(), &now, ALONE)?;
-        let watcher = Watcher::of(cluster).await?;
+        let watcher = Watcher::start(cluster).await?;
         watcher.await_decided(&mirror.decided()?).await?;
         let (started, mut stayed, mut troubles) = (Instant::now(), 0, BTreeMap::new());
         for _ in 0..rounds / ROUNDS_AT_ONCE {
@@ -52,7 +52,7 @@ fn a_cluster_that_stays_selected_is_never_missing_whatever_changes_and_fails() -
                 trouble.strike(index, &proxy, &controller).await?;
             }
             trouble.end(&watcher, &mirror.decided()?, &controller).await?;
-            *troubles.entry(trouble.what()).or_insert(0_u32) += 1;
+            *troubles.entry(trouble.name()).or_insert(0_u32) += 1;
             watcher.await_decided(&mirror.decided()?).await?;
         }
         eprintln!(
@@ -84,7 +84,7 @@ fn a_watcher_notices_a_cluster_that_is_taken_out_before_it_is_put_elsewhere() ->
             cluster.create(DECISION, NAMESPACE, &decision).await?;
         }
         decide(1, &["c1", "c2"]).await?;
-        let watcher = Watcher::of(cluster).await?;
+        let watcher = Watcher::start(cluster).await?;
         watcher.require([("web".to_owned(), ["c2".to_owned()].into())].into());
         decide(2, &["c2"]).await?;
         decide(1, &["c1"]).await?;
@@ -92,8 +92,8 @@ fn a_watcher_notices_a_cluster_that_is_taken_out_before_it_is_put_elsewhere() ->
         decide(2, &[]).await?;
         decide(1, &["c1", "c2"]).await?;
         let missed = watcher.await_in("web-decision-1", &["c1", "c2"]).await;
-        let told = missed.err().context("it was not noticed")?.to_string();
-        ensure!(told.contains("web lacks {\"c2\"} after"), "{told}");
+        let failure = missed.err().context("it was not noticed")?.to_string();
+        ensure!(failure.contains("web lacks {\"c2\"} after"), "{failure}");
         Ok(())
     })
 }

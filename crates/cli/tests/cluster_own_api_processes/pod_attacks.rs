@@ -104,8 +104,8 @@ pub(crate) async fn ensure_powerless(
         let padded = padded(client, victim, (ours, count)).await?;
         let padded = json!({"metadata": {"managedFields": padded}});
         let sent = dry_run(client, victim, &Patch::Merge(&padded), "almanac").await;
-        let told = denied(sent, refusal).err();
-        possible.extend(told.map(|why| format!("{count} more managers: {why}")));
+        let failure = denied(sent, refusal).err();
+        possible.extend(failure.map(|why| format!("{count} more managers: {why}")));
     }
     let filled = json!({"metadata": {"annotations": {ours: "3"}}});
     let sent = dry_run(client, victim, &Patch::Merge(&filled), "thief").await;

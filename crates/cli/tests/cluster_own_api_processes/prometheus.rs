@@ -92,11 +92,11 @@ async fn extenders(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<[Program
     };
     let (deciding, _port) = start().await?;
     let (standby, port) = start().await?;
-    let asked =
+    let request =
         r#"{"Pod":{"metadata":{"name":"x","namespace":"default","uid":"u"}},"NodeNames":[]}"#;
     let forwarder = Forwarder::new(None, 1024)?;
     await_condition("a call to be passed on", PATIENCE, async || {
-        let call = ServerRequest { path: "/filter".to_owned(), body: asked.into(), token: None };
+        let call = ServerRequest { path: "/filter".to_owned(), body: request.into(), token: None };
         let address = format!("127.0.0.1:{}", port.number());
         let answer = forwarder.forward(&address, call, PATIENCE).await?;
         Ok(Observation::of(answer.status == 200, format!("{answer:?}")))
@@ -133,9 +133,9 @@ async fn webhook(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<(Program, 
     webhook.await_ready().await?;
     // The API server picks it up after a delay.
     let probe = cron("probe", "apps/v1", "Deployment", &json!({"targetReplicas": 3})).to_string();
-    let asked = ["-n", HARBOUR, "create", "--dry-run=server", "-f", "-"];
+    let request = ["-n", HARBOUR, "create", "--dry-run=server", "-f", "-"];
     await_condition("the webhook to be asked", PATIENCE, async || {
-        kubectl.run_with_input(&asked, &probe).await?;
+        kubectl.run_with_input(&request, &probe).await?;
         let (_, metrics) = webhook.get("/metrics").await?;
         Ok(Observation::of(metrics.contains("almanac_webhook_reviews_total{"), metrics))
     })
@@ -200,7 +200,7 @@ fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_on
         the_documents_list_what_is_exported(&[&leader, &agent, deciding, forwarder, &webhook])
             .await?;
         the_dashboard_is_filled(&prometheus).await?;
-        what_needs_attention_is_counted_until_it_is_mended(&kubectl, &prometheus).await?;
+        a_problem_is_counted_until_it_is_fixed(&kubectl, &prometheus).await?;
         a_deleted_schedule_has_no_number(&kubectl, &prometheus).await?;
         the_next_leader_has_the_numbers(&prometheus, &leader).await
     })
@@ -300,7 +300,7 @@ async fn the_dashboard_is_filled(prometheus: &Prometheus) -> TestResult {
     Ok(())
 }
 
-async fn what_needs_attention_is_counted_until_it_is_mended(
+async fn a_problem_is_counted_until_it_is_fixed(
     kubectl: &Kubectl,
     prometheus: &Prometheus,
 ) -> TestResult {

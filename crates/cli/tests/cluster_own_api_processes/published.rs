@@ -63,7 +63,7 @@ async fn ensure_missing(cluster: &Cluster, kind: Kind, name: &str, fields: &str)
 }
 
 #[test]
-fn each_family_works_beside_published_crds_or_says_what_they_lack() -> TestResult {
+fn each_family_works_with_published_crds_or_reports_what_they_lack() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only().audited(), async |test| {
         let cluster = &Cluster::prepare_with(test, PUBLISHED).await?;
         create_policies(cluster).await?;
@@ -90,8 +90,8 @@ fn each_family_works_beside_published_crds_or_says_what_they_lack() -> TestResul
         ensure_missing(cluster, AUTOSCALER, "tide", "status.recommendations").await?;
         ensure_missing(cluster, NODE_GROUP, "pool", "status.observedGeneration").await?;
         ensure!(missing(cluster, PLACEMENT, "one").await? == [""; 3], "a hub lacks nothing");
-        let told = "Warning FieldsMissing: the CRD of Cron";
-        cluster.await_events((NAMESPACE, "shop"), told, 1..=1).await?;
+        let expected = "Warning FieldsMissing: the CRD of Cron";
+        cluster.await_events((NAMESPACE, "shop"), expected, 1..=1).await?;
 
         // No write was refused, and none of them was made again and again.
         let writes = cluster.writes().await?;

@@ -207,7 +207,7 @@ fn an_installation_writes_nothing_in_a_namespace_that_it_leaves_to_another_one()
             ensure!(program.stop().await?.success(), "it did not end well");
         }
 
-        let writes = AuditLog::of(&test.plane)?.writes(&test.client()).await?;
+        let writes = AuditLog::open(&test.plane)?.writes(&test.client()).await?;
         let of = |(namespace, name): (&str, &str)| {
             let user = format!("system:serviceaccount:{namespace}:{name}");
             let is_there = |it: &&AuditedRequest| it.namespace == TEAM && it.user == user;

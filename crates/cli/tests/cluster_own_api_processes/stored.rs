@@ -224,12 +224,12 @@ fn what_an_earlier_program_has_stored_is_gone_on_with() -> TestResult {
         let written: Vec<&str> = writes.iter().map(|it| &*it.name).collect();
         ensure!(written == ["scaled"], "{writes:#?}");
         await_condition("an Event of each firing", PATIENCE, async || {
-            let mut told = Vec::new();
+            let mut events_by_name = Vec::new();
             for (name, ..) in CRONS {
-                told.push((name, cluster.events(NAMESPACE, name).await?));
+                events_by_name.push((name, cluster.events(NAMESPACE, name).await?));
             }
-            let is_one = told.iter().all(|(_, events)| events.len() == 1);
-            Ok(Observation::of(is_one, format!("{told:#?}")))
+            let is_one = events_by_name.iter().all(|(_, events)| events.len() == 1);
+            Ok(Observation::of(is_one, format!("{events_by_name:#?}")))
         })
         .await?;
         controller.stop().await

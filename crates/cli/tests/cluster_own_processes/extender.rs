@@ -2,12 +2,11 @@
 //! of the second scheduler, with its configuration, its arguments and its permissions.
 
 mod attacked;
-mod beside;
 mod calling;
 mod counting;
 mod design;
 mod export;
-mod foretold;
+mod forecast_comes_true;
 mod herd;
 mod in_order;
 mod keeping;
@@ -17,5 +16,6 @@ mod rights;
 mod scene;
 mod scheduling;
 mod stage;
+mod static_pod;
 mod tenants;
 mod watched;

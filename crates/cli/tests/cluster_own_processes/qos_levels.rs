@@ -80,11 +80,11 @@ fn the_commands_of_the_page_change_pods_at_the_boundary_and_bring_them_back() ->
             assert_eq!(*pod, expected, "{printed}");
         }
         // Events are written after the levels, so the page may show them or not.
-        let told = "policy batch-at-night sets the QoS level to 1; it was -1";
+        let message = "policy batch-at-night sets the QoS level to 1; it was -1";
         await_condition("the Events of the page", PATIENCE, async || {
             let activated = ["get", "events", "-A", "--field-selector", "reason=PolicyActivated"];
             let events = kubectl.run(&activated).await?;
-            Ok(Observation::of(events.contains(told), events))
+            Ok(Observation::of(events.contains(message), events))
         })
         .await?;
         stop(agents).await?;

@@ -176,7 +176,7 @@ async fn await_replicas(client: &Client, wanted: i32) -> TestResult {
 }
 
 #[test]
-fn what_is_foretold_happens_and_a_killed_one_goes_on_where_it_ended() -> TestResult {
+fn the_next_actions_happen_and_a_killed_process_continues_where_it_ended() -> TestResult {
     on_this_machine(async {
         let user = User::new()?;
         let shop = user.file("shop.yaml", SHOP)?;
@@ -216,7 +216,7 @@ fn what_is_foretold_happens_and_a_killed_one_goes_on_where_it_ended() -> TestRes
 }
 
 #[test]
-fn two_run_side_by_side_and_a_port_that_is_taken_is_no_obstacle() -> TestResult {
+fn two_run_side_by_side_even_if_a_port_is_taken() -> TestResult {
     on_this_machine(async {
         let (one, other) = (User::new()?, User::new()?);
         let (first, second) = (one.types(&["-q"])?, other.types(&["-q"])?);
@@ -254,7 +254,7 @@ fn two_run_side_by_side_and_a_port_that_is_taken_is_no_obstacle() -> TestResult 
 
 /// Random moments, of a seed that is printed.
 #[test]
-fn nothing_is_lost_and_nothing_left_whenever_it_is_killed_or_told_to_end() -> TestResult {
+fn nothing_is_lost_or_left_over_whenever_it_is_killed_or_stopped() -> TestResult {
     on_this_machine(async {
         let seed = trials::seed("moments at which up is killed");
         let mut random = fastrand::Rng::with_seed(seed);
@@ -310,8 +310,7 @@ fn nothing_is_lost_and_nothing_left_whenever_it_is_killed_or_told_to_end() -> Te
 }
 
 #[test]
-fn beside_a_cluster_that_is_there_only_almanac_runs_and_the_kubeconfig_is_only_read() -> TestResult
-{
+fn with_an_existing_cluster_only_almanac_runs_and_reads_the_kubeconfig() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         let _nodes = test.nodes(&[almanac_harness::NodeSpec::named("node")]).await?;
         let user = User::new()?;
@@ -349,7 +348,7 @@ fn beside_a_cluster_that_is_there_only_almanac_runs_and_the_kubeconfig_is_only_r
 }
 
 #[test]
-fn what_cannot_begin_says_how_to_mend_it_and_leaves_nothing() -> TestResult {
+fn a_failed_start_names_the_fix_and_leaves_nothing() -> TestResult {
     on_this_machine(async {
         let user = User::new()?;
         let wrong = user.file("wrong.yaml", &SHOP.replace("'5 8 * * *'", "'5 8 * *'"))?;

@@ -23,7 +23,7 @@ fn command(arguments: &[&str]) -> Command {
 }
 
 fn ran(command: &mut Command) -> Ran {
-    Ran::of(&command.output().unwrap())
+    Ran::from_output(&command.output().unwrap())
 }
 
 /// The standard error of a command that cannot run.
@@ -161,17 +161,17 @@ fn machine_readable_output_is_the_same_in_every_locale() {
         let arguments = [DRAWN[0], &["-o", output]].concat();
         let plain = ran(command(&arguments).env("LC_ALL", "C")).said;
         // A page says when it was made.
-        let told = |said: &str| {
+        let report = |said: &str| {
             let lines = said.lines().filter(|line| !line.contains("id=\"about\""));
             lines.collect::<Vec<_>>().join("\n")
         };
-        assert_eq!(told(&plain), told(&almanac(&arguments).said), "{output}");
+        assert_eq!(report(&plain), report(&almanac(&arguments).said), "{output}");
     }
 }
 
 #[test]
-fn colours_follow_the_color_option() {
-    let has_colours = |arguments: &[&str], no_color: Option<&str>| {
+fn colors_follow_the_color_option() {
+    let has_colors = |arguments: &[&str], no_color: Option<&str>| {
         let mut command = command(arguments);
         if let Some(value) = no_color {
             command.env("NO_COLOR", value);
@@ -179,18 +179,18 @@ fn colours_follow_the_color_option() {
         ran(&mut command).all().contains('\u{1b}')
     };
     for arguments in [DRAWN[0], DRAWN[3], &["next", "--help"], &["next", "--no-such-flag"]] {
-        let asked = |when| [arguments, &["--color", when]].concat();
-        assert!(has_colours(&asked("always"), None), "{arguments:?}");
-        assert!(has_colours(&asked("always"), Some("1")), "{arguments:?}");
-        assert!(!has_colours(&asked("never"), None), "{arguments:?}");
+        let command_line = |when| [arguments, &["--color", when]].concat();
+        assert!(has_colors(&command_line("always"), None), "{arguments:?}");
+        assert!(has_colors(&command_line("always"), Some("1")), "{arguments:?}");
+        assert!(!has_colors(&command_line("never"), None), "{arguments:?}");
         // A pipe is not a terminal.
-        assert!(!has_colours(&asked("auto"), None), "{arguments:?}");
-        assert!(!has_colours(arguments, None), "{arguments:?}");
+        assert!(!has_colors(&command_line("auto"), None), "{arguments:?}");
+        assert!(!has_colors(arguments, None), "{arguments:?}");
     }
 }
 
 #[test]
-fn the_version_names_the_time_zones_it_knows() {
+fn the_version_names_its_time_zone_data() {
     let version = almanac(&["--version"]).said;
     let (program, tzdata) = version.trim().split_once(" (tzdata 2").unwrap();
     assert_eq!(program, format!("almanac {}", env!("CARGO_PKG_VERSION")));
@@ -199,12 +199,12 @@ fn the_version_names_the_time_zones_it_knows() {
 
 #[test]
 fn the_version_is_a_command_as_well() {
-    let told = almanac(&["version"]).said;
-    assert!(told.starts_with(&almanac(&["--version"]).said), "{told}");
-    let told = almanac(&["version", "-o", "json"]).json();
-    assert_eq!(told["schema"], "almanac/version/v1");
-    assert_eq!(told["version"], env!("CARGO_PKG_VERSION"));
-    assert!(told["tzdata"].as_str().unwrap().starts_with('2'), "{told}");
+    let report = almanac(&["version"]).said;
+    assert!(report.starts_with(&almanac(&["--version"]).said), "{report}");
+    let report = almanac(&["version", "-o", "json"]).json();
+    assert_eq!(report["schema"], "almanac/version/v1");
+    assert_eq!(report["version"], env!("CARGO_PKG_VERSION"));
+    assert!(report["tzdata"].as_str().unwrap().starts_with('2'), "{report}");
 }
 
 #[test]

@@ -33,18 +33,18 @@ impl Stage {
         let mut command = Command::new(program);
         command.current_dir(&self.0).stdin(Stdio::null()).args(arguments);
         command.env("PATH", path).env("HOME", &self.0).env_remove("KUBECONFIG");
-        Ran::of(&command.env("LC_ALL", "C.UTF-8").env("TERM", "dumb").output().unwrap())
+        Ran::from_output(&command.env("LC_ALL", "C.UTF-8").env("TERM", "dumb").output().unwrap())
     }
 
     /// The completions that the program offers when called as the script of a shell calls it.
     #[track_caller]
     fn offered(&self, shell: &str, words: &[&str]) -> Vec<String> {
-        let asked = ["-c", "exec \"$@\"", "sh", "env", "_CLAP_IFS=\n"];
-        let asks =
+        let prefix = ["-c", "exec \"$@\"", "sh", "env", "_CLAP_IFS=\n"];
+        let variables =
             [format!("ALMANAC_COMPLETE={shell}"), format!("_CLAP_COMPLETE_INDEX={}", words.len())];
-        let asks: Vec<&str> = asks.iter().map(String::as_str).collect();
+        let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
         let output =
-            self.run("sh", &[&asked, &*asks, &["almanac", "--", "almanac"], words].concat());
+            self.run("sh", &[&prefix, &*variables, &["almanac", "--", "almanac"], words].concat());
         assert_eq!(output.noted, "", "an answer is all that is said");
         // Its description comes after it, where the shell shows that.
         let value = |line: &str| line.split(['\t', ':']).next().unwrap().to_owned();
@@ -159,12 +159,12 @@ fn each_script_calls_the_program_for_completions() {
     let stage = Stage::new("scripts");
     for shell in SHELLS {
         let script = stage.run("almanac", &["completion", shell]);
-        let asks = match shell {
+        let variables = match shell {
             "fish" => "ALMANAC_COMPLETE=fish",
             "powershell" => "$env:ALMANAC_COMPLETE = \"powershell\"",
             _ => "ALMANAC_COMPLETE=\"",
         };
-        script.assert_said(&[asks]);
+        script.assert_said(&[variables]);
     }
 }
 

@@ -49,7 +49,7 @@ fn each_output_matches_its_golden_file() {
 }
 
 #[test]
-fn a_weekend_is_told_as_one_stretch_of_every_week() {
+fn a_weekend_is_one_stretch_of_every_week() {
     let usual = ("usual", "0 0 1 1 *", 2);
     let before = cron("shop-hours", "shop", &[usual]);
     let weekend = [usual, ("weekend", "0 17 * * 5", 40), ("week", "0 9 * * 1", 2)];
@@ -63,7 +63,7 @@ fn a_weekend_is_told_as_one_stretch_of_every_week() {
 }
 
 #[test]
-fn equal_behaviour_that_is_written_differently_is_no_difference() {
+fn equal_behavior_that_is_written_differently_is_not_a_difference() {
     let split =
         cron("evening", "shop", &[("close", "0 20 * * 1-5", 2), ("close-late", "0 20 * * 6,0", 2)]);
     let morning = cron("a-morning", "shop", &[("wake", "0 8 * * *", 10)]);
@@ -89,7 +89,7 @@ fn a_change_fails_only_if_that_is_wanted() {
 }
 
 #[test]
-fn a_name_narrows_both_sides_whoever_has_it() {
+fn a_name_narrows_both_sides_if_either_side_has_it() {
     let other = cron("other", "cart", &[("open", "0 9 * * *", 3)]);
     let renamed = shop().replace("0 20", "0 21").replace("shop-hours", "hours");
     let folder = sides(
@@ -99,8 +99,8 @@ fn a_name_narrows_both_sides_whoever_has_it() {
     );
     assert_eq!(differences(&folder).len(), 2);
     for name in ["deployment/shop", "hours", "shop-hours"] {
-        let told = diff(&folder, &["old", "new", "--only", name, "-o", "json"]).json();
-        let [difference] = list(&told["differences"]) else { panic!("{told}") };
+        let report = diff(&folder, &["old", "new", "--only", name, "-o", "json"]).json();
+        let [difference] = list(&report["differences"]) else { panic!("{report}") };
         assert_eq!(difference["presence"], "both", "{name}");
         assert_eq!(difference["target"]["name"], "shop");
     }
@@ -112,7 +112,7 @@ fn a_name_narrows_both_sides_whoever_has_it() {
 }
 
 #[test]
-fn objects_that_change_alike_are_told_as_one() {
+fn objects_with_the_same_change_are_listed_as_one() {
     let of = |replicas, name: &str| {
         let rules = [("open", "0 8 * * *", replicas), ("close", "0 20 * * *", 2)];
         (0..40).map(|it| cron(&format!("{name}-{it}"), &format!("shop-{it:02}"), &rules)).collect()
@@ -132,7 +132,7 @@ fn objects_that_change_alike_are_told_as_one() {
 }
 
 #[test]
-fn a_program_is_told_everything_that_comes_again() {
+fn json_lists_every_repetition() {
     let rules = |replicas: u32| -> Vec<(String, String, u32)> {
         let rule = |hour: u32| (format!("h{hour}"), format!("0 {hour} * * *"), hour + replicas);
         (0..24).map(rule).collect()
@@ -178,9 +178,9 @@ fn a_policy_that_sets_what_the_object_has_anyway_changes_nothing() {
     // The last value stays, as in a cluster.
     let line = "no longer set by any policy: 5 → 2 replicas every day, 08:00 to 20:00";
     diff(&folder, &["old", "new"]).assert_said(&[line]);
-    let told = differences(&folder);
-    assert_eq!(told[0]["presence"], "removed");
-    let after = &told[0]["stretches"][0]["after"];
+    let report = differences(&folder);
+    assert_eq!(report[0]["presence"], "removed");
+    let after = &report[0]["stretches"][0]["after"];
     assert_eq!(after["value"], 2);
     assert_eq!(after["policy"]["rule"], "close");
 }
@@ -191,8 +191,8 @@ fn a_policy_that_is_added_sets_nothing_for_firings_before_the_period() {
     let old = [("shop.yaml", three.as_str())];
     let folder = sides("added", &old, &[old[0], ("yearly.yaml", &yearly)]);
     diff(&folder, &["old", "new", "--fail-on-change"]).ended(0);
-    let told = diff(&folder, &["old", "new", "--for", "60d", "-o", "json"]).json();
-    let stretches = told["differences"][0]["stretches"].as_array().unwrap();
+    let report = diff(&folder, &["old", "new", "--for", "60d", "-o", "json"]).json();
+    let stretches = report["differences"][0]["stretches"].as_array().unwrap();
     assert_eq!(stretches.len(), 1);
     assert_eq!(stretches[0]["from"], "2026-12-31T23:00:00Z");
     assert_eq!(
@@ -201,7 +201,7 @@ fn a_policy_that_is_added_sets_nothing_for_firings_before_the_period() {
     );
     let takes_over = "this version takes over at 2026-11-22T23:00:00Z: firings of new and edited rules before that \
                       set nothing";
-    assert_eq!(told["assumptions"]["new"], serde_json::json!([takes_over]));
+    assert_eq!(report["assumptions"]["new"], serde_json::json!([takes_over]));
     // The replicas of a target outside the files are unknown on both sides until the first firing.
     let alone = sides("added-alone", &[], &[("yearly.yaml", &yearly)]);
     let gate = ["--fail-on-change"];
@@ -227,8 +227,8 @@ fn rules_that_are_added_or_edited_begin_with_the_period_and_find_what_is_there()
         let folder = sides(name, &[("a.yaml", &before)], &[("a.yaml", new)]);
         // At noon, when the rule that is edited or gone has fired.
         let noon = ["diff", "old", "new", "--from", "2026-11-23T11:00:00Z", "-o", "json"];
-        let told = almanac(&folder, &noon).json();
-        assert_eq!(told["differences"][0]["stretches"][0]["from"], changes, "{name}");
+        let report = almanac(&folder, &noon).json();
+        assert_eq!(report["differences"][0]["stretches"][0]["from"], changes, "{name}");
     }
 }
 
@@ -280,7 +280,7 @@ fn a_score_that_only_one_side_has_can_be_assumed() {
 }
 
 #[test]
-fn a_comment_has_no_more_than_fits_and_names_are_no_markup() {
+fn a_comment_fits_its_limit_and_names_are_not_markup() {
     // A rule may have any name.
     let of = |replicas| {
         let one = |number: u32| {

@@ -36,7 +36,7 @@ fn folder(name: &str) -> PathBuf {
 
 fn validate(folder: &Path, arguments: &[&str]) -> String {
     let mut command = almanac(folder, &[&["validate", "--from", PRESENT], arguments].concat());
-    Ran::of(&command.env("LC_ALL", "C.UTF-8").output().expect("it runs")).said
+    Ran::from_output(&command.env("LC_ALL", "C.UTF-8").output().expect("it runs")).said
 }
 
 /// The results in a log of SARIF.
@@ -50,8 +50,8 @@ fn mistakes(format: &str) -> String {
 }
 
 fn findings() -> Vec<Value> {
-    let told: Value = serde_json::from_str(&mistakes("json")).expect("JSON");
-    list(&told["findings"]).to_vec()
+    let printed: Value = serde_json::from_str(&mistakes("json")).expect("JSON");
+    list(&printed["findings"]).to_vec()
 }
 
 /// The schema of SARIF, which comes with a package that was not written here.
@@ -61,8 +61,8 @@ fn schema_of_sarif() -> Value {
     let host = ["--filter-platform", "host-tuple"];
     let metadata = ["metadata", "--format-version", "1", "--offline", "--locked"];
     let output = Command::new(cargo).args(metadata).args(host).output().expect("cargo runs");
-    let told: Value = serde_json::from_slice(&output.stdout).expect("metadata");
-    let mut packages = list(&told["packages"]).iter();
+    let printed: Value = serde_json::from_slice(&output.stdout).expect("metadata");
+    let mut packages = list(&printed["packages"]).iter();
     let package = packages.find(|it| it["name"] == "serde-sarif").expect("the package");
     let manifest = Path::new(word(&package["manifest_path"]));
     let schema = manifest.with_file_name("src").join("schema.json");
@@ -109,7 +109,7 @@ fn one_of_each_mistake_is_reported_as_sarif_that_is_valid() {
 
 #[test]
 fn one_of_each_finding_over_time_is_reported_as_sarif_that_is_valid() {
-    let folders = ["lint/found", "repositories/catalogue"].map(|folder| here().join(folder));
+    let folders = ["lint/found", "repositories/catalog"].map(|folder| here().join(folder));
     let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).expect("a folder"));
     let paths = entries.map(|entry| entry.expect("an entry").path());
     let is_sarif = |path: &PathBuf| path.extension().is_some_and(|it| it == "sarif");
@@ -124,7 +124,7 @@ fn one_of_each_finding_over_time_is_reported_as_sarif_that_is_valid() {
 fn every_rule_of_sarif_has_a_short_title_and_leads_to_its_heading_in_the_documents() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let page = fs::read_to_string(root.join("docs/findings.md")).expect("the page is there");
-    let each = fs::read_to_string(here().join("repositories/catalogue/each-code.sarif"));
+    let each = fs::read_to_string(here().join("repositories/catalog/each-code.sarif"));
     for text in [mistakes("sarif"), each.expect("it is there")] {
         let log: Value = serde_json::from_str(&text).expect("JSON");
         let rules = list(&log["runs"][0]["tool"]["driver"]["rules"]);
@@ -193,7 +193,7 @@ fn the_fixes_of_sarif_are_what_lint_fix_writes() {
     fs::write(folder.join("piped"), piped).expect("it can be written");
     let from = fs::File::open(folder.join("piped")).expect("it is there");
     let mut command = almanac(&folder, &["validate", "-f", "-", "-o", "sarif"]);
-    let said = Ran::of(&command.stdin(from).output().expect("it runs")).said;
+    let said = Ran::from_output(&command.stdin(from).output().expect("it runs")).said;
     assert!(said.contains("mistyped-version") && !said.contains("\"fixes\""), "{said}");
 }
 
@@ -304,9 +304,9 @@ fn a_comment_names_the_worst_first_and_has_a_length_that_is_accepted() {
     let found = validate(&folder, &["-o", "markdown"]);
     let length = found.chars().count();
     assert!((60_000..=65_536).contains(&length), "{length} characters");
-    let told = found.lines().filter(|line| line.starts_with("| error")).count();
+    let printed = found.lines().filter(|line| line.starts_with("| error")).count();
     let last = found.lines().last().expect("a line");
     let all: Value = serde_json::from_str(&validate(&folder, &["-o", "json"])).expect("JSON");
-    let left = list(&all["findings"]).len() - told;
+    let left = list(&all["findings"]).len() - printed;
     assert_eq!(last, format!("and {left} more, which the other formats list"));
 }

@@ -104,10 +104,10 @@ fn steps(svg: &str) -> Vec<[String; 3]> {
 fn json_and_svg_agree() {
     let files = [("a.yaml", SHOP), ("b.yaml", NIGHT), ("c.yaml", NODES)];
     let folder = folder_with("story", &files);
-    let told = forecast(&folder, &["-o", "json"]).json();
+    let report = forecast(&folder, &["-o", "json"]).json();
     let svg = forecast(&folder, &["-o", "svg"]).said;
     let segments: Vec<&Value> =
-        list(&told["series"]).iter().flat_map(|series| list(&series["segments"])).collect();
+        list(&report["series"]).iter().flat_map(|series| list(&series["segments"])).collect();
     let steps = steps(&svg);
     assert!(segments.len() > 20);
     assert_eq!(steps.len(), segments.len());
@@ -123,12 +123,12 @@ fn json_and_svg_agree() {
 #[test]
 fn segments_are_adjacent_and_cover_the_period() {
     let folder = folder_with("adjacent", &[("a.yaml", SHOP), ("c.yaml", NODES)]);
-    let told = forecast(&folder, &["-o", "json", "--for", "30d"]).json();
-    assert_eq!(told["schema"], "almanac/forecast/v1");
-    for series in list(&told["series"]) {
+    let report = forecast(&folder, &["-o", "json", "--for", "30d"]).json();
+    assert_eq!(report["schema"], "almanac/forecast/v1");
+    for series in list(&report["series"]) {
         let segments = list(&series["segments"]);
-        assert_eq!(segments[0]["from"], told["from"]);
-        assert_eq!(segments.last().unwrap()["to"], told["to"]);
+        assert_eq!(segments[0]["from"], report["from"]);
+        assert_eq!(segments.last().unwrap()["to"], report["to"]);
         for pair in segments.windows(2) {
             assert_eq!(pair[0]["to"], pair[1]["from"]);
             let differ =
@@ -142,22 +142,22 @@ fn segments_are_adjacent_and_cover_the_period() {
 fn two_policies_that_write_one_target_are_one_series_with_a_finding() {
     let folder = folder_with("contested", &[("a.yaml", SHOP), ("b.yaml", NIGHT)]);
     // It is a warning.
-    let told = forecast(&folder, &["-o", "json"]).ended(0).json();
-    let [series] = list(&told["series"]) else { panic!("{told:#}") };
+    let report = forecast(&folder, &["-o", "json"]).ended(0).json();
+    let [series] = list(&report["series"]) else { panic!("{report:#}") };
     let segments = list(&series["segments"]).iter();
     let writers: Vec<&str> = segments.filter_map(|it| it["policy"]["name"].as_str()).collect();
     assert!(writers.contains(&"shop-hours") && writers.contains(&"night-watch"), "{writers:?}");
-    assert_eq!(told["findings"][0]["code"], "two-writers");
+    assert_eq!(report["findings"][0]["code"], "two-writers");
     forecast(&folder, &[]).assert_said(&["set by 2 policies", "warning[two-writers]"]);
 }
 
 #[test]
 fn valid_policies_are_forecast_and_invalid_ones_are_reported_with_their_location() {
     let folder = folder_with("broken", &[("broken.yaml", BROKEN), ("good.yaml", NODES)]);
-    let told = forecast(&folder, &["-o", "json"]).ended(1).json();
-    let names: Vec<_> = list(&told["series"]).iter().map(|it| &it["target"]["name"]).collect();
+    let report = forecast(&folder, &["-o", "json"]).ended(1).json();
+    let names: Vec<_> = list(&report["series"]).iter().map(|it| &it["target"]["name"]).collect();
     assert_eq!(names, ["nodes"]);
-    let finding = &told["findings"][0];
+    let finding = &report["findings"][0];
     assert_eq!((&finding["file"], &finding["line"]), (&"broken.yaml".into(), &8.into()));
     assert_eq!(finding["field"], "spec.rules[0].schedule");
     forecast(&folder, &[]).assert_said(&["broken.yaml:8:"]);
@@ -176,17 +176,17 @@ fn nothing_to_forecast_is_reported() {
         let is_json = said.starts_with('{');
         assert!(is_json || said.to_lowercase().contains("nothing to forecast"), "{said}");
     }
-    let told = forecast(&folder, &["-o", "json"]).json();
-    assert_eq!(told["series"], Value::Array(Vec::new()));
+    let report = forecast(&folder, &["-o", "json"]).json();
+    assert_eq!(report["series"], Value::Array(Vec::new()));
 }
 
 #[test]
 fn a_name_narrows_the_forecast_and_one_without_a_match_is_an_error() {
     let folder = folder_with("narrow", &[("a.yaml", SHOP), ("c.yaml", NODES)]);
     for name in ["shop", "deploy/shop", "cronfhpa/shop-hours", "Deployment/default/shop"] {
-        let told = forecast(&folder, &["-o", "json", name]).json();
-        assert_eq!(list(&told["series"]).len(), 1, "{name}");
-        assert_eq!(told["series"][0]["target"]["name"], "shop");
+        let report = forecast(&folder, &["-o", "json", name]).json();
+        assert_eq!(list(&report["series"]).len(), 1, "{name}");
+        assert_eq!(report["series"][0]["target"]["name"], "shop");
     }
     forecast(&folder, &["stop"]).ended(2).assert_noted(&["CronFederatedHPA/default/shop-hours"]);
 }
@@ -197,18 +197,18 @@ fn an_assumption_is_reported_and_can_be_set() {
     let max = max.replace("apps/v1", "autoscaling/v2");
     let max = max.replace("targetReplicas", "targetMaxReplicas");
     let folder = folder_with("assume", &[("a.yaml", &max)]);
-    let told = forecast(&folder, &["-o", "json"]).json();
-    let min = &told["series"][0];
+    let report = forecast(&folder, &["-o", "json"]).json();
+    let min = &report["series"][0];
     assert_eq!(
         (&min["field"], &min["segments"][0]["value"]),
         (&"minReplicas".into(), &Value::Null)
     );
-    let said = told["assumptions"].to_string();
+    let said = report["assumptions"].to_string();
     assert!(said.contains("minReplicas of HorizontalPodAutoscaler"), "{said}");
 
-    let told = forecast(&folder, &["-o", "json", "--assume", "hpa/shop.minReplicas=3"]).json();
-    assert_eq!(told["series"][0]["segments"][0]["value"], 3);
-    assert!(told["assumptions"].to_string().contains("as specified"));
+    let report = forecast(&folder, &["-o", "json", "--assume", "hpa/shop.minReplicas=3"]).json();
+    assert_eq!(report["series"][0]["segments"][0]["value"], 3);
+    assert!(report["assumptions"].to_string().contains("as specified"));
     forecast(&folder, &["--assume", "shop.replicas=3"]).ended(2);
 }
 
@@ -225,7 +225,8 @@ fn the_timeline_is_as_wide_as_the_terminal() {
     let folder = folder_with("width", &[("a.yaml", SHOP), ("c.yaml", NODES)]);
     for width in [80, 200] {
         let mut command = command(&folder, &["forecast", "-f", ".", "--from", PRESENT]);
-        let shown = Ran::of(&command.env("COLUMNS", width.to_string()).output().unwrap()).said;
+        let shown =
+            Ran::from_output(&command.env("COLUMNS", width.to_string()).output().unwrap()).said;
         let widest = shown.lines().map(|line| line.chars().count()).max().unwrap();
         assert!((width - 2..=width).contains(&widest), "{widest} of {width}:\n{shown}");
     }
@@ -263,9 +264,9 @@ fn a_target_is_explained_by_who_wrote_it_last() {
 #[test]
 fn next_lists_events_in_order_of_time() {
     let folder = folder_with("next", &[("a.yaml", SHOP), ("b.yaml", NIGHT), ("c.yaml", NODES)]);
-    let asked = ["next", "-f", ".", "--from", PRESENT, "-o", "json", "--for", "2d"];
-    let told = almanac(&folder, &asked).json();
-    let items = list(&told["items"]);
+    let words = ["next", "-f", ".", "--from", PRESENT, "-o", "json", "--for", "2d"];
+    let report = almanac(&folder, &words).json();
+    let items = list(&report["items"]);
     let times: Vec<&str> = items.iter().map(|item| word(&item["at"])).collect();
     assert!(times.is_sorted() && times.len() == 10, "{times:?}");
     assert_eq!(items[0]["what"], "closes");

@@ -33,7 +33,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
 /// The error of a command that could not run, without the prefix of all these errors.
 #[track_caller]
 fn error_of(mut command: Command) -> String {
-    let ran = Ran::of(&command.output().unwrap()).ended(2);
+    let ran = Ran::from_output(&command.output().unwrap()).ended(2);
     assert_eq!(ran.said, "");
     let all = "error: failed to read from a cluster (to read files, name them with -f): ";
     ran.noted.strip_prefix(all).unwrap_or_else(|| panic!("{}", ran.noted)).trim_end().to_owned()
@@ -80,9 +80,9 @@ fn a_server_that_cannot_be_reached_is_named() {
     let server = closed();
     fs::write(folder.join("config"), kubeconfig(&server)).unwrap();
     for arguments in COMMANDS {
-        let asked = [arguments, &["--kubeconfig", "config"]].concat();
+        let words = [arguments, &["--kubeconfig", "config"]].concat();
         assert_eq!(
-            error_of(command(&folder, &asked)),
+            error_of(command(&folder, &words)),
             format!("failed to reach {server}: Connection refused (os error 111)")
         );
     }
@@ -126,9 +126,9 @@ fn an_unusable_kubeconfig_is_named_without_leaking_secrets() {
 fn an_unknown_context_is_reported_with_the_existing_ones() {
     let folder = folder("context");
     fs::write(folder.join("config"), kubeconfig("https://127.0.0.1:1")).unwrap();
-    let asked = ["next", "--kubeconfig", "config", "--context", "elsewhere"];
+    let words = ["next", "--kubeconfig", "config", "--context", "elsewhere"];
     assert_eq!(
-        error_of(command(&folder, &asked)),
+        error_of(command(&folder, &words)),
         "failed to use the kubeconfig config: there is no context \"elsewhere\" in it; there are \
          here, there"
     );
@@ -140,18 +140,18 @@ fn cluster_options_conflict_with_files_and_files_need_no_cluster() {
     fs::write(folder.join("shop.yaml"), POLICY).unwrap();
     for further in [&["--kubeconfig", "config"][..], &["--context", "here"], &["-A"]] {
         for arguments in COMMANDS {
-            let asked = [arguments, &["-f", "shop.yaml"], further].concat();
-            Ran::of(&command(&folder, &asked).output().unwrap())
+            let words = [arguments, &["-f", "shop.yaml"], further].concat();
+            Ran::from_output(&command(&folder, &words).output().unwrap())
                 .ended(2)
                 .assert_noted(&["'--filename <PATH>' cannot be used with"]);
         }
     }
     let output = command(&folder, &["next", "-f", "shop.yaml", "-n", "prod"]).output().unwrap();
-    Ran::of(&output).assert_said(&["Deployment.apps prod/shop"]);
+    Ran::from_output(&output).assert_said(&["Deployment.apps prod/shop"]);
 }
 
 #[test]
 fn a_namespace_and_all_namespaces_conflict() {
     let output = command(&folder("all"), &["next", "-A", "-n", "prod"]).output().unwrap();
-    Ran::of(&output).ended(2).assert_noted(&["cannot be used with"]);
+    Ran::from_output(&output).ended(2).assert_noted(&["cannot be used with"]);
 }

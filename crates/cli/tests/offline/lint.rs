@@ -58,8 +58,8 @@ fn lint(file: &Path, format: &str) -> String {
     let text = fs::read_to_string(file).unwrap();
     let from = text.lines().next().and_then(|line| line.strip_prefix("# from "));
     let name = file.file_name().unwrap().to_str().unwrap();
-    let asked = ["lint", name, "--from", from.unwrap_or(PRESENT), "-o", format];
-    let ran = Ran::of(&almanac(file.parent().unwrap(), &asked).output().unwrap());
+    let arguments = ["lint", name, "--from", from.unwrap_or(PRESENT), "-o", format];
+    let ran = Ran::from_output(&almanac(file.parent().unwrap(), &arguments).output().unwrap());
     assert_eq!(ran.noted, "");
     ran.said
 }
@@ -71,7 +71,7 @@ fn findings(file: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn what_is_said_of_each_finding_is_what_the_golden_files_say() {
+fn the_output_for_each_finding_matches_the_golden_files() {
     let of_each = files("found").into_iter().flat_map(|file| [(file.clone(), true), (file, false)]);
     let stories = files("stories").into_iter().map(|file| (file, false));
     for (file, is_sarif) in of_each.chain(stories) {
@@ -109,8 +109,8 @@ fn nothing_is_found_in_our_own_checkout() {
         ("validate", &["deploy/namespaced"][..]),
     ] {
         let strict = ["--from", PRESENT, "--fail-on", "info", "-o", "json"];
-        let asked = [&[command], paths, &strict].concat();
-        let said = Ran::of(&almanac(&root, &asked).output().unwrap()).ended(0).json();
+        let arguments = [&[command], paths, &strict].concat();
+        let said = Ran::from_output(&almanac(&root, &arguments).output().unwrap()).ended(0).json();
         assert_eq!(said["findings"], Value::from(Vec::<Value>::new()), "{command} {paths:?}");
         if command == "lint" {
             assert_eq!(said["ignored"], 3, "{command} {paths:?}");
@@ -126,7 +126,7 @@ fn each_story_has_one_finding_at_least() {
 }
 
 #[test]
-fn nothing_is_found_in_what_only_looks_alike() {
+fn harmless_lookalikes_have_no_findings() {
     let fine = files("fine");
     assert!(fine.len() > 9, "{fine:?}");
     for file in fine {

@@ -6,7 +6,7 @@
 mod action;
 mod action_comment;
 mod arguments;
-mod catalogue;
+mod catalog;
 mod cron_jobs;
 mod display_zones;
 mod excluding;

@@ -19,7 +19,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    pub(crate) fn of(output: &Output) -> Ran {
+    pub(crate) fn from_output(output: &Output) -> Ran {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         Ran { code: output.status.code(), said: text(&output.stdout), noted: text(&output.stderr) }
     }
@@ -101,7 +101,7 @@ pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
     command.current_dir(directory).env("GIT_CONFIG_GLOBAL", "/dev/null");
     command.env("GIT_CONFIG_SYSTEM", "/dev/null");
     command.args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]);
-    let ran = Ran::of(&command.args(arguments).output().unwrap());
+    let ran = Ran::from_output(&command.args(arguments).output().unwrap());
     assert_eq!(ran.code, Some(0), "git {arguments:?}: {}", ran.noted);
     ran.said.trim_end().to_owned()
 }

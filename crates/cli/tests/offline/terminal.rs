@@ -39,7 +39,7 @@ spec: {schedule: "0 9 * * *"}
 fn almanac(folder: &Path, columns: &str, arguments: &[&str]) -> Ran {
     let mut command = running::almanac(folder, arguments);
     command.env("COLUMNS", columns).env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
-    Ran::of(&command.output().unwrap())
+    Ran::from_output(&command.output().unwrap())
 }
 
 #[test]

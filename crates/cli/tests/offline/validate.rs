@@ -13,7 +13,7 @@ const PRESENT: &str = "2026-01-05T00:00:00Z";
 fn almanac(arguments: &[&str]) -> Ran {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/offline");
     let mut command = running::almanac(&here, arguments);
-    Ran::of(&command.env("LC_ALL", "C.UTF-8").output().unwrap())
+    Ran::from_output(&command.env("LC_ALL", "C.UTF-8").output().unwrap())
 }
 
 /// Each file is named explicitly, and so checked in full.
@@ -39,7 +39,7 @@ fn the_examples_are_valid() {
 }
 
 #[test]
-fn a_missing_path_exits_with_2_and_says_so() {
+fn a_missing_path_is_reported_with_exit_code_2() {
     let ran = almanac(&["validate", "-f", "no-such-folder"]).ended(2);
     assert_eq!(ran.noted, "error: failed to read \"no-such-folder\": no such file or directory\n");
 }

@@ -124,7 +124,7 @@ fn without_a_terminal_there_are_100_columns() {
 }
 
 #[test]
-fn a_file_has_100_columns_whatever_the_terminal_has() {
+fn a_file_has_100_columns_on_every_terminal() {
     let folder = long_names("file");
     let piped = printed(&folder, OF_LONG_NAMES[0], None);
     on_a_terminal(&folder, &[OF_LONG_NAMES[0], &["--out", "forecast.txt"]].concat(), 60);
@@ -181,20 +181,20 @@ fn notes_follow_the_terminal_in_every_command() {
 
 /// The output of a command on a terminal of this number of columns. `COLUMNS` has another value, as after a resize.
 fn on_a_terminal(folder: &Path, arguments: &[&str], width: usize) -> String {
-    shown(folder, arguments, width, |command, terminal| {
+    shown_on_a_terminal(folder, arguments, width, |command, terminal| {
         command.stdout(terminal).stderr(Stdio::null())
     })
 }
 
 /// The same of its standard error.
 fn noted_on_a_terminal(folder: &Path, arguments: &[&str], width: usize) -> String {
-    shown(folder, arguments, width, |command, terminal| {
+    shown_on_a_terminal(folder, arguments, width, |command, terminal| {
         command.stderr(terminal).stdout(Stdio::null())
     })
 }
 
 /// The output of a command on a terminal that it is connected to.
-fn shown(
+fn shown_on_a_terminal(
     folder: &Path,
     arguments: &[&str],
     width: usize,

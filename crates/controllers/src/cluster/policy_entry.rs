@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_with_a_generation_keeps_its_revision_whatever_its_status() {
+    fn a_changed_status_keeps_the_revision_of_an_object_with_a_generation() {
         let object = |generation: i64, status: &str| {
             revision(json!({
                 "metadata": { "name": "shop", "generation": generation },
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_the_same_whatever_the_order_it_was_written_in() {
+    fn the_order_of_fields_does_not_change_a_status() {
         let one: Value = serde_json::from_str(r#"{"a": 1, "b": [2]}"#).expect("it is JSON");
         let other: Value = serde_json::from_str(r#"{"b": [2], "a": 1}"#).expect("it is JSON");
         assert!(StatusSnapshot::of(&one).is(&other));

@@ -228,8 +228,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_whose_text_differs_each_time_is_news_once_and_keeps_the_age_of_the_last_number()
-     {
+    async fn a_repeated_failure_is_new_once_and_keeps_the_age_of_the_last_number() {
         let sampler = sampler("2026-11-30T09:00:00Z");
         let policy = autoscale(&sampler);
         let hold = |second: &str, answer| {

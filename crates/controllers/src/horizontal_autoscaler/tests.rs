@@ -78,10 +78,10 @@ async fn a_schedule_scales_a_deployment_at_its_boundary_and_nothing_is_requested
     let stub = Stub::new();
     let bench = following(&stub, "2026-11-30T08:00:00Z", 7, DEPLOYMENT);
     bench.run(60).await;
-    stub.forget_asked();
+    stub.clear_requests();
     bench.run(58 * 60).await;
-    let asked: Vec<_> = stub.requests_where(|asked| !asked.is_watch());
-    assert_eq!(asked.len(), 0, "nothing changes");
+    let requests: Vec<_> = stub.requests_where(|asked| !asked.is_watch());
+    assert_eq!(requests.len(), 0, "nothing changes");
     bench.run(2 * 60).await;
     assert_eq!(replicas(&stub, "deployments"), 7);
     let patched = bench.patched();
@@ -113,7 +113,7 @@ async fn an_edited_schedule_counts_at_once_and_a_deleted_one_leaves_the_target_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn replicas_that_are_still_to_come_do_not_scale_it_further() {
+async fn replicas_that_are_not_ready_yet_do_not_scale_it_further() {
     let stub = Stub::new();
     let mut shop = target("apps/v1", "Deployment", "shop");
     (shop["spec"]["replicas"], shop["status"]) = (json!(2), json!({ "replicas": 2 }));
@@ -180,7 +180,7 @@ async fn a_target_that_cannot_be_read_is_not_called_able_to_scale_until_it_can()
     for about in ["AbleToScale", "Ready"] {
         assert_eq!(condition(&status, about), ("False".into(), "TargetUnreadable".into()));
     }
-    stub.mend();
+    stub.clear_faults();
     bench.run(200).await;
     let status = bench.status(&autoscaler("shop")).expect("there is one");
     assert_eq!(condition(&status, "Ready"), ("True".into(), "Scaling".into()));
@@ -196,7 +196,7 @@ async fn a_target_that_could_not_be_read_for_a_moment_is_scaled_within_seconds()
     bench.run(8).await;
     let tried = bench.requests_for("/pools/shop/scale");
     assert!((3..10).contains(&tried), "it was tried {tried} times");
-    stub.mend();
+    stub.clear_faults();
     bench.run(15).await;
     assert_eq!(replicas(&stub, "pools"), 4);
 }
@@ -223,8 +223,8 @@ async fn the_conditions_say_what_holds_an_autoscaler_back() {
 
     bench.run(31 * 60).await;
     let status = bench.status(&shop).expect("there is one");
-    let stabilised = ("True".into(), "ScaleDownStabilized".into());
-    assert_eq!(condition(&status, "AbleToScale"), stabilised);
+    let stabilized = ("True".into(), "ScaleDownStabilized".into());
+    assert_eq!(condition(&status, "AbleToScale"), stabilized);
 
     let denied = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "the quota is exhausted");
     stub.inject(denied.method(Method::PATCH).path_contains("/shop/scale").always());
@@ -233,7 +233,7 @@ async fn the_conditions_say_what_holds_an_autoscaler_back() {
     for about in ["AbleToScale", "Ready"] {
         assert_eq!(condition(&status, about), ("False".into(), "ScaleFailed".into()));
     }
-    stub.mend();
+    stub.clear_faults();
     bench.run(60).await;
     assert_eq!(states(&bench.status(&shop).expect("there is one")), well);
     assert_eq!(replicas(&stub, "deployments"), 1);

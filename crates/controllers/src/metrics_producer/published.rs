@@ -72,7 +72,7 @@ mod tests {
     use crate::upstream::Upstreams;
 
     #[test]
-    fn only_the_leader_publishes_numbers_and_nobody_does_while_everything_is_stopped() {
+    fn only_the_leader_publishes_values_and_none_are_published_while_stopped() {
         let kind = Kind::of_family(Family::ScheduledCapacity);
         let nodes = kind.identity("default", "nodes");
         let context = CheckContext::new("default", Timestamp::UNIX_EPOCH);

@@ -38,10 +38,10 @@ impl Watched {
 
     /// As at the start of another term.
     fn going_on_from(unwritten: UnwrittenStatuses) -> Self {
-        Self::of(Family::CronScaling, unwritten, Cluster::default())
+        Self::for_family(Family::CronScaling, unwritten, Cluster::default())
     }
 
-    fn of(family: Family, unwritten: UnwrittenStatuses, cluster: Cluster) -> Self {
+    fn for_family(family: Family, unwritten: UnwrittenStatuses, cluster: Cluster) -> Self {
         let clock = Clock::system(PolicyClock::REAL);
         let cluster = Arc::new(cluster);
         let [turns, statuses] = [(); 2].map(|()| Arc::new(WorkQueue::new(clock.clone())));
@@ -85,17 +85,17 @@ fn object(name: &str, uid: &str, version: u64, replicas: u32) -> Value {
     objects::stored(object, uid, version, replicas.into())
 }
 
-fn told(object: Value) -> DynamicObject {
+fn to_dynamic(object: Value) -> DynamicObject {
     serde_json::from_value(object).expect("it has the shape of an object")
 }
 
 #[test]
 fn an_object_older_than_the_known_version_is_ignored() {
     let mut watched = Watched::new();
-    watched.follower.upsert(told(object("shop", "1", 20, 5)));
-    watched.follower.upsert(told(object("shop", "1", 10, 3)));
+    watched.follower.upsert(to_dynamic(object("shop", "1", 20, 5)));
+    watched.follower.upsert(to_dynamic(object("shop", "1", 10, 3)));
     assert_eq!(watched.replicas("shop"), Some(5));
-    watched.follower.upsert(told(object("shop", "1", 30, 7)));
+    watched.follower.upsert(to_dynamic(object("shop", "1", 30, 7)));
     assert_eq!(watched.replicas("shop"), Some(7));
 }
 
@@ -103,11 +103,11 @@ fn an_object_older_than_the_known_version_is_ignored() {
 fn an_object_missing_from_a_list_is_gone() {
     let mut watched = Watched::new();
     for name in ["stays", "goes"] {
-        watched.follower.upsert(told(object(name, name, 1, 5)));
+        watched.follower.upsert(to_dynamic(object(name, name, 1, 5)));
     }
     watched.follower.list_complete();
     watched.follower.begin_list();
-    watched.follower.upsert(told(object("stays", "stays", 1, 5)));
+    watched.follower.upsert(to_dynamic(object("stays", "stays", 1, 5)));
     assert_eq!(watched.replicas("goes"), Some(5), "not before the listing is complete");
     watched.follower.list_complete();
     assert_eq!((watched.replicas("stays"), watched.replicas("goes")), (Some(5), None));
@@ -116,7 +116,7 @@ fn an_object_missing_from_a_list_is_gone() {
 #[test]
 fn listing_one_family_does_not_affect_the_others() {
     let mut watched = Watched::new();
-    watched.follower.upsert(told(object("stays", "stays", 1, 5)));
+    watched.follower.upsert(to_dynamic(object("stays", "stays", 1, 5)));
     let queues = WorkQueues {
         turns: Arc::clone(&watched.turns),
         statuses: Arc::clone(&watched.statuses),
@@ -134,7 +134,7 @@ fn listing_one_family_does_not_affect_the_others() {
 }
 
 #[test]
-fn listing_one_namespace_forgets_nothing_of_the_others() {
+fn listing_one_namespace_keeps_the_objects_of_the_others() {
     let watched = Watched::new();
     let follow = |namespace: &str| {
         let queues = WorkQueues {
@@ -153,7 +153,7 @@ fn listing_one_namespace_forgets_nothing_of_the_others() {
         follower.begin_list();
         let mut object = object("shop", namespace, 20, 5);
         object["metadata"]["namespace"] = json!(namespace);
-        follower.upsert(told(object));
+        follower.upsert(to_dynamic(object));
         follower.list_complete();
     }
     let known = || {
@@ -177,27 +177,27 @@ fn listing_one_namespace_forgets_nothing_of_the_others() {
 #[test]
 fn an_edit_clears_the_problem_of_the_target() {
     let mut watched = Watched::new();
-    watched.follower.upsert(told(object("shop", "1", 1, 5)));
+    watched.follower.upsert(to_dynamic(object("shop", "1", 1, 5)));
     let policy = PolicyName::new(Family::CronScaling, identity("shop"));
     let problem = || watched.cluster.lock().policies[&policy].problem.clone();
     if let Some(entry) = watched.cluster.lock().policies.get_mut(&policy) {
         entry.note_problem(Some(TargetProblem::NotScalable), false);
     }
-    let mut labelled = object("shop", "1", 2, 5);
-    labelled["metadata"]["labels"] = json!({ "team": "harbour" });
-    watched.follower.upsert(told(labelled));
+    let mut labeled = object("shop", "1", 2, 5);
+    labeled["metadata"]["labels"] = json!({ "team": "harbour" });
+    watched.follower.upsert(to_dynamic(labeled));
     assert!(problem().is_some(), "what it says is the same");
-    watched.follower.upsert(told(object("shop", "1", 3, 6)));
+    watched.follower.upsert(to_dynamic(object("shop", "1", 3, 6)));
     assert!(problem().is_none());
 }
 
 #[test]
 fn an_object_being_deleted_counts_as_gone() {
     let mut watched = Watched::new();
-    watched.follower.upsert(told(object("shop", "1", 1, 5)));
+    watched.follower.upsert(to_dynamic(object("shop", "1", 1, 5)));
     let mut deleted = object("shop", "1", 2, 5);
     deleted["metadata"]["deletionTimestamp"] = json!("2026-11-20T09:00:00Z");
-    watched.follower.upsert(told(deleted));
+    watched.follower.upsert(to_dynamic(deleted));
     assert_eq!(watched.replicas("shop"), None);
     assert!(watched.turns.is_quiet());
 }
@@ -210,9 +210,9 @@ fn a_new_object_with_an_old_name_inherits_nothing() {
         "ruleName": "a", "fingerprint": "0123456789abcdef",
         "lastHandledTime": "2026-11-20T09:00:00Z",
     }] });
-    watched.follower.upsert(told(old));
+    watched.follower.upsert(to_dynamic(old));
     assert!(watched.handled("shop").is_some());
-    watched.follower.upsert(told(object("shop", "2", 2, 5)));
+    watched.follower.upsert(to_dynamic(object("shop", "2", 2, 5)));
     assert_eq!(watched.handled("shop"), None);
 }
 
@@ -226,30 +226,30 @@ fn memory_outweighs_a_later_status() {
     };
     let mut first = object("shop", "1", 1, 5);
     first["status"] = status("2026-11-20T09:00:00Z");
-    watched.follower.upsert(told(first));
+    watched.follower.upsert(to_dynamic(first));
     let before = watched.handled("shop");
     let mut edited = object("shop", "1", 2, 6);
     edited["status"] = status("2001-01-01T00:00:00Z");
-    watched.follower.upsert(told(edited));
+    watched.follower.upsert(to_dynamic(edited));
     assert_eq!((watched.handled("shop"), watched.replicas("shop")), (before, Some(6)));
     assert!(!watched.statuses.is_quiet(), "and the status is mended");
 }
 
 #[test]
-fn an_invalid_object_keeps_its_history_and_forgets_its_rules() {
+fn an_invalid_object_keeps_its_history_and_drops_its_rules() {
     let mut watched = Watched::new();
     let mut good = object("shop", "1", 1, 5);
     good["status"] = json!({ "executionHistories": [{
         "ruleName": "a", "fingerprint": "0123456789abcdef",
         "lastHandledTime": "2026-11-20T09:00:00Z",
     }] });
-    watched.follower.upsert(told(good));
+    watched.follower.upsert(to_dynamic(good));
     let handled = watched.handled("shop");
     let mut broken = object("shop", "1", 2, 6);
     broken["spec"]["scaleTargetRef"]["kind"] = json!("");
-    watched.follower.upsert(told(broken));
+    watched.follower.upsert(to_dynamic(broken));
     assert_eq!(watched.replicas("shop"), None);
-    watched.follower.upsert(told(object("shop", "1", 3, 7)));
+    watched.follower.upsert(to_dynamic(object("shop", "1", 3, 7)));
     assert_eq!(watched.handled("shop"), handled);
     let state = watched.cluster.lock();
     let memory = state.world.cron_scaling.policies[&identity("shop")].memory.clone();
@@ -261,7 +261,7 @@ fn an_invalid_object_keeps_its_history_and_forgets_its_rules() {
 fn unwritten_statuses_survive_two_terms_in_a_row_without_a_turn() {
     let unwritten = UnwrittenStatuses::default();
     let mut first = Watched::going_on_from(unwritten.clone());
-    first.follower.upsert(told(object("shop", "1", 1, 5)));
+    first.follower.upsert(to_dynamic(object("shop", "1", 1, 5)));
     let rule = {
         let mut state = first.cluster.lock();
         let object =
@@ -274,7 +274,7 @@ fn unwritten_statuses_survive_two_terms_in_a_row_without_a_turn() {
     unwritten.keep(&first.cluster);
     for _ in 0..2 {
         let mut next = Watched::going_on_from(unwritten.clone());
-        next.follower.upsert(told(object("shop", "1", 1, 5)));
+        next.follower.upsert(to_dynamic(object("shop", "1", 1, 5)));
         assert_eq!(next.handled("shop"), Some(rule.handled));
         unwritten.keep(&next.cluster);
     }
@@ -285,16 +285,16 @@ fn unwritten_statuses_are_kept_until_a_term_has_them_or_their_objects_are_gone()
     let unwritten = UnwrittenStatuses::default();
     let mut first = Watched::going_on_from(unwritten.clone());
     for name in ["shop", "gone"] {
-        first.follower.upsert(told(object(name, name, 1, 5)));
+        first.follower.upsert(to_dynamic(object(name, name, 1, 5)));
     }
     unwritten.keep(&first.cluster);
     // A term that ends before it has listed everything keeps nothing.
     let mut short = Watched::going_on_from(unwritten.clone());
-    short.follower.upsert(told(object("shop", "shop", 1, 5)));
+    short.follower.upsert(to_dynamic(object("shop", "shop", 1, 5)));
     drop(short);
     assert_eq!(unwritten.len(), 2);
     let mut next = Watched::going_on_from(unwritten.clone());
-    next.follower.upsert(told(object("shop", "shop", 1, 5)));
+    next.follower.upsert(to_dynamic(object("shop", "shop", 1, 5)));
     next.follower.list_complete();
     assert_eq!(unwritten.len(), 1, "the other one is deleted");
     unwritten.hand_over(&next.cluster);
@@ -308,8 +308,8 @@ fn a_malformed_spec_does_not_affect_other_objects() {
     let mut watched = Watched::new();
     let mut odd = object("odd", "1", 1, 5);
     odd["spec"] = json!({ "rules": 7 });
-    watched.follower.upsert(told(odd));
-    watched.follower.upsert(told(object("shop", "2", 2, 5)));
+    watched.follower.upsert(to_dynamic(odd));
+    watched.follower.upsert(to_dynamic(object("shop", "2", 2, 5)));
     assert_eq!((watched.replicas("odd"), watched.replicas("shop")), (None, Some(5)));
     let state = watched.cluster.lock();
     let odd = PolicyName::new(Family::CronScaling, identity("odd"));
@@ -319,7 +319,7 @@ fn a_malformed_spec_does_not_affect_other_objects() {
 #[test]
 fn after_versions_went_back_even_older_objects_count() {
     let mut watched = Watched::new();
-    watched.follower.upsert(told(object("shop", "1", 2_000, 5)));
+    watched.follower.upsert(to_dynamic(object("shop", "1", 2_000, 5)));
     watched.follower.list_complete();
     watched.follower.versions_went_back();
     watched.follower.begin_list();
@@ -327,12 +327,12 @@ fn after_versions_went_back_even_older_objects_count() {
     // content.
     let mut restored = object("shop", "1", 1_000, 3);
     restored["metadata"]["generation"] = json!(5);
-    watched.follower.upsert(told(restored));
+    watched.follower.upsert(to_dynamic(restored));
     watched.follower.list_complete();
     assert_eq!(watched.replicas("shop"), Some(3));
     let policy = PolicyName::new(Family::CronScaling, identity("shop"));
     assert_eq!(&*watched.cluster.lock().policies[&policy].version, "1000");
-    watched.follower.upsert(told(object("shop", "1", 1_001, 7)));
+    watched.follower.upsert(to_dynamic(object("shop", "1", 1_001, 7)));
     assert_eq!(watched.replicas("shop"), Some(7), "and users are heard again");
 }
 
@@ -350,7 +350,8 @@ fn an_autoscaler_without_room_for_its_patterns_is_unusable_until_there_is_room()
     // A namespace may use a quarter.
     let cluster = Cluster::with_patterns(PatternPool::of_bytes(pool.bytes() * 6));
     drop(kept);
-    let mut watched = Watched::of(Family::MetricScaling, UnwrittenStatuses::default(), cluster);
+    let mut watched =
+        Watched::for_family(Family::MetricScaling, UnwrittenStatuses::default(), cluster);
     let is_usable = |watched: &Watched, name: &str| {
         let state = watched.cluster.lock();
         let identity = Kind::HorizontalAutoscaler.identity("default", name);
@@ -362,20 +363,20 @@ fn an_autoscaler_without_room_for_its_patterns_is_unusable_until_there_is_room()
         assert_eq!(object.policy.is_some(), reported.is_empty(), "{reported:?}");
         object.policy.is_some()
     };
-    watched.follower.upsert(told(autoscaler("large", 1, "[a-z]{250}")));
-    watched.follower.upsert(told(autoscaler("late", 2, "[a-y]{250}")));
-    watched.follower.upsert(told(autoscaler("same", 3, "[a-z]{250}")));
-    watched.follower.upsert(told(autoscaler("small", 4, "a|b")));
+    watched.follower.upsert(to_dynamic(autoscaler("large", 1, "[a-z]{250}")));
+    watched.follower.upsert(to_dynamic(autoscaler("late", 2, "[a-y]{250}")));
+    watched.follower.upsert(to_dynamic(autoscaler("same", 3, "[a-z]{250}")));
+    watched.follower.upsert(to_dynamic(autoscaler("small", 4, "a|b")));
     watched.follower.list_complete();
     let usable = ["large", "late", "same", "small"].map(|name| is_usable(&watched, name));
     assert_eq!(usable, [true, false, true, true]);
     for name in ["large", "same"] {
-        watched.follower.delete(told(autoscaler(name, 5, "a")));
+        watched.follower.delete(to_dynamic(autoscaler(name, 5, "a")));
     }
     assert!(watched.follower.wants_list());
     watched.follower.begin_list();
-    watched.follower.upsert(told(autoscaler("late", 2, "[a-y]{250}")));
-    watched.follower.upsert(told(autoscaler("small", 4, "a|b")));
+    watched.follower.upsert(to_dynamic(autoscaler("late", 2, "[a-y]{250}")));
+    watched.follower.upsert(to_dynamic(autoscaler("small", 4, "a|b")));
     watched.follower.list_complete();
     assert!(is_usable(&watched, "late") && is_usable(&watched, "small"));
     assert!(!watched.follower.wants_list());

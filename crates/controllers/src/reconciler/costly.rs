@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn whoever_waits_for_a_costly_decision_gives_up_when_the_term_ends() {
+    async fn a_wait_for_a_costly_decision_ends_with_the_term() {
         let decisions = CostlyDecisions::default();
         let permit = decisions.wait().await.unwrap();
         let waiting = decisions.wait();

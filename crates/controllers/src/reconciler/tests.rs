@@ -49,7 +49,7 @@ impl ManualClock {
 fn stub(shown: ManualClock, scaled_until: &'static str) -> Stub {
     let stub = Stub::new();
     stub.put(crate::bench::target("apps/v1", "Deployment", "shop"));
-    let takes_time = Fault::meanwhile(move |_| shown.set(scaled_until));
+    let takes_time = Fault::concurrent_change(move |_| shown.set(scaled_until));
     stub.inject(
         takes_time.matching(ReceivedRequest::is_write).path_contains("/shop/scale").always(),
     );
@@ -123,7 +123,7 @@ impl Stage {
     /// replicas afterwards and the next turn.
     async fn wait_while(
         mut self,
-        meanwhile: impl FnOnce(&mut PolicyFollower, &ManualClock),
+        during_wait: impl FnOnce(&mut PolicyFollower, &ManualClock),
     ) -> (Option<u32>, Option<Timestamp>, Self) {
         let permit = self.budget.permit(Urgency::Capacity).await;
         let policy = policy();
@@ -133,7 +133,7 @@ impl Stage {
             let over = tokio::time::timeout(moment, &mut turn).await;
             assert!(over.is_err(), "the turn is over without a write");
         }
-        meanwhile(&mut self.follower, &self.shown);
+        during_wait(&mut self.follower, &self.shown);
         drop(permit);
         let next = turn.await;
         let replicas = self.cluster.lock().world.objects.workloads[&target()].replicas;
@@ -185,7 +185,7 @@ async fn a_queued_write_is_not_sent_once_the_object_is_deleted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queued_write_is_neither_sent_for_nor_remembered_by_a_new_object_of_the_same_name() {
+async fn a_queued_write_has_no_effect_on_a_new_object_of_the_same_name() {
     let replace = |follower: &mut PolicyFollower, _: &ManualClock| {
         follower.delete(object(two_rules()));
         let mut another = two_rules();

@@ -16,8 +16,8 @@ use crate::namespaces::Part;
 use bench::Bench;
 
 #[tokio::test(start_paused = true)]
-async fn a_group_gets_the_nodes_it_asks_for_and_says_so_once() {
-    let bench = Bench::of(3);
+async fn a_group_gets_its_desired_nodes_and_reports_them_once() {
+    let bench = Bench::with_replicas(3);
     assert_eq!(bench.turn().await, None);
     assert_eq!(bench.provider.has(), 3);
     let status = bench.object()["status"].clone();
@@ -37,7 +37,7 @@ async fn a_group_gets_the_nodes_it_asks_for_and_says_so_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_group_without_a_number_keeps_the_nodes_it_has() {
-    let mut bench = Bench::of(2);
+    let mut bench = Bench::with_replicas(2);
     bench.turn().await;
     let mut object = objects::scalable_node_group("pool", "Counted", "spot", 0);
     object["spec"]["replicas"].take();
@@ -53,7 +53,7 @@ async fn a_group_without_a_number_keeps_the_nodes_it_has() {
 
 #[tokio::test(start_paused = true)]
 async fn while_everything_is_stopped_a_group_keeps_its_nodes() {
-    let bench = Bench::of(3);
+    let bench = Bench::with_replicas(3);
     bench.groups.switch.update(Some("wrong values"));
     assert_eq!(bench.turn().await, Some(RECHECK_INTERVAL));
     assert_eq!(
@@ -68,7 +68,7 @@ async fn while_everything_is_stopped_a_group_keeps_its_nodes() {
 
 #[tokio::test(start_paused = true)]
 async fn a_group_that_is_exempt_keeps_its_nodes_and_needs_no_attention() {
-    let mut bench = Bench::of(3);
+    let mut bench = Bench::with_replicas(3);
     let mut object = objects::scalable_node_group("pool", "Counted", "spot", 3);
     object["metadata"]["annotations"] = json!({ MARK: "true" });
     bench.put(object);
@@ -91,8 +91,8 @@ async fn a_group_that_is_exempt_keeps_its_nodes_and_needs_no_attention() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_is_told_once_and_tried_again_and_the_replicas_stay_as_they_were_seen() {
-    let mut bench = Bench::of(2);
+async fn a_failure_is_reported_once_and_retried_and_keeps_the_observed_replicas() {
+    let mut bench = Bench::with_replicas(2);
     bench.turn().await;
     *bench.provider.unobserved.lock().expect("whole") =
         Some(ProviderError::Failed("the cloud is away".to_owned()));
@@ -114,7 +114,7 @@ async fn a_failure_is_told_once_and_tried_again_and_the_replicas_stay_as_they_we
 
 #[tokio::test(start_paused = true)]
 async fn a_group_that_its_provider_cannot_have_is_not_tried_again() {
-    let mut bench = Bench::of(2);
+    let mut bench = Bench::with_replicas(2);
     *bench.provider.refused.lock().expect("whole") =
         Some(ProviderError::Invalid("spec.id has a space".to_owned()));
     assert_eq!(bench.turn().await, None);
@@ -128,7 +128,7 @@ async fn a_group_that_its_provider_cannot_have_is_not_tried_again() {
     assert_eq!(message, "spec.replicas is negative; it must be 0 or more");
 }
 
-/// An event during a turn; the object is an edited version.
+/// An event during a turn, with the edited version.
 type Change = fn(&NodeGroups, &Fence, Value);
 
 #[tokio::test(start_paused = true)]
@@ -150,7 +150,7 @@ async fn a_write_is_withdrawn_when_the_group_changes_in_the_meantime_or_may_not_
         |_, fence, _| fence.shut(),
     ];
     for change in changes {
-        let bench = Bench::of(3);
+        let bench = Bench::with_replicas(3);
         let (groups, fence) = (Arc::clone(&bench.groups), bench.fence.clone());
         let edited = edited.clone();
         *bench.provider.before_write.lock().expect("whole") =
@@ -163,7 +163,7 @@ async fn a_write_is_withdrawn_when_the_group_changes_in_the_meantime_or_may_not_
 
 #[tokio::test(start_paused = true)]
 async fn the_nodes_of_a_group_that_is_gone_go_once_it_is_known_to_be_gone() {
-    let mut bench = Bench::of(3);
+    let mut bench = Bench::with_replicas(3);
     bench.turn().await;
     bench.groups.cluster.lock().node_groups.listed.clear();
     bench.go();
@@ -190,12 +190,12 @@ async fn a_deleted_group_without_nodes_has_no_further_turn_while_it_is_held() {
         |groups| groups.cluster.lock().node_groups.listed.clear(),
     ];
     for hold in holds {
-        let mut bench = Bench::of(0);
+        let mut bench = Bench::with_replicas(0);
         hold(&bench.groups);
         bench.go();
         assert_eq!(bench.turn().await, None);
     }
-    let mut bench = Bench::of(0);
+    let mut bench = Bench::with_replicas(0);
     bench.run_karpenter().await;
     bench.go();
     assert_eq!(bench.turn().await, None);
@@ -206,7 +206,7 @@ async fn a_deleted_group_without_nodes_has_no_further_turn_while_it_is_held() {
 
 #[tokio::test(start_paused = true)]
 async fn the_nodes_of_a_group_stay_while_its_namespace_is_not_the_one_that_was_listed() {
-    let mut bench = Bench::of(3);
+    let mut bench = Bench::with_replicas(3);
     bench.turn().await;
     let groups = Arc::clone(&bench.groups);
     let follow = |namespace: &str| {
@@ -231,7 +231,7 @@ async fn the_nodes_of_a_group_stay_while_its_namespace_is_not_the_one_that_was_l
 #[tokio::test(start_paused = true)]
 async fn a_group_that_is_not_in_the_next_list_or_is_being_deleted_is_gone() {
     for is_terminating in [false, true] {
-        let mut bench = Bench::of(3);
+        let mut bench = Bench::with_replicas(3);
         bench.turn().await;
         bench.follower.begin_list();
         if is_terminating {
@@ -247,7 +247,7 @@ async fn a_group_that_is_not_in_the_next_list_or_is_being_deleted_is_gone() {
 
 #[tokio::test(start_paused = true)]
 async fn a_group_of_a_type_without_a_provider_has_no_nodes_and_says_what_to_do() {
-    let mut bench = Bench::of(3);
+    let mut bench = Bench::with_replicas(3);
     bench.turn().await;
     bench.put(objects::scalable_node_group("pool", "AWSEKSNodeGroup", "arn", 3));
     assert_eq!(bench.turn().await, None);
@@ -263,8 +263,8 @@ async fn a_group_of_a_type_without_a_provider_has_no_nodes_and_says_what_to_do()
 }
 
 #[tokio::test(start_paused = true)]
-async fn groups_are_left_to_karpenter_and_only_their_conditions_say_so() {
-    let mut bench = Bench::of(3);
+async fn groups_are_left_to_karpenter_and_only_their_conditions_change() {
+    let mut bench = Bench::with_replicas(3);
     bench.stub.change(
         "scalablenodegroups",
         "default",
@@ -281,12 +281,12 @@ async fn groups_are_left_to_karpenter_and_only_their_conditions_say_so() {
 
 #[tokio::test(start_paused = true)]
 async fn a_status_that_could_not_be_written_is_written_later() {
-    let bench = Bench::of(3);
+    let bench = Bench::with_replicas(3);
     let failed = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     bench.stub.inject(failed.method(Method::PATCH).path_contains("/pool/status").always());
     assert!(bench.turn().await.is_some_and(|pause| pause < RECHECK_INTERVAL));
     assert_eq!(bench.object()["status"], Value::Null);
-    bench.stub.mend();
+    bench.stub.clear_faults();
     assert_eq!(bench.turn().await, None);
     assert_eq!(bench.object()["status"]["replicas"], 3);
 }

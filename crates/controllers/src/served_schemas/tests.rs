@@ -16,7 +16,7 @@ const FAR: Timestamp = Timestamp::UNIX_EPOCH;
 struct Answers(Arc<Mutex<(StatusCode, Value)>>);
 
 impl Answers {
-    fn of(status: StatusCode, document: Value) -> Self {
+    fn with_status(status: StatusCode, document: Value) -> Self {
         Self(Arc::new(Mutex::new((status, document))))
     }
 
@@ -58,7 +58,7 @@ fn document(without: &[&str]) -> Value {
 
 #[tokio::test]
 async fn what_is_missing_is_known_until_another_schema_is_served() {
-    let answers = Answers::of(StatusCode::OK, document(&["scaleEvents"]));
+    let answers = Answers::with_status(StatusCode::OK, document(&["scaleEvents"]));
     let (client, schemas) = (answers.client(), ServedSchemas::of(&[FAMILY.into()]));
     assert_eq!(schemas.missing(FAMILY), None);
     assert_eq!(schemas.check(&client).await, [FAMILY.into()]);
@@ -80,7 +80,7 @@ async fn what_is_missing_is_known_until_another_schema_is_served() {
 
 #[tokio::test]
 async fn a_status_says_what_it_lacks_and_once_more_that_it_lacks_nothing() {
-    let answers = Answers::of(StatusCode::OK, document(&["scaleEvents"]));
+    let answers = Answers::with_status(StatusCode::OK, document(&["scaleEvents"]));
     let schemas = ServedSchemas::of(&[FAMILY.into()]);
     schemas.check(&answers.client()).await;
     let missing = schemas.missing(FAMILY);

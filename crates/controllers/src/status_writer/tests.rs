@@ -30,9 +30,9 @@ impl Recording {
         let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
         let (writer, cluster) = (StatusWriter::new(writer, clock, 1), Cluster::default());
         let policy = crate::bench::policy("shop");
-        let told = Self { stub, fence, cluster, writer, policy };
-        told.tell();
-        told
+        let bench = Self { stub, fence, cluster, writer, policy };
+        bench.deliver();
+        bench
     }
 
     fn object(&self) -> Value {
@@ -40,7 +40,7 @@ impl Recording {
     }
 
     /// Delivers the object in its current state.
-    fn tell(&self) {
+    fn deliver(&self) {
         let object = serde_json::from_value(self.object()).expect("it has the shape of one");
         let entry = PolicyEntry::of(&object, 1);
         self.cluster.lock().policies.insert(self.policy.clone(), entry);
@@ -90,7 +90,7 @@ async fn repeated_conflicts_back_off() {
     }
     assert!(pauses[0] <= 2 && (15..=60).contains(&pauses[7]), "{pauses:?}");
     assert!(recording.object().get("status").is_none());
-    recording.tell();
+    recording.deliver();
     assert_eq!(recording.write("now").await, Ok(()));
     recording.stub.change("cronfederatedhpas", "default", "shop", &json!({ "spec": { "a": 2 } }));
     assert!(recording.pause().await <= 2, "a success ends it");
@@ -102,7 +102,7 @@ async fn a_status_whose_response_was_lost_is_retried_until_the_watch_shows_it() 
     recording.stub.inject(Fault::lose_response().matching(ReceivedRequest::is_write));
     assert!(recording.write("once").await.is_err_and(|again| again.is_some()));
     assert!(recording.write("once").await.is_err_and(|again| again.is_some()));
-    recording.tell();
+    recording.deliver();
     assert_eq!(recording.write("once").await, Ok(()));
     assert_eq!(recording.version().as_deref(), Some("102"), "it was written before");
 }

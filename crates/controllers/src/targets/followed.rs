@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn listing_the_targets_of_one_namespace_forgets_none_of_another() {
+    fn listing_the_targets_of_one_namespace_keeps_those_of_another() {
         let turns = Arc::new(WorkQueue::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH)));
         let cluster = Arc::new(Cluster::default());
         let follow = |namespace: &str| {

@@ -289,11 +289,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_hanging_kind_is_logged_once_a_minute() {
         let lane = Lane::new("Hung".to_owned(), 1);
-        let mut told = 0;
+        let mut reported = 0;
         for _ in 0..13 {
-            told += usize::from(lane.hangs());
+            reported += usize::from(lane.hangs());
             tokio::time::sleep(Duration::from_secs(10)).await;
         }
-        assert_eq!(told, 3, "at once, and after each of two minutes");
+        assert_eq!(reported, 3, "at once, and after each of two minutes");
     }
 }

@@ -110,7 +110,8 @@ async fn a_target_created_just_before_its_watch_event_is_found() {
     let stub = Stub::new();
     // The watch of the kind lags behind.
     stub.inject(Fault::silence().matching(ReceivedRequest::is_watch).always());
-    let made = Fault::meanwhile(|stub| stub.put(target("apps/v1", "Deployment", "healthy-1")));
+    let made =
+        Fault::concurrent_change(|stub| stub.put(target("apps/v1", "Deployment", "healthy-1")));
     stub.inject(made.path_contains("/healthy-1/scale"));
     let mut bench = TestBench::at(BEGIN, &stub);
     for name in ["healthy-1", "missing"] {
@@ -296,10 +297,10 @@ async fn a_conflicting_change_of_a_target_leads_to_a_fresh_decision() {
     for (change, patches, generation) in changes {
         let stub = stub(0);
         let by = change.clone();
-        let meanwhile = Fault::meanwhile(move |stub| {
+        let during_write = Fault::concurrent_change(move |stub| {
             stub.change("deployments", "default", "healthy-1", &by);
         });
-        stub.inject(meanwhile.matching(is_scaling));
+        stub.inject(during_write.matching(is_scaling));
         let mut bench = TestBench::at(BEGIN, &stub);
         bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
         bench.run(60).await;

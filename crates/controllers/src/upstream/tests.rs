@@ -16,15 +16,15 @@ fn controlled(families: &[Family]) -> Vec<Controlled> {
     families.iter().copied().map(Controlled::from).collect()
 }
 
-/// The families of a process in front of a stub, under a clock that follows the runtime's.
-struct Looking {
+/// The families that a process in front of a stub, under a clock that follows the runtime's.
+struct UpstreamBench {
     stub: Stub,
     begun: (Timestamp, Instant),
     upstreams: Upstreams,
     changed: Arc<Mutex<Vec<Controlled>>>,
 }
 
-impl Looking {
+impl UpstreamBench {
     fn new() -> Self {
         Self::taking_over(&[])
     }
@@ -96,111 +96,111 @@ const KARPENTER: &str = "karpenter-leader-election";
 
 #[tokio::test(start_paused = true)]
 async fn a_family_is_left_alone_from_the_first_check_while_the_lease_is_renewed() {
-    let looking = Looking::new();
-    looking.renew(KARMADA, Some("karmada"));
-    looking.begin().await;
-    assert_eq!(looking.running(), [Family::CronScaling]);
+    let bench = UpstreamBench::new();
+    bench.renew(KARMADA, Some("karmada"));
+    bench.begin().await;
+    assert_eq!(bench.running(), [Family::CronScaling]);
     for _ in 0..20 {
-        looking.renew(KARMADA, Some("karmada"));
+        bench.renew(KARMADA, Some("karmada"));
         sleep(Duration::from_secs(10)).await;
-        assert_eq!(looking.running(), [Family::CronScaling]);
+        assert_eq!(bench.running(), [Family::CronScaling]);
     }
     // It ends without a release of the lease.
     sleep(STALE).await;
-    assert_eq!(looking.running(), []);
+    assert_eq!(bench.running(), []);
     // It is back.
-    looking.renew(KARMADA, Some("karmada"));
+    bench.renew(KARMADA, Some("karmada"));
     sleep(ONE_CHECK).await;
-    assert_eq!(looking.running(), [Family::CronScaling]);
+    assert_eq!(bench.running(), [Family::CronScaling]);
     // It releases the lease.
-    looking.renew(KARMADA, Some(""));
+    bench.renew(KARMADA, Some(""));
     sleep(ONE_CHECK).await;
-    assert_eq!(looking.running(), []);
-    assert_eq!(looking.changed.lock().expect("whole").len(), 4);
+    assert_eq!(bench.running(), []);
+    assert_eq!(bench.changed.lock().expect("whole").len(), 4);
 }
 
 /// Longer than the interval of the checks.
 const ONE_CHECK: Duration = Duration::from_secs(31);
 
-/// Longer than a lease counts as renewed, plus a check.
+/// Longer than a lease counts as renewed, plus one check.
 const STALE: Duration = Duration::from_secs(91);
 
 #[tokio::test(start_paused = true)]
 async fn a_controller_installed_later_is_noticed_and_other_leases_are_ignored() {
-    let looking = Looking::new();
-    looking.renew("another", Some("somebody"));
-    looking.begin().await;
-    assert_eq!(looking.running(), []);
-    looking.renew(KARMADA, Some("karmada"));
+    let bench = UpstreamBench::new();
+    bench.renew("another", Some("somebody"));
+    bench.begin().await;
+    assert_eq!(bench.running(), []);
+    bench.renew(KARMADA, Some("karmada"));
     sleep(ONE_CHECK).await;
-    assert_eq!(looking.running(), [Family::CronScaling]);
+    assert_eq!(bench.running(), [Family::CronScaling]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_abandoned_lease_is_ignored_until_it_is_renewed() {
-    let looking = Looking::new();
-    let long_ago = looking.now() - SignedDuration::from_hours(24 * 30);
-    looking.put_lease(KARMADA, Some("karmada"), long_ago);
-    looking.begin().await;
-    assert_eq!(looking.running(), []);
+    let bench = UpstreamBench::new();
+    let long_ago = bench.now() - SignedDuration::from_hours(24 * 30);
+    bench.put_lease(KARMADA, Some("karmada"), long_ago);
+    bench.begin().await;
+    assert_eq!(bench.running(), []);
     // If only a clock was wrong, the next renewal shows that.
-    looking.put_lease(KARMADA, Some("karmada"), long_ago + SignedDuration::from_secs(2));
+    bench.put_lease(KARMADA, Some("karmada"), long_ago + SignedDuration::from_secs(2));
     sleep(ONE_CHECK).await;
-    assert_eq!(looking.running(), [Family::CronScaling]);
+    assert_eq!(bench.running(), [Family::CronScaling]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn later_versions_of_karpenter_are_ignored() {
-    let looking = Looking::new();
-    looking.renew(KARPENTER, Some("karpenter"));
-    let looked = looking.begin().await;
-    assert_eq!(looking.running(), []);
+    let bench = UpstreamBench::new();
+    bench.renew(KARPENTER, Some("karpenter"));
+    let looked = bench.begin().await;
+    assert_eq!(bench.running(), []);
     // Our CRDs have no annotation, or one from a user.
-    looking.define(&json!({"example.org/owner": "harbour"}));
-    looking.renew(KARPENTER, Some("karpenter"));
+    bench.define(&json!({"example.org/owner": "harbour"}));
+    bench.renew(KARPENTER, Some("karpenter"));
     sleep(ONE_CHECK).await;
-    assert_eq!(looking.running(), []);
-    looking.define(&json!({GENERATED: "v0.4.1"}));
-    looking.renew(KARPENTER, Some("karpenter"));
+    assert_eq!(bench.running(), []);
+    bench.define(&json!({GENERATED: "v0.4.1"}));
+    bench.renew(KARPENTER, Some("karpenter"));
     sleep(ONE_CHECK).await;
-    assert_eq!(looking.running(), [Family::ScheduledCapacity]);
+    assert_eq!(bench.running(), [Family::ScheduledCapacity]);
     drop(looked);
 }
 
 #[tokio::test(start_paused = true)]
 async fn families_that_are_taken_over_are_not_checked() {
-    let looking = Looking::taking_over(&FAMILIES);
-    looking.renew(KARMADA, Some("karmada"));
-    assert!(*looking.begin().await.borrow() == ListProgress::Whole);
-    assert_eq!(looking.running(), []);
-    assert_eq!(looking.stub.requests_where(|_| true).len(), 0);
+    let bench = UpstreamBench::taking_over(&FAMILIES);
+    bench.renew(KARMADA, Some("karmada"));
+    assert!(*bench.begin().await.borrow() == ListProgress::Whole);
+    assert_eq!(bench.running(), []);
+    assert_eq!(bench.stub.requests_where(|_| true).len(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn without_permission_to_check_everything_is_carried_out() {
-    let looking = Looking::new();
-    looking.renew(KARMADA, Some("karmada"));
+    let bench = UpstreamBench::new();
+    bench.renew(KARMADA, Some("karmada"));
     let forbidden = Fault::respond(StatusCode::FORBIDDEN, "leases is forbidden");
-    looking.stub.inject(forbidden.path_contains("/leases").always());
-    assert!(*looking.begin().await.borrow() == ListProgress::Whole);
-    assert_eq!(looking.running(), []);
-    looking.stub.mend();
+    bench.stub.inject(forbidden.path_contains("/leases").always());
+    assert!(*bench.begin().await.borrow() == ListProgress::Whole);
+    assert_eq!(bench.running(), []);
+    bench.stub.clear_faults();
     sleep(ONE_CHECK).await;
-    assert_eq!(looking.running(), [Family::CronScaling], "the permission was granted");
+    assert_eq!(bench.running(), [Family::CronScaling], "the permission was granted");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_first_check_is_retried_and_later_failures_keep_the_last_result() {
-    let looking = Looking::new();
-    looking.renew(KARMADA, Some("karmada"));
+    let bench = UpstreamBench::new();
+    bench.renew(KARMADA, Some("karmada"));
     let failed = || Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
-    looking.stub.inject(failed().path_contains("/leases").always());
-    let mut looked = looking.begin().await;
+    bench.stub.inject(failed().path_contains("/leases").always());
+    let mut looked = bench.begin().await;
     assert!(*looked.borrow() == ListProgress::NotYet);
-    looking.stub.mend();
+    bench.stub.clear_faults();
     looked.wait_for(|it| *it == ListProgress::Whole).await.expect("it goes on");
-    assert_eq!(looking.running(), [Family::CronScaling]);
-    looking.stub.inject(failed().path_contains("/leases").always());
+    assert_eq!(bench.running(), [Family::CronScaling]);
+    bench.stub.inject(failed().path_contains("/leases").always());
     sleep(4 * STALE).await;
-    assert_eq!(looking.running(), [Family::CronScaling]);
+    assert_eq!(bench.running(), [Family::CronScaling]);
 }

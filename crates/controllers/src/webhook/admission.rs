@@ -213,11 +213,11 @@ mod tests {
     fn a_wrong_policy_is_refused_with_the_sentence_of_validate() {
         let wrong = cron("morning", "0 0 * *", &web());
         let verdict = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong, None);
-        let told: Vec<String> = verdict.errors.iter().map(Finding::sentence).collect();
-        assert_eq!(told.len(), 1);
+        let found: Vec<String> = verdict.errors.iter().map(Finding::sentence).collect();
+        assert_eq!(found.len(), 1);
         assert!(
-            told[0].starts_with("spec.rules[0].schedule: Invalid value: \"0 0 * *\""),
-            "{told:?}"
+            found[0].starts_with("spec.rules[0].schedule: Invalid value: \"0 0 * *\""),
+            "{found:?}"
         );
     }
 
@@ -225,73 +225,79 @@ mod tests {
     fn labels_of_a_wrong_policy_can_be_changed_and_it_can_go() {
         let wrong = cron("morning", "0 0 * *", &web());
         let index = SharedIndex::default();
-        let mut labelled = wrong.clone();
-        labelled["metadata"]["labels"] = json!({"team": "shop"});
-        let told = verdict(&index, Kind::CronFederatedHPA, labelled, Some(&wrong));
-        assert_eq!((told.errors.len(), told.warnings.len()), (0, 1));
+        let mut labeled = wrong.clone();
+        labeled["metadata"]["labels"] = json!({"team": "shop"});
+        let found = verdict(&index, Kind::CronFederatedHPA, labeled, Some(&wrong));
+        assert_eq!((found.errors.len(), found.warnings.len()), (0, 1));
         let mut going = cron("morning", "0 0 * * * *", &web());
         going["metadata"]["deletionTimestamp"] = json!(NOW);
-        let told = verdict(&index, Kind::CronFederatedHPA, going, Some(&wrong));
-        assert_eq!((told.errors.len(), told.warnings.len()), (0, 0));
+        let found = verdict(&index, Kind::CronFederatedHPA, going, Some(&wrong));
+        assert_eq!((found.errors.len(), found.warnings.len()), (0, 0));
         let other = cron("morning", "0 0 * * * *", &web());
-        let told = verdict(&index, Kind::CronFederatedHPA, other, Some(&wrong));
-        assert_eq!(told.errors.len(), 1, "it says something else that is wrong");
+        let found = verdict(&index, Kind::CronFederatedHPA, other, Some(&wrong));
+        assert_eq!(found.errors.len(), 1, "it says something else that is wrong");
     }
 
     #[test]
     fn an_object_that_is_exempt_can_say_anything() {
         let mut wrong = cron("morning", "0 0 * *", &web());
         wrong["metadata"]["annotations"] = json!({"almanac.dev/ignore": "true"});
-        let told = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong.clone(), None);
-        assert_eq!((told.errors.len(), told.warnings.len()), (0, 0));
+        let found = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong.clone(), None);
+        assert_eq!((found.errors.len(), found.warnings.len()), (0, 0));
         wrong["metadata"]["annotations"] = json!({"almanac.dev/ignore": "false"});
-        let told = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong, None);
-        assert_eq!(told.errors.len(), 1);
+        let found = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong, None);
+        assert_eq!(found.errors.len(), 1);
     }
 
     #[test]
-    fn another_writer_of_the_target_is_a_warning_and_the_object_itself_is_none() {
+    fn another_policy_of_the_target_is_a_warning_but_not_the_object_itself() {
         let there = cron("evening", "0 20 * * *", &web());
         let index = index(&[(Kind::CronFederatedHPA, there.clone())]);
         let morning = cron("morning", "0 8 * * *", &web());
-        let told = verdict(&index, Kind::CronFederatedHPA, morning, None);
-        assert!(told.errors.is_empty());
-        assert_eq!(told.warnings.len(), 1);
+        let found = verdict(&index, Kind::CronFederatedHPA, morning, None);
+        assert!(found.errors.is_empty());
+        assert_eq!(found.warnings.len(), 1);
         let expected = "Deployment.apps shop/web is already scaled by CronFederatedHPA";
-        assert!(told.warnings[0].contains(expected), "{:?}", told.warnings);
-        assert!(!told.warnings[0].contains(", at "), "{:?}", told.warnings);
+        assert!(found.warnings[0].contains(expected), "{:?}", found.warnings);
+        assert!(!found.warnings[0].contains(", at "), "{:?}", found.warnings);
         let changed = cron("evening", "0 21 * * *", &web());
-        let told = verdict(&index, Kind::CronFederatedHPA, changed, Some(&there));
-        assert!(told.warnings.is_empty(), "{:?}", told.warnings);
+        let found = verdict(&index, Kind::CronFederatedHPA, changed, Some(&there));
+        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
     }
 
     #[test]
-    fn caps_below_what_a_schedule_asks_are_told_whichever_comes_last() {
+    fn caps_below_a_schedule_are_reported_in_either_order_of_creation() {
         let schedule = cron("morning", "0 8 * * *", &web());
         let there =
-            index(&[(Kind::Deployment, deployment()), (Kind::CronFederatedHPA, schedule.clone())]);
-        let told = verdict(&there, Kind::ResourcePolicy, units("web", 5), None);
+            index(&[
+            (Kind::Deployment, deployment()),
+            (Kind::CronFederatedHPA, schedule.clone()),
+        ]);
+        let found = verdict(&there, Kind::ResourcePolicy, units("web", 5), None);
         let all: Vec<String> =
-            told.errors.iter().map(Finding::sentence).chain(told.warnings).collect();
+            found.errors.iter().map(Finding::sentence).chain(found.warnings).collect();
         assert!(all.iter().any(|it| it.contains("12 replicas")), "{all:?}");
         let there =
-            index(&[(Kind::Deployment, deployment()), (Kind::ResourcePolicy, units("web", 5))]);
-        let told = verdict(&there, Kind::CronFederatedHPA, schedule, None);
-        assert!(told.errors.is_empty());
-        assert_eq!(told.warnings.len(), 1, "{:?}", told.warnings);
-        assert!(told.warnings[0].contains("ResourcePolicy"), "{:?}", told.warnings);
-        assert!(told.warnings[0].contains("12 replicas"), "{:?}", told.warnings);
+            index(&[
+            (Kind::Deployment, deployment()),
+            (Kind::ResourcePolicy, units("web", 5)),
+        ]);
+        let found = verdict(&there, Kind::CronFederatedHPA, schedule, None);
+        assert!(found.errors.is_empty());
+        assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
+        assert!(found.warnings[0].contains("ResourcePolicy"), "{:?}", found.warnings);
+        assert!(found.warnings[0].contains("12 replicas"), "{:?}", found.warnings);
     }
 
     #[test]
     fn a_second_policy_for_the_same_pods_is_a_warning_so_that_one_can_be_renamed() {
         let there = index(&[(Kind::ResourcePolicy, units("first", 5))]);
-        let told = verdict(&there, Kind::ResourcePolicy, units("second", 5), None);
-        assert!(told.errors.is_empty(), "{:?}", told.errors);
-        assert_eq!(told.warnings.len(), 1, "{:?}", told.warnings);
-        assert!(told.warnings[0].contains("a pod of two policies is not scheduled"));
-        let told = verdict(&there, Kind::ResourcePolicy, units("first", 9), None);
-        assert!(told.warnings.is_empty(), "{:?}", told.warnings);
+        let found = verdict(&there, Kind::ResourcePolicy, units("second", 5), None);
+        assert!(found.errors.is_empty(), "{:?}", found.errors);
+        assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
+        assert!(found.warnings[0].contains("a pod of two policies is not scheduled"));
+        let found = verdict(&there, Kind::ResourcePolicy, units("first", 9), None);
+        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
     }
 
     fn autoscaler(query: &str) -> Value {
@@ -319,23 +325,23 @@ mod tests {
             format!("{}'", "-".repeat(4_000)),
             format!("karpenter_scheduled_capacity{{{patterns}}}"),
         ] {
-            let told = verdict(
+            let found = verdict(
                 &SharedIndex::default(),
                 Kind::HorizontalAutoscaler,
                 autoscaler(&query),
                 None,
             );
-            assert_eq!(told.errors.len(), 1, "{:?}", told.errors);
-            assert!(told.errors[0].message.len() < 1_000, "{:?}", told.errors[0]);
+            assert_eq!(found.errors.len(), 1, "{:?}", found.errors);
+            assert!(found.errors[0].message.len() < 1_000, "{:?}", found.errors[0]);
         }
     }
 
     #[test]
-    fn what_is_forgotten_is_no_writer_any_more() {
+    fn a_removed_object_does_not_count_as_a_field_manager() {
         let index = index(&[(Kind::CronFederatedHPA, cron("evening", "0 20 * * *", &web()))]);
         index.write().remove(&Kind::CronFederatedHPA.identity("shop", "evening"));
         let morning = cron("morning", "0 8 * * *", &web());
-        let told = verdict(&index, Kind::CronFederatedHPA, morning, None);
-        assert!(told.warnings.is_empty(), "{:?}", told.warnings);
+        let found = verdict(&index, Kind::CronFederatedHPA, morning, None);
+        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
     }
 }

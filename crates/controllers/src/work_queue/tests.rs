@@ -99,9 +99,9 @@ async fn a_deleted_policy_gets_no_more_turns() {
     queue.wake(&policy("a"));
     queue.wake(&policy("b"));
     queue.forget(&policy("b"));
-    let forgets = Arc::clone(&queue);
+    let removing = Arc::clone(&queue);
     let took = run(&queue, 30, move |policy| {
-        forgets.forget(policy);
+        removing.forget(policy);
         Some(at(5))
     });
     assert_eq!(took.await, [(0, policy("a"))]);
@@ -150,8 +150,9 @@ async fn a_policy_that_is_both_due_and_woken_gets_one_turn() {
 async fn a_turn_requested_for_the_past_comes_at_once() {
     let queue = queue();
     queue.lock().agenda.set(&policy("a"), Some(at(5)));
-    let asked = AtomicUsize::new(0);
-    let past = move |_: &PolicyName| (asked.fetch_add(1, Ordering::SeqCst) == 0).then(|| at(5));
+    let policy_name = AtomicUsize::new(0);
+    let past =
+        move |_: &PolicyName| (policy_name.fetch_add(1, Ordering::SeqCst) == 0).then(|| at(5));
     assert_eq!(run(&queue, 10, past).await, [(5, policy("a")), (6, policy("a"))]);
 }
 
@@ -180,7 +181,7 @@ async fn waking_all_brings_every_later_turn_forward() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_longest_overdue_policy_comes_first_however_many_fall_due_meanwhile() {
+async fn the_longest_overdue_policy_comes_first() {
     let queue = queue();
     for (name, due) in [("a", 10), ("b", 10), ("c", 12), ("d", 11)] {
         queue.lock().agenda.set(&policy(name), Some(at(due)));
@@ -227,13 +228,13 @@ async fn a_policy_deleted_while_held_up_by_another_gets_no_turn() {
     for name in ["a", "b", "c"] {
         queue.wake(&policy(name));
     }
-    let forget = Arc::clone(&queue);
-    let lanes = move |asked: &PolicyName| {
+    let dropping = Arc::clone(&queue);
+    let lanes = move |policy_name: &PolicyName| {
         // When the last policy is called, the first one already has its turn.
-        if asked.identity.name() == "c" {
-            forget.forget(&policy("b"));
+        if policy_name.identity.name() == "c" {
+            dropping.forget(&policy("b"));
         }
-        target_of(asked)
+        target_of(policy_name)
     };
     let took = run_in_lanes(&queue, 60, lanes, |_| None).await;
     assert_eq!(took, [(0, policy("a")), (1, policy("c"))]);

@@ -51,7 +51,7 @@ async fn an_agent_that_reports_again_and_again_does_not_keep_placements_busy() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_taint_counts_at_once_whatever_the_agent_of_its_cluster_reports() {
+async fn a_taint_counts_at_once_despite_frequent_reports_of_the_agent() {
     let mut hub = Hub::placing(&["c1", "c2"], by_ratio(1)).await;
     let before = hub.turns();
     hub.toggle(30, |hub, number| hub.score("c1", 50 + number, None)).await;
@@ -69,7 +69,7 @@ async fn a_taint_counts_at_once_whatever_the_agent_of_its_cluster_reports() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn decisions_are_restored_while_it_cannot_be_said_which_clusters_match() {
+async fn decisions_are_restored_while_matching_clusters_are_unknown() {
     let conditions = "managedCluster.status.conditions";
     let all = format!(
         "{conditions}.all(a, {conditions}.all(b, {conditions}.all(c, a.type + b.type + c.type != '')))"

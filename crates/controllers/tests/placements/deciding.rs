@@ -54,17 +54,17 @@ async fn a_placement_gets_a_decision_with_labels_an_owner_and_the_clusters_with_
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_written_and_nobody_is_woken_while_nothing_new_is_told() {
+async fn nothing_is_written_or_requeued_without_a_relevant_change() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 1, None);
     hub.put("default", by_ratio(1));
     hub.run(&[]).await;
-    hub.stub.forget_asked();
+    hub.stub.clear_requests();
     for beat in 0..5 {
         let heartbeat = json!({ "status": { "conditions": [{ "type": "x", "beat": beat }] } });
         hub.stub.change("managedclusters", "", "c1", &heartbeat);
-        let labelled = json!({ "metadata": { "annotations": { "seen": beat.to_string() } } });
-        hub.stub.change(DECISIONS, "default", "web-decision-1", &labelled);
+        let annotated = json!({ "metadata": { "annotations": { "seen": beat.to_string() } } });
+        hub.stub.change(DECISIONS, "default", "web-decision-1", &annotated);
         sleep(Duration::from_secs(150)).await;
     }
     assert_eq!(hub.writes(), Vec::<String>::new());
@@ -83,7 +83,7 @@ async fn an_expired_score_counts_no_more_from_its_last_instant_on_and_not_a_seco
     hub.put("default", by_ratio(1));
     hub.run(&[]).await;
     assert_eq!(hub.selected("web"), ["c1"]);
-    hub.stub.forget_asked();
+    hub.stub.clear_requests();
     let (begin, since) = hub.begun;
     let until_end = |at: &str| {
         let at = begin.duration_until(almanac_fixtures::at(at));
@@ -118,7 +118,7 @@ async fn a_changed_score_or_a_new_cluster_counts_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn scores_that_are_renewed_wake_nobody_and_count_until_they_end() {
+async fn renewed_scores_requeue_no_placement_and_count_until_they_expire() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 50, Some("2026-11-20T09:02:00Z"));
     hub.score("c2", 20, None);
@@ -154,16 +154,16 @@ async fn a_bad_spec_keeps_what_is_selected_and_says_what_is_wrong() {
     hub.stub.delete("managedclusters", "", "c2");
     hub.settle().await;
     assert_eq!(hub.selected("web"), ["c1", "c2"]);
-    let told = hub.condition("web", "PlacementMisconfigured");
+    let condition = hub.condition("web", "PlacementMisconfigured");
     assert_eq!(
-        told,
+        condition,
         "True Misconfigured: spec.numberOfClusters: Invalid value: -1: must be greater than or \
          equal to 0"
     );
     assert_eq!(hub.reason("web", "Ready"), "False PlacementInvalid");
     assert_eq!(hub.placement("web")["status"]["numberOfSelectedClusters"], 2);
-    let mended = json!({ "spec": { "numberOfClusters": 5 } });
-    hub.stub.change("placements", "default", "web", &mended);
+    let fixed = json!({ "spec": { "numberOfClusters": 5 } });
+    hub.stub.change("placements", "default", "web", &fixed);
     hub.settle().await;
     assert_eq!(hub.selected("web"), ["c1"]);
     let expected = "False NotAllDecisionsScheduled: 1 cluster is selected, and 4 more are wanted";
@@ -197,9 +197,9 @@ async fn nothing_is_decided_while_a_kind_is_not_served_and_everything_once_it_is
     hub.put("default", hub::placement("web", &json!({})));
     hub.run(&[]).await;
     assert_eq!(hub.decision("web-decision-1"), None);
-    let told = hub.condition("web", "Ready");
+    let condition = hub.condition("web", "Ready");
     assert_eq!(
-        told,
+        condition,
         "False KindNotServed: the cluster does not serve the kind AddOnPlacementScore; install its CRD"
     );
     hub.stub.serve_in_version(late, &format!("{GROUP}/v1alpha1"));
@@ -253,12 +253,15 @@ async fn while_everything_is_stopped_a_placement_with_an_error_gets_no_first_dec
 #[tokio::test(start_paused = true)]
 async fn a_field_without_effect_is_reported_by_a_condition() {
     let hub = Hub::placing(&["c1"], hub::placement("web", &json!({ "sortBy": "Score" }))).await;
-    let told = hub.condition("web", "PlacementMisconfigured");
-    assert!(told.starts_with("False Succeedconfigured: spec.sortBy: not supported yet"), "{told}");
+    let condition = hub.condition("web", "PlacementMisconfigured");
+    assert!(
+        condition.starts_with("False Succeedconfigured: spec.sortBy: not supported yet"),
+        "{condition}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn beside_open_cluster_management_nothing_is_touched_unless_it_is_taken_over() {
+async fn decisions_of_open_cluster_management_stay_unless_taken_over() {
     for (take_over, expected) in [(&[][..], None), (&[Family::Placement][..], Some(1))] {
         let mut hub = Hub::with(&["c1"]);
         hub.stub.put(json!({
@@ -277,7 +280,7 @@ async fn beside_open_cluster_management_nothing_is_touched_unless_it_is_taken_ov
 }
 
 #[tokio::test(start_paused = true)]
-async fn clusters_are_selected_afresh_within_minutes_when_others_have_selected_them() {
+async fn clusters_are_selected_again_minutes_after_other_placements_change() {
     let policy = hub::exactly(&[("Balance", 1)]);
     let spec = json!({ "numberOfClusters": 1, "prioritizerPolicy": policy });
     let mut hub = Hub::placing(&["c1", "c2"], hub::placement("web", &spec)).await;
@@ -299,7 +302,7 @@ async fn clusters_are_selected_afresh_within_minutes_when_others_have_selected_t
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_says_which_clusters_have_come_and_gone_and_by_what_they_were_ranked() {
+async fn an_event_names_the_added_and_removed_clusters_and_their_ranking() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 50, Some("2026-11-20T09:01:00Z"));
     hub.score("c2", 20, None);
@@ -308,7 +311,7 @@ async fn an_event_says_which_clusters_have_come_and_gone_and_by_what_they_were_r
     sleep(Duration::from_secs(90)).await;
     let events =
         hub.stub.requests_where(|asked| asked.plural == "events" && asked.method == Method::POST);
-    let told = events.iter().map(|asked| {
+    let condition = events.iter().map(|asked| {
         let text = |field: &str| asked.body[field].as_str().unwrap_or_default().to_owned();
         format!("{} {}", text("reason"), text("note"))
     });
@@ -320,11 +323,11 @@ async fn an_event_says_which_clusters_have_come_and_gone_and_by_what_they_were_r
          2026-11-20T09:01:00Z",
         "ScoreUpdate c2: rank 1 of 2, 1 wanted: total 20 (AddOn/default/cpuratio 20 x 1)",
     ];
-    assert_eq!(told.collect::<Vec<_>>(), expected);
+    assert_eq!(condition.collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_taint_that_does_not_say_when_it_was_added_is_told_where_its_toleration_would_end() {
+async fn an_undated_taint_is_reported_if_its_toleration_would_end() {
     let mut hub = Hub::with(&["c1"]);
     let tainted = json!({ "spec": { "taints": [{ "key": "gpu", "effect": "NoSelect" }] } });
     hub.stub.change("managedclusters", "", "c1", &tainted);
@@ -344,6 +347,6 @@ async fn a_taint_that_does_not_say_when_it_was_added_is_told_where_its_toleratio
     assert_eq!(hub.reason("web", "Ready"), "True AllDecisionsScheduled");
     sleep(Duration::from_secs(400)).await;
     assert_eq!(hub.selected("web"), Vec::<String>::new());
-    let told = hub.condition("web", "PlacementSatisfied");
-    assert!(told.starts_with("False NoManagedClusterMatched: "), "{told}");
+    let condition = hub.condition("web", "PlacementSatisfied");
+    assert!(condition.starts_with("False NoManagedClusterMatched: "), "{condition}");
 }

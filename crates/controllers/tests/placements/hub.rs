@@ -168,8 +168,8 @@ impl Hub {
     }
 
     pub(crate) fn reason(&self, placement: &str, name: &str) -> String {
-        let told = self.condition(placement, name);
-        told.split_once(':').expect("it has a reason").0.to_owned()
+        let state = self.condition(placement, name);
+        state.split_once(':').expect("it has a reason").0.to_owned()
     }
 
     /// The writes so far, except for Events and leases: `POST placementdecisions`, `PATCH placementdecisions/status`.

@@ -1,4 +1,4 @@
-//! Events while requests are in flight: other clients write, watch events come before responses, and placements that
+//! Events while requests are in flight: other clients write, watch events come before responses, and placements that each
 //! read each other's decisions are decided.
 
 use std::collections::BTreeSet;
@@ -46,12 +46,11 @@ async fn a_decision_that_is_deleted_while_it_is_written_is_created_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_decision_that_is_deleted_just_before_it_is_written_is_created_again_and_nobody_is_warned()
- {
+async fn a_decision_deleted_just_before_a_write_is_recreated_without_a_warning() {
     let mut hub = Hub::with(&["c1"]);
     hub.put("default", hub::placement("web", &json!({})));
     let path = "web-decision-1/status";
-    hub.stub.inject(Fault::meanwhile(delete).method(Method::PATCH).path_contains(path));
+    hub.stub.inject(Fault::concurrent_change(delete).method(Method::PATCH).path_contains(path));
     hub.run(&[]).await;
     sleep(Duration::from_secs(5)).await;
     assert_eq!(hub.selected("web"), ["c1"]);
@@ -60,7 +59,7 @@ async fn a_decision_that_is_deleted_just_before_it_is_written_is_created_again_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_decision_that_somebody_creates_again_while_it_is_removed_is_removed_again() {
+async fn a_decision_recreated_during_its_removal_is_removed_again() {
     let hub = Hub::placing(&["c1"], hub::placement("web", &json!({}))).await;
     let surplus = |hub: &Hub| {
         let mut object =
@@ -85,7 +84,7 @@ async fn a_decision_that_somebody_creates_again_while_it_is_removed_is_removed_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_watch_tells_counts_more_than_what_was_read_before() {
+async fn a_watch_event_overrides_an_earlier_read() {
     for act in [delete, replace] {
         let mut hub = Hub::with(&["c1"]);
         hub.put("default", hub::placement("web", &json!({})));
@@ -119,27 +118,27 @@ async fn placements_that_balance_are_decided_one_after_the_other() {
     hub.put("", hub::managed_cluster("c3"));
     hub.settle().await;
     assert_eq!(selected(&hub), ["c1", "c2", "c3"]);
-    hub.stub.forget_asked();
+    hub.stub.clear_requests();
     sleep(Duration::from_mins(20)).await;
     assert_eq!(hub.decision_writes(), Vec::<String>::new(), "nobody moves any more");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_changes_meanwhile_does_not_shorten_the_pauses_between_attempts() {
+async fn changes_between_attempts_do_not_shorten_the_backoff() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 0, None);
     hub.put("default", by_ratio(1));
     let fault = Fault::respond(StatusCode::FORBIDDEN, "denied").path_contains("decision-1/status");
     hub.stub.inject(fault.method(Method::PATCH).always());
     hub.run(&[]).await;
-    hub.stub.forget_asked();
+    hub.stub.clear_requests();
     for second in 0..300 {
         hub.score("c1", second % 100, None);
         sleep(Duration::from_secs(1)).await;
     }
     let attempts = hub.decision_writes().len();
     assert!((4..25).contains(&attempts), "{attempts} attempts in five minutes");
-    hub.stub.mend();
+    hub.stub.clear_faults();
     // Another spec is another attempt.
     hub.stub.change("placements", "default", "web", &json!({ "spec": { "numberOfClusters": 2 } }));
     hub.settle().await;
@@ -166,7 +165,7 @@ async fn nothing_is_claimed_of_a_spec_before_its_decision_is_written() {
         assert_eq!(hub.reason("web", "Ready"), "False DecisionNotWritten");
         assert_eq!(hub.metric(missing), None);
     }
-    hub.stub.mend();
+    hub.stub.clear_faults();
     sleep(Duration::from_secs(61)).await;
     let expected = "True AllDecisionsScheduled: 1 cluster is selected";
     assert_eq!(hub.condition("web", "PlacementSatisfied"), expected);
@@ -174,7 +173,7 @@ async fn nothing_is_claimed_of_a_spec_before_its_decision_is_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_changes_while_nothing_is_to_be_decided_is_not_a_delay() {
+async fn changes_while_scheduling_is_disabled_are_not_a_delay() {
     let mut hub = Hub::placing(&["c1"], hub::placement("web", &json!({}))).await;
     let annotation = format!("{GROUP}/experimental-scheduling-disable");
     let disabled = |value: Value| json!({ "metadata": { "annotations": { &annotation: value } } });
@@ -190,7 +189,7 @@ async fn what_changes_while_nothing_is_to_be_decided_is_not_a_delay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_decision_that_something_else_controls_is_none_of_the_placement_whatever_its_label() {
+async fn a_decision_of_another_owner_does_not_belong_to_the_placement() {
     let mut hub = Hub::with(&["c1"]);
     let mut theirs = hub::hub_object("v1beta1", "PlacementDecision", "theirs", &json!({}));
     theirs["metadata"]["labels"] = json!({ format!("{GROUP}/placement"): "web" });

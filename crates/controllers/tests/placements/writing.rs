@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use crate::hub::{DECISIONS, GROUP, Hub, steady_by_ratio};
 
 #[tokio::test(start_paused = true)]
-async fn what_somebody_else_changes_in_a_decision_or_deletes_is_restored() {
+async fn a_decision_that_others_change_or_delete_is_restored() {
     let hub = Hub::placing(&["c1", "c2"], hub::placement("web", &json!({}))).await;
     let changes = [
         json!({ "status": { "decisions": [{ "clusterName": "c9", "reason": "" }] } }),
@@ -36,7 +36,7 @@ async fn what_somebody_else_changes_in_a_decision_or_deletes_is_restored() {
 #[tokio::test(start_paused = true)]
 async fn a_writer_that_changes_a_decision_again_and_again_is_answered_less_and_less_often() {
     let hub = Hub::placing(&["c1"], hub::placement("web", &json!({}))).await;
-    hub.stub.forget_asked();
+    hub.stub.clear_requests();
     for _ in 0..600 {
         let wrong = json!({ "status": { "decisions": [] } });
         hub.stub.change(DECISIONS, "default", "web-decision-1", &wrong);
@@ -62,7 +62,7 @@ async fn a_lost_response_is_read_before_anything_else_is_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_failed_write_the_rest_is_not_sent_and_the_placement_says_so_until_it_succeeds() {
+async fn a_failed_write_stops_the_rest_and_is_reported_until_it_succeeds() {
     let mut hub = Hub::with(&["c1"]);
     hub.put("default", hub::placement("web", &json!({})));
     let denied = "admission webhook \"x\" denied the request: no decisions today";
@@ -70,24 +70,24 @@ async fn after_a_failed_write_the_rest_is_not_sent_and_the_placement_says_so_unt
     hub.stub.inject(fault.method(Method::PATCH).always());
     hub.run(&[]).await;
     assert_eq!(hub.selected("web"), Vec::<String>::new(), "it was created, and no more");
-    let told = hub.condition("web", "Ready");
+    let condition = hub.condition("web", "Ready");
     assert!(
-        told.starts_with("False DecisionNotWritten: failed to write PlacementDecision"),
-        "{told}"
+        condition.starts_with("False DecisionNotWritten: failed to write PlacementDecision"),
+        "{condition}"
     );
-    assert!(told.contains("no decisions today"), "{told}");
-    hub.stub.forget_asked();
+    assert!(condition.contains("no decisions today"), "{condition}");
+    hub.stub.clear_requests();
     sleep(Duration::from_mins(10)).await;
     let attempts = hub.decision_writes().len();
     assert!((9..40).contains(&attempts), "{attempts} attempts in ten minutes");
-    hub.stub.mend();
+    hub.stub.clear_faults();
     sleep(Duration::from_secs(61)).await;
     assert_eq!(hub.selected("web"), ["c1"]);
     assert_eq!(hub.reason("web", "Ready"), "True AllDecisionsScheduled");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_of_somebody_else_with_the_name_of_a_decision_is_left_as_it_is() {
+async fn a_foreign_object_with_the_name_of_a_decision_is_unchanged() {
     let mut hub = Hub::with(&["c1"]);
     let theirs = |metadata: Value| {
         let mut object =
@@ -110,14 +110,14 @@ async fn an_object_of_somebody_else_with_the_name_of_a_decision_is_left_as_it_is
         hub.put("default", hub::placement("web", &json!({})));
         hub.run(&[]).await;
         assert_eq!(hub.selected("web"), ["c7"], "{metadata}");
-        let told = hub.condition("web", "Ready");
-        assert!(told.starts_with("False DecisionNameTaken: PlacementDecision"), "{told}");
+        let condition = hub.condition("web", "Ready");
+        assert!(condition.starts_with("False DecisionNameTaken: PlacementDecision"), "{condition}");
         assert_eq!(hub.decision_writes(), Vec::<String>::new(), "{metadata}");
         hub.stub.delete(DECISIONS, "default", "web-decision-1");
         sleep(Duration::from_secs(90)).await;
         assert_eq!(hub.selected("web"), ["c1"], "{metadata}");
         hub.end().await;
-        hub.stub.forget_asked();
+        hub.stub.clear_requests();
         hub.stub.delete("placements", "default", "web");
     }
 }
@@ -157,7 +157,7 @@ async fn a_hundred_clusters_are_in_a_decision_and_none_that_stays_selected_is_ev
     // Each change is recorded before it is made.
     let seen: Arc<Mutex<Vec<Vec<String>>>> = Arc::default();
     let noted = Arc::clone(&seen);
-    let look = Fault::meanwhile(move |stub| {
+    let look = Fault::concurrent_change(move |stub| {
         let all = ["1", "2", "3"].map(|number| {
             let object = stub.object(DECISIONS, "default", &format!("web-decision-{number}"));
             let decisions = object.map(|it| it["status"]["decisions"].clone());
@@ -183,7 +183,7 @@ async fn a_hundred_clusters_are_in_a_decision_and_none_that_stays_selected_is_ev
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_successor_goes_on_from_what_a_killed_process_has_written() {
+async fn a_successor_continues_from_the_writes_of_a_killed_process() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 1, None);
     hub.put("default", steady_by_ratio(1));

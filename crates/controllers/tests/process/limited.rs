@@ -1,5 +1,5 @@
 //! A process that is limited to some namespaces sends no requests about others. A namespace that it is forbidden to
-//! read, or that is listed again, does not affect the rest.
+//! read, or that is not again, does not affect the rest.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use super::*;
 /// All namespaces that have a policy and its target.
 const THERE: [&str; 4] = ["default", "east", "north", "west"];
 
-struct Limited {
-    running: Running,
+struct LimitedProcess {
+    running: RunningProcess,
     health: Health,
 }
 
-impl Limited {
+impl LimitedProcess {
     /// A process for these namespaces, after something was done to the API server.
     fn begin(names: &[&str], prepare: impl FnOnce(&Stub)) -> Self {
         let stub = Stub::new();
@@ -34,7 +34,7 @@ impl Limited {
         let limit =
             |options| Options { namespaces, node_groups: Some(NodeProviders::new()), ..options };
         let health = Health::default();
-        let running = Running::begin_with(stub, limit, health.clone());
+        let running = RunningProcess::begin_with(stub, limit, health.clone());
         Self { running, health }
     }
 
@@ -64,8 +64,8 @@ fn mark(stub: &Stub, namespace: &str, value: &Value) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_limited_process_carries_out_its_namespaces_and_asks_about_nothing_else() {
-    let limited = Limited::begin(&["east", "west"], |_| {});
+async fn a_limited_process_requests_only_its_namespaces() {
+    let limited = LimitedProcess::begin(&["east", "west"], |_| {});
     seconds(90).await;
     assert_eq!(limited.scaled(), ["east", "west"]);
     // The lease is where the process runs, and which kinds there are is in no namespace.
@@ -83,7 +83,7 @@ async fn a_limited_process_carries_out_its_namespaces_and_asks_about_nothing_els
 
 #[tokio::test(start_paused = true)]
 async fn relisting_one_namespace_leaves_the_others_as_they_are() {
-    let limited = Limited::begin(&["east", "west"], |_| {});
+    let limited = LimitedProcess::begin(&["east", "west"], |_| {});
     seconds(20).await;
     let stub = limited.running.stub.clone();
     let gone = Fault::respond(StatusCode::GONE, "too old resource version");
@@ -103,7 +103,7 @@ async fn relisting_one_namespace_leaves_the_others_as_they_are() {
 
 #[tokio::test(start_paused = true)]
 async fn a_namespace_that_may_not_be_read_holds_up_no_other_and_is_carried_out_once_it_may() {
-    let limited = Limited::begin(&["east", "north"], |stub| forbid(stub, "north"));
+    let limited = LimitedProcess::begin(&["east", "north"], |stub| forbid(stub, "north"));
     seconds(5).await;
     let waiting = limited.health.waiting_for().unwrap_or_default();
     assert!(waiting.starts_with("all CronFederatedHPA objects in north to be listed"), "{waiting}");
@@ -112,7 +112,7 @@ async fn a_namespace_that_may_not_be_read_holds_up_no_other_and_is_carried_out_o
     // Its health does not become stale either.
     seconds(300).await;
     assert_eq!((limited.scaled(), limited.health.waiting_for()), (vec!["east"], None));
-    limited.running.stub.mend();
+    limited.running.stub.clear_faults();
     let rule = json!([objects::rule("six past", "6 9 * * *", 3)]);
     let edit = json!({ "spec": { "rules": rule }, "metadata": { "generation": 2 } });
     limited.running.stub.change("cronfederatedhpas", "north", "shop", &edit);
@@ -123,7 +123,7 @@ async fn a_namespace_that_may_not_be_read_holds_up_no_other_and_is_carried_out_o
 
 #[tokio::test(start_paused = true)]
 async fn while_no_namespace_may_be_read_the_process_is_not_ready_and_says_why() {
-    let limited = Limited::begin(&["east", "north"], |stub| {
+    let limited = LimitedProcess::begin(&["east", "north"], |stub| {
         for namespace in ["east", "north"] {
             forbid(stub, namespace);
         }
@@ -131,7 +131,7 @@ async fn while_no_namespace_may_be_read_the_process_is_not_ready_and_says_why() 
     seconds(60).await;
     let waiting = limited.health.waiting_for().unwrap_or_default();
     assert!(waiting.ends_with("to be listed: it is forbidden"), "{waiting}");
-    limited.running.stub.mend();
+    limited.running.stub.clear_faults();
     seconds(40).await;
     assert_eq!(limited.health.waiting_for(), None);
     limited.running.end().await;
@@ -139,17 +139,18 @@ async fn while_no_namespace_may_be_read_the_process_is_not_ready_and_says_why() 
 
 #[tokio::test(start_paused = true)]
 async fn the_mark_of_a_namespace_that_may_only_be_read_exempts_what_is_in_it() {
-    let limited = Limited::begin(&["east", "west"], |stub| mark(stub, "east", &json!("by hand")));
+    let limited =
+        LimitedProcess::begin(&["east", "west"], |stub| mark(stub, "east", &json!("by hand")));
     let stub = limited.running.stub.clone();
     seconds(15).await;
     mark(&stub, "west", &json!("for now"));
     seconds(11).await;
-    // The last known state counts while reading the namespace is forbidden.
+    // The last known state objects count while reading the namespace is forbidden.
     let forbidden = Fault::respond(StatusCode::FORBIDDEN, "it is forbidden");
     stub.inject(forbidden.matching(|asked| asked.path.ends_with("/namespaces/east")).always());
     seconds(30).await;
     assert_eq!(limited.scaled(), Vec::<&str>::new());
-    stub.mend();
+    stub.clear_faults();
     for namespace in ["east", "west"] {
         mark(&stub, namespace, &Value::Null);
     }
@@ -163,13 +164,13 @@ async fn the_mark_of_a_namespace_that_may_only_be_read_exempts_what_is_in_it() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_carried_out_in_a_namespace_whose_mark_was_never_read() {
-    let limited = Limited::begin(&["east", "west"], |stub| {
+    let limited = LimitedProcess::begin(&["east", "west"], |stub| {
         let forbidden = Fault::respond(StatusCode::FORBIDDEN, "it is forbidden");
         stub.inject(forbidden.matching(|asked| asked.path.ends_with("/namespaces/east")).always());
     });
     seconds(60).await;
     assert_eq!((limited.scaled(), limited.health.waiting_for()), (vec!["west"], None));
-    limited.running.stub.mend();
+    limited.running.stub.clear_faults();
     seconds(11).await;
     let stub = &limited.running.stub;
     let rule = json!([objects::rule("six past", "6 9 * * *", 3)]);
@@ -181,8 +182,8 @@ async fn nothing_is_carried_out_in_a_namespace_whose_mark_was_never_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_that_is_not_there_yet_is_no_error() {
-    let limited = Limited::begin(&["east", "south"], |_| {});
+async fn a_missing_namespace_is_not_an_error() {
+    let limited = LimitedProcess::begin(&["east", "south"], |_| {});
     seconds(15).await;
     assert_eq!(limited.health.waiting_for(), None);
     put_in(&limited.running.stub, "south");
@@ -194,7 +195,7 @@ async fn a_namespace_that_is_not_there_yet_is_no_error() {
 
 #[tokio::test(start_paused = true)]
 async fn a_namespace_that_is_gone_for_a_while_holds_up_no_other() {
-    let limited = Limited::begin(&["east", "west"], |_| {});
+    let limited = LimitedProcess::begin(&["east", "west"], |_| {});
     seconds(20).await;
     let stub = &limited.running.stub;
     // Its roles are gone with it.
@@ -203,7 +204,7 @@ async fn a_namespace_that_is_gone_for_a_while_holds_up_no_other() {
     stub.end_watches();
     seconds(600).await;
     assert_eq!((limited.scaled(), limited.health.waiting_for()), (vec!["west"], None));
-    stub.mend();
+    stub.clear_faults();
     seconds(40).await;
     let rule = json!([objects::rule("twenty past", "20 9 * * *", 3)]);
     put_in(stub, "east");

@@ -30,19 +30,19 @@ use tokio_util::sync::CancellationToken;
 const BEGIN: &str = "2026-11-20T08:59:30Z";
 
 /// A process that leads, with one policy and its target.
-struct Running {
+struct RunningProcess {
     stub: Stub,
     end: CancellationToken,
     process: JoinHandle<()>,
 }
 
-impl Running {
+impl RunningProcess {
     fn begin() -> Self {
-        Self::begin_beside(Stub::new(), &[])
+        Self::begin_on(Stub::new(), &[])
     }
 
     /// The same on an API server that already has objects, with these families taken over.
-    fn begin_beside(stub: Stub, take_over: &[Family]) -> Self {
+    fn begin_on(stub: Stub, take_over: &[Family]) -> Self {
         let take_over = take_over.iter().copied().map(Into::into).collect();
         Self::begin_with(stub, |options| Options { take_over, ..options }, Health::default())
     }
@@ -138,12 +138,12 @@ async fn seconds(seconds: u64) {
 
 #[tokio::test(start_paused = true)]
 async fn a_status_waiting_for_a_retry_is_written_at_shutdown() {
-    let running = Running::begin();
+    let running = RunningProcess::begin();
     running.fail("/shop/status");
     seconds(300).await;
     assert_eq!(running.recorded(), [0, 0]);
     let stub = running.stub.clone();
-    stub.mend();
+    stub.clear_faults();
     running.end().await;
     assert_eq!(recorded(&stub), [1, 0]);
     let lease = stub.object("leases", "default", "almanac").expect("it is there");
@@ -152,7 +152,7 @@ async fn a_status_waiting_for_a_retry_is_written_at_shutdown() {
 
 #[tokio::test(start_paused = true)]
 async fn retries_are_given_up_as_soon_as_everything_is_stopped() {
-    let running = Running::begin();
+    let running = RunningProcess::begin();
     running.fail("/shop/scale");
     // The next attempt would come half a minute later.
     seconds(30 + 35).await;
@@ -166,7 +166,7 @@ async fn retries_are_given_up_as_soon_as_everything_is_stopped() {
 
 #[tokio::test(start_paused = true)]
 async fn an_undone_value_is_reported_once() {
-    let running = Running::begin();
+    let running = RunningProcess::begin();
     seconds(40).await;
     assert_eq!(running.recorded(), [1, 0]);
     let undo = json!({
@@ -189,7 +189,7 @@ async fn an_undone_value_is_reported_once() {
 async fn policies_are_left_to_their_upstream_controller_for_as_long_as_it_runs() {
     let (stub, begin): (_, Timestamp) = (Stub::new(), almanac_fixtures::at(BEGIN));
     renew_karmada(&stub, "karmada", begin);
-    let running = Running::begin_beside(stub.clone(), &[]);
+    let running = RunningProcess::begin_on(stub.clone(), &[]);
     for elapsed in (10..=90).step_by(10) {
         seconds(10).await;
         renew_karmada(&stub, "karmada", begin + SignedDuration::from_secs(elapsed));
@@ -202,9 +202,9 @@ async fn policies_are_left_to_their_upstream_controller_for_as_long_as_it_runs()
     // The controller that reconciles them may overwrite the status without contention.
     stub.change("cronfederatedhpas", "default", "shop", &json!({ "status": { "conditions": [] } }));
     seconds(1).await;
-    let told =
+    let reported =
         stub.requests_where(|asked| asked.is_write() && asked.path.ends_with("/shop/status"));
-    assert_eq!(told.len(), 1, "{told:#?}");
+    assert_eq!(reported.len(), 1, "{reported:#?}");
     // It releases its lease, and the firing is still within its deadline.
     renew_karmada(&stub, "", begin + SignedDuration::from_secs(100));
     seconds(35).await;
@@ -215,7 +215,7 @@ async fn policies_are_left_to_their_upstream_controller_for_as_long_as_it_runs()
 
 #[tokio::test(start_paused = true)]
 async fn policies_are_left_to_an_upstream_controller_that_starts_later() {
-    let running = Running::begin();
+    let running = RunningProcess::begin();
     // The rule has fired.
     seconds(40).await;
     assert_eq!(ready(&running.stub)[0], "True");
@@ -228,10 +228,10 @@ async fn policies_are_left_to_an_upstream_controller_that_starts_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn policies_that_are_taken_over_are_carried_out_beside_their_upstream_controller() {
+async fn policies_that_are_taken_over_apply_despite_their_upstream_controller() {
     let stub = Stub::new();
     renew_karmada(&stub, "karmada", almanac_fixtures::at(BEGIN));
-    let running = Running::begin_beside(stub.clone(), &[Family::CronScaling]);
+    let running = RunningProcess::begin_on(stub.clone(), &[Family::CronScaling]);
     seconds(40).await;
     assert_eq!((replicas(&stub), running.recorded()), (json!(3), [1, 0]));
     running.end().await;
@@ -250,7 +250,7 @@ async fn marked_objects_are_left_alone_and_their_firings_are_not_made_up_for() {
         stub.put(json!({
             "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "default" },
         }));
-        let running = Running::begin_beside(stub.clone(), &[]);
+        let running = RunningProcess::begin_on(stub.clone(), &[]);
         seconds(10).await;
         assert_eq!(ready(&stub)[1], "Armed");
         let mark = |value: Value| json!({ "metadata": { "annotations": { MARK: value } } });
@@ -279,7 +279,7 @@ async fn in_a_namespace_that_may_not_be_read_nothing_is_carried_out_or_skipped()
         forbidden.path_contains("/api/v1/namespaces/default").matching(is_namespace).always(),
     );
     let only_this = Namespaces::Only(["default".into()].into());
-    let running = Running::begin_with(
+    let running = RunningProcess::begin_with(
         stub.clone(),
         |options| Options { namespaces: only_this, ..options },
         Health::default(),
@@ -293,7 +293,7 @@ async fn in_a_namespace_that_may_not_be_read_nothing_is_carried_out_or_skipped()
         "not carried out: the namespace of the object cannot be read, and may be marked with \
          almanac.dev/ignore; permit almanac to get this namespace"
     );
-    stub.mend();
+    stub.clear_faults();
     seconds(30).await;
     assert_eq!((replicas(&stub), running.recorded()), (json!(3), [1, 0]));
     assert_eq!(ready(&stub)[1], "Armed");
@@ -309,7 +309,7 @@ async fn without_permission_to_watch_namespaces_everything_is_carried_out() {
     let stub = Stub::new();
     let forbidden = Fault::respond(StatusCode::FORBIDDEN, "namespaces is forbidden");
     stub.inject(forbidden.path_contains("/api/v1/namespaces").matching(is_of_namespaces).always());
-    let running = Running::begin_beside(stub.clone(), &[]);
+    let running = RunningProcess::begin_on(stub.clone(), &[]);
     seconds(40).await;
     assert_eq!((replicas(&stub), running.recorded()), (json!(3), [1, 0]));
     running.end().await;

@@ -42,20 +42,21 @@ pub(crate) struct TestBench {
     followers: BTreeMap<&'static str, PolicyFollower>,
     stub: Stub,
     begun: (Timestamp, Instant),
-    _telling: EventLogWriter,
+    _event_writer: EventLogWriter,
 }
 
 impl TestBench {
     /// A bench whose clock shows this instant now.
     pub(crate) fn at(now: &str, stub: &Stub) -> Self {
         let begun = (now.parse().expect("it is an instant"), Instant::now());
-        let clock = Clock::from_fn(move || shown(begun, Instant::now()));
+        let clock = Clock::from_fn(move || time_at(begun, Instant::now()));
         let client = stub.client();
         let cluster = Arc::new(Cluster::default());
         let [turns, statuses] = [(); 2].map(|()| Arc::new(WorkQueue::new(clock.clone())));
         let budget = WriteBudget::new(WriteLimits::default());
         let writer = Writer::new(client.clone(), Fence::open(), budget, WriteMetrics::default());
-        let (events, telling) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
+        let (events, event_writer) =
+            EventLog::new(writer.clone(), "test", &EventMetrics::default());
         let hooks = hooks(&client, &writer, &cluster);
         let targets = Targets::new(client, writer, Arc::clone(&cluster), Arc::clone(&turns), false);
         let follower = |family| {
@@ -84,7 +85,7 @@ impl TestBench {
             costly_decisions: CostlyDecisions::default(),
         });
         let stub = stub.clone();
-        Self { cluster, controller, turns, followers, stub, begun, _telling: telling }
+        Self { cluster, controller, turns, followers, stub, begun, _event_writer: event_writer }
     }
 
     /// The targets that the controllers know.
@@ -156,10 +157,10 @@ impl TestBench {
     /// When and where objects were patched.
     pub(crate) fn patched(&self) -> Vec<(Timestamp, String)> {
         let patches = self.stub.requests_where(|asked| asked.method == Method::PATCH);
-        let told = patches
-            .iter()
-            .map(|asked| (shown(self.begun, asked.at), format!("{}?{}", asked.path, asked.query)));
-        told.collect()
+        let timed_patches = patches.iter().map(|asked| {
+            (time_at(self.begun, asked.at), format!("{}?{}", asked.path, asked.query))
+        });
+        timed_patches.collect()
     }
 }
 
@@ -187,7 +188,7 @@ pub(crate) fn sampler(now: &str) -> Sampler {
 }
 
 /// The time on a clock that follows the runtime's.
-fn shown((begin, since): (Timestamp, Instant), now: Instant) -> Timestamp {
+fn time_at((begin, since): (Timestamp, Instant), now: Instant) -> Timestamp {
     begin + SignedDuration::try_from(now - since).expect("it is short")
 }
 

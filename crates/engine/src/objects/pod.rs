@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_of_the_user_is_told_from_ours() {
+    fn the_original_of_the_user_is_distinguished_from_our_value() {
         for (level, original, applied, user) in [
             (None, None, None, None),
             (Some("1"), None, None, Some("1")),

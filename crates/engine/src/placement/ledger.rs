@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn how_often_a_cluster_is_selected_follows_the_decisions_as_they_come_and_go() {
+    fn the_selections_of_a_cluster_follow_added_and_removed_decisions() {
         let mut ledger = DecisionLedger::default();
         let [one, two] = ["one", "two"].map(|name| decision_identity("shop", name));
         ledger.insert(one.clone(), decision(&["east", "west"]));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_a_decision_is_told_from_its_name() {
+    fn the_number_of_a_decision_is_read_from_its_name() {
         for (name, number) in [
             ("web-decision-1", Some(1)),
             ("web-decision-12", Some(12)),

@@ -367,7 +367,7 @@ impl Placement {
 mod tests {
     use super::*;
 
-    fn shown(mode: PrioritizerMode, listed: &[(ScoreSource, i64)]) -> String {
+    fn score_weights(mode: PrioritizerMode, listed: &[(ScoreSource, i64)]) -> String {
         let listed = listed.iter().map(|(score, weight)| (score.clone(), Weight::new(*weight)));
         let all = mode.prioritizers(listed);
         let shown = all.iter().map(|it| format!("{} {}", it.score, it.weight));
@@ -378,12 +378,15 @@ mod tests {
     fn additive_scores_come_on_top_of_balance_and_steady_unless_they_replace_them() {
         use PrioritizerMode::{Additive, Exact};
         use ScoreSource::{AllocatableCpu, Balance, Steady};
-        assert_eq!(shown(Additive, &[]), "Balance 1, Steady 1");
-        assert_eq!(shown(Additive, &[(Steady, 3), (Balance, 0)]), "Steady 3");
+        assert_eq!(score_weights(Additive, &[]), "Balance 1, Steady 1");
+        assert_eq!(score_weights(Additive, &[(Steady, 3), (Balance, 0)]), "Steady 3");
         let listed = [(AllocatableCpu, -2), (Balance, 3)];
-        assert_eq!(shown(Additive, &listed), "Balance 3, Steady 1, ResourceAllocatableCPU -2");
-        assert_eq!(shown(Exact, &[]), "");
-        assert_eq!(shown(Exact, &listed), "ResourceAllocatableCPU -2, Balance 3");
+        assert_eq!(
+            score_weights(Additive, &listed),
+            "Balance 3, Steady 1, ResourceAllocatableCPU -2"
+        );
+        assert_eq!(score_weights(Exact, &[]), "");
+        assert_eq!(score_weights(Exact, &listed), "ResourceAllocatableCPU -2, Balance 3");
     }
 
     #[test]

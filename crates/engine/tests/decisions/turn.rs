@@ -100,8 +100,8 @@ fn a_policy_invalidated_before_closing_keeps_its_history_and_retries_nothing() {
     assert_eq!(scaling.rule_memory("r").fingerprint, Fingerprint::of_nothing());
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
     // Fixed to its previous text, within the delay of the firing.
-    let mended = hourly().object().clone();
-    scaling.world.upsert(scaling.identity.clone(), Slim::CronScaling(mended));
+    let fixed = hourly().object().clone();
+    scaling.world.upsert(scaling.identity.clone(), Slim::CronScaling(fixed));
     assert!(!scaling.turn(monday("10:04")));
     let expected = [
         "10:03:00 failed after 1: gave up because the rule was changed",
@@ -111,7 +111,7 @@ fn a_policy_invalidated_before_closing_keeps_its_history_and_retries_nothing() {
 }
 
 #[test]
-fn the_result_for_a_policy_invalidated_before_closing_is_recorded_and_remembered() {
+fn the_result_for_a_policy_invalidated_before_closing_is_recorded_and_kept() {
     let mut scaling = hourly();
     let open = scaling.open(monday("09:03"));
     break_rules(&mut scaling);
@@ -121,7 +121,7 @@ fn the_result_for_a_policy_invalidated_before_closing_is_recorded_and_remembered
 }
 
 #[test]
-fn the_result_for_a_policy_removed_before_closing_is_recorded_but_not_remembered() {
+fn the_result_for_a_policy_removed_before_closing_is_recorded_but_not_kept() {
     let mut scaling = hourly();
     let open = scaling.open(monday("09:03"));
     let name = scaling.name();

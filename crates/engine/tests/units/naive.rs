@@ -14,7 +14,7 @@ pub(crate) type Pods = BTreeMap<Identity, Pod>;
 
 /// The objects from one point of view. Pods that are being bound are on their nodes already.
 #[derive(Clone, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ClusterView {
     pub(crate) policies: Policies,
     pub(crate) nodes: Nodes,
     pub(crate) pods: Pods,
@@ -30,7 +30,7 @@ pub(crate) type GroupKey = Vec<Option<String>>;
 /// Who is counted in a group: for each unit, and last outside all of them.
 pub(crate) type Counted = BTreeMap<GroupKey, Vec<Vec<Identity>>>;
 
-impl Seen {
+impl ClusterView {
     /// The policies that select a pod.
     pub(crate) fn governing(&self, identity: &Identity, pod: &Pod) -> Vec<&Identity> {
         if pod.ungoverned.is_some() {

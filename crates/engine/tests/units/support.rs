@@ -168,13 +168,17 @@ impl Scene {
     }
 
     /// The same without a lease for what is chosen.
-    pub(crate) fn ask(&self, pod: &str, nodes: &[&str]) -> Result<Vec<Verdict>, String> {
+    pub(crate) fn verdicts_without_hold(
+        &self,
+        pod: &str,
+        nodes: &[&str],
+    ) -> Result<Vec<Verdict>, String> {
         let candidates = self.nodes(nodes);
         by_node(&self.ledger.verdicts(&pod_name(pod), Some(pod), &candidates), &candidates)
     }
 
     /// Why a node is chosen or not.
-    pub(crate) fn why(&self, pod: &str, candidates: &[&str], node: &str) -> String {
+    pub(crate) fn reason(&self, pod: &str, candidates: &[&str], node: &str) -> String {
         let candidates = self.nodes(candidates);
         match self.ledger.verdicts(&pod_name(pod), Some(pod), &candidates) {
             FilterOutcome::ByNode(verdicts) => verdicts.why(self.ledger.node(node)),

@@ -20,25 +20,25 @@ const LONG: usize = 512;
 /// Of which parts a text is made for a function, and how many steps it takes at least for each thousand letters: for
 /// those that do more than go through it.
 const TEXTS: &[(&str, Text, usize)] = &[
-    ("bytes", Text::of("a"), 124),
-    ("cidr", Text::of("1"), 62),
-    ("double", Text::of("9"), 1_000),
-    ("duration", Text::of("0s"), 300),
-    ("ip", Text::of("1"), 62),
+    ("bytes", Text::repeating("a"), 124),
+    ("cidr", Text::repeating("1"), 62),
+    ("double", Text::repeating("9"), 1_000),
+    ("duration", Text::repeating("0s"), 300),
+    ("ip", Text::repeating("1"), 62),
     ("isSemver", Text { start: "1.2.3-", part: "a.", end: "b" }, 1_000),
     ("isURL", Text { start: "/", part: "é", end: "" }, 1_000),
-    ("join", Text::of("a"), 62),
-    ("lowerAscii", Text::of("a"), 124),
+    ("join", Text::repeating("a"), 62),
+    ("lowerAscii", Text::repeating("a"), 124),
     ("parseJSON", Text { start: "[", part: "0,", end: "0]" }, 1_000),
-    ("quantity", Text::of("1"), 62),
-    ("replace", Text::of("a"), 180),
-    ("reverse", Text::of("a"), 124),
+    ("quantity", Text::repeating("1"), 62),
+    ("replace", Text::repeating("a"), 180),
+    ("reverse", Text::repeating("a"), 124),
     ("semver", Text { start: "1.2.3-", part: "a.", end: "b" }, 1_000),
-    ("split", Text::of("a"), 1_000),
-    ("strings.quote", Text::of("\""), 186),
+    ("split", Text::repeating("a"), 1_000),
+    ("strings.quote", Text::repeating("\""), 186),
     ("timestamp", Text { start: "2026-03-02T12:00:00.", part: "1", end: "Z" }, 62),
-    ("trim", Text::of("a"), 124),
-    ("upperAscii", Text::of("a"), 124),
+    ("trim", Text::repeating("a"), 124),
+    ("upperAscii", Text::repeating("a"), 124),
     ("url", Text { start: "/", part: "é", end: "" }, 1_000),
 ];
 
@@ -72,7 +72,7 @@ struct Text {
 }
 
 impl Text {
-    const fn of(part: &'static str) -> Text {
+    const fn repeating(part: &'static str) -> Text {
         Text { start: "", part, end: "" }
     }
 
@@ -195,14 +195,14 @@ fn what_does_more_with_a_text_than_go_through_it_takes_steps_for_that() {
 }
 
 /// How many texts, items and letters a value has: sixteen letters count as one.
-fn made(value: &Value<'_>) -> usize {
+fn value_size(value: &Value<'_>) -> usize {
     let of_text = |length: usize| 1 + length / 16;
     match value {
         Value::Text(text) => of_text(text.len()),
         Value::Bytes(bytes) => of_text(bytes.len()),
-        Value::List(List::Made(items, _)) => items.iter().map(|it| 1 + made(it)).sum(),
+        Value::List(List::Made(items, _)) => items.iter().map(|it| 1 + value_size(it)).sum(),
         Value::Map(map @ Map::Made(_)) => {
-            map.iter().map(|(key, value)| 1 + made(&key) + made(&value)).sum()
+            map.iter().map(|(key, value)| 1 + value_size(&key) + value_size(&value)).sum()
         }
         Value::Version(version) => version.steps(),
         Value::Url(url) => of_text(url.length()),
@@ -219,8 +219,12 @@ fn no_function_returns_more_than_its_steps_allow() {
             || matches!(function.returns, Type::Optional(_) | Type::Dyn)
                 && function.name != "parseJSON";
         if let (Some(result), false) = (result, is_passed_on) {
-            let made = made(&result);
-            assert!(made <= 2 * steps + 4, "{} makes {made} in {steps} steps", function.name);
+            let value_size = value_size(&result);
+            assert!(
+                value_size <= 2 * steps + 4,
+                "{} makes {value_size} in {steps} steps",
+                function.name
+            );
         }
     }
 }

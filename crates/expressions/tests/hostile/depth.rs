@@ -95,7 +95,7 @@ fn quotes_and_comments_hide_no_brackets_and_make_none() {
 }
 
 #[test]
-fn what_is_no_text_hides_no_brackets() {
+fn invalid_string_literals_hide_no_brackets() {
     let brackets = "(".repeat(8_000);
     for text in [
         format!("a.`{brackets}"),
@@ -173,7 +173,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_repeated_needs_no_more_than_a_small_stack(
+    fn repeated_input_needs_no_more_than_a_small_stack(
         parts in proptest::collection::vec((proptest::collection::vec(select(&HOSTILE[..]), 1..4), 1_usize..3_000), 1..6)
     ) {
         let mut text: String = parts.iter().map(|(pieces, times)| pieces.concat().repeat(*times)).collect();

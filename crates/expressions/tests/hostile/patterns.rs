@@ -114,14 +114,14 @@ fn a_pattern_takes_steps_for_its_letters_before_it_is_read() {
 
 #[test]
 fn written_patterns_that_take_too_long_to_compile_are_refused_where_they_stand() {
-    let whatever = "those of a placement take more than 400000 steps to compile";
+    let too_costly = "those of a placement take more than 400000 steps to compile";
     let whole = r"managedCluster.a.matches(r'(?i)[\x{0}-\x{10FFFF}]')";
     let mut allowance = Allowance::new();
     let results = (0..6).map(|_| Expression::compile_within(&mut allowance, whole));
     let errors: Vec<_> = results.filter_map(Result::err).collect();
     assert_eq!(errors.len(), 2, "{errors:?}");
     let expected =
-        format!(r#"with the pattern "(?i)[\\x{{0}}-\\x{{10FFFF}}]", {whatever}, at column 25"#);
+        format!(r#"with the pattern "(?i)[\\x{{0}}-\\x{{10FFFF}}]", {too_costly}, at column 25"#);
     assert_eq!(errors[0].to_string(), expected);
     assert!(errors[0].is_too_much);
     // A constant that was too much to compute takes nothing away from them.

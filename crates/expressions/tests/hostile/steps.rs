@@ -10,8 +10,8 @@ fn lists_in_lists_are_refused_where_they_are_written_and_stopped_where_they_are_
     let list = format!("[{}]", ["1"; 12].join(", "));
     let nested =
         format!("{list}.all(a, {list}.all(b, {list}.all(c, {list}.all(d, {list}.all(e, true)))))");
-    let whatever = "it would take more than 100000 steps, whatever the object is";
-    assert!(error(&nested).starts_with(whatever), "{}", error(&nested));
+    let too_costly = "it would take more than 100000 steps, whatever the object is";
+    assert!(error(&nested).starts_with(too_costly), "{}", error(&nested));
     let mapped = "[1, 2, 3].map(a, [1, 2, 3].map(b, [1, 2, 3].map(c, a + b + c))).size() == 3";
     assert_eq!(holds(mapped, &Document::default()), Ok(true));
     let large = large();
@@ -137,7 +137,7 @@ fn all_expressions_of_a_placement_share_the_steps_over_one_object() {
 }
 
 #[test]
-fn a_placement_has_so_many_expressions_and_so_long_ones() {
+fn a_placement_has_a_maximum_number_and_length_of_expressions() {
     let mut allowance = Allowance::new();
     let compiled = (0..101).map(|_| Expression::compile_within(&mut allowance, "true"));
     let errors: Vec<String> = compiled.filter_map(Result::err).map(|it| it.to_string()).collect();

@@ -77,7 +77,7 @@ fn a_number_with_many_digits_takes_steps_for_each() {
 }
 
 #[test]
-fn what_fails_beside_what_decides_takes_steps_too() {
+fn a_failing_operand_that_does_not_decide_takes_steps_too() {
     let object = object(json!({}));
     let of = |text: &str| steps(text, &object).0;
     let failing = of("managedCluster.many.all(i, managedCluster.absent == i || true)");

@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_of_the_same_days_are_told_apart_by_nothing_else() {
+    fn rules_of_the_same_days_count_as_one() {
         let period = Period::new(at("2026-11-23T00:00:00Z"), at("2028-11-23T00:00:00Z")).unwrap();
         let run = |times: &mut dyn Iterator<Item = (u32, u32)>| {
             let all = schedules(times);

@@ -15,19 +15,19 @@ use crate::{AssumedValues, Forecast};
 
 const QUARTER: SignedDuration = SignedDuration::from_mins(15);
 
-fn any_behaviours() -> impl Strategy<Value = Vec<Behaviour>> {
+fn any_behaviors() -> impl Strategy<Value = Vec<Behaviour>> {
     let days = prop::sample::select(vec!["", "weekdays=Mon,Tue,Wed;", "weekdays=Sat;", "days=26;"]);
-    let behaviour = (days, 0..12_u8, 1..12_u8, 1_u32..4, 0..3_i32);
-    let behaviour = behaviour.prop_map(|(days, start, long, value, priority)| {
+    let behavior = (days, 0..12_u8, 1..12_u8, 1_u32..4, 0..3_i32);
+    let behavior = behavior.prop_map(|(days, start, long, value, priority)| {
         let hours = |hour: u8| {
             let mut text = days.to_owned();
             let _ = write!(text, "hours={}", hour % 24);
             text
         };
         let (start, end) = (hours(start * 2), hours(start * 2 + long));
-        schedules::behaviour("Europe/Berlin", &start, &end, value, priority)
+        schedules::behavior("Europe/Berlin", &start, &end, value, priority)
     });
-    prop::collection::vec(behaviour, 1..5)
+    prop::collection::vec(behavior, 1..5)
 }
 
 /// Which rules ask for something that another one decides, and whether the priority decides it.
@@ -44,7 +44,7 @@ proptest! {
 
     #[test]
     fn windows_overlap_when_several_are_open_that_ask_for_different_values(
-        behaviours in any_behaviours(),
+        behaviours in any_behaviors(),
     ) {
         // The clocks go back within the period.
         let (from, to) = (at("2026-10-23T03:00:00Z"), at("2026-11-02T00:00:00Z"));
@@ -64,8 +64,8 @@ proptest! {
         while now < to {
             let found = overlaps.iter().find(|it| it.from <= now && now < it.to);
             let found = found.map_or_else(Vec::new, |it| {
-                let told = |it: &Outranked| (it.rule.rule.as_deref().unwrap().to_owned(), it.is_by_rank);
-                it.rules.iter().map(told).collect::<Vec<_>>()
+                let described = |it: &Outranked| (it.rule.rule.as_deref().unwrap().to_owned(), it.is_by_rank);
+                it.rules.iter().map(described).collect::<Vec<_>>()
             });
             prop_assert_eq!(found, outranked_at(&behaviours, now), "at {}", now);
             now += QUARTER;
@@ -94,12 +94,12 @@ fn meetings(policies: &[&[(&str, &str, u32)]]) -> Vec<String> {
     let period = Period::new(at("2026-11-23T00:00:00Z"), at("2026-11-25T00:00:00Z")).unwrap();
     let part = Forecast::new(&world, period, AssumedValues::new()).part(0);
     let all = part.meetings.values().flatten();
-    let told = |it: &Overlap| {
+    let described = |it: &Overlap| {
         assert_eq!(it.from, it.to);
         let rules: Vec<&str> = it.rules.iter().filter_map(|it| it.rule.rule.as_deref()).collect();
         format!("{}: {}", it.from, rules.join(", "))
     };
-    all.map(told).collect()
+    all.map(described).collect()
 }
 
 #[test]

@@ -103,21 +103,21 @@ fn any_schedule() -> impl Strategy<Value = World> {
         "months=Dec;",
         "days=26; months=Nov;",
     ]);
-    let behaviour = (day, 0..11_u8, 1..12_u8, 1_u32..5, 0..3_i32);
-    let behaviours = prop::collection::vec(behaviour, 1..5);
-    (behaviours, 0..ZONES.len()).prop_map(|(behaviours, zone)| {
-        let behaviours = behaviours.iter().map(|(days, start, long, value, priority)| {
+    let behavior = (day, 0..11_u8, 1..12_u8, 1_u32..5, 0..3_i32);
+    let behaviors = prop::collection::vec(behavior, 1..5);
+    (behaviors, 0..ZONES.len()).prop_map(|(behaviors, zone)| {
+        let behaviors = behaviors.iter().map(|(days, start, long, value, priority)| {
             let (start, end) = (start * 2, (start * 2 + long) % 24);
             let hours = |hour: u8| {
                 let mut text = (*days).to_owned();
                 let _ = write!(text, "hours={hour}");
                 text
             };
-            schedules::behaviour(ZONES[zone], &hours(start), &hours(end), *value, *priority)
+            schedules::behavior(ZONES[zone], &hours(start), &hours(end), *value, *priority)
         });
-        let behaviours: Vec<Behaviour> = behaviours.collect();
+        let behaviors: Vec<Behaviour> = behaviors.collect();
         let zone = Zone::named(ZONES[zone]).unwrap();
-        let policy = ScheduledCapacity { zone, default_value: 1, behaviours: behaviours.into() };
+        let policy = ScheduledCapacity { zone, default_value: 1, behaviours: behaviors.into() };
         let mut world = World::default();
         let identity = names::metrics_producer("shop").identity;
         world.scheduled_capacity.policies.insert(identity, PolicyObject::new(policy));
@@ -126,12 +126,12 @@ fn any_schedule() -> impl Strategy<Value = World> {
 }
 
 /// The findings, each with its policy and its rule.
-fn told(findings: &[ForecastFinding]) -> BTreeSet<String> {
-    let tell = |finding: &ForecastFinding| {
+fn described_findings(findings: &[ForecastFinding]) -> BTreeSet<String> {
+    let describe = |finding: &ForecastFinding| {
         let rule = finding.rule.as_deref().unwrap_or_default();
         format!("{} {rule}: {}", finding.policy.identity.name(), finding.problem)
     };
-    findings.iter().map(tell).collect()
+    findings.iter().map(describe).collect()
 }
 
 fn says_the_same_of_all_days(world: &World) {
@@ -140,7 +140,7 @@ fn says_the_same_of_all_days(world: &World) {
     for (part, island) in forecast.islands.iter().enumerate() {
         let watch = Watch::new(world, &island.policies, period);
         let of_all = forecast.watched(island, watch, &[period]);
-        let (some, all) = (told(&forecast.findings(part)), told(&of_all));
+        let (some, all) = (described_findings(&forecast.findings(part)), described_findings(&of_all));
         let only = |one: &BTreeSet<String>, other: &BTreeSet<String>| -> Vec<String> {
             one.difference(other).cloned().collect()
         };

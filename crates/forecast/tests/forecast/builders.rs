@@ -14,7 +14,7 @@ pub(crate) use almanac_fixtures::names::{
     cron_federated_hpa as cron_policy, deployment, horizontal_pod_autoscaler as autoscaler,
     metrics_producer as schedule, workload as to_workload,
 };
-pub(crate) use almanac_fixtures::schedules::behaviour;
+pub(crate) use almanac_fixtures::schedules::behavior;
 
 pub(crate) fn period(from: &str, to: &str) -> Period {
     Period::new(at(from), at(to)).unwrap()
@@ -48,7 +48,7 @@ pub(crate) fn suspended(mut rule: CronRule) -> CronRule {
 /// A behavior between two times of every day, in UTC; hours as in `"9"`.
 pub(crate) fn daily(start: &str, end: &str, value: u32, priority: i32) -> Behaviour {
     let hour = |hour| format!("hours={hour}");
-    behaviour("UTC", &hour(start), &hour(end), value, priority)
+    behavior("UTC", &hour(start), &hour(end), value, priority)
 }
 
 /// A world that is added to.
@@ -83,7 +83,7 @@ impl Building {
     }
 
     /// Sets the status and the creation time of an object of cron rules.
-    pub(crate) fn known(
+    pub(crate) fn with_status(
         mut self,
         name: &str,
         created: Option<&str>,
@@ -139,8 +139,8 @@ pub(crate) fn series(world: &World, period: Period, field: Field) -> Series {
 }
 
 /// A series as text: `Thu 00:00 2 (as given), Thu 08:00 10 by shop/open`.
-pub(crate) fn told(series: &Series) -> Vec<String> {
-    let tell = |segment: &almanac_forecast::Segment| {
+pub(crate) fn segment_lines(series: &Series) -> Vec<String> {
+    let describe = |segment: &almanac_forecast::Segment| {
         let civil = Zone::utc().civil(segment.from);
         let value = segment.value.as_ref().map_or("?".to_owned(), ToString::to_string);
         let by = match &segment.origin.writer {
@@ -152,5 +152,5 @@ pub(crate) fn told(series: &Series) -> Vec<String> {
         };
         format!("{:02} {:02}:{:02} {value} {by}", civil.day(), civil.hour(), civil.minute())
     };
-    series.segments.iter().map(tell).collect()
+    series.segments.iter().map(describe).collect()
 }

@@ -46,19 +46,19 @@ fn value_at(
 type KnownValue = Option<Option<Value>>;
 
 /// Compares the differences with the series themselves, at every boundary of either.
-fn assert_told(before: &World, after: &World, period: Period) {
-    let told = differences(before, after, period);
+fn assert_differences(before: &World, after: &World, period: Period) {
+    let reported = differences(before, after, period);
     let worlds = [before, after];
     let (before, after) = (all_series(before, period), all_series(after, period));
     let (before, after) = (by_field(&before), by_field(&after));
-    let told_of = |place: &(&Identity, Field)| {
-        told.iter().find(|it| (&it.target, it.field) == (place.0, place.1))
+    let difference_at = |place: &(&Identity, Field)| {
+        reported.iter().find(|it| (&it.target, it.field) == (place.0, place.1))
     };
     for place in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
         let sides = [before.get(place).copied(), after.get(place).copied()];
         let of_both = sides.iter().flatten().flat_map(|it| &it.segments);
         let boundaries: BTreeSet<Timestamp> = of_both.map(|it| it.from).collect();
-        let difference = told_of(place);
+        let difference = difference_at(place);
         for at in boundaries {
             let expected = [0, 1].map(|side| value_at(worlds[side], sides[side], *place, at));
             let is_in = |it: &&Stretch| it.from <= at && at < it.to;
@@ -67,8 +67,8 @@ fn assert_told(before: &World, after: &World, period: Period) {
                 None => assert_eq!(expected[0], expected[1], "{place:?} at {at}"),
                 Some(Stretch { before, after, .. }) => {
                     assert_ne!(expected[0], expected[1], "{place:?} at {at}");
-                    let told = [before, after].map(|it| it.as_ref().map(|it| it.value.clone()));
-                    assert_eq!(told, expected, "{place:?} at {at}");
+                    let reported = [before, after].map(|it| it.as_ref().map(|it| it.value.clone()));
+                    assert_eq!(reported, expected, "{place:?} at {at}");
                 }
             }
         }
@@ -85,7 +85,7 @@ fn assert_told(before: &World, after: &World, period: Period) {
             }
         }
     }
-    assert!(told.iter().all(|it| before.contains_key(&(&it.target, it.field))
+    assert!(reported.iter().all(|it| before.contains_key(&(&it.target, it.field))
         || after.contains_key(&(&it.target, it.field))));
 }
 
@@ -113,12 +113,12 @@ proptest! {
 
     #[test]
     fn what_differs_is_what_the_two_forecasts_say(before in worlds(), after in worlds()) {
-        assert_told(&before, &after, fortnight());
-        assert_told(&after, &before, fortnight());
+        assert_differences(&before, &after, fortnight());
+        assert_differences(&after, &before, fortnight());
     }
 
     #[test]
-    fn other_names_and_parts_are_no_difference(world in worlds()) {
+    fn other_names_and_parts_are_not_a_difference(world in worlds()) {
         let mut renamed = world.clone();
         renamed.cron_scaling.policies.clear();
         for (identity, object) in &world.cron_scaling.policies {
@@ -141,7 +141,7 @@ fn shop(rules: Vec<almanac_engine::cron_scaling::CronRule>) -> World {
 }
 
 #[test]
-fn a_schedule_in_two_parts_or_two_policies_is_no_difference() {
+fn a_schedule_in_two_parts_or_two_policies_is_not_a_difference() {
     let one = shop(vec![rule("open", "0 8,12 * * *", 5), rule("close", "0 20 * * *", 2)]);
     let parts = vec![
         rule("close", "0 20 * * *", 2),
@@ -186,7 +186,7 @@ fn a_target_that_only_one_forecast_has_differs_throughout() {
     assert_eq!(added[0].by_values().len(), 2);
     let removed = differences(&some, &none, fortnight());
     assert_eq!(removed[0].presence, Presence::Removed);
-    assert_told(&none, &some, fortnight());
+    assert_differences(&none, &some, fortnight());
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn islands_that_are_joined_or_parted_are_compared_object_by_object() {
         .scaling("b", to_workload("one"), vec![rule("up", "0 8 * * *", 6)])
         .world();
     assert_eq!(differences(&apart, &moved, fortnight()).len(), 2);
-    assert_told(&apart, &moved, fortnight());
+    assert_differences(&apart, &moved, fortnight());
     let forecast = |world| Some(Forecast::new(world, fortnight(), AssumedValues::new()));
     assert_eq!(Comparison::new(forecast(&apart), forecast(&moved)).len(), 2);
     assert_eq!(Comparison::new(forecast(&apart), None).len(), 2);

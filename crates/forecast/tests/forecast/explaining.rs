@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use crate::builders::*;
 
 /// Every rule as `name verdict since until`.
-fn told(explanation: &Explanation) -> Vec<String> {
+fn reason_lines(explanation: &Explanation) -> Vec<String> {
     let time = |at: Option<jiff::Timestamp>| at.map_or("-".to_owned(), |at| at.to_string());
     let line = |it: &RuleExplanation| {
         let rule = it.rule.as_deref().unwrap_or("default");
@@ -39,7 +39,7 @@ fn the_rule_that_fired_last_wins_and_the_others_are_not_due() {
         "close Inactive - 2026-03-02T20:00:00Z",
         "off Excluded - -",
     ];
-    assert_eq!(told(&explanation), expected);
+    assert_eq!(reason_lines(&explanation), expected);
     let next = explanation.next.unwrap();
     assert_eq!(
         (next.at, next.values),
@@ -66,7 +66,7 @@ fn two_rules_that_each_set_one_bound_both_win() {
     let world = world.scaling("s", to_autoscaler("shop"), rules).world();
     let explanation = explain(&world, &cron_policy("s"), at("2026-03-02T12:00:00Z")).unwrap();
     let expected = ["floor Won 2026-03-02T06:00:00Z -", "ceiling Won 2026-03-02T07:00:00Z -"];
-    assert_eq!(told(&explanation), expected);
+    assert_eq!(reason_lines(&explanation), expected);
     assert_eq!(explanation.next, None);
 }
 
@@ -83,9 +83,9 @@ fn a_rule_whose_value_another_policy_replaced_loses() {
 }
 
 #[test]
-fn a_schedule_is_explained_with_winners_losers_and_closed_behaviours() {
-    let behaviours = vec![daily("9", "17", 5, 0), daily("8", "12", 9, 1), daily("20", "22", 2, 0)];
-    let world = Building::default().schedule("nodes", 1, behaviours).world();
+fn a_schedule_is_explained_with_winners_losers_and_closed_behaviors() {
+    let behaviors = vec![daily("9", "17", 5, 0), daily("8", "12", 9, 1), daily("20", "22", 2, 0)];
+    let world = Building::default().schedule("nodes", 1, behaviors).world();
     let explanation = explain(&world, &schedule("nodes"), at("2026-03-02T10:00:00Z")).unwrap();
     assert_eq!(value(&explanation, Field::Value), Some(9));
     let expected = [
@@ -93,19 +93,19 @@ fn a_schedule_is_explained_with_winners_losers_and_closed_behaviours() {
         "behaviors[1] Won 2026-03-02T08:00:00Z 2026-03-02T12:00:00Z",
         "behaviors[2] Inactive 2026-03-01T22:00:00Z 2026-03-02T20:00:00Z",
     ];
-    assert_eq!(told(&explanation), expected);
+    assert_eq!(reason_lines(&explanation), expected);
     assert_eq!(explanation.next.unwrap().at, at("2026-03-02T12:00:00Z"));
 }
 
 #[test]
 fn a_value_is_dated_by_a_run_from_a_week_before_the_day() {
-    let behaviours = vec![
-        behaviour("UTC", "days=1; hours=0", "days=28; hours=0", 5, 0),
-        behaviour("UTC", "days=2; hours=9", "days=2; hours=10", 9, 1),
+    let behaviors = vec![
+        behavior("UTC", "days=1; hours=0", "days=28; hours=0", 5, 0),
+        behavior("UTC", "days=2; hours=9", "days=2; hours=10", 9, 1),
     ];
-    let building = Building::default().workload("shop", 2).schedule("nodes", 1, behaviours);
+    let building = Building::default().workload("shop", 2).schedule("nodes", 1, behaviors);
     let mut world = building.world();
-    let follows = Autoscaler::of("shop", 1, 10).by(scheduled("nodes"));
+    let follows = Autoscaler::for_deployment("shop", 1, 10).by(scheduled("nodes"));
     let follows = PolicyObject::new(follows.down(at_once(Select::Max)).checked());
     let autoscaler = horizontal_autoscaler("shop");
     world.metric_scaling.policies.insert(autoscaler.identity.clone(), follows);

@@ -45,7 +45,7 @@ fn pods(most: u64, consumers: Vec<Consumer>) -> Demand {
 }
 
 /// The message, and the fix.
-fn said(world: &World, demand: &Demand) -> Vec<String> {
+fn findings_for(world: &World, demand: &Demand) -> Vec<String> {
     let forecast = Forecast::new(world, two_years(), AssumedValues::new());
     let fit = Fit::new(&forecast, demand);
     let all = (0..fit.len()).flat_map(|group| fit.excesses(group));
@@ -77,24 +77,24 @@ fn workloads_exceed_a_quota_from_the_instant_at_which_their_sum_does() {
       in namespace default, 4 more than ResourceQuota compute allows: pods is 15 (q.yaml:7); raise hard.pods of \
       ResourceQuota compute to at least 19, or ask for fewer replicas",
     ];
-    assert_eq!(said(&world, &pods(15, both())), expected);
-    assert_eq!(said(&world, &pods(19, both())), [""; 0]);
+    assert_eq!(findings_for(&world, &pods(15, both())), expected);
+    assert_eq!(findings_for(&world, &pods(19, both())), [""; 0]);
 }
 
 #[test]
 fn peaks_at_different_times_do_not_add_up() {
     let world = shop_and_cart(&[("0 21 * * *", 9), ("0 7 * * *", 1)]);
-    assert_eq!(said(&world, &pods(12, both())), [""; 0]);
+    assert_eq!(findings_for(&world, &pods(12, both())), [""; 0]);
 }
 
 #[test]
 fn a_higher_peak_on_a_rare_day_is_what_the_fix_names() {
     let world = shop_and_cart(&[("0 12 * * *", 9), ("0 18 * * *", 2), ("0 13 24 12 *", 40)]);
-    let said = said(&world, &pods(15, both()));
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].starts_with("to-9: at 2026-11-23T12:00:00Z"), "{said:?}");
-    assert!(said[0].contains("; later, up to 50, at 2026-12-24T13:00:00Z"), "{said:?}");
-    assert!(said[0].contains("to at least 50, or"), "{said:?}");
+    let found = findings_for(&world, &pods(15, both()));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("to-9: at 2026-11-23T12:00:00Z"), "{found:?}");
+    assert!(found[0].contains("; later, up to 50, at 2026-12-24T13:00:00Z"), "{found:?}");
+    assert!(found[0].contains("to at least 50, or"), "{found:?}");
 }
 
 #[test]
@@ -103,20 +103,20 @@ fn workloads_that_no_policy_scales_count_with_their_own_replicas() {
     let with = |replicas| {
         let mut consumers = both();
         consumers.push(consumer("other", replicas));
-        said(&world, &pods(15, consumers)).len()
+        findings_for(&world, &pods(15, consumers)).len()
     };
     assert_eq!((with(Some(4)), with(Some(5)), with(None)), (0, 1, 0));
     // An excess without any policy is not scheduled.
     let world = Building::default().workload("other", 20).world();
-    assert_eq!(said(&world, &pods(15, vec![consumer("other", Some(20))])), [""; 0]);
+    assert_eq!(findings_for(&world, &pods(15, vec![consumer("other", Some(20))])), [""; 0]);
 }
 
 #[test]
-fn an_excess_at_the_beginning_is_said_of_the_policy_that_has_set_it() {
+fn an_excess_at_the_start_is_reported_for_the_policy_that_set_it() {
     let world = shop_and_cart(&[("0 20 * * *", 30)]);
-    let said = said(&world, &pods(15, both()));
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].starts_with("to-30: at 2026-11-23T00:00:00Z, with 30 replicas"), "{said:?}");
+    let found = findings_for(&world, &pods(15, both()));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("to-30: at 2026-11-23T00:00:00Z, with 30 replicas"), "{found:?}");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_lower_bound_is_certain_and_an_upper_bound_is_possible_if_a_policy_sets_it()
     let of = |min, max| {
         let rules = vec![bounds("peak", "0 8 * * *", min, max)];
         let world = Building::default().scaling("shop", to_autoscaler("shop"), rules);
-        said(&world.world(), &pods(15, vec![autoscaled("shop", 2, 90)]))
+        findings_for(&world.world(), &pods(15, vec![autoscaled("shop", 2, 90)]))
     };
     let certain = of(Some(20), None);
     assert!(certain[0].contains("with 20 replicas of Deployment.apps default/shop"), "{certain:?}");
@@ -138,11 +138,12 @@ fn a_lower_bound_is_certain_and_an_upper_bound_is_possible_if_a_policy_sets_it()
 #[test]
 fn a_workload_scaled_by_a_query_without_a_result_is_unknown() {
     let mut world = shop_and_cart(&[("0 12 * * *", 9)]);
-    let policy = autoscalers::Autoscaler::of("cart", 1, 50).by(autoscalers::external("up"));
+    let policy =
+        autoscalers::Autoscaler::for_deployment("cart", 1, 50).by(autoscalers::external("up"));
     let name = names::horizontal_autoscaler("cart").identity;
     world.metric_scaling.policies.insert(name, PolicyObject::new(policy.checked()));
-    assert_eq!(said(&world, &pods(15, both())), [""; 0]);
-    assert_eq!(said(&world, &pods(9, both())).len(), 1, "the others are known");
+    assert_eq!(findings_for(&world, &pods(15, both())), [""; 0]);
+    assert_eq!(findings_for(&world, &pods(9, both())).len(), 1, "the others are known");
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn nodes_bound_the_sum_of_requests_and_each_of_them_a_single_pod() {
       CPU, which none of the 3 nodes with nodeSelector pool=small can allocate; add a node that \
       is large enough, or lower what a pod requests",
     ];
-    assert_eq!(said(&world, &demand), expected);
+    assert_eq!(findings_for(&world, &demand), expected);
 }
 
 /// Days that come always, every week, every month, every year.

@@ -40,7 +40,7 @@ fn seen_at_noon(replicas: u32) -> Building {
     Building::default()
         .workload("shop", replicas)
         .scaling("s", to_workload("shop"), rules)
-        .known("s", Some("2026-01-01T00:00:00Z"), Some(memory))
+        .with_status("s", Some("2026-01-01T00:00:00Z"), Some(memory))
         .seen_at("2026-03-05T12:00:00Z")
 }
 
@@ -49,7 +49,10 @@ fn a_forecast_of_a_cluster_starts_with_the_live_value_and_its_writer() {
     let world = seen_at_noon(10).world();
     let from_now = period("2026-03-05T12:00:00Z", "2026-03-06T12:00:00Z");
     let series = series(&world, from_now, Field::Replicas);
-    assert_eq!(told(&series), ["05 12:00 10 s/open", "05 20:00 3 s/close", "06 08:00 10 s/open"]);
+    assert_eq!(
+        segment_lines(&series),
+        ["05 12:00 10 s/open", "05 20:00 3 s/close", "06 08:00 10 s/open"]
+    );
     assert_eq!(Forecast::new(&world, from_now, AssumedValues::new()).assumptions(), []);
 }
 
@@ -58,7 +61,7 @@ fn a_value_changed_by_hand_is_kept_and_reported() {
     let world = seen_at_noon(7).world();
     let from_now = period("2026-03-05T12:00:00Z", "2026-03-06T00:00:00Z");
     let series = series(&world, from_now, Field::Replicas);
-    assert_eq!(told(&series), ["05 12:00 7 nobody", "05 20:00 3 s/close"]);
+    assert_eq!(segment_lines(&series), ["05 12:00 7 nobody", "05 20:00 3 s/close"]);
     let reason = &series.segments[0].origin.reason;
     assert!(reason.contains("s open set it to 10 at 2026-03-05T08:00:00Z"), "{reason}");
 }
@@ -69,7 +72,7 @@ fn a_firing_that_a_cluster_missed_stays_missed_and_the_value_stays() {
     let memory = opened_and_closed(&rules, "2026-03-04T08:00:00Z");
     let world = known_shop(3, rules, memory).seen_at("2026-03-05T12:00:00Z").world();
     let from_now = period("2026-03-05T12:00:00Z", "2026-03-06T00:00:00Z");
-    assert_eq!(told(&series(&world, from_now, Field::Replicas)), ["05 12:00 3 s/close"]);
+    assert_eq!(segment_lines(&series(&world, from_now, Field::Replicas)), ["05 12:00 3 s/close"]);
     let events: Vec<_> = Upcoming::new(world.clone(), from_now, &AssumedValues::new()).collect();
     assert_eq!((events[0].what, events[0].rule.as_deref()), (Occurrence::Missed, Some("open")));
     let explanation = explain(&world, &cron_policy("s"), at("2026-03-05T12:00:00Z")).unwrap();
@@ -85,7 +88,7 @@ fn a_firing_that_a_cluster_can_still_make_up_for_comes_at_once() {
     let world = known_shop(3, rules, memory).seen_at("2026-03-05T08:04:00Z").world();
     let from_now = period("2026-03-05T08:04:00Z", "2026-03-06T00:00:00Z");
     let series = series(&world, from_now, Field::Replicas);
-    assert_eq!(told(&series), ["05 08:04 10 s/open", "05 20:00 3 s/close"]);
+    assert_eq!(segment_lines(&series), ["05 08:04 10 s/open", "05 20:00 3 s/close"]);
 }
 
 #[test]
@@ -93,10 +96,10 @@ fn a_start_in_the_future_is_reached_by_running_up_to_it() {
     let world = seen_at_noon(7).world();
     let before_eight = period("2026-03-05T19:00:00Z", "2026-03-05T21:00:00Z");
     let series_before = series(&world, before_eight, Field::Replicas);
-    assert_eq!(told(&series_before), ["05 19:00 7 nobody", "05 20:00 3 s/close"]);
+    assert_eq!(segment_lines(&series_before), ["05 19:00 7 nobody", "05 20:00 3 s/close"]);
     let a_week_later = period("2026-03-12T19:00:00Z", "2026-03-12T21:00:00Z");
     let series_later = series(&world, a_week_later, Field::Replicas);
-    assert_eq!(told(&series_later), ["12 19:00 10 s/open", "12 20:00 3 s/close"]);
+    assert_eq!(segment_lines(&series_later), ["12 19:00 10 s/open", "12 20:00 3 s/close"]);
 }
 
 #[test]
@@ -104,7 +107,7 @@ fn a_start_in_the_past_is_replayed_and_reported() {
     let world = seen_at_noon(7).world();
     let behind = period("2026-03-04T12:00:00Z", "2026-03-04T21:00:00Z");
     let series = series(&world, behind, Field::Replicas);
-    assert_eq!(told(&series), ["04 12:00 10 s/open", "04 20:00 3 s/close"]);
+    assert_eq!(segment_lines(&series), ["04 12:00 10 s/open", "04 20:00 3 s/close"]);
     let assumptions = Forecast::new(&world, behind, AssumedValues::new()).assumptions();
     assert!(assumptions.contains(&Assumption::Replayed { from: behind.from() }), "{assumptions:?}");
 }
@@ -114,11 +117,11 @@ fn an_object_without_a_status_starts_at_its_creation() {
     let world = Building::default()
         .workload("shop", 7)
         .scaling("s", to_workload("shop"), open_and_close())
-        .known("s", Some("2026-03-05T12:00:00Z"), None)
+        .with_status("s", Some("2026-03-05T12:00:00Z"), None)
         .world();
     let later = period("2026-03-05T19:00:00Z", "2026-03-05T21:00:00Z");
     let series = series(&world, later, Field::Replicas);
-    assert_eq!(told(&series), ["05 19:00 7 nobody", "05 20:00 3 s/close"]);
+    assert_eq!(segment_lines(&series), ["05 19:00 7 nobody", "05 20:00 3 s/close"]);
 }
 
 #[test]
@@ -129,7 +132,7 @@ fn a_run_continues_from_a_status_in_a_file() {
     // A user has set twelve since then; that holds until the next firing.
     let later = period("2026-03-05T19:00:00Z", "2026-03-05T21:00:00Z");
     let series = series(&world, later, Field::Replicas);
-    assert_eq!(told(&series), ["05 19:00 12 nobody", "05 20:00 3 s/close"]);
+    assert_eq!(segment_lines(&series), ["05 19:00 12 nobody", "05 20:00 3 s/close"]);
 }
 
 #[test]
@@ -138,7 +141,7 @@ fn a_rule_missing_from_a_status_never_fires_for_the_past() {
     let opened = handled(&rules[0], "2026-03-05T08:00:00Z", 10);
     let world = known_shop(10, rules, vec![opened]).seen_at("2026-03-05T20:00:20Z").world();
     let from_now = period("2026-03-05T20:00:20Z", "2026-03-06T07:00:00Z");
-    assert_eq!(told(&series(&world, from_now, Field::Replicas)), ["05 20:00 10 s/open"]);
+    assert_eq!(segment_lines(&series(&world, from_now, Field::Replicas)), ["05 20:00 10 s/open"]);
 }
 
 #[test]
@@ -165,7 +168,7 @@ fn two_consecutive_periods_agree_with_one_long_period() {
 }
 
 #[test]
-fn an_assumed_bound_makes_the_other_one_make_way() {
+fn an_assumed_bound_moves_the_other_one() {
     let world = Building::default().autoscaler("shop", 1, 10);
     let rules = vec![suspended(bounds("off", "0 8 * * *", Some(2), None))];
     let world = world.scaling("s", to_autoscaler("shop"), rules).world();
@@ -173,7 +176,7 @@ fn an_assumed_bound_makes_the_other_one_make_way() {
     let assumed = AssumedValues::from([((autoscaler("shop"), Field::MinReplicas), 50)]);
     let forecast = Forecast::new(&world, day, assumed);
     let part = forecast.part(0);
-    let values: Vec<_> = part.series.iter().map(|it| told(it)[0].clone()).collect();
+    let values: Vec<_> = part.series.iter().map(|it| segment_lines(it)[0].clone()).collect();
     assert_eq!(values, ["05 00:00 50 nobody", "05 00:00 50 nobody"]);
     let (target, field) = (autoscaler("shop"), Field::MaxReplicas);
     assert!(part.assumptions.contains(&Assumption::MadeWay { target, field, value: 50 }));
@@ -181,8 +184,8 @@ fn an_assumed_bound_makes_the_other_one_make_way() {
 
 #[test]
 fn a_winner_is_shown_since_it_began_to_win_not_since_its_opening() {
-    let behaviours = vec![daily("8", "18", 5, 0), daily("7", "12", 9, 1)];
-    let world = Building::default().schedule("nodes", 1, behaviours).world();
+    let behaviors = vec![daily("8", "18", 5, 0), daily("7", "12", 9, 1)];
+    let world = Building::default().schedule("nodes", 1, behaviors).world();
     let explanation = explain(&world, &schedule("nodes"), at("2026-03-02T15:00:00Z")).unwrap();
     let winner = explanation.reasons.iter().find(|it| it.verdict == Verdict::Won).unwrap();
     assert_eq!(winner.rule, Some(Arc::from("behaviors[0]")));
@@ -196,26 +199,26 @@ fn the_message_of_a_failed_firing_is_repeated() {
         rule("lost", "0 8 * * *", 5),
         rule("win", "0 8 * * *", 3),
     ];
-    let told_in_words = |rule: &CronRule, message: &str| {
+    let verdict_in_words = |rule: &CronRule, message: &str| {
         let failed = Ending::Failed { attempts: 0, message: message.into() };
         let execution =
             Execution::new(at("2026-03-05T08:00:00Z"), at("2026-03-05T08:06:00Z"), failed);
         RuleMemory::beginning(rule, at("2026-03-05T08:00:00Z")).with_executions([execution])
     };
     let memory = vec![
-        told_in_words(&rules[0], "missed by 6m"),
-        told_in_words(&rules[1], "superseded by rule \"win\""),
+        verdict_in_words(&rules[0], "missed by 6m"),
+        verdict_in_words(&rules[1], "superseded by rule \"win\""),
         handled(&rules[2], "2026-03-05T08:00:00Z", 3),
     ];
     let world = known_shop(3, rules, memory).world();
     let explanation = explain(&world, &cron_policy("s"), at("2026-03-05T12:00:00Z")).unwrap();
-    let told: Vec<_> =
+    let reasons: Vec<_> =
         explanation.reasons.iter().map(|it| (it.verdict, it.message.as_str())).collect();
-    assert_eq!(told[0].0, Verdict::Error);
-    assert!(told[0].1.ends_with("fired, missed by 6m"), "{told:?}");
-    assert_eq!(told[1].0, Verdict::Lost);
-    assert!(told[1].1.ends_with("fired, superseded by rule \"win\""), "{told:?}");
-    assert_eq!(told[2].0, Verdict::Won);
+    assert_eq!(reasons[0].0, Verdict::Error);
+    assert!(reasons[0].1.ends_with("fired, missed by 6m"), "{reasons:?}");
+    assert_eq!(reasons[1].0, Verdict::Lost);
+    assert!(reasons[1].1.ends_with("fired, superseded by rule \"win\""), "{reasons:?}");
+    assert_eq!(reasons[2].0, Verdict::Won);
 }
 
 #[test]
@@ -233,9 +236,9 @@ fn the_creation_of_one_policy_does_not_affect_another() {
     let world = Building::default()
         .workload("shop", 7)
         .scaling("a", to_workload("shop"), old)
-        .known("a", Some("2026-01-01T00:00:00Z"), None)
+        .with_status("a", Some("2026-01-01T00:00:00Z"), None)
         .scaling("b", to_workload("shop"), vec![rule("december", "0 9 25 12 *", 5)])
-        .known("b", Some("2026-03-01T00:00:00Z"), None)
+        .with_status("b", Some("2026-03-01T00:00:00Z"), None)
         .world();
     let explanation = explain(&world, &cron_policy("a"), at("2026-03-01T06:00:00Z")).unwrap();
     assert_eq!(explanation.reasons[0].verdict, Verdict::Won);

@@ -78,7 +78,8 @@ fn an_autoscaler_sets_its_value_again_after_a_firing() {
         .schedule("nodes", 5, Vec::new())
         .scaling("rules", to_workload("shop"), vec![rule("up", "0 8 * * *", 10)])
         .world();
-    let follows = Autoscaler::of("shop", 1, 10).by(scheduled("nodes")).down(at_once(Select::Max));
+    let follows =
+        Autoscaler::for_deployment("shop", 1, 10).by(scheduled("nodes")).down(at_once(Select::Max));
     let autoscaler = horizontal_autoscaler("shop");
     let object = PolicyObject::new(follows.checked());
     world.metric_scaling.policies.insert(autoscaler.identity.clone(), object);

@@ -32,7 +32,7 @@ pub(crate) fn assert_well_formed(series: &Series, period: Period) {
 fn a_rule_that_repeats_its_value_does_not_start_a_new_segment() {
     let rules = vec![rule("ten", "0 8 * * *", 10)];
     let world = Building::default().scaling("s", to_workload("shop"), rules).world();
-    assert_eq!(told(&series(&world, week(), Field::Replicas)), ["02 00:00 10 s/ten"]);
+    assert_eq!(segment_lines(&series(&world, week(), Field::Replicas)), ["02 00:00 10 s/ten"]);
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn another_rule_that_sets_the_same_value_starts_a_new_segment() {
     let rules = vec![rule("a", "0 8 * * *", 10), rule("b", "0 20 * * *", 10)];
     let world = Building::default().scaling("s", to_workload("shop"), rules).world();
     let series = series(&world, monday(), Field::Replicas);
-    assert_eq!(told(&series), ["02 00:00 10 s/b", "02 08:00 10 s/a", "02 20:00 10 s/b"]);
+    assert_eq!(segment_lines(&series), ["02 00:00 10 s/b", "02 08:00 10 s/a", "02 20:00 10 s/b"]);
 }
 
 #[test]
@@ -52,7 +52,10 @@ fn of_two_firings_at_one_instant_only_the_last_shows() {
     ];
     let world = Building::default().scaling("s", to_workload("shop"), rules).world();
     let series = series(&world, monday(), Field::Replicas);
-    assert_eq!(told(&series), ["02 00:00 1 s/low", "02 08:00 6 s/second", "02 20:00 1 s/low"]);
+    assert_eq!(
+        segment_lines(&series),
+        ["02 00:00 1 s/low", "02 08:00 6 s/second", "02 20:00 1 s/low"]
+    );
 }
 
 #[test]
@@ -66,7 +69,7 @@ fn two_policies_that_write_one_target_share_one_series() {
     assert_eq!(all.len(), 2);
     let shop = all.iter().find(|series| series.target == deployment("shop")).unwrap();
     let expected = ["02 00:00 2 night/down", "02 08:00 10 day/up", "02 20:00 2 night/down"];
-    assert_eq!(told(shop), expected);
+    assert_eq!(segment_lines(shop), expected);
     assert_eq!(shop.policies(), [&cron_policy("night"), &cron_policy("day")]);
     let forecast = Forecast::new(&world, monday(), AssumedValues::new());
     let contested: Vec<_> = forecast.targets().filter(|(_, writers)| writers.len() > 1).collect();
@@ -81,19 +84,19 @@ fn two_policies_at_one_instant_show_the_one_that_comes_last() {
         .scaling("a", to_workload("shop"), vec![rule("up", "0 8 * * *", 10)])
         .scaling("b", to_workload("shop"), vec![rule("up", "0 8 * * *", 11)])
         .world();
-    assert_eq!(told(&series(&world, week(), Field::Replicas)), ["02 00:00 11 b/up"]);
+    assert_eq!(segment_lines(&series(&world, week(), Field::Replicas)), ["02 00:00 11 b/up"]);
 }
 
 #[test]
 fn the_golden_week_of_the_published_example_is_forecast() {
     let zone = "America/Los_Angeles";
     let [open, close] = ["9", "17"].map(|it| format!("weekdays=Mon,Tue,Wed,Thu,Fri; hours={it}"));
-    let behaviours = vec![
-        behaviour(zone, "weekdays=Fri; hours=17", "weekdays=Mon; hours=9", 1, 0),
-        behaviour(zone, &open, &close, 3, 0),
-        behaviour(zone, &close, &open, 2, 0),
+    let behaviors = vec![
+        behavior(zone, "weekdays=Fri; hours=17", "weekdays=Mon; hours=9", 1, 0),
+        behavior(zone, &open, &close, 3, 0),
+        behavior(zone, &close, &open, 2, 0),
     ];
-    let world = Building::default().schedule("nodes", 2, behaviours).world();
+    let world = Building::default().schedule("nodes", 2, behaviors).world();
     let week = period("2021-02-01T08:00:00Z", "2021-02-09T08:00:00Z");
     let series = series(&world, week, Field::Value);
     let values: Vec<_> = series.segments.iter().filter_map(number).collect();
@@ -117,7 +120,7 @@ fn a_clock_change_moves_the_segments_with_the_wall_clock() {
         "29 06:00 10 s/open",
         "29 18:00 3 s/close",
     ];
-    assert_eq!(told(&series(&world, days, Field::Replicas)), expected);
+    assert_eq!(segment_lines(&series(&world, days, Field::Replicas)), expected);
 }
 
 #[test]
@@ -130,9 +133,12 @@ fn each_bound_names_the_rule_that_set_it() {
     let world = Building::default().autoscaler("shop", 1, 10);
     let world = world.scaling("s", to_autoscaler("shop"), rules).world();
     let expected = ["02 00:00 12 s/push", "02 06:00 4 s/floor", "02 12:00 12 s/push"];
-    assert_eq!(told(&series(&world, monday(), Field::MinReplicas)), expected);
+    assert_eq!(segment_lines(&series(&world, monday(), Field::MinReplicas)), expected);
     let max = series(&world, monday(), Field::MaxReplicas);
-    assert_eq!(told(&max), ["02 00:00 12 s/push", "02 07:00 8 s/ceiling", "02 12:00 12 s/push"]);
+    assert_eq!(
+        segment_lines(&max),
+        ["02 00:00 12 s/push", "02 07:00 8 s/ceiling", "02 12:00 12 s/push"]
+    );
     assert!(max.segments[2].origin.reason.contains("moved the other bound"));
 }
 

@@ -58,7 +58,7 @@ fn bound_rules() -> impl Strategy<Value = Vec<CronRule>> {
     })
 }
 
-fn behaviours() -> impl Strategy<Value = Vec<Behaviour>> {
+fn any_behaviors() -> impl Strategy<Value = Vec<Behaviour>> {
     let times = (0..24_u8, 0..60_u8, 0..24_u8, 0..60_u8);
     let weekday = prop::option::of(0..7_u8);
     let one = (times, weekday, prop::sample::select(&ZONES[..]), 0..5_u32, -1..2_i32);
@@ -67,14 +67,14 @@ fn behaviours() -> impl Strategy<Value = Vec<Behaviour>> {
         (h1 != h2 || m1 != m2).then(|| {
             let weekday = weekday.map_or(String::new(), |it| format!("; weekdays={it}"));
             let start = format!("hours={h1}; minutes={m1}{weekday}");
-            behaviour(zone, &start, &format!("hours={h2}; minutes={m2}"), value, rank)
+            behavior(zone, &start, &format!("hours={h2}; minutes={m2}"), value, rank)
         })
     });
     prop::collection::vec(one, 0..4)
 }
 
 pub(crate) fn worlds() -> impl Strategy<Value = World> {
-    (rules(), rules(), [bound_rules(), bound_rules()], behaviours(), any::<bool>()).prop_map(
+    (rules(), rules(), [bound_rules(), bound_rules()], any_behaviors(), any::<bool>()).prop_map(
         |(one, two, [bounds, further], behaviours, contested)| {
             let second = if contested { "shop" } else { "other" };
             let second_autoscaler = if contested { "web" } else { "api" };
@@ -179,9 +179,9 @@ impl Stepped<'_> {
 /// Of the behaviors that are open, the one of the highest priority, and of those the first.
 fn scheduled(policy: &ScheduledCapacity, now: Timestamp) -> u32 {
     let mut winner: Option<&Behaviour> = None;
-    for behaviour in policy.behaviours.iter().filter(|it| it.windows.is_open(now)) {
-        if winner.is_none_or(|winner| behaviour.priority > winner.priority) {
-            winner = Some(behaviour);
+    for behavior in policy.behaviours.iter().filter(|it| it.windows.is_open(now)) {
+        if winner.is_none_or(|winner| behavior.priority > winner.priority) {
+            winner = Some(behavior);
         }
     }
     winner.map_or(policy.default_value, |winner| winner.value)

@@ -22,11 +22,11 @@ fn taking_over(before: Option<&World>, after: &World, period: Period) -> Vec<Par
 
 /// The only series of a version that takes over, as text.
 #[track_caller]
-fn told_of(before: Option<&World>, after: &World, period: Period) -> Vec<String> {
+fn replica_lines(before: Option<&World>, after: &World, period: Period) -> Vec<String> {
     let parts = taking_over(before, after, period);
     let [Part { series, .. }] = &*parts else { panic!("one part: {parts:?}") };
     let [series] = &**series else { panic!("one series: {series:?}") };
-    told(series)
+    segment_lines(series)
 }
 
 fn shop(rules: Vec<almanac_engine::cron_scaling::CronRule>) -> World {
@@ -44,18 +44,18 @@ fn an_added_policy_sets_nothing_for_earlier_firings() {
     let rules = vec![rule("yearly", "0 0 1 1 *", 9), rule("friday", "0 17 * * 5", 5)];
     let after = shop(rules);
     let expected = ["05 09:00 7 nobody", "06 17:00 5 s/friday"];
-    assert_eq!(told_of(Some(&before), &after, two_days()), expected);
-    assert_eq!(told_of(None, &after, two_days()), expected);
+    assert_eq!(replica_lines(Some(&before), &after, two_days()), expected);
+    assert_eq!(replica_lines(None, &after, two_days()), expected);
 }
 
 #[test]
 fn a_firing_at_the_very_start_is_the_first_of_an_added_policy() {
     let after = shop(vec![rule("open", "0 9 * * *", 10)]);
-    assert_eq!(told_of(None, &after, two_days())[0], "05 09:00 10 s/open");
+    assert_eq!(replica_lines(None, &after, two_days())[0], "05 09:00 10 s/open");
 }
 
 #[test]
-fn rules_that_are_added_or_edited_begin_and_the_others_go_on() {
+fn added_and_edited_rules_begin_and_the_others_continue() {
     let close = || rule("close", "0 20 * * *", 3);
     let before = shop(vec![rule("open", "0 8 * * *", 10), close()]);
     let noon = rule("noon", "0 12 * * 5", 20);
@@ -67,7 +67,7 @@ fn rules_that_are_added_or_edited_begin_and_the_others_go_on() {
         "06 12:00 20 s/noon",
         "06 20:00 3 s/close",
     ];
-    assert_eq!(told_of(Some(&before), &after, two_days()), expected);
+    assert_eq!(replica_lines(Some(&before), &after, two_days()), expected);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_policy_finds_what_the_one_that_it_replaces_has_set() {
         .scaling("other", to_workload("shop"), vec![rule("late", "0 22 * * *", 1)])
         .world();
     let expected = ["05 09:00 10 s/open", "05 22:00 1 other/late"];
-    assert_eq!(told_of(Some(&before), &after, two_days()), expected);
+    assert_eq!(replica_lines(Some(&before), &after, two_days()), expected);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn bounds_are_found_as_they_are_also_the_one_that_no_rule_names() {
     let before = of(vec![bounds("high", "0 8 * * *", Some(8), None)]).world();
     let after = of(vec![bounds("low", "0 20 * * *", Some(3), None)]).world();
     let parts = taking_over(Some(&before), &after, two_days());
-    let all: Vec<Vec<String>> = parts[0].series.iter().map(told).collect();
+    let all: Vec<Vec<String>> = parts[0].series.iter().map(segment_lines).collect();
     assert_eq!(all[0], ["05 09:00 8 s/high", "05 20:00 3 s/low"]);
     assert_eq!(all[1], ["05 09:00 8 s/high"]);
 }
@@ -104,7 +104,7 @@ fn a_bound_that_no_rule_has_set_is_the_one_of_the_later_version() {
     let before = of(20, None).world();
     for more in [None, Some(bounds("yearly", "0 0 1 1 *", Some(4), None))] {
         let parts = taking_over(Some(&before), &of(6, more).world(), two_days());
-        let comparison: Vec<Vec<String>> = parts[0].series.iter().map(told).collect();
+        let comparison: Vec<Vec<String>> = parts[0].series.iter().map(segment_lines).collect();
         assert_eq!(comparison[1], ["05 09:00 6 nobody"]);
     }
 }
@@ -122,10 +122,10 @@ fn a_status_outweighs_what_another_version_has_left() {
     let after = Building::default()
         .workload("shop", 12)
         .scaling("s", to_workload("shop"), rules)
-        .known("s", None, Some(memory))
+        .with_status("s", None, Some(memory))
         .world();
     let expected = ["05 09:00 12 nobody", "06 08:00 12 s/open"];
-    assert_eq!(told_of(Some(&before), &after, two_days()), expected);
+    assert_eq!(replica_lines(Some(&before), &after, two_days()), expected);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn what_an_edited_rule_has_set_since_a_status_of_the_later_version_stays() {
         Building::default()
             .workload("shop", set)
             .scaling("s", to_workload("shop"), written)
-            .known("s", None, Some(memory))
+            .with_status("s", None, Some(memory))
             .world()
     };
     let before = shop(vec![open.clone(), close.clone()]);
@@ -145,17 +145,17 @@ fn what_an_edited_rule_has_set_since_a_status_of_the_later_version_stays() {
     let after = known_of(&[&open, &close], 3, vec![edited.clone(), close.clone()]);
     let expected =
         ["05 09:00 10 s/open", "05 20:00 3 s/close", "06 08:00 20 s/open", "06 20:00 3 s/close"];
-    assert_eq!(told_of(Some(&before), &after, two_days()), expected);
+    assert_eq!(replica_lines(Some(&before), &after, two_days()), expected);
     // If the edited rule has been in force at the time of the status, it has fired since.
     let added = rule("noon", "0 12 * * *", 5);
     let rules = vec![edited.clone(), close.clone(), added];
     let after = known_of(&[&edited, &close], 3, rules);
-    let told = told_of(Some(&before), &after, two_days());
-    assert_eq!(told[..2], ["05 09:00 20 s/open", "05 12:00 5 s/noon"]);
+    let lines = replica_lines(Some(&before), &after, two_days());
+    assert_eq!(lines[..2], ["05 09:00 20 s/open", "05 12:00 5 s/noon"]);
 }
 
 #[test]
-fn only_what_takes_over_says_so() {
+fn only_a_policy_that_takes_over_has_that_assumption() {
     let assumed = |before: &World, after: &World| {
         let parts = taking_over(Some(before), after, two_days());
         parts.into_iter().flat_map(|part| part.assumptions).collect::<Vec<_>>()
@@ -176,21 +176,21 @@ fn known_shop(rules: &[CronRule]) -> World {
     Building::default()
         .workload("shop", 12)
         .scaling("s", to_workload("shop"), rules.to_vec())
-        .known("s", None, Some(memory))
+        .with_status("s", None, Some(memory))
         .world()
 }
 
 #[test]
-fn a_rule_that_is_added_beside_a_status_does_not_fire_before() {
+fn a_rule_added_to_a_policy_with_a_status_does_not_fire_before() {
     let open = rule("open", "0 8 * * *", 12);
     let before = known_shop(std::slice::from_ref(&open));
     let after = known_shop(&[open, rule("new", "30 8 * * *", 30)]);
     let expected = ["05 09:00 12 nobody", "06 08:00 12 s/open", "06 08:30 30 s/new"];
-    assert_eq!(told_of(Some(&before), &after, two_days()), expected);
+    assert_eq!(replica_lines(Some(&before), &after, two_days()), expected);
 }
 
 #[test]
-fn a_policy_that_is_added_beside_a_status_does_not_fire_before() {
+fn a_policy_added_next_to_one_with_a_status_does_not_fire_before() {
     let before = known_shop(&[rule("open", "0 8 * * *", 12)]);
     let mut after = before.clone();
     let added = Building::default()
@@ -198,7 +198,7 @@ fn a_policy_that_is_added_beside_a_status_does_not_fire_before() {
         .world();
     after.cron_scaling.policies.extend(added.cron_scaling.policies);
     let expected = ["05 09:00 12 nobody", "06 08:00 12 s/open", "06 08:30 30 added/half"];
-    assert_eq!(told_of(Some(&before), &after, two_days()), expected);
+    assert_eq!(replica_lines(Some(&before), &after, two_days()), expected);
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn what_a_deleted_rule_has_set_since_a_status_stays() {
     let before = known_shop(&[open.clone(), rule("half", "30 8 * * *", 30)]);
     let after = known_shop(&[open]);
     let expected = ["05 09:00 30 s/half", "06 08:00 12 s/open"];
-    assert_eq!(told_of(Some(&before), &after, two_days()), expected);
+    assert_eq!(replica_lines(Some(&before), &after, two_days()), expected);
 }
 
 fn differences_in(before: &World, after: &World, period: Period) -> Vec<Difference> {
@@ -248,7 +248,7 @@ fn a_time_of_creation_in_the_files_of_one_version_changes_nothing() {
     let of = |created| {
         let rules = vec![rule("open", "0 8 * * *", 10), rule("close", "0 20 * * *", 3)];
         let shop = Building::default().workload("shop", 7);
-        shop.scaling("s", to_workload("shop"), rules).known("s", created, None).world()
+        shop.scaling("s", to_workload("shop"), rules).with_status("s", created, None).world()
     };
     let (without, with) = (of(None), of(Some("2026-03-05T08:30:00Z")));
     assert!(!has_differences(&without, &with));
@@ -265,14 +265,14 @@ fn scaled(name: &str, autoscaler: Autoscaler) -> World {
 }
 
 fn of_nodes() -> Autoscaler {
-    Autoscaler::of("shop", 1, 20).by(scheduled("nodes"))
+    Autoscaler::for_deployment("shop", 1, 20).by(scheduled("nodes"))
 }
 
 #[test]
 fn an_autoscaler_that_can_decide_no_more_leaves_the_replicas_as_they_are() {
     let (before, shop) = (scaled("a", of_nodes()), deployment("shop"));
-    let unanswered = Autoscaler::of("shop", 1, 20).by(external("up"));
-    for autoscaler in [unanswered, Autoscaler::of("shop", 1, 20)] {
+    let unanswered = Autoscaler::for_deployment("shop", 1, 20).by(external("up"));
+    for autoscaler in [unanswered, Autoscaler::for_deployment("shop", 1, 20)] {
         let noon = period("2026-03-05T12:00:00Z", "2026-03-05T13:00:00Z");
         let parts = taking_over(Some(&before), &scaled("a", autoscaler), noon);
         let mut series = parts.iter().flat_map(|part| &part.series);
@@ -286,14 +286,14 @@ fn an_autoscaler_that_can_decide_no_more_leaves_the_replicas_as_they_are() {
 fn a_renamed_autoscaler_that_multiplies_the_replicas_there_are_changes_nothing() {
     let of = |name| {
         let query = scheduled("nodes");
-        scaled(name, Autoscaler::of("shop", 1, 20).with(query, TargetType::Value, 3000))
+        scaled(name, Autoscaler::for_deployment("shop", 1, 20).with(query, TargetType::Value, 3000))
     };
     let noon = period("2026-03-05T12:00:00Z", "2026-03-05T13:00:00Z");
     assert_eq!(differences_in(&of("a"), &of("b"), noon), []);
 }
 
 #[test]
-fn a_renamed_autoscaler_begins_without_recommendations_and_the_difference_says_so() {
+fn a_renamed_autoscaler_begins_without_recommendations() {
     // At 9:00 the schedule has gone down to six, and the window holds ten for five minutes.
     let soon = period("2026-03-05T09:02:00Z", "2026-03-05T12:00:00Z");
     let of = |name| {

@@ -25,7 +25,7 @@ fn a_selection_from_no_clusters_in_files_is_unknown_and_not_empty() {
     let day = period("2026-03-05T00:00:00Z", "2026-03-06T00:00:00Z");
     let world = placed(&[]);
     let selected = series(&world, day, Field::Clusters);
-    assert_eq!(told(&selected), ["05 00:00 ? nobody"]);
+    assert_eq!(segment_lines(&selected), ["05 00:00 ? nobody"]);
     assert_eq!(&*selected.segments[0].origin.reason, &*format!("unknown: {WHY}"));
     let unknown = presumed::unknown_selection(&placement_name("web").identity, WHY);
     let assumptions = Forecast::new(&world, day, AssumedValues::new()).assumptions();

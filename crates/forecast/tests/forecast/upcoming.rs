@@ -5,7 +5,7 @@ use almanac_forecast::{AssumedValues, Event, Upcoming};
 
 use crate::builders::*;
 
-fn told(event: &Event) -> String {
+fn event_line(event: &Event) -> String {
     let sets: Vec<_> = event
         .sets
         .iter()
@@ -27,7 +27,7 @@ fn firings_and_boundaries_come_in_order_of_time() {
         .schedule("nodes", 1, vec![daily("9", "17", 5, 0), daily("12", "13", 7, 1)])
         .world();
     let events: Vec<_> =
-        Upcoming::new(world, monday(), &AssumedValues::new()).map(|it| told(&it)).collect();
+        Upcoming::new(world, monday(), &AssumedValues::new()).map(|it| event_line(&it)).collect();
     let expected = [
         "2026-03-02T08:00:00Z s/open fires replicas Some(3)->10",
         "2026-03-02T09:00:00Z nodes/behaviors[0] opens value Some(1)->5",
@@ -53,7 +53,7 @@ fn firings_that_change_nothing_or_are_superseded_are_listed() {
     let rules = vec![rule("a", "0 8 * * *", 10), rule("b", "0 8 * * *", 11)];
     let world = Building::default().scaling("s", to_workload("shop"), rules).world();
     let events: Vec<_> =
-        Upcoming::new(world, monday(), &AssumedValues::new()).map(|it| told(&it)).collect();
+        Upcoming::new(world, monday(), &AssumedValues::new()).map(|it| event_line(&it)).collect();
     let expected = [
         "2026-03-02T08:00:00Z s/a superseded ",
         "2026-03-02T08:00:00Z s/b fires replicas Some(11)->11",

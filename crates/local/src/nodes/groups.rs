@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_simulated_by_its_provider_id_whatever_its_labels() {
+    fn the_provider_id_alone_marks_a_simulated_node() {
         let spec = NodeSpec::named("pool").label(NODE_GROUP, "pool");
         let mut node = spec.label(NODE_GROUP_NAMESPACE, "shop").node("pool-0").unwrap();
         assert_eq!(group_of(&node), Some(("shop".to_owned(), "pool".to_owned())));

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_pod_goes_whatever_its_phase() {
+    fn a_deleted_pod_goes_in_every_phase() {
         let deleted = pod(&json!({
             "metadata": {"name": "p", "deletionTimestamp": "2026-01-01T00:00:00Z"},
             "status": {"phase": "Running"},

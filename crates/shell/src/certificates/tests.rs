@@ -43,7 +43,7 @@ fn a_certificate_for_other_names_is_replaced() {
 }
 
 #[test]
-fn what_does_not_belong_together_is_made_anew() {
+fn mismatched_certificates_are_replaced() {
     let (kept, other) = (first(), first());
     let mixed = |change: fn(&mut Kept, Kept)| {
         let mut mixed = kept.clone();
@@ -66,7 +66,7 @@ fn what_does_not_belong_together_is_made_anew() {
 /// Five years of checks at random intervals. Every serving certificate is verified by a current bundle, and by a
 /// bundle as old as the time for which a new CA is published before it signs.
 #[test]
-fn whoever_trusts_what_was_published_a_while_ago_can_check_what_is_shown() {
+fn an_older_ca_bundle_verifies_the_serving_certificate() {
     let wanted = wanted();
     let mut random = fastrand::Rng::with_seed(7);
     let (mut kept, mut now) = (first(), 0);
@@ -106,7 +106,7 @@ fn an_authority_that_has_expired_is_replaced_at_once() {
 }
 
 #[test]
-fn an_authority_that_was_to_come_next_never_signs_once_authorities_are_copied() {
+fn a_next_ca_never_signs_once_the_ca_is_copied_manually() {
     let mut kept = first();
     kept.next = Some(kept.authority.clone());
     let by_hand = Wanted { publishing: Publishing::ByHand, ..wanted() };
@@ -115,7 +115,7 @@ fn an_authority_that_was_to_come_next_never_signs_once_authorities_are_copied() 
 }
 
 #[test]
-fn an_authority_that_somebody_copies_signs_for_ten_years_and_its_end_is_told_in_time() {
+fn a_manually_copied_ca_lasts_ten_years_and_its_expiry_is_reported_in_time() {
     let day = 24 * 3600;
     let lifetime = SignedDuration::from_hours(24 * 30);
     let wanted = Wanted { lifetime, publishing: Publishing::ByHand, ..wanted() };

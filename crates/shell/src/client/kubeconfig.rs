@@ -115,20 +115,20 @@ contexts:
 current-context: abroad
 ";
 
-    fn of(text: &str, context: Option<&str>) -> Result<Config, UnusableKubeconfig> {
+    fn config_from(text: &str, context: Option<&str>) -> Result<Config, UnusableKubeconfig> {
         let environment = Environment::default();
         configuration_in(&Kubeconfig::from_yaml(text).unwrap(), context, &environment)
     }
 
     #[test]
     fn a_configuration_is_that_of_the_context() {
-        let abroad = of(TWO, None).unwrap();
+        let abroad = config_from(TWO, None).unwrap();
         assert_eq!(abroad.cluster_url, "https://far/");
         assert_eq!(abroad.proxy_url.unwrap(), "http://proxy:3128/");
         assert_eq!(abroad.tls_server_name.as_deref(), Some("api"));
         assert!(abroad.accept_invalid_certs && abroad.auth_info.token.is_some());
         assert_eq!(abroad.default_namespace, "default");
-        let home = of(TWO, Some("at-home")).unwrap();
+        let home = config_from(TWO, Some("at-home")).unwrap();
         assert_eq!(home.cluster_url, "https://near:6443/");
         assert_eq!(home.default_namespace, "shop");
         assert!(home.proxy_url.is_none() && home.auth_info.token.is_none());
@@ -137,16 +137,16 @@ current-context: abroad
             "{server: 'https://near",
             "{certificate-authority-data: '', server: 'https://near",
         );
-        assert!(of(&empty, Some("at-home")).unwrap().root_cert.is_none());
+        assert!(config_from(&empty, Some("at-home")).unwrap().root_cert.is_none());
     }
 
     #[test]
     fn what_is_not_in_it_is_named() {
         for (context, expected) in [(Some("elsewhere"), "elsewhere"), (Some("lost"), "nowhere")] {
-            let error = of(TWO, context).unwrap_err().to_string();
+            let error = config_from(TWO, context).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
-        let error = of("clusters: []\n", None).unwrap_err();
+        let error = config_from("clusters: []\n", None).unwrap_err();
         assert!(matches!(
             error,
             UnusableKubeconfig::Kubeconfig(KubeconfigError::CurrentContextNotSet)
@@ -158,9 +158,8 @@ current-context: abroad
         let folder = tempfile::tempdir().unwrap();
         let authority = rcgen::generate_simple_self_signed(["api".to_owned()]).unwrap().cert;
         let indented = authority.pem().replace('\n', "\n  ");
-        let beside =
-            "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END RSA";
-        std::fs::write(folder.path().join("ca.crt"), format!("{indented}{beside}")).unwrap();
+        let extra = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END RSA";
+        std::fs::write(folder.path().join("ca.crt"), format!("{indented}{extra}")).unwrap();
         let text = TWO.replace(
             "server: 'https://near:6443'",
             "server: 'https://near:6443', certificate-authority: ca.crt",

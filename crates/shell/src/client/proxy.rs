@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_without_a_scheme_speaks_http_and_another_one_is_refused_without_its_password() {
+    fn a_proxy_without_a_scheme_uses_http_and_errors_hide_the_password() {
         let cluster = "https://203.0.113.7".parse().unwrap();
         for set in ["proxy.example:3128", "HTTP://proxy.example:3128"] {
             let proxy = environment(set, "").proxy_for(&cluster, None);

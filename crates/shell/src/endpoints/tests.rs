@@ -55,12 +55,12 @@ impl Server {
     /// A request over a connection of its own, from this address.
     async fn ask_from(&self, last: u8, path: &str) -> String {
         let mut stream = self.connect_from(last).await;
-        ask(&mut stream, path).await;
+        send_request(&mut stream, path).await;
         rest(stream).await
     }
 }
 
-async fn ask(stream: &mut TcpStream, path: &str) {
+async fn send_request(stream: &mut TcpStream, path: &str) {
     let request = format!("GET {path} HTTP/1.1\r\nHost: almanac\r\n\r\n");
     // A rejected client may notice here, or when it reads.
     let _ = stream.write_all(request.as_bytes()).await;
@@ -242,7 +242,7 @@ async fn shutdown_waits_for_a_response_in_progress() {
     let large = |_: &Request<_>| Response::new("x".repeat(LARGE));
     let server = serving_this(Limits { time: LONG, ..DEFAULT_LIMITS }, large).await;
     let mut stream = server.connect().await;
-    ask(&mut stream, "/metrics").await;
+    send_request(&mut stream, "/metrics").await;
     assert_eq!(stream.read_u8().await.expect("the answer has begun"), b'H');
     server.end.cancel();
     let refused = async { while TcpStream::connect(server.address).await.is_ok() {} };
@@ -257,7 +257,7 @@ async fn a_client_that_does_not_read_its_response_is_disconnected() {
     let large = |_: &Request<_>| Response::new("x".repeat(LARGE));
     let server = serving_this(Limits { time: SHORT, ..DEFAULT_LIMITS }, large).await;
     let mut slow = server.connect().await;
-    ask(&mut slow, "/metrics").await;
+    send_request(&mut slow, "/metrics").await;
     assert_eq!(slow.read_u8().await.expect("the answer has begun"), b'H');
     // Shutdown waits for responses in progress, so it is over when this one is.
     server.end.cancel();
@@ -266,7 +266,7 @@ async fn a_client_that_does_not_read_its_response_is_disconnected() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_with_a_stale_watch_is_not_ready_until_it_hears_again() {
+async fn a_process_with_a_stale_watch_is_not_ready_until_the_next_watch_event() {
     let health = Health::default();
     health.set_ready();
     let watch_age = health.watch_ages().begin("cronfederatedhpas", Need::Always);

@@ -37,7 +37,7 @@ pub(super) fn event_in(namespace: &str) -> Event {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_that_is_being_deleted_is_asked_once_and_holds_up_no_other() {
+async fn a_terminating_namespace_gets_one_request_and_delays_no_other() {
     let stub = stub();
     let (counted, events) = (WriteMetrics::default(), EventMetrics::default());
     let (log, writer) = log(&stub, &counted, &events);
@@ -46,8 +46,8 @@ async fn a_namespace_that_is_being_deleted_is_asked_once_and_holds_up_no_other()
     drop(log);
     let begun = Instant::now();
     writer.run().await;
-    let asked: Vec<bool> = stub.requests().iter().map(|it| it.path.contains("/ending/")).collect();
-    assert_eq!(asked, [true, false]);
+    let sent: Vec<bool> = stub.requests().iter().map(|it| it.path.contains("/ending/")).collect();
+    assert_eq!(sent, [true, false]);
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     assert_eq!(events.left_out.get(), 300);
     let text = exported(|registry| counted.register(registry));
@@ -78,7 +78,7 @@ async fn written(stub: &Stub, emitted: Vec<(u64, Event)>) -> Vec<(String, u64)> 
         }
     };
     tokio::join!(writer.run(), emit);
-    let events = stub.requests_where(|asked| asked.method == Method::POST);
+    let events = stub.requests_where(|sent| sent.method == Method::POST);
     let count_of = |name: &str| {
         let event = stub.object("events", "shop", name);
         event.map_or(0, |event| event["series"]["count"].as_u64().unwrap_or(1))
@@ -100,7 +100,7 @@ async fn a_repetition_is_counted_in_the_first_event() {
     let emitted = vec![(0, noted("up")), (5, noted("up")), (0, noted("down")), (5, noted("up"))];
     let events = written(&stub, emitted).await;
     assert_eq!(events, [("up".to_owned(), 3), ("down".to_owned(), 1)]);
-    let patches = stub.requests_where(|asked| asked.method == Method::PATCH);
+    let patches = stub.requests_where(|sent| sent.method == Method::PATCH);
     let [second, third] = &patches[..] else { panic!("{patches:?}") };
     assert_eq!(second.path, third.path);
     assert_eq!(second.body["series"]["count"], 2);
@@ -136,8 +136,8 @@ async fn any_difference_makes_a_separate_event() {
 #[tokio::test(start_paused = true)]
 async fn a_deleted_event_starts_a_new_series() {
     let stub = Stub::new();
-    let expired = Fault::meanwhile(|stub| {
-        let created = stub.requests_where(|asked| asked.method == Method::POST);
+    let expired = Fault::concurrent_change(|stub| {
+        let created = stub.requests_where(|sent| sent.method == Method::POST);
         let name = created[0].body["metadata"]["name"].as_str().expect("it has a name");
         stub.delete("events", "shop", name);
     });
@@ -157,7 +157,7 @@ async fn a_refused_event_starts_no_series_but_one_whose_response_was_lost_does()
         let emitted = [(); 2].map(|()| (1, noted("up"))).to_vec();
         let counted = written(&stub, emitted).await.into_iter().map(|(_, count)| count);
         assert_eq!(counted.collect::<Vec<_>>(), counts);
-        let methods: Vec<_> = stub.requests().iter().map(|asked| asked.method.clone()).collect();
+        let methods: Vec<_> = stub.requests().iter().map(|sent| sent.method.clone()).collect();
         assert_eq!(methods, [Method::POST, second]);
     }
 }
@@ -174,7 +174,7 @@ async fn a_warning_comes_first_and_is_not_dropped_for_thousands_of_normal_events
     drop(log);
     writer.run().await;
     assert_eq!(events.left_out.get(), 20);
-    let written = stub.requests_where(|asked| asked.method == Method::POST);
+    let written = stub.requests_where(|sent| sent.method == Method::POST);
     assert_eq!(written.len(), waiting + 1);
     let first = &written[0].body;
     assert_eq!((&first["note"], &first["type"]), (&json!("down"), &json!("Warning")));

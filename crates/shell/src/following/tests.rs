@@ -14,9 +14,9 @@ use crate::process_metrics::tests::exported;
 
 /// Records the deliveries.
 #[derive(Clone, Default)]
-struct Noting(Arc<Mutex<Vec<String>>>);
+struct RecordingFollower(Arc<Mutex<Vec<String>>>);
 
-impl Noting {
+impl RecordingFollower {
     fn note(&self, what: impl Into<String>) {
         self.0.lock().expect("whole").push(what.into());
     }
@@ -26,7 +26,7 @@ impl Noting {
     }
 }
 
-impl Follower for Noting {
+impl Follower for RecordingFollower {
     fn begin_list(&mut self) {
         self.note("begin");
     }
@@ -62,7 +62,7 @@ impl Follower for Noting {
 
 /// A watch of the `ConfigMap`s of a stub.
 struct Following {
-    noting: Noting,
+    noting: RecordingFollower,
     watch_ages: WatchAges,
     _task: JoinSet<()>,
 }
@@ -73,7 +73,7 @@ impl Following {
     }
 
     fn begin_selected(stub: &Stub, selection: Selection) -> Self {
-        let (noting, watch_ages) = (Noting::default(), WatchAges::default());
+        let (noting, watch_ages) = (RecordingFollower::default(), WatchAges::default());
         let kind = ApiResource {
             group: String::new(),
             version: "v1".into(),
@@ -109,12 +109,12 @@ fn deep() -> Value {
 async fn an_object_that_cannot_be_read_is_named_and_counted_and_hides_no_other() {
     let warnings = Warnings::collect();
     let stub = stub_with(&["a", "b"]);
-    let spoilt = json!({ "data": { "deep": deep() }, "metadata": { "labels": { "c": deep() } } });
-    stub.change("configmaps", "default", "a", &spoilt);
+    let unusable = json!({ "data": { "deep": deep() }, "metadata": { "labels": { "c": deep() } } });
+    stub.change("configmaps", "default", "a", &unusable);
     let following = Following::begin(&stub);
     let listed = ["begin", "present a", "present b", "complete"];
     assert_eq!(following.after(5).await, listed);
-    stub.change("configmaps", "default", "b", &spoilt);
+    stub.change("configmaps", "default", "b", &unusable);
     stub.put(config_map("c"));
     assert_eq!(following.after(5).await[listed.len()..], ["present b", "present c"]);
     // The log has one warning a minute.
@@ -122,11 +122,11 @@ async fn an_object_that_cannot_be_read_is_named_and_counted_and_hides_no_other()
     following.after(60).await;
     stub.change("configmaps", "default", "b", &json!({ "data": { "e": "f" } }));
     assert_eq!(following.after(5).await[listed.len() + 2..], ["present b"]);
-    let told = warnings.lines();
-    let [list, change] = &told[..] else { panic!("{told:?}") };
-    for (told, name) in [(list, "default/a"), (change, "default/b")] {
-        assert!(told.contains(&format!("{name}: metadata.labels: ")), "{told}");
-        assert!(told.contains("data: recursion limit exceeded"), "{told}");
+    let reported = warnings.lines();
+    let [list, change] = &reported[..] else { panic!("{reported:?}") };
+    for (reported, name) in [(list, "default/a"), (change, "default/b")] {
+        assert!(reported.contains(&format!("{name}: metadata.labels: ")), "{reported}");
+        assert!(reported.contains("data: recursion limit exceeded"), "{reported}");
     }
     let text = exported(|it| it.register_collector(Box::new(following.watch_ages.clone())));
     let series = "almanac_unread_objects_total{kind=\"configmaps\"} 3";
@@ -161,7 +161,7 @@ async fn a_healthy_watch_continues_and_is_fresh() {
 #[tokio::test(start_paused = true)]
 async fn a_healthy_silent_watch_continues_and_is_fresh() {
     let stub = stub_with(&["a"]);
-    stub.tell_no_bookmarks();
+    stub.disable_bookmarks();
     let following = Following::begin(&stub);
     assert_eq!(following.after(600).await, ["begin", "present a", "complete"]);
     assert!(!following.is_old());
@@ -187,11 +187,11 @@ async fn every_change_is_delivered_once_across_watches() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_resumes_after_a_failure_says_so_even_without_changes() {
+async fn a_watch_that_resumes_after_a_failure_reports_it_even_without_changes() {
     for has_bookmarks in [true, false] {
         let stub = stub_with(&["a"]);
         if !has_bookmarks {
-            stub.tell_no_bookmarks();
+            stub.disable_bookmarks();
         }
         let busy = Fault::respond(StatusCode::SERVICE_UNAVAILABLE, "busy");
         stub.inject(busy.matching(ReceivedRequest::is_watch));
@@ -211,7 +211,7 @@ async fn an_expired_version_leads_to_a_relist() {
     stub.put(config_map("b"));
     stub.compact();
     following.after(20).await;
-    stub.mend();
+    stub.clear_faults();
     let mut noted = following.after(60).await.split_off(3);
     noted.retain(|it| it != "failed: the connection was cut");
     assert_eq!(noted[0], "failed: too old resource version: 101");
@@ -223,7 +223,7 @@ async fn a_list_that_expires_between_pages_is_restarted() {
     let names: Vec<String> = (0..300).map(|number| format!("{number:03}")).collect();
     let stub = stub_with(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let resumed = |asked: &ReceivedRequest| asked.parameter("continue").is_some();
-    stub.inject(Fault::meanwhile(Stub::compact).matching(resumed));
+    stub.inject(Fault::concurrent_change(Stub::compact).matching(resumed));
     let noted = Following::begin(&stub).after(60).await;
     let failed = noted.iter().position(|it| it.starts_with("failed: The provided continue"));
     let failed = failed.expect("it was told");
@@ -250,7 +250,7 @@ async fn versions_that_go_back_are_detected_even_if_the_watch_is_silent() {
     for has_bookmarks in [true, false] {
         let (stub, backup) = stub_with_a_backup();
         if !has_bookmarks {
-            stub.tell_no_bookmarks();
+            stub.disable_bookmarks();
         }
         let following = Following::begin(&stub);
         following.after(20).await;
@@ -316,9 +316,9 @@ async fn an_unanswered_list_is_reported_and_retried() {
     let stub = stub_with(&["a"]);
     stub.inject(Fault::hang().matching(is_list).times(3));
     let mut noted = Following::begin(&stub).after(240).await;
-    let told = noted.split_off(3);
+    let reported = noted.split_off(3);
     assert_eq!(noted, ["failed: no response within 30 s"; 3]);
-    assert_eq!(told, ["begin", "present a", "complete"]);
+    assert_eq!(reported, ["begin", "present a", "complete"]);
 }
 
 #[tokio::test]
@@ -347,9 +347,9 @@ async fn large_objects_come_in_pages_that_fit_however_many_there_are() {
         listed.extend(of_page);
     }
     assert_eq!(listed, lengths);
-    let asked: Vec<usize> =
+    let page_sizes: Vec<usize> =
         stub.requests().iter().filter_map(|it| it.parameter("limit")?.parse().ok()).collect();
-    assert_eq!(asked, [250, 62, 15, 3, 3, 1, 1, 1, 1, 1]);
+    assert_eq!(page_sizes, [250, 62, 15, 3, 3, 1, 1, 1, 1, 1]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -361,7 +361,7 @@ async fn a_missing_permission_is_logged_once_until_it_is_granted_and_missing_aga
     let failures = following.after(300).await.iter().filter(|it| it.starts_with("failed")).count();
     assert!(failures > 5, "{failures}");
     assert_eq!(warnings.lines().len(), 1, "{:?}", warnings.lines());
-    stub.mend();
+    stub.clear_faults();
     assert!(following.after(60).await.contains(&"present a".to_owned()));
     stub.inject(forbidden());
     following.after(300).await;
@@ -406,8 +406,8 @@ async fn a_list_from_the_cache_is_read_from_etcd_only_where_the_cache_is_behind(
     stub.inject(busy().matching(is_list));
     stub.inject(behind.matching(is_list));
     stub.inject(Fault::respond(StatusCode::GONE, "too old").matching(ReceivedRequest::is_watch));
-    let told = following.after(120).await;
-    assert!(told.contains(&"present b".to_owned()), "{told:?}");
+    let reported = following.after(120).await;
+    assert!(reported.contains(&"present b".to_owned()), "{reported:?}");
     let versions = versions_listed(&stub);
     let [_, busy, behind, latest] = &versions[..] else { panic!("{versions:?}") };
     assert_eq!((busy, latest.as_str()), (behind, "-"), "{versions:?}");

@@ -19,19 +19,19 @@ const LONGEST_ANSWER: usize = 1024 * 1024;
 #[derive(Default)]
 struct Echo {
     now: Notify,
-    asked: Notify,
+    received: Notify,
 }
 
 impl Handler for Echo {
     async fn admit(&self, token: Option<&str>) -> Result<(), ServerResponse> {
-        let is_stranger = token == Some("stranger");
+        let is_unauthorized = token == Some("stranger");
         let refusal = || Err(ServerResponse::refusal(StatusCode::FORBIDDEN, "who are you?"));
-        if is_stranger { refusal() } else { Ok(()) }
+        if is_unauthorized { refusal() } else { Ok(()) }
     }
 
     async fn handle(&self, request: ServerRequest) -> ServerResponse {
         if request.path == "/never" {
-            self.asked.notify_one();
+            self.received.notify_one();
             self.now.notified().await;
         }
         let token = request.token.unwrap_or_default();
@@ -95,7 +95,7 @@ async fn a_connection_is_kept_for_several_calls() {
 }
 
 #[tokio::test]
-async fn what_is_no_call_is_refused_with_a_sentence() {
+async fn an_invalid_request_is_rejected_with_a_sentence() {
     let server = serving(ServerLimits { body: 10, ..ServerLimits::default() }, None).await;
     for (sent, status, why) in [
         (last_call("/a", "").replacen("POST", "GET", 1), "405 ", "only POST\n"),
@@ -125,9 +125,9 @@ async fn large_bodies_wait_for_room_and_small_ones_do_not() {
     let room_time = Duration::from_millis(300);
     let limits = ServerLimits { large_bodies, room_time, ..ServerLimits::default() };
     let server = serving(limits, None).await;
-    let mut asking = server.connect().await;
-    send(&mut asking, &last_call("/never", &"x".repeat(2 * SMALL_BODY))).await;
-    server.echo.asked.notified().await;
+    let mut pending = server.connect().await;
+    send(&mut pending, &last_call("/never", &"x".repeat(2 * SMALL_BODY))).await;
+    server.echo.received.notified().await;
     let mut large = server.connect().await;
     send(&mut large, &last_call("/large", &"y".repeat(SMALL_BODY + 1))).await;
     let mut small = server.connect().await;
@@ -137,7 +137,7 @@ async fn large_bodies_wait_for_room_and_small_ones_do_not() {
     let answer = rest(large).await;
     assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
     server.echo.now.notify_one();
-    let answer = rest(asking).await;
+    let answer = rest(pending).await;
     assert!(answer.starts_with("HTTP/1.1 200 "), "{}", &answer[..60]);
     let mut large = server.connect().await;
     send(&mut large, &last_call("/large", &"y".repeat(SMALL_BODY + 1))).await;
@@ -146,7 +146,7 @@ async fn large_bodies_wait_for_room_and_small_ones_do_not() {
 }
 
 #[tokio::test]
-async fn whoever_announces_large_bodies_and_sends_little_is_in_nobodys_way() {
+async fn a_client_that_announces_large_bodies_and_sends_little_blocks_no_other() {
     let limits = ServerLimits { large_bodies: 4 * SMALL_BODY, ..ServerLimits::default() };
     let server = serving(limits, None).await;
     let mut slow = Vec::new();
@@ -169,20 +169,20 @@ async fn half_a_request_does_not_delay_the_end() {
     send(&mut half, "POST /half HTTP/1.1\r\nHost: a\r\n").await;
     let mut unfinished = server.connect().await;
     send(&mut unfinished, "POST /half HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx").await;
-    let mut asking = server.connect().await;
-    send(&mut asking, &call("/never", "x")).await;
-    server.echo.asked.notified().await;
+    let mut pending = server.connect().await;
+    send(&mut pending, &call("/never", "x")).await;
+    server.echo.received.notified().await;
     server.end.cancel();
     assert_eq!(rest(half).await, "");
     let answer = rest(unfinished).await;
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408 "), "{answer}");
     server.echo.now.notify_one();
-    assert!(rest(asking).await.ends_with("/never  x"));
+    assert!(rest(pending).await.ends_with("/never  x"));
     timeout(PATIENCE, server.task).await.expect("it ends in time").expect("it does not panic");
 }
 
 #[tokio::test]
-async fn a_stranger_is_refused_before_the_body_is_read() {
+async fn an_unauthorized_client_is_rejected_before_the_body_is_read() {
     let server = serving(ServerLimits::default(), None).await;
     let mut stream = server.connect().await;
     let head = "Host: a\r\nAuthorization: Bearer stranger\r\nContent-Length: 9000000";
@@ -192,12 +192,12 @@ async fn a_stranger_is_refused_before_the_body_is_read() {
 }
 
 #[tokio::test]
-async fn idle_connections_make_way_and_a_call_under_way_is_answered() {
+async fn idle_connections_are_closed_first_and_a_pending_request_is_answered() {
     let limits = ServerLimits { connections: 2, of_one_address: 2, ..ServerLimits::default() };
     let server = serving(limits, None).await;
-    let mut asking = server.connect().await;
-    send(&mut asking, &last_call("/never", "")).await;
-    server.echo.asked.notified().await;
+    let mut pending = server.connect().await;
+    send(&mut pending, &last_call("/never", "")).await;
+    server.echo.received.notified().await;
     let idle = server.connect().await;
     for _ in 0..5 {
         let mut another = server.connect().await;
@@ -206,20 +206,20 @@ async fn idle_connections_make_way_and_a_call_under_way_is_answered() {
     }
     assert_eq!(rest(idle).await, "");
     server.echo.now.notify_one();
-    assert!(rest(asking).await.ends_with("/never  "));
+    assert!(rest(pending).await.ends_with("/never  "));
 }
 
 #[tokio::test]
 async fn calls_under_way_are_finished_at_shutdown_and_idle_connections_are_not_waited_for() {
     let server = serving(ServerLimits::default(), None).await;
     let idle = server.connect().await;
-    let mut asking = server.connect().await;
-    send(&mut asking, &call("/never", "x")).await;
-    server.echo.asked.notified().await;
+    let mut pending = server.connect().await;
+    send(&mut pending, &call("/never", "x")).await;
+    server.echo.received.notified().await;
     server.end.cancel();
     assert_eq!(rest(idle).await, "");
     server.echo.now.notify_one();
-    assert!(rest(asking).await.ends_with("/never  x"));
+    assert!(rest(pending).await.ends_with("/never  x"));
     timeout(PATIENCE, server.task).await.expect("it ends in time").expect("it does not panic");
 }
 
@@ -317,9 +317,10 @@ async fn with_tls_only_those_whom_our_authorities_know_may_call() {
     let known = known.expect("the files go together");
     let answer = known.forward(&address, call(), PATIENCE).await.expect("it is answered");
     assert_eq!(answer, ServerResponse::json("/filter  x"));
-    let stranger = foreign.own_files(&ours.file("ca.pem"), "caller");
-    let stranger = Forwarder::new(Some(&stranger), LONGEST_ANSWER).expect("the files go together");
-    stranger.forward(&address, call(), PATIENCE).await.expect_err("nobody knows it");
+    let foreign_client = foreign.own_files(&ours.file("ca.pem"), "caller");
+    let foreign_client =
+        Forwarder::new(Some(&foreign_client), LONGEST_ANSWER).expect("the files go together");
+    foreign_client.forward(&address, call(), PATIENCE).await.expect_err("nobody knows it");
     let mistaken = ours.own_files(&foreign.file("ca.pem"), "caller");
     let mistaken = Forwarder::new(Some(&mistaken), LONGEST_ANSWER).expect("the files go together");
     mistaken.forward(&address, call(), PATIENCE).await.expect_err("it does not know the server");

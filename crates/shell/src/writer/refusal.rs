@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_permission_is_missing_only_if_rbac_says_so() {
+    fn a_permission_is_missing_only_if_rbac_denies_it() {
         let account = "system:serviceaccount:default:almanac";
         let of_object = format!(
             "deployments.apps \"shop\" is forbidden: User \"{account}\" cannot patch resource \
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denial_by_admission_is_not_a_missing_permission_whatever_its_code() {
+    fn a_denial_by_admission_of_any_code_is_not_a_missing_permission() {
         let webhook =
             "admission webhook \"scales.example.org\" denied the request: not on a Friday";
         let policy = "deployments.apps \"shop\" is forbidden: ValidatingAdmissionPolicy 'few' with \

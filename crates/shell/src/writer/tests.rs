@@ -60,7 +60,7 @@ impl Writing {
         self.stub.requests().len()
     }
 
-    fn told(&self, code: &str) -> u64 {
+    fn response_count(&self, code: &str) -> u64 {
         let labels = [("purpose", "capacity".to_owned()), ("code", code.to_owned())];
         self.metrics.requests.get_or_create(&labels).get()
     }
@@ -84,11 +84,11 @@ async fn a_write_to_a_changed_object_is_neither_applied_nor_retried() {
     writing.stub.change("deployments", "default", "shop", &json!({ "spec": { "replicas": 2 } }));
     let (written, _) = writing.scale().await;
     assert_eq!((outcome(&written), writing.replicas()), ("conflict", json!(2)));
-    assert_eq!((writing.sent(), writing.told("409")), (1, 1));
+    assert_eq!((writing.sent(), writing.response_count("409")), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn retry_after_is_honoured_up_to_five_seconds() {
+async fn retry_after_is_honored_up_to_five_seconds() {
     for (seconds, times, after) in [(2, 2, 4), (60, 1, 5)] {
         for code in [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE] {
             let writing = Writing::begin();
@@ -105,7 +105,10 @@ async fn a_busy_api_server_is_tried_four_times_and_writes_nothing() {
     let writing = Writing::begin();
     writing.stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 1).always());
     let (written, _) = writing.scale().await;
-    assert_eq!((outcome(&written), writing.sent(), writing.told("429")), ("refused", 4, 4));
+    assert_eq!(
+        (outcome(&written), writing.sent(), writing.response_count("429")),
+        ("refused", 4, 4)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -122,7 +125,7 @@ async fn a_write_that_may_have_been_applied_is_unknown_and_not_resent() {
         writing.stub.inject(fault.always());
         let (written, _) = writing.scale().await;
         assert_eq!((outcome(&written), writing.sent()), ("unknown", 1), "{what}");
-        assert_eq!(writing.told(code), 1, "{what}");
+        assert_eq!(writing.response_count(code), 1, "{what}");
     }
 }
 
@@ -134,7 +137,7 @@ async fn a_response_is_awaited_for_ten_seconds_and_only_while_the_fence_is_open(
             writing.stub.inject(fault());
             let (written, elapsed) = writing.scale().await;
             assert_eq!((outcome(&written), elapsed.as_secs()), ("unknown", waited));
-            assert_eq!(writing.told("timeout"), 1);
+            assert_eq!(writing.response_count("timeout"), 1);
         }
     }
 }
@@ -153,8 +156,8 @@ async fn nothing_is_sent_once_the_fence_has_closed() {
 async fn a_write_no_longer_wanted_after_a_delay_is_not_resent() {
     let writing = Writing::begin();
     writing.stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 1));
-    let asked = AtomicBool::new(false);
-    let only_once = || !asked.swap(true, Ordering::SeqCst);
+    let was_checked = AtomicBool::new(false);
+    let only_once = || !was_checked.swap(true, Ordering::SeqCst);
     let written = writing.writer.patch_scale(SHOP, "101", 3, &only_once).await;
     assert_eq!((outcome(&written), writing.sent(), writing.replicas()), ("withdrawn", 1, json!(1)));
 }
@@ -177,7 +180,7 @@ async fn a_dry_run_changes_nothing_counts_nothing_and_is_not_repeated() {
     assert!(writing.stub.requests().iter().all(|asked| asked.is_dry_run()));
     assert_eq!(writing.sent(), 5);
     assert_eq!(writing.stub.object("deployments", "default", "shop"), before);
-    assert!(["200", "403", "429", "timeout"].iter().all(|code| writing.told(code) == 0));
+    assert!(["200", "403", "429", "timeout"].iter().all(|code| writing.response_count(code) == 0));
 }
 
 #[tokio::test(start_paused = true)]

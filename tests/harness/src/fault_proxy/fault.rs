@@ -43,39 +43,39 @@ impl Fault {
     /// Answers in the API server's place.
     #[must_use]
     pub fn respond(response: InjectedResponse) -> Self {
-        Self::of(Effect::Respond(response))
+        Self::with_effect(Effect::Respond(response))
     }
 
     /// The API server carries the request out, and the connection is cut instead of the answer.
     #[must_use]
     pub fn lose_response() -> Self {
-        Self::of(Effect::LoseResponse)
+        Self::with_effect(Effect::LoseResponse)
     }
 
     /// The API server carries the request out, and this is answered instead, as by one whose store is lost in the
     /// middle of it.
     #[must_use]
     pub fn replace_response(response: InjectedResponse) -> Self {
-        Self::of(Effect::ReplaceResponse(response))
+        Self::with_effect(Effect::ReplaceResponse(response))
     }
 
     /// The connection is cut, and the API server never receives the request.
     #[must_use]
     pub fn refuse() -> Self {
-        Self::of(Effect::Refuse)
+        Self::with_effect(Effect::Refuse)
     }
 
     /// The request waits until [`Injected::release`]; then it is forwarded as if it had just
     /// arrived.
     #[must_use]
     pub fn hang() -> Self {
-        Self::of(Effect::Hang)
+        Self::with_effect(Effect::Hang)
     }
 
     /// The request is forwarded after a delay.
     #[must_use]
     pub fn delay(by: Duration) -> Self {
-        Self::of(Effect::Delay(by))
+        Self::with_effect(Effect::Delay(by))
     }
 
     /// Only with requests of this method.
@@ -114,7 +114,7 @@ impl Fault {
         self.times(usize::MAX)
     }
 
-    fn of(effect: Effect) -> Self {
+    fn with_effect(effect: Effect) -> Self {
         Self { effect, fits: Vec::new(), times: 1 }
     }
 }
@@ -260,13 +260,13 @@ impl Injected {
 
 /// A request's fault: what happens, and the signal that ends a hang.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct TakenFault {
     pub(super) effect: Effect,
     /// Kept alive, because the list drops a fault that is used up, and tests may, too.
     state: Arc<State>,
 }
 
-impl Taken {
+impl TakenFault {
     /// Waits as long as needed until hanging requests are released.
     pub(super) async fn released(&self) -> Result<()> {
         self.state.is_released.subscribe().wait_for(|is_released| *is_released).await?;
@@ -292,7 +292,7 @@ impl Faults {
     }
 
     /// The fault for a request; uses up one of its strikes.
-    pub(super) fn take_for(&self, request: &RecordedRequest) -> Option<Taken> {
+    pub(super) fn take_for(&self, request: &RecordedRequest) -> Option<TakenFault> {
         let mut list = self.lock();
         list.retain(|(_, state)| state.left.load(Ordering::SeqCst) > 0);
         let (fault, state) =
@@ -301,7 +301,7 @@ impl Faults {
         let one_less = |left: usize| left.checked_sub(1);
         state.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less).ok()?;
         state.taken.fetch_add(1, Ordering::SeqCst);
-        Some(Taken { effect: fault.effect.clone(), state: Arc::clone(state) })
+        Some(TakenFault { effect: fault.effect.clone(), state: Arc::clone(state) })
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<(Fault, Arc<State>)>> {

@@ -46,7 +46,7 @@ impl RecordedRequest {
         self.query.split('&').any(|part| part == "watch=true" || part == "watch=1")
     }
 
-    fn of<T>(request: &Request<T>) -> Self {
+    fn from_request<T>(request: &Request<T>) -> Self {
         let agent = request.headers().get(header::USER_AGENT);
         let agent = agent.map(|agent| String::from_utf8_lossy(agent.as_bytes()).into_owned());
         Self {
@@ -80,7 +80,7 @@ impl RequestLog {
         let mut list = self.lock();
         let number = list.next;
         list.next += 1;
-        let recorded = RecordedRequest::of(request);
+        let recorded = RecordedRequest::from_request(request);
         list.entries.push((number, recorded.clone()));
         (number, recorded)
     }
@@ -111,13 +111,13 @@ mod tests {
     use super::*;
 
     fn recorded(method: Method, uri: &str) -> RecordedRequest {
-        RecordedRequest::of(
+        RecordedRequest::from_request(
             &Request::builder().method(method).uri(uri).body(()).expect("a request"),
         )
     }
 
     #[test]
-    fn a_lease_is_recognised_by_its_group_and_kind_not_by_its_name() {
+    fn a_lease_is_recognized_by_its_group_and_kind_not_by_its_name() {
         let leases = "/apis/coordination.k8s.io/v1/namespaces/x/leases";
         assert!(recorded(Method::POST, leases).is_for_lease());
         assert!(recorded(Method::PUT, &format!("{leases}/almanac?a=b")).is_for_lease());
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_is_recognised_by_its_query_and_is_not_a_write() {
+    fn a_watch_is_recognized_by_its_query_and_is_not_a_write() {
         let watch = recorded(Method::GET, "/api/v1/pods?resourceVersion=0&watch=true");
         assert!(watch.is_watch() && !watch.is_write());
         assert!(!recorded(Method::GET, "/api/v1/pods?labelSelector=watch").is_watch());

@@ -23,7 +23,7 @@ struct Sides {
 }
 
 impl Sides {
-    fn of(test: &SharedTest) -> Result<Self> {
+    fn for_test(test: &SharedTest) -> Result<Self> {
         let proxy = FaultProxy::start(test.client())?;
         let behind = Api::default_namespaced(client_for(&proxy.kubeconfig())?);
         Ok(Self { proxy, behind, direct: Api::default_namespaced(test.client()) })
@@ -55,7 +55,7 @@ fn refusal<T: std::fmt::Debug>(answer: kube::Result<T>) -> Result<kube::core::St
 #[test]
 fn requests_pass_with_method_query_body_and_name_and_are_recorded_in_order() -> TestResult {
     on_shared_cluster(async |test| {
-        let sides = Sides::of(test)?;
+        let sides = Sides::for_test(test)?;
         sides.create_behind("passes").await?;
         let patch = Patch::Merge(json!({"data": {"tide": "high"}}));
         let params = PatchParams { field_manager: Some("pilot".into()), ..Default::default() };
@@ -70,11 +70,11 @@ fn requests_pass_with_method_query_body_and_name_and_are_recorded_in_order() -> 
         let seen = sides.direct.get("passes").await?;
         assert_eq!(seen.data.context("no data")?["tide"], "high");
         let requests = sides.proxy.requests();
-        let told: Vec<_> = requests
+        let recorded: Vec<_> = requests
             .iter()
             .map(|request| (request.method.as_str(), request.status.unwrap_or_default()))
             .collect();
-        assert_eq!(told, [("POST", 201), ("PATCH", 200), ("PATCH", 200), ("GET", 404)]);
+        assert_eq!(recorded, [("POST", 201), ("PATCH", 200), ("PATCH", 200), ("GET", 404)]);
         assert!(requests[1].path.ends_with("/configmaps/passes"), "{}", requests[1].path);
         assert!(requests[1].query.contains("fieldManager=pilot"), "{}", requests[1].query);
         assert!(requests.iter().all(|request| !request.injected));
@@ -88,7 +88,7 @@ fn requests_pass_with_method_query_body_and_name_and_are_recorded_in_order() -> 
 #[test]
 fn lease_renewals_are_not_counted_as_writes_and_the_user_agent_is_recorded() -> TestResult {
     on_shared_cluster(async |test| {
-        let sides = Sides::of(test)?;
+        let sides = Sides::for_test(test)?;
         let lease: Lease = serde_json::from_value(json!({"metadata": {"name": "held"}}))?;
         let mut config = kube::Config::new(sides.proxy.url().parse()?);
         config
@@ -110,7 +110,7 @@ fn lease_renewals_are_not_counted_as_writes_and_the_user_agent_is_recorded() -> 
 fn an_injected_answer_is_given_the_requested_number_of_times_and_never_reaches_the_api_server()
 -> TestResult {
     on_shared_cluster(async |test| {
-        let sides = Sides::of(test)?;
+        let sides = Sides::for_test(test)?;
         let answer = InjectedResponse::with(StatusCode::TOO_MANY_REQUESTS)
             .message("the harbour is full")
             .retry_after(Duration::from_secs(7));
@@ -143,7 +143,7 @@ fn an_injected_answer_is_given_the_requested_number_of_times_and_never_reaches_t
 #[test]
 fn a_lost_answer_is_work_done_and_a_refused_request_is_not() -> TestResult {
     on_shared_cluster(async |test| {
-        let sides = Sides::of(test)?;
+        let sides = Sides::for_test(test)?;
         let lost = sides.proxy.inject(Fault::lose_response().method(Method::POST));
         ensure!(sides.create_behind("done").await.is_err(), "an answer came");
         assert!(sides.is_there("done").await?);
@@ -157,9 +157,9 @@ fn a_lost_answer_is_work_done_and_a_refused_request_is_not() -> TestResult {
         assert_eq!(refused.taken(), 1);
 
         let requests = sides.proxy.requests();
-        let told: Vec<_> =
+        let recorded: Vec<_> =
             requests.iter().map(|request| (request.status, request.api_server_status)).collect();
-        assert_eq!(told, [(None, Some(201)), (Some(200), Some(200)), (None, None)]);
+        assert_eq!(recorded, [(None, Some(201)), (Some(200), Some(200)), (None, None)]);
         Ok(())
     })
 }
@@ -167,7 +167,7 @@ fn a_lost_answer_is_work_done_and_a_refused_request_is_not() -> TestResult {
 #[test]
 fn a_replaced_answer_is_work_done_that_is_told_otherwise() -> TestResult {
     on_shared_cluster(async |test| {
-        let sides = Sides::of(test)?;
+        let sides = Sides::for_test(test)?;
         let conflict = Fault::replace_response(InjectedResponse::with(StatusCode::CONFLICT));
         let replaced = sides.proxy.inject(conflict.method(Method::POST));
         ensure!(sides.create_behind("done").await.is_err(), "the answer was not replaced");
@@ -182,7 +182,7 @@ fn a_replaced_answer_is_work_done_that_is_told_otherwise() -> TestResult {
 #[test]
 fn a_hanging_request_does_not_reach_the_api_server_until_it_is_released() -> TestResult {
     on_shared_cluster(async |test| {
-        let sides = Sides::of(test)?;
+        let sides = Sides::for_test(test)?;
         let hanging = sides.proxy.inject(Fault::hang().method(Method::POST).always());
         let (created, meanwhile) = tokio::join!(sides.create_behind("patient"), async {
             hanging.await_taken(1).await?;
@@ -200,9 +200,9 @@ fn a_hanging_request_does_not_reach_the_api_server_until_it_is_released() -> Tes
 }
 
 #[test]
-fn a_request_hangs_on_when_its_fault_is_used_up_and_forgotten() -> TestResult {
+fn a_request_keeps_hanging_after_its_fault_is_used_up_and_removed() -> TestResult {
     on_shared_cluster(async |test| {
-        let sides = Sides::of(test)?;
+        let sides = Sides::for_test(test)?;
         let hanging = sides.proxy.inject(Fault::hang().method(Method::POST));
         let mut creating = Box::pin(sides.create_behind("patient"));
         tokio::select! {
@@ -226,12 +226,12 @@ fn a_request_hangs_on_when_its_fault_is_used_up_and_forgotten() -> TestResult {
 #[test]
 fn a_delayed_request_arrives_late_and_intact() -> TestResult {
     on_shared_cluster(async |test| {
-        let sides = Sides::of(test)?;
+        let sides = Sides::for_test(test)?;
         let by = Duration::from_millis(400);
         let delayed = sides.proxy.inject(Fault::delay(by));
-        let asked = Instant::now();
+        let start = Instant::now();
         sides.create_behind("late").await?;
-        assert!(asked.elapsed() >= by, "{:?}", asked.elapsed());
+        assert!(start.elapsed() >= by, "{:?}", start.elapsed());
         assert_eq!(delayed.taken(), 1);
         Ok(())
     })
@@ -240,7 +240,7 @@ fn a_delayed_request_arrives_late_and_intact() -> TestResult {
 #[test]
 fn events_of_a_watch_pass_one_by_one_until_all_connections_are_cut() -> TestResult {
     on_shared_cluster(async |test| {
-        let sides = Sides::of(test)?;
+        let sides = Sides::for_test(test)?;
         let since = sides.direct.list(&kube::api::ListParams::default()).await?;
         let version = since.metadata.resource_version.context("no version")?;
         // The controller manager adds its own ConfigMap to a new namespace at any time.
@@ -271,7 +271,7 @@ fn events_of_a_watch_pass_one_by_one_until_all_connections_are_cut() -> TestResu
 #[test]
 fn a_blocked_proxy_refuses_connections_and_is_back_on_the_same_port() -> TestResult {
     on_shared_cluster(async |test| {
-        let sides = Sides::of(test)?;
+        let sides = Sides::for_test(test)?;
         sides.create_behind("before").await?;
         let hanging = sides.proxy.inject(Fault::hang());
         let (cut, ()) = tokio::join!(sides.behind.get("before"), async {

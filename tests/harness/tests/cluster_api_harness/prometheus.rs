@@ -27,7 +27,7 @@ async fn serve(format: &'static str, metric: &'static str) -> anyhow::Result<Str
 }
 
 #[tokio::test]
-async fn labels_of_the_target_are_honoured_if_requested() -> TestResult {
+async fn labels_of_the_target_are_honored_if_requested() -> TestResult {
     let metric = "tide_level{job=\"pilot\",instance=\"quay\"} 2\n";
     let targets = [serve(TEXT, metric).await?];
     let honoring = Prometheus::start_honoring_labels(&targets).await?;

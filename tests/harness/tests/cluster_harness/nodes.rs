@@ -80,7 +80,7 @@ fn a_cordoned_node_gets_no_new_pods_until_it_is_uncordoned() -> TestResult {
 }
 
 #[test]
-fn a_relabelled_node_gets_the_pods_that_select_its_new_label() -> TestResult {
+fn a_relabeled_node_gets_the_pods_that_select_its_new_label() -> TestResult {
     on_shared_cluster(async |test| {
         let nodes = test.nodes(&[NodeSpec::named("node").count(2).label("tide", "ebb")]).await?;
         create_pod(test, "picky", &json!({"nodeSelector": {"tide": "flood"}})).await?;
@@ -181,7 +181,7 @@ async fn await_node(nodes: &Api<Node>, name: &str) -> Result<()> {
 }
 
 #[test]
-fn described_nodes_go_on_where_they_were_and_follow_their_description() -> TestResult {
+fn described_nodes_continue_and_follow_their_description() -> TestResult {
     on_shared_cluster(async |test| {
         let nodes: Api<Node> = Api::all(test.client());
         let pods: Api<Pod> = Api::default_namespaced(test.client());

@@ -22,7 +22,7 @@ async fn client_named(test: &OwnTest, name: &'static str) -> Result<Client> {
     Ok(Client::try_from(config)?)
 }
 
-fn told(write: &AuditedRequest) -> (&str, &str, &str, u16) {
+fn summary(write: &AuditedRequest) -> (&str, &str, &str, u16) {
     (&write.verb, &write.resource, &write.name, write.code)
 }
 
@@ -45,11 +45,11 @@ fn the_writes_of_a_program_are_distinguished_from_other_writes_and_from_reads() 
         let direct: Api<ConfigMap> = Api::default_namespaced(test.client());
         direct.patch("tides", &PatchParams::default(), &patch).await?;
 
-        let log = AuditLog::of(&test.plane)?;
+        let log = AuditLog::open(&test.plane)?;
         let all = log.writes(&test.client()).await?;
         let ours: Vec<_> =
             all.iter().filter(|write| write.user_agent.starts_with("almanac/")).collect();
-        let said: Vec<_> = ours.iter().map(|write| told(write)).collect();
+        let said: Vec<_> = ours.iter().map(|write| summary(write)).collect();
         assert_eq!(
             said,
             [
@@ -69,14 +69,14 @@ fn the_writes_of_a_program_are_distinguished_from_other_writes_and_from_reads() 
         // The API server writes for itself, whenever it likes.
         let administrators = |write: &&AuditedRequest| write.user == "almanac-admin";
         let last = all.iter().rfind(administrators).expect("there are some");
-        assert_eq!(told(last), ("patch", "configmaps", "tides", 200));
+        assert_eq!(summary(last), ("patch", "configmaps", "tides", 200));
         let tally = AuditLog::tally(&all);
         let line = "2 x create configmaps by almanac-admin (almanac/harbour)\n";
         assert!(tally.contains(line), "{tally}");
         direct.delete("tides", &DeleteParams::default()).await?;
         let later = log.writes(&test.client()).await?;
         assert_eq!(later[..all.len()], all);
-        let since: Vec<_> = later[all.len()..].iter().filter(administrators).map(told).collect();
+        let since: Vec<_> = later[all.len()..].iter().filter(administrators).map(summary).collect();
         assert_eq!(since, [("delete", "configmaps", "tides", 200)]);
         Ok(())
     })
@@ -85,7 +85,7 @@ fn the_writes_of_a_program_are_distinguished_from_other_writes_and_from_reads() 
 #[test]
 fn in_an_unused_control_plane_only_the_api_server_writes() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only().audited(), async |test| {
-        let log = AuditLog::of(&test.plane)?;
+        let log = AuditLog::open(&test.plane)?;
         let writes = log.writes(&test.client()).await?;
         let (own, others): (Vec<_>, Vec<_>) =
             writes.into_iter().partition(|write| write.user == "system:apiserver");
@@ -111,10 +111,10 @@ fn only_the_reads_of_the_given_user_are_reported() -> TestResult {
         assert!(matches!(&refused, Err(kube::Error::Api(it)) if it.code == 403), "{refused:?}");
         by_admin.list(&ListParams::default()).await?;
 
-        let log = AuditLog::of(&test.plane)?;
+        let log = AuditLog::open(&test.plane)?;
         let requests = log.requests(&test.client()).await?;
         let reads: Vec<_> = requests.iter().filter(|request| !request.is_write()).collect();
-        let said: Vec<_> = reads.iter().map(|read| told(read)).collect();
+        let said: Vec<_> = reads.iter().map(|read| summary(read)).collect();
         assert_eq!(said, [("get", "configmaps", "tides", 403)]);
         assert!(reads.iter().all(|read| read.user == READER));
         assert!(requests.iter().any(AuditedRequest::is_write), "or leaving out is no feat");

@@ -57,7 +57,7 @@ fn of_concurrent_runs_one_builds_and_the_others_reuse_it() -> TestResult {
 }
 
 #[test]
-fn a_changed_source_is_rebuilt_beside_the_old_build() -> TestResult {
+fn a_changed_source_is_rebuilt_next_to_the_old_build() -> TestResult {
     let build = module("changed")?;
     let before = build.provide()?;
     assert_eq!(build.provide()?, Built { now: false, ..before.clone() });
@@ -76,8 +76,8 @@ fn a_failed_build_says_why_and_leaves_nothing_that_looks_built() -> TestResult {
     let error = format!("{:#}", build.provide().expect_err("it cannot be built"));
     assert!(error.contains("undefined: undefined"), "{error}");
     write_program(&build, "mended")?;
-    let mended = build.provide()?;
-    ensure!(mended.now, "it was not built");
-    assert_eq!(run(&mended)?, "mended");
+    let fixed = build.provide()?;
+    ensure!(fixed.now, "it was not built");
+    assert_eq!(run(&fixed)?, "mended");
     Ok(())
 }

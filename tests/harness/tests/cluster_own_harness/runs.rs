@@ -131,7 +131,7 @@ async fn two_concurrent_runs_do_not_interfere() -> TestResult {
 }
 
 #[tokio::test]
-async fn a_control_plane_that_is_killed_goes_on_with_its_data_at_the_same_address() -> TestResult {
+async fn a_killed_control_plane_continues_with_its_data_at_the_same_address() -> TestResult {
     let data = tempfile::tempdir()?;
     let binaries = Binaries::provide()?;
     let start = async || {
@@ -185,15 +185,15 @@ fn pods_wait_for_a_killed_scheduler_and_proceed_when_it_is_back() -> TestResult 
 #[test]
 fn etcd_answers_only_who_has_a_certificate_of_its_own_authority() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
-        let asked = async |client: Client| -> Result<String> {
+        let etcd_version = async |client: Client| -> Result<String> {
             Ok(client.request_text(http::Request::get("/health").body(Vec::new())?).await?)
         };
-        let answer = asked(test.plane.etcd_client()?).await?;
+        let answer = etcd_version(test.plane.etcd_client()?).await?;
         ensure!(answer.contains(r#""health":"true""#), "{answer}");
         let address = test.plane.url(Component::Etcd);
-        let mut stranger = kube::Config::new(address.parse()?);
-        stranger.accept_invalid_certs = true;
-        let refused = asked(Client::try_from(stranger)?).await;
+        let mut outsider = kube::Config::new(address.parse()?);
+        outsider.accept_invalid_certs = true;
+        let refused = etcd_version(Client::try_from(outsider)?).await;
         ensure!(refused.is_err(), "a stranger is told {refused:?}");
         // Nor one whom the API server would let do anything.
         let administrator = Kubeconfig::read_from(test.plane.kubeconfig())?;
@@ -204,7 +204,7 @@ fn etcd_answers_only_who_has_a_certificate_of_its_own_authority() -> TestResult 
         // A proxy that is not there would refuse as well.
         administrator.proxy_url = None;
         administrator.accept_invalid_certs = true;
-        let refused = asked(Client::try_from(administrator)?).await;
+        let refused = etcd_version(Client::try_from(administrator)?).await;
         ensure!(refused.is_err(), "an administrator of the cluster is told {refused:?}");
         Ok(())
     })

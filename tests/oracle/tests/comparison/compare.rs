@@ -5,8 +5,8 @@ use std::cell::LazyCell;
 use std::fmt::Debug;
 
 use almanac_oracle::{
-    Change, Flip, Line, Rule, Seen, firing_after, firing_up_to, transition_after, transition_up_to,
-    year_start,
+    Change, Flip, Line, Observation, Rule, firing_after, firing_up_to, transition_after,
+    transition_up_to, year_start,
 };
 use fastrand::Rng;
 use jiff::{SignedDuration, Timestamp};
@@ -23,7 +23,7 @@ pub(crate) struct Truth<'a> {
     pub(crate) case: &'a Case,
     pub(crate) line: &'a Line,
     pub(crate) rule: &'a Rule,
-    pub(crate) seen: &'a Seen,
+    pub(crate) seen: &'a Observation,
     /// The zone's clock changes in the year.
     pub(crate) changes: &'a [Change],
 }
@@ -35,10 +35,10 @@ pub(crate) fn instant(second: i64) -> Timestamp {
 /// The first difference, or none.
 pub(crate) fn compare(truth: &Truth<'_>, subject: &Subject) -> Result<(), String> {
     match (truth.seen, subject) {
-        (Seen::Firings(firings), Subject::Fires(subject)) => {
+        (Observation::Firings(firings), Subject::Fires(subject)) => {
             compare_firings(truth, firings, subject.as_ref())
         }
-        (Seen::Window { open_before, flips }, Subject::Opens(subject)) => {
+        (Observation::Window { open_before, flips }, Subject::Opens(subject)) => {
             compare_window(truth, *open_before, flips, subject.as_ref())
         }
         _ => Err("one fires, the other opens and closes".to_owned()),

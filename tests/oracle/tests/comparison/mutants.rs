@@ -47,7 +47,7 @@ fn another_reading_of_a_gap_is_caught() {
 }
 
 #[test]
-fn a_neighbouring_zone_is_caught() {
+fn a_neighboring_zone_is_caught() {
     // Havana and New York keep the same offset but for a few hours a year.
     assert_caught("America/Havana 2024 cron 30 0 * * *", "America/New_York 2024 cron 30 0 * * *");
     assert_caught(

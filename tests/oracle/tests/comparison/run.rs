@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use almanac_oracle::{Line, Rule, Schedule, Seen, observe, random_schedule, year_start};
+use almanac_oracle::{Line, Observation, Rule, Schedule, observe, random_schedule, year_start};
 use fastrand::Rng;
 
 use crate::case::{Case, hash};
@@ -105,10 +105,10 @@ fn caught<T>(check: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     })
 }
 
-fn events(seen: &Seen) -> usize {
+fn events(seen: &Observation) -> usize {
     match seen {
-        Seen::Firings(firings) => firings.len(),
-        Seen::Window { flips, .. } => flips.len(),
+        Observation::Firings(firings) => firings.len(),
+        Observation::Window { flips, .. } => flips.len(),
     }
 }
 

@@ -21,8 +21,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/library"
 )
 
-// asked is the input: every expression over every cluster.
-type asked struct {
+// request is the input: every expression over every cluster.
+type request struct {
 	Clusters    []map[string]any            `json:"clusters"`
 	Scores      map[string]map[string][]any `json:"scores"`
 	Expressions []string                    `json:"expressions"`
@@ -36,7 +36,7 @@ func main() {
 }
 
 func run() error {
-	var all asked
+	var all request
 	var raw stdjson.RawMessage
 	if err := stdjson.NewDecoder(bufio.NewReader(os.Stdin)).Decode(&raw); err != nil {
 		return fmt.Errorf("failed to read what is asked: %w", err)

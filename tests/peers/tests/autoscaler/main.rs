@@ -77,7 +77,7 @@ fn every_difference_is_on_the_page_of_differences_and_no_other() {
 type Mistake = (&'static str, fn(&mut Case));
 
 #[test]
-fn the_cases_tell_each_small_mistake_from_none() {
+fn the_cases_catch_each_small_mistake() {
     let mistakes: [Mistake; 9] = [
         ("the upper window a second longer", |case| add(&mut case.up.window, 0)),
         ("the lower window a second longer", |case| {

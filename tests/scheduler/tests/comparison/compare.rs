@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use almanac_engine::{Scored, Verdict};
 use almanac_second_scheduler::generate::{Course, Step};
 use almanac_second_scheduler::{
-    Exclusion, Missing, Objects, Ranked, Schedule, is_left_alone, next_change, schedule,
+    Exclusion, MissingScore, Objects, RankedCluster, Schedule, is_left_alone, next_change, schedule,
 };
 use serde_json::Value;
 
@@ -148,7 +148,9 @@ fn clusters_of(objects: &Objects, placement: &Value) -> BTreeSet<String> {
 /// The verdict on every candidate, with its scores.
 fn verdicts(expected: &Schedule) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for (position, Ranked { cluster, total, parts, .. }) in expected.ranked.iter().enumerate() {
+    for (position, RankedCluster { cluster, total, parts, .. }) in
+        expected.ranked.iter().enumerate()
+    {
         let verdict = if position < expected.selected { Verdict::Won } else { Verdict::Lost };
         let parts = parts.iter().map(|it| format!("{} {}x{}", it.of, it.raw, it.weight));
         let parts = sorted(parts.collect()).join(", ");
@@ -175,7 +177,7 @@ fn their_verdicts(decided: &Decided) -> Vec<String> {
         let Some(Scored { total, scores }) = &it.scored else {
             // The predicates that do not match follow.
             let message = match it.message.split_once(": ") {
-                Some((told @ "no predicate matches", _)) => told,
+                Some((reason @ "no predicate matches", _)) => reason,
                 _ => &it.message,
             };
             return format!("{cluster} {verdict:?} {message}");
@@ -192,7 +194,7 @@ fn last(expected: &Schedule) -> Vec<String> {
     sorted(last.map(|it| it.cluster.clone()).collect())
 }
 
-fn missing(expected: &Schedule) -> Vec<(String, String, Missing)> {
+fn missing(expected: &Schedule) -> Vec<(String, String, MissingScore)> {
     let all = expected.ranked.iter().flat_map(|it| {
         let missing = it.parts.iter().filter_map(|part| Some((part.of.clone(), part.missing?)));
         missing.map(|(of, why)| (it.cluster.clone(), of, why))

@@ -64,7 +64,7 @@ fn set(object: &mut Value, field: &str, value: Value) {
 }
 
 #[test]
-fn an_instant_taken_for_the_one_before_or_after_it_is_caught() {
+fn an_instant_that_is_off_by_one_is_caught() {
     for nanoseconds in [-1, 1] {
         let ahead = SignedDuration::from_nanos(nanoseconds);
         assert_caught("another instant", &Fault { ahead, ..Fault::NONE });

@@ -37,7 +37,7 @@ fn both_schedulers_decide_the_same_at_every_turn_of_random_hubs() {
     if let Some(seed) = number_in("ALMANAC_PLACEMENT_WORLD") {
         let mut tally = Tally::default();
         if let Some(difference) = differences(&course_of(seed), &mut tally) {
-            panic!("{}", told(seed, &difference));
+            panic!("{}", described(seed, &difference));
         }
         return;
     }
@@ -57,7 +57,7 @@ fn both_schedulers_decide_the_same_at_every_turn_of_random_hubs() {
         of_each.entry(difference.what).or_insert((*seed, difference));
     }
     let shown: Vec<_> = of_each.into_values().take(SHOWN_FAILURES).collect();
-    let shown: Vec<_> = shown.into_iter().map(|(seed, it)| told(seed, it)).collect();
+    let shown: Vec<_> = shown.into_iter().map(|(seed, it)| described(seed, it)).collect();
     assert!(failures.is_empty(), "{} hubs differ:\n\n{}\n", failures.len(), shown.join("\n\n"));
 }
 
@@ -99,7 +99,7 @@ fn on_all_cores(seed: u64, worlds: u64) -> (Tally, Vec<(u64, Difference)>) {
 }
 
 /// A failure with the smallest hub that shows it.
-fn told(seed: u64, difference: &Difference) -> String {
+fn described(seed: u64, difference: &Difference) -> String {
     let (course, difference) = shrink::smallest(course_of(seed), difference.clone());
     let mut text = format!(
         "ALMANAC_PLACEMENT_WORLD={seed} cargo test -p almanac-second-scheduler --test comparison\n"

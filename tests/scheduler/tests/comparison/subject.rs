@@ -8,7 +8,7 @@ use almanac_engine::placement::{Input, Placements, Ranking, RawScore, gather};
 use almanac_engine::turn;
 use almanac_engine::{Family, Identity, PolicyName, Reach, RuleExplanation, World};
 use almanac_second_scheduler::generate::Change;
-use almanac_second_scheduler::{Decision, Key, Missing};
+use almanac_second_scheduler::{Decision, Key, MissingScore};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ pub(crate) struct Decided {
     /// The candidates that others with the same total are ahead of.
     pub(crate) last: Vec<String>,
     /// The scores that nothing is known of: the cluster, the score, and why.
-    pub(crate) missing: Vec<(String, String, Missing)>,
+    pub(crate) missing: Vec<(String, String, MissingScore)>,
     /// The candidates with taints that do not say when they were added.
     pub(crate) undated: Vec<String>,
     /// The reason of the condition.
@@ -94,16 +94,20 @@ impl Subject {
     }
 }
 
-fn missing(input: &Input<'_>, ranking: &Ranking, now: Timestamp) -> Vec<(String, String, Missing)> {
+fn missing(
+    input: &Input<'_>,
+    ranking: &Ranking,
+    now: Timestamp,
+) -> Vec<(String, String, MissingScore)> {
     let mut missing = Vec::new();
     for it in &ranking.ranked {
         for (position, prioritizer) in input.policy.prioritizers.iter().enumerate() {
             let why = match ranking.raw_score(input, position, it.candidate, now) {
                 RawScore::Given(_) => continue,
-                RawScore::NoData => Missing::Data,
-                RawScore::NoObject => Missing::Object,
-                RawScore::NotInObject => Missing::Score,
-                RawScore::Expired(_) => Missing::Expired,
+                RawScore::NoData => MissingScore::Data,
+                RawScore::NoObject => MissingScore::Object,
+                RawScore::NotInObject => MissingScore::Score,
+                RawScore::Expired(_) => MissingScore::Expired,
             };
             let cluster = input.candidates[it.candidate as usize].name.to_string();
             missing.push((cluster, prioritizer.score.to_string(), why));

@@ -4,15 +4,15 @@
 //! The features that only a real API server has (validation, defaulting, permissions, field ownership) are not
 //! covered.
 
-mod asking;
+mod recorder;
 
 use almanac_fixtures::objects;
 use almanac_harness::{Component, ControlPlaneOptions, OwnTest, TestResult, on_own_control_plane};
 use almanac_stub::Stub;
 use anyhow::{Context as _, Result};
-use asking::{Asking, JSON, MERGE, METADATA, request, version};
 use http::{Method, Request};
 use kube::Client;
+use recorder::{JSON, MERGE, METADATA, Recorder, request, version};
 use serde_json::{Value, json};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -31,78 +31,78 @@ fn changed(object: &Value, field: &str, to: Value) -> Value {
     object
 }
 
-async fn ask_of_existence(asking: &mut Asking) -> Result<()> {
-    asking.get("one that is not there", &format!("{MAPS}/missing")).await?;
-    asking.get("a group that nobody serves", "/apis/nobody.expects/v1").await?;
-    asking.get("what a group has", "/apis/apps/v1").await?;
-    asking.get("a scale that is not there", &format!("{DEPLOYMENTS}/missing/scale")).await?;
-    let created = asking.post("creation", MAPS, &config_map("a")).await?;
-    asking.note_version("creation", &created)?;
-    asking.post("a second creation", MAPS, &config_map("a")).await?;
+async fn ask_of_existence(recorder: &mut Recorder) -> Result<()> {
+    recorder.get("one that is not there", &format!("{MAPS}/missing")).await?;
+    recorder.get("a group that nobody serves", "/apis/nobody.expects/v1").await?;
+    recorder.get("what a group has", "/apis/apps/v1").await?;
+    recorder.get("a scale that is not there", &format!("{DEPLOYMENTS}/missing/scale")).await?;
+    let created = recorder.post("creation", MAPS, &config_map("a")).await?;
+    recorder.note_version("creation", &created)?;
+    recorder.post("a second creation", MAPS, &config_map("a")).await?;
     let of_scale = json!({ "spec": { "replicas": 3 } });
     let missing = format!("{DEPLOYMENTS}/missing");
-    asking.patch("a patch of what is not there", &missing, &of_scale).await?;
-    asking.patch("a patch of no scale", &format!("{missing}/scale"), &of_scale).await?;
-    asking.put("an update of nothing", &format!("{MAPS}/b"), &config_map("b")).await?;
-    asking.delete("a deletion of nothing", &format!("{MAPS}/b"), &Value::Null).await?;
+    recorder.patch("a patch of what is not there", &missing, &of_scale).await?;
+    recorder.patch("a patch of no scale", &format!("{missing}/scale"), &of_scale).await?;
+    recorder.put("an update of nothing", &format!("{MAPS}/b"), &config_map("b")).await?;
+    recorder.delete("a deletion of nothing", &format!("{MAPS}/b"), &Value::Null).await?;
     Ok(())
 }
 
-async fn ask_of_versions(asking: &mut Asking) -> Result<()> {
+async fn ask_of_versions(recorder: &mut Recorder) -> Result<()> {
     let path = format!("{MAPS}/a");
-    let first = asking.get("it is there", &path).await?;
+    let first = recorder.get("it is there", &path).await?;
     let second = changed(&first, "data", json!({ "a": "3" }));
-    let updated = asking.put("an update of what is known", &path, &second).await?;
-    asking.note_version("an update of what is known", &updated)?;
-    asking.put("an update of an older version", &path, &first).await?;
+    let updated = recorder.put("an update of what is known", &path, &second).await?;
+    recorder.note_version("an update of what is known", &updated)?;
+    recorder.put("an update of an older version", &path, &first).await?;
     let change =
         json!({ "metadata": { "resourceVersion": version(&first)? }, "data": { "a": "4" } });
-    asking.patch("a patch of an older version", &path, &change).await?;
+    recorder.patch("a patch of an older version", &path, &change).await?;
     let change = json!({ "data": { "a": null, "c": "5" } });
     let tried = request(Method::PATCH, &format!("{path}?dryRun=All"), MERGE, &change)?;
-    asking.ask("a dry run", tried).await?;
-    let unchanged = asking.get("after a dry run", &path).await?;
-    asking.note_version("after a dry run", &unchanged)?;
-    let patched = asking.patch("a patch that takes away", &path, &change).await?;
-    asking.note_version("a patch that takes away", &patched)?;
-    let again = asking.patch("a patch that changes nothing", &path, &change).await?;
-    asking.note_version("a patch that changes nothing", &again)?;
+    recorder.record("a dry run", tried).await?;
+    let unchanged = recorder.get("after a dry run", &path).await?;
+    recorder.note_version("after a dry run", &unchanged)?;
+    let patched = recorder.patch("a patch that takes away", &path, &change).await?;
+    recorder.note_version("a patch that takes away", &patched)?;
+    let again = recorder.patch("a patch that changes nothing", &path, &change).await?;
+    recorder.note_version("a patch that changes nothing", &again)?;
     let metadata = request(Method::PATCH, &path, METADATA, &json!({ "data": { "e": "6" } }))?;
-    asking.ask("a patch of which the metadata are wanted", metadata).await?;
+    recorder.record("a patch of which the metadata are wanted", metadata).await?;
     let lease = json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": { "name": "a", "namespace": "default" }, "spec": { "holderIdentity": "one" },
     });
-    let lease = asking.post("a lease", LEASES, &lease).await?;
+    let lease = recorder.post("a lease", LEASES, &lease).await?;
     let path = format!("{LEASES}/a");
     let taken = changed(&lease, "spec", json!({ "holderIdentity": "two" }));
-    asking.put("an update of a lease", &path, &taken).await?;
-    asking.put("one by who was slower", &path, &lease).await?;
-    asking.delete("its deletion", &path, &Value::Null).await?;
-    asking.put("an update of a lease that is gone", &path, &taken).await?;
+    recorder.put("an update of a lease", &path, &taken).await?;
+    recorder.put("one by who was slower", &path, &lease).await?;
+    recorder.delete("its deletion", &path, &Value::Null).await?;
+    recorder.put("an update of a lease that is gone", &path, &taken).await?;
     Ok(())
 }
 
-async fn ask_of_subresources(asking: &mut Asking) -> Result<()> {
+async fn ask_of_subresources(recorder: &mut Recorder) -> Result<()> {
     let path = format!("{DEPLOYMENTS}/shop");
-    let first = asking.post("a Deployment", DEPLOYMENTS, &objects::deployment("shop", 1)).await?;
+    let first = recorder.post("a Deployment", DEPLOYMENTS, &objects::deployment("shop", 1)).await?;
     let both = json!({ "spec": { "replicas": 3 }, "status": { "replicas": 2 } });
-    asking.patch("a patch of the status", &format!("{path}/status"), &both).await?;
+    recorder.patch("a patch of the status", &format!("{path}/status"), &both).await?;
     let stale =
         json!({ "metadata": { "resourceVersion": version(&first)? }, "status": { "replicas": 4 } });
-    asking.patch("one of an older version", &format!("{path}/status"), &stale).await?;
-    asking.get("the scale", &format!("{path}/scale")).await?;
-    asking.patch("a patch of the scale", &format!("{path}/scale"), &both).await?;
+    recorder.patch("one of an older version", &format!("{path}/status"), &stale).await?;
+    recorder.get("the scale", &format!("{path}/scale")).await?;
+    recorder.patch("a patch of the scale", &format!("{path}/scale"), &both).await?;
     let stale =
         json!({ "metadata": { "resourceVersion": version(&first)? }, "spec": { "replicas": 4 } });
-    asking.patch("one of an older version", &format!("{path}/scale"), &stale).await?;
-    asking.patch("one that says nothing", &format!("{path}/scale"), &json!({})).await?;
+    recorder.patch("one of an older version", &format!("{path}/scale"), &stale).await?;
+    recorder.patch("one that says nothing", &format!("{path}/scale"), &json!({})).await?;
     let tried = request(Method::PATCH, &format!("{path}/scale?dryRun=All"), MERGE, &json!({}))?;
-    asking.ask("a dry run of one that says nothing", tried).await?;
-    asking
+    recorder.record("a dry run of one that says nothing", tried).await?;
+    recorder
         .patch("a patch of the whole leaves the status", &path, &json!({ "status": null }))
         .await?;
-    asking.get("in the end", &path).await?;
+    recorder.get("in the end", &path).await?;
     let regarding =
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "default" });
     let event = json!({
@@ -112,52 +112,55 @@ async fn ask_of_subresources(asking: &mut Asking) -> Result<()> {
         "reportingInstance": "test", "action": "Scale", "reason": "So", "type": "Normal",
         "note": "it is so", "regarding": regarding,
     });
-    asking.post("an Event", EVENTS, &event).await?;
-    asking.post("an Event of the same name", EVENTS, &event).await?;
+    recorder.post("an Event", EVENTS, &event).await?;
+    recorder.post("an Event of the same name", EVENTS, &event).await?;
     Ok(())
 }
 
-async fn ask_of_deletions(asking: &mut Asking) -> Result<()> {
-    let object = asking.post("one to be deleted", MAPS, &config_map("gone")).await?;
+async fn ask_of_deletions(recorder: &mut Recorder) -> Result<()> {
+    let object = recorder.post("one to be deleted", MAPS, &config_map("gone")).await?;
     let path = format!("{MAPS}/gone");
     let precondition = |name: &str, value: &Value| json!({ "preconditions": { name: value } });
     let other = json!("00000000-0000-4000-8000-00000000ffff");
-    asking.delete("of another uid", &path, &precondition("uid", &other)).await?;
-    asking.patch("a change", &path, &json!({ "data": { "a": "9" } })).await?;
+    recorder.delete("of another uid", &path, &precondition("uid", &other)).await?;
+    recorder.patch("a change", &path, &json!({ "data": { "a": "9" } })).await?;
     let older = precondition("resourceVersion", &object["metadata"]["resourceVersion"]);
-    asking.delete("of an older version", &path, &older).await?;
+    recorder.delete("of an older version", &path, &older).await?;
     let uid = precondition("uid", &object["metadata"]["uid"]);
-    asking.delete("of this uid", &path, &uid).await?;
-    asking.get("it is gone", &path).await?;
+    recorder.delete("of this uid", &path, &uid).await?;
+    recorder.get("it is gone", &path).await?;
     let change = json!({ "metadata": { "uid": object["metadata"]["uid"] }, "data": { "a": "9" } });
-    asking.patch("a patch of one that is known by its uid", &path, &change).await?;
-    asking.put("an update of one that is known by its uid", &path, &object).await?;
-    let other = asking.post("another one of its name", MAPS, &config_map("gone")).await?;
-    asking.put("an update of the one that was there before", &path, &object).await?;
+    recorder.patch("a patch of one that is known by its uid", &path, &change).await?;
+    recorder.put("an update of one that is known by its uid", &path, &object).await?;
+    let other = recorder.post("another one of its name", MAPS, &config_map("gone")).await?;
+    recorder.put("an update of the one that was there before", &path, &object).await?;
     let newer = &other["metadata"]["resourceVersion"];
     let before = json!({ "metadata": { "resourceVersion": version(&object)? }, "data": {} });
-    asking.patch("a patch of the version that was there before", &path, &before).await?;
+    recorder.patch("a patch of the version that was there before", &path, &before).await?;
     let other = json!({ "metadata": { "resourceVersion": newer }, "data": { "a": "9" } });
-    asking.patch("a patch of this version", &path, &other).await?;
+    recorder.patch("a patch of this version", &path, &other).await?;
     Ok(())
 }
 
-async fn ask_of_lists(asking: &mut Asking, compact: impl AsyncFn() -> TestResult) -> Result<()> {
+async fn ask_of_lists(
+    recorder: &mut Recorder,
+    compact: impl AsyncFn() -> TestResult,
+) -> Result<()> {
     for name in ["page-1", "page-2", "page-3"] {
-        asking.post(name, MAPS, &config_map(name)).await?;
+        recorder.post(name, MAPS, &config_map(name)).await?;
     }
-    let first = asking.get("the first page", &format!("{MAPS}?limit=2")).await?;
+    let first = recorder.get("the first page", &format!("{MAPS}?limit=2")).await?;
     let from = version(&first)?.to_owned();
-    asking.delete("one of a later page", &format!("{MAPS}/page-3"), &Value::Null).await?;
-    asking
+    recorder.delete("one of a later page", &format!("{MAPS}/page-3"), &Value::Null).await?;
+    recorder
         .patch("one of the first page", &format!("{MAPS}/page-1"), &json!({ "data": null }))
         .await?;
     let token = first["metadata"]["continue"].as_str().context("no token")?;
     let next = format!("{MAPS}?limit=2&continue={token}");
-    let second = asking.get("the next page", &next).await?;
+    let second = recorder.get("the next page", &next).await?;
     let is_same = version(&second)? == from;
-    asking.responses.push(("pages are of one version".to_owned(), json!(is_same)));
-    asking
+    recorder.responses.push(("pages are of one version".to_owned(), json!(is_same)));
+    recorder
         .post(
             "something else",
             LEASES,
@@ -167,10 +170,10 @@ async fn ask_of_lists(asking: &mut Asking, compact: impl AsyncFn() -> TestResult
             }),
         )
         .await?;
-    asking.watch("a watch from the version of the list", MAPS, &from).await?;
+    recorder.watch("a watch from the version of the list", MAPS, &from).await?;
     compact().await?;
-    asking.watch("a watch from the version before all", MAPS, "1").await?;
-    asking.get("a page of what is forgotten", &next).await?;
+    recorder.watch("a watch from the version before all", MAPS, "1").await?;
+    recorder.get("a page of what is forgotten", &next).await?;
     Ok(())
 }
 
@@ -178,13 +181,13 @@ async fn ask_everything(
     client: Client,
     compact: impl AsyncFn() -> TestResult,
 ) -> Result<Vec<(String, Value)>> {
-    let mut asking = Asking::of(client);
-    ask_of_existence(&mut asking).await?;
-    ask_of_versions(&mut asking).await?;
-    ask_of_subresources(&mut asking).await?;
-    ask_of_deletions(&mut asking).await?;
-    ask_of_lists(&mut asking, compact).await?;
-    Ok(asking.responses)
+    let mut recorder = Recorder::new(client);
+    ask_of_existence(&mut recorder).await?;
+    ask_of_versions(&mut recorder).await?;
+    ask_of_subresources(&mut recorder).await?;
+    ask_of_deletions(&mut recorder).await?;
+    ask_of_lists(&mut recorder, compact).await?;
+    Ok(recorder.responses)
 }
 
 /// Makes etcd compact its history.
@@ -207,14 +210,14 @@ fn the_stub_answers_as_an_api_server_does() -> TestResult {
     let options = ControlPlaneOptions::api_only().flag(Component::Etcd, progress);
     on_own_control_plane(&options, async |test| {
         let stub = Stub::new();
-        let forget = async || {
+        let expire = async || {
             stub.compact();
             Ok(())
         };
         // Concurrently, because there are watches to wait for.
         let (real, stubbed) = tokio::try_join!(
             ask_everything(test.client(), async || compact(test).await),
-            ask_everything(stub.client(), forget),
+            ask_everything(stub.client(), expire),
         )?;
         let differences: Vec<String> = real
             .iter()

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_that_uses_another_one_is_an_error_and_what_they_share_is_none() {
+    fn a_family_that_uses_another_one_is_an_error_but_shared_modules_are_not() {
         let of = |first: &'static str| {
             let files = [
                 ("lib.rs", "mod a; mod b; mod families; mod objects; mod seam;"),
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_tests_use_is_no_cycle() {
+    fn a_module_that_only_tests_use_is_not_a_cycle() {
         let files = [
             ("lib.rs", "mod a; mod b; #[cfg(test)] mod c;"),
             ("a.rs", "use crate::b::B; #[cfg(test)] mod tests;"),

@@ -90,7 +90,7 @@ mod tests {
     const README: &str = "# Almanac\n```sh\ncargo run --release -- when\n```\n\n```sh\ncargo xtask lint arch test\n```\n";
 
     #[test]
-    fn a_command_the_task_runner_knows_is_silent() {
+    fn a_command_of_the_task_runner_is_silent() {
         assert_eq!(check_commands("README.md", README), []);
         let commented = "```sh\ncargo xtask test --quick   # no cluster\n```\n";
         assert_eq!(check_commands("README.md", commented), []);

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_no_path_is_silent() {
+    fn a_name_that_is_not_a_path_is_silent() {
         assert_eq!(
             places("`decide`, `/metrics`, `docs/*.md`, `cargo xtask a/b`, a/b", &[]),
             [""; 0]

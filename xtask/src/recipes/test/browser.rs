@@ -24,9 +24,9 @@ fn why_not_with(
     if before.is_empty() {
         return None;
     }
-    let told = install(&before);
+    let message = install(&before);
     let after = missing();
-    (!after.is_empty()).then(|| format!("missing: {}; to install: {told}", after.join(", ")))
+    (!after.is_empty()).then(|| format!("missing: {}; to install: {message}", after.join(", ")))
 }
 
 fn is_there(program: &str) -> bool {
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_installed_and_else_told() {
+    fn a_missing_program_is_installed_or_reported() {
         let installed = Cell::new(false);
         let comes = |program: &str| program != "npm" || installed.get();
         let install = |missing: &[&str]| {
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(why_not_with(&PROGRAMS, comes, install), None);
         assert!(installed.get());
         let why = why_not_with(&PROGRAMS, |_| false, |_| "you are not root".to_owned());
-        let told = "missing: chromium, npm; to install: you are not root";
-        assert_eq!(why.as_deref(), Some(told));
+        let message = "missing: chromium, npm; to install: you are not root";
+        assert_eq!(why.as_deref(), Some(message));
     }
 }

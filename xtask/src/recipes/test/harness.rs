@@ -132,14 +132,14 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_prefix_speaks_for_a_file() {
+    fn the_longest_prefix_decides_for_a_file() {
         let verdicts = [verdict("cluster_", None), verdict("cluster_own_", Some("no Go"))];
         assert_eq!(why_not(&verdicts, "cluster_lease"), None);
         assert_eq!(why_not(&verdicts, "cluster_own_restart"), Some("no Go".to_owned()));
     }
 
     #[test]
-    fn a_file_no_prefix_speaks_for_cannot_run() {
+    fn a_file_without_a_prefix_cannot_run() {
         assert!(why_not(&[verdict("cluster_own_", None)], "cluster_lease").is_some());
     }
 }

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn computing_programs_run_beside_those_that_wait() {
+    fn computing_programs_run_in_parallel_with_waiting_ones() {
         let mut queue = queue(
             &[(9, Lane::Cluster), (8, Lane::Cluster), (7, Lane::Cluster), (1, Lane::Computing)],
             2,

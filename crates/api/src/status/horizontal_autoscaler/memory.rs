@@ -90,7 +90,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn remembered() -> Memory {
+    fn full_memory() -> Memory {
         Memory {
             recommendations: vec![
                 Recommendation { since: at("2026-01-05T09:00:00Z"), replicas: 8 },
@@ -121,12 +121,12 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        assert_eq!(read(&written(&remembered())), Some(remembered()));
+        assert_eq!(read(&written(&full_memory())), Some(full_memory()));
     }
 
     #[test]
     fn times_are_rounded_up_so_that_nothing_is_scaled_sooner_after_a_restart() {
-        let mut memory = remembered();
+        let mut memory = full_memory();
         memory.recommendations[1].since = at("2026-01-05T09:04:00.000000001Z");
         memory.scale_events[1].at = at("2026-01-05T09:03:00.5Z");
         let read = read(&written(&memory)).unwrap();
@@ -140,9 +140,9 @@ mod tests {
         for empty in [Value::Null, json!({}), json!("text")] {
             assert_eq!(read(&empty), None, "{empty}");
         }
-        let mut reversed = written(&remembered());
+        let mut reversed = written(&full_memory());
         reversed["recommendations"].as_array_mut().unwrap().reverse();
-        let mut mangled = written(&remembered());
+        let mut mangled = written(&full_memory());
         mangled["recommendations"][0]["replicas"] = json!("many");
         mangled["scaleEvents"][0]["change"] = json!(0);
         let fresh = read(&json!({ "conditions": [] })).unwrap();

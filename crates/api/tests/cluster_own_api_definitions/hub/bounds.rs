@@ -54,7 +54,7 @@ async fn compare(
 }
 
 #[test]
-fn the_api_server_and_we_agree_on_whatever_a_schema_can_express() -> TestResult {
+fn the_api_server_and_almanac_agree_on_all_that_a_schema_can_express() -> TestResult {
     on_a_hub(async |kubectl| {
         let cases = [selection(), scores(), tolerations(), groups(), hub()].into_iter().flatten();
         compare(kubectl, &["create", "--dry-run=server", "-f", "-"], cases).await;

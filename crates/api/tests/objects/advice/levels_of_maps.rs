@@ -34,7 +34,7 @@ fn of_a_field_that_is_also_where_it_belongs_one_is_kept() {
 }
 
 #[test]
-fn a_field_of_a_map_around_is_no_label_and_narrows_nothing() {
+fn a_field_of_an_outer_map_is_not_a_label_and_narrows_nothing() {
     let fields = "podSelector: {strategy: prefer}\n  \
                   units: [{name: x, nodeSelector: {priority: 3, name: gold}}]";
     let text = units(fields).replace("  strategy: required\n", "");
@@ -63,7 +63,7 @@ fn a_field_of_a_map_around_is_no_label_and_narrows_nothing() {
 }
 
 #[test]
-fn a_field_of_another_level_is_to_be_moved_there() {
+fn the_fix_moves_a_field_of_another_level_there() {
     let of_rule = |field: &str| rule(&format!("targetReplicas: 3, {field}"));
     let in_spec = |field: &str| {
         of_rule("suspend: false").replace("  rules:", &format!("  {field}\n  rules:"))

@@ -1,6 +1,6 @@
 //! The advice on values in everyday words or in other languages: times of day and expressions.
 
-use super::{PODS, advised, levels, mended, mended_text, placement};
+use super::{PODS, advised, assert_fixed, fixed_text, levels, placement};
 use crate::written::{check, producer};
 
 #[test]
@@ -18,15 +18,15 @@ fn a_time_of_day_in_words_is_fixed_unless_it_may_mean_two_times() {
         ("'00:00'", "12am", ["", "write 24:00"]),
     ] {
         let text = window(start, end);
-        mended(&text, &format!("{list}.targetQoSLevel"), "write -1");
+        assert_fixed(&text, &format!("{list}.targetQoSLevel"), "write -1");
         let (_, _, findings) = check(&text);
         for (name, meant) in ["startTime", "endTime"].into_iter().zip(meant) {
             let field = format!("{list}.{name}");
-            let told = findings.iter().find(|it| it.finding.field.to_string() == field);
-            let fix = told.and_then(|it| it.finding.clone().with_some_fix().fix);
+            let found = findings.iter().find(|it| it.finding.field.to_string() == field);
+            let fix = found.and_then(|it| it.finding.clone().with_some_fix().fix);
             assert_eq!(fix.as_deref().unwrap_or_default(), meant, "{text}");
         }
-        let (_, _, left) = check(&mended_text(&text));
+        let (_, _, left) = check(&fixed_text(&text));
         assert!(left.iter().all(|it| !it.finding.field.to_string().ends_with("Time")), "{left:?}");
     }
     // `9.50` may be ten to ten or half past nine, and `9h` may be a duration.
@@ -57,7 +57,7 @@ fn hours_in_words_are_fixed_unless_they_may_mean_two_times() {
         ("hours: midnight", "write 0"),
         ("hours: 9.00am", "write 9"),
     ] {
-        mended(&behavior(start), hours, fix);
+        assert_fixed(&behavior(start), hours, fix);
     }
     let days = "write 0, and name the days that begin then";
     let whole = "write whole hours; the field minutes holds for all of them";
@@ -85,7 +85,7 @@ fn hours_in_words_are_fixed_unless_they_may_mean_two_times() {
 }
 
 #[test]
-fn an_expression_in_the_words_of_another_language_is_fixed_if_the_fix_compiles() {
+fn an_expression_of_another_language_is_fixed_if_the_fix_compiles() {
     let field = "spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]";
     let selecting = |expression: &str| {
         placement(&format!(
@@ -101,8 +101,8 @@ fn an_expression_in_the_words_of_another_language_is_fixed_if_the_fix_compiles()
         let (written, meant) = (written.replace('N', name), meant.replace('N', name));
         // `None` begins with the letter that stands for the name.
         let written = written.replace("managedCluster.metadata.nameone", "None");
-        mended(&selecting(&written), field, &format!("write {meant}"));
-        assert!(mended_text(&selecting(&written)).contains(&format!("'{meant}'")), "{written}");
+        assert_fixed(&selecting(&written), field, &format!("write {meant}"));
+        assert!(fixed_text(&selecting(&written)).contains(&format!("'{meant}'")), "{written}");
     }
     let usual = "write a CEL expression over managedCluster that is true or false";
     for unclear in ["not N == \"a\"", "N == \"a\" and", "N == a = b"] {

@@ -61,7 +61,7 @@ fn assert_unusable<const COUNT: usize>(cases: [(String, &str); COUNT]) {
 }
 
 #[test]
-fn what_is_wrong_with_units_is_said_and_nothing_of_the_policy_is_used() {
+fn mistakes_of_units_are_reported_and_none_of_the_policy_is_used() {
     let two = |one: String, other: String| policy(&[one, other].join(", "));
     assert_unusable([
         (
@@ -98,7 +98,7 @@ fn what_is_wrong_with_units_is_said_and_nothing_of_the_policy_is_used() {
 }
 
 #[test]
-fn what_is_wrong_with_a_selector_is_said_and_nothing_of_the_policy_is_used() {
+fn mistakes_of_a_selector_are_reported_and_none_of_the_policy_is_used() {
     let nodes = |selector: &str| policy(&format!("{{nodeSelector: {selector}}}"));
     assert_unusable([
         (
@@ -174,7 +174,7 @@ fn a_slip_has_its_correction() {
 }
 
 #[test]
-fn what_is_legal_but_seldom_meant_is_said_and_the_policy_is_used() {
+fn legal_but_unlikely_values_are_reported_and_the_policy_is_used() {
     let keys = |key: &str| keyed(&format!("[{key}]"));
     let twice =
         "{matchLabels: {pool: a}, matchExpressions: [{key: pool, operator: In, values: [b]}]}";
@@ -281,14 +281,14 @@ fn a_required_policy_without_an_open_unit_schedules_nothing_and_a_preferred_one_
 }
 
 #[test]
-fn what_a_template_has_yet_to_fill_in_is_no_policy() {
+fn a_policy_with_unfilled_template_values_is_not_a_policy() {
     let text = policy(&unit("maxCount: \"${MOST}\"", "a"));
     assert!(messages(&text)[0].starts_with("template "), "{:?}", messages(&text));
     assert_eq!(policy_of(&text), None);
 }
 
 #[test]
-fn selectors_have_so_many_terms() {
+fn selectors_have_a_maximum_number_of_terms() {
     // Each expression has a thousand.
     let selector = |expressions: usize| {
         let values = (0..999).map(|number| format!("v{number}")).collect::<Vec<_>>().join(", ");

@@ -11,7 +11,9 @@ use almanac_engine::cron_scaling::{Ending, Execution, Memory, RuleMemory};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::{Value, json};
 
-use crate::statuses::support::{at, done, executed, now, policy, policy_and_findings, status_of};
+use crate::statuses::support::{
+    at, executed, executed_at, now, policy, policy_and_findings, status_of,
+};
 use crate::written::{cron_for, cron_for_workload};
 
 fn state(about: ConditionType, holds: bool) -> ConditionState {
@@ -26,7 +28,7 @@ fn lines(condition_states: &[ConditionState]) -> Vec<String> {
 }
 
 /// The conditions of an object for a Deployment with these rules.
-fn said(rules: &str, problem: Option<&TargetProblem>) -> Vec<String> {
+fn condition_lines(rules: &str, problem: Option<&TargetProblem>) -> Vec<String> {
     let (policy, findings) = policy_and_findings(&cron_for_workload(rules));
     lines(&condition_states(policy.as_ref(), &findings, problem, None))
 }
@@ -121,17 +123,17 @@ fn the_first_errors_are_listed_with_their_fixes_and_without_warnings() {
 #[test]
 fn rules_that_are_all_in_order_are_armed() {
     assert_eq!(
-        said(GOOD, None),
+        condition_lines(GOOD, None),
         ["Active=true Armed: 1 rule is armed", "Ready=true Armed: nothing needs attention"]
     );
     let suspended = "  - {name: lunch, schedule: '0 12 * * *', targetReplicas: 3, suspend: true}\n";
     let expected = "Active=true Armed: 1 rule is armed, 1 is suspended";
-    assert_eq!(said(&(GOOD.to_owned() + suspended), None)[0], expected);
+    assert_eq!(condition_lines(&(GOOD.to_owned() + suspended), None)[0], expected);
     let expected = [
         "Active=false Suspended: no rule is armed, 1 is suspended",
         "Ready=true Suspended: nothing needs attention",
     ];
-    assert_eq!(said(suspended, None), expected);
+    assert_eq!(condition_lines(suspended, None), expected);
 }
 
 #[test]
@@ -154,14 +156,14 @@ fn a_bad_rule_leaves_the_others_active_and_the_object_not_ready() {
         "Active=true Armed: 1 rule is armed, 1 cannot be used".to_owned(),
         format!("Ready=false RulesInvalid: {WHY}"),
     ];
-    assert_eq!(said(&(GOOD.to_owned() + BAD), None), expected);
+    assert_eq!(condition_lines(&(GOOD.to_owned() + BAD), None), expected);
 }
 
 #[test]
 fn without_a_usable_rule_nothing_is_active() {
     let why = WHY.replace("[1]", "[0]");
     assert_eq!(
-        said(BAD, None),
+        condition_lines(BAD, None),
         [format!("Active=false NoUsableRule: {why}"), format!("Ready=false NoUsableRule: {why}")]
     );
     let bad_target = cron_for("{apiVersion: apps/v1, kind: DaemonSet, name: shop}", GOOD);
@@ -182,7 +184,7 @@ fn an_unreachable_target_outweighs_invalid_rules_and_the_message_names_both() {
         format!("Active=false TargetNotFound: {missing}"),
         format!("Ready=false TargetNotFound: {missing}. Also, {WHY}"),
     ];
-    assert_eq!(said(&(GOOD.to_owned() + BAD), Some(&TargetProblem::NotFound)), expected);
+    assert_eq!(condition_lines(&(GOOD.to_owned() + BAD), Some(&TargetProblem::NotFound)), expected);
 }
 
 #[test]
@@ -250,22 +252,22 @@ fn said_of_history(history: &[Execution], handled: &str) -> [Vec<String>; 2] {
 
 #[test]
 fn a_firing_that_was_given_up_needs_attention_before_and_after_a_restart() {
-    for said in said_of_history(&[failed(5)], "2026-01-05T09:00:00Z") {
+    for condition_lines in said_of_history(&[failed(5)], "2026-01-05T09:00:00Z") {
         let expected = [
             "Active=true Armed: 1 rule is armed",
             "Ready=false LastFiringFailed: rule up, scheduled for 2026-01-05T09:00:00Z, \
              gave up after 5 attempts: denied by quota",
         ];
-        assert_eq!(said, expected);
+        assert_eq!(condition_lines, expected);
     }
 }
 
 #[test]
 fn a_later_success_ends_it_whether_or_not_it_is_kept_in_the_history() {
-    let success = done("2026-01-06T09:00:00Z", 5);
+    let success = executed_at("2026-01-06T09:00:00Z", 5);
     for history in [vec![success, failed(5)], vec![failed(5)]] {
-        for said in said_of_history(&history, "2026-01-06T09:00:00Z") {
-            assert_eq!(said[1], "Ready=true Armed: nothing needs attention");
+        for condition_lines in said_of_history(&history, "2026-01-06T09:00:00Z") {
+            assert_eq!(condition_lines[1], "Ready=true Armed: nothing needs attention");
         }
     }
 }
@@ -274,8 +276,11 @@ fn a_later_success_ends_it_whether_or_not_it_is_kept_in_the_history() {
 fn a_later_firing_that_was_missed_or_superseded_does_not_end_it() {
     for ending in [Ending::Missed, Ending::Superseded { by: "down".into() }] {
         let later = executed("2026-01-06T09:00:00Z", "2026-01-06T09:10:00Z", ending);
-        for said in said_of_history(&[later, failed(5)], "2026-01-06T09:00:00Z") {
-            assert!(said[1].starts_with("Ready=false LastFiringFailed: rule up, "), "{said:?}");
+        for condition_lines in said_of_history(&[later, failed(5)], "2026-01-06T09:00:00Z") {
+            assert!(
+                condition_lines[1].starts_with("Ready=false LastFiringFailed: rule up, "),
+                "{condition_lines:?}"
+            );
         }
     }
 }
@@ -285,8 +290,8 @@ fn a_missed_superseded_or_stopped_firing_needs_no_attention() {
     let superseded = Ending::Superseded { by: "down".into() };
     for ending in [Ending::Missed, superseded, Ending::Stopped] {
         let one = executed("2026-01-05T09:00:00Z", "2026-01-05T09:10:00Z", ending);
-        for said in said_of_history(&[one], "2026-01-05T09:00:00Z") {
-            assert_eq!(said[1], "Ready=true Armed: nothing needs attention");
+        for condition_lines in said_of_history(&[one], "2026-01-05T09:00:00Z") {
+            assert_eq!(condition_lines[1], "Ready=true Armed: nothing needs attention");
         }
     }
 }
@@ -297,7 +302,13 @@ fn an_unreachable_target_outweighs_a_firing_that_was_given_up() {
     let rule = RuleMemory::beginning(&policy.rules[0], at("2026-01-05T09:00:00Z"));
     let memory = Memory { rules: vec![rule.with_executions([failed(1)])] };
     let problem = Some(&TargetProblem::NotScalable);
-    let said = lines(&condition_states(Some(&policy), &[], problem, Some(&memory)));
-    assert!(said[1].starts_with("Ready=false TargetNotScalable: "), "{said:?}");
-    assert!(said[1].ends_with("gave up after 1 attempt: denied by quota"), "{said:?}");
+    let condition_lines = lines(&condition_states(Some(&policy), &[], problem, Some(&memory)));
+    assert!(
+        condition_lines[1].starts_with("Ready=false TargetNotScalable: "),
+        "{condition_lines:?}"
+    );
+    assert!(
+        condition_lines[1].ends_with("gave up after 1 attempt: denied by quota"),
+        "{condition_lines:?}"
+    );
 }

@@ -8,7 +8,7 @@ use almanac_api::status::replacing_patch;
 use almanac_engine::cron_scaling::{Ending, Memory};
 use serde_json::{Value, json};
 
-use crate::statuses::support::{done, executed, now, remembered, shop};
+use crate::statuses::support::{executed, executed_at, now, rule_memory, shop};
 
 /// A JSON merge patch, as RFC 7386 defines it.
 fn merge(target: &mut Value, patch: &Value) {
@@ -50,8 +50,9 @@ fn the_patch_replaces_exactly_the_fields_of_the_crd() {
 fn no_old_field_survives_the_patch() {
     let shop = shop();
     let missed = executed("2026-01-05T09:00:00Z", "2026-01-05T09:07:00Z", Ending::Missed);
-    let full =
-        Memory { rules: vec![remembered(&shop, 0, &[missed, done("2026-01-04T09:00:00Z", 5)])] };
+    let full = Memory {
+        rules: vec![rule_memory(&shop, 0, &[missed, executed_at("2026-01-04T09:00:00Z", 5)])],
+    };
     let write = |memory: &Memory| {
         almanac_api::status::cron_federated_hpa::write(&shop, memory, now(), Vec::new(), Some(1))
     };
@@ -74,7 +75,8 @@ fn no_list_contains_a_null() {
             _ => false,
         }
     }
-    let memory = Memory { rules: vec![remembered(&shop(), 0, &[done("2026-01-04T09:00:00Z", 5)])] };
+    let memory =
+        Memory { rules: vec![rule_memory(&shop(), 0, &[executed_at("2026-01-04T09:00:00Z", 5)])] };
     let status =
         almanac_api::status::cron_federated_hpa::write(&shop(), &memory, now(), Vec::new(), None);
     let patch = replacing_patch(&status).expect("JSON");

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::statuses::support::{
-    at, decided, done, now, policy, remembered, shop, status_of, with_entries,
+    at, decided, executed_at, now, policy, rule_memory, shop, status_of, with_entries,
 };
 use crate::written::{cron_for_autoscaler, cron_for_workload};
 
@@ -19,7 +19,7 @@ fn names(memory: Option<Memory>) -> Vec<String> {
 /// The entry of the rule `up`, handled at 8:00 of the day on which it fires at 9:00.
 fn entry_of_up() -> Value {
     let shop = shop();
-    let mut memory = remembered(&shop, 0, &[done("2026-01-04T09:00:00Z", 5)]);
+    let mut memory = rule_memory(&shop, 0, &[executed_at("2026-01-04T09:00:00Z", 5)]);
     memory.handled = at("2026-01-05T08:00:00Z");
     status_of(&shop, &Memory { rules: vec![memory] })["executionHistories"][0].clone()
 }
@@ -225,7 +225,7 @@ fn impossible_rule_names_and_excess_entries_are_dropped() {
 }
 
 #[test]
-fn a_bound_that_made_way_is_read_from_the_message_of_the_execution() {
+fn a_moved_bound_is_read_from_the_message_of_the_execution() {
     let policy = policy(&cron_for_autoscaler(
         "  - {name: up, schedule: '0 9 * * *', targetMinReplicas: 12}\n",
     ));
@@ -259,8 +259,8 @@ fn a_rule_that_was_unusable_for_a_while_keeps_its_history_and_does_not_fire_for_
     let memory = read(&broken, &with_entries(&[entry_of_up()])).expect("a status is there");
     let (_, memory) = decided(&broken, Some(&memory), at("2026-01-05T08:30:00Z"));
     let status = status_of(&broken, &memory);
-    let mended = read(&shop(), &status).expect("a status is there");
-    assert_eq!(mended.rules[0].executions.len(), 1);
-    assert_eq!(decided(&shop(), Some(&mended), at("2026-01-05T09:00:10Z")).0, None);
-    assert!(now() > mended.rules[0].handled);
+    let repaired = read(&shop(), &status).expect("a status is there");
+    assert_eq!(repaired.rules[0].executions.len(), 1);
+    assert_eq!(decided(&shop(), Some(&repaired), at("2026-01-05T09:00:10Z")).0, None);
+    assert!(now() > repaired.rules[0].handled);
 }

@@ -12,7 +12,7 @@ fn findings(text: &str) -> Vec<Finding> {
     check(text).1.into_iter().flat_map(|object| object.findings).collect()
 }
 
-fn said(text: &str) -> Vec<String> {
+fn condition_lines(text: &str) -> Vec<String> {
     let condition_states = condition_states(&findings(text));
     let line = |it: &almanac_api::status::conditions::ConditionState| {
         format!("{}={} {}: {}", it.about.name(), it.holds, it.reason.name(), it.message)
@@ -76,8 +76,8 @@ fn a_valid_schedule_is_active_and_an_error_stops_all_of_it() {
         "Active=true Scheduled: the schedule is published",
         "Ready=true Scheduled: the schedule is published",
     ];
-    assert_eq!(said(&producer("{defaultReplicas: 1, behaviors: []}")), expected);
-    let mistaken = said(&producer("{defaultReplicas: -1, behaviors: []}"));
+    assert_eq!(condition_lines(&producer("{defaultReplicas: 1, behaviors: []}")), expected);
+    let mistaken = condition_lines(&producer("{defaultReplicas: -1, behaviors: []}"));
     let why = "ScheduleInvalid: spec.schedule.defaultReplicas: Invalid value: -1: must be greater than or equal to 0";
     assert_eq!(mistaken, [format!("Active=false {why}"), format!("Ready=false {why}")]);
 }
@@ -87,5 +87,8 @@ fn an_unsupported_source_is_reported() {
     let text = producer("{}").replace("schedule: {}", "queue: {type: x}");
     let why = "Unsupported: spec.queue: Forbidden: only schedules are supported; this object will \
                not become active";
-    assert_eq!(said(&text), [format!("Active=false {why}"), format!("Ready=false {why}")]);
+    assert_eq!(
+        condition_lines(&text),
+        [format!("Active=false {why}"), format!("Ready=false {why}")]
+    );
 }

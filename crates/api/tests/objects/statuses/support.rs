@@ -53,12 +53,12 @@ pub(crate) fn executed(scheduled: &str, executed: &str, ending: Ending) -> Execu
     Execution::new(at(scheduled), at(executed), ending)
 }
 
-pub(crate) fn done(scheduled: &str, replicas: u32) -> Execution {
+pub(crate) fn executed_at(scheduled: &str, replicas: u32) -> Execution {
     executed(scheduled, scheduled, Ending::Done(Applied::Replicas(replicas)))
 }
 
 /// The memory of the rule at `index`, handled until a minute before [`now`].
-pub(crate) fn remembered(policy: &CronScaling, index: usize, list: &[Execution]) -> RuleMemory {
+pub(crate) fn rule_memory(policy: &CronScaling, index: usize, list: &[Execution]) -> RuleMemory {
     let handled = at("2026-01-05T10:00:00Z");
     RuleMemory::beginning(&policy.rules[index], handled).with_executions(list.iter().cloned())
 }

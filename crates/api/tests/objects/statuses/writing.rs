@@ -7,13 +7,16 @@ use almanac_engine::cron_scaling::{Applied, Ending, Execution, Memory};
 use serde_json::{Value, json};
 
 use crate::statuses::support::{
-    as_json, at, done, executed, now, policy, remembered, shop, status_of, with_entries,
+    as_json, at, executed, executed_at, now, policy, rule_memory, shop, status_of, with_entries,
 };
 use crate::written::{cron_for_autoscaler, cron_for_workload};
 
 /// The entry of the status for one execution of the first of these rules.
-fn told(policy: &almanac_engine::cron_scaling::CronScaling, execution: Execution) -> Value {
-    let memory = Memory { rules: vec![remembered(policy, 0, &[execution])] };
+fn written_execution(
+    policy: &almanac_engine::cron_scaling::CronScaling,
+    execution: Execution,
+) -> Value {
+    let memory = Memory { rules: vec![rule_memory(policy, 0, &[execution])] };
     let entry = status_of(policy, &memory)["executionHistories"][0].clone();
     let [success, failure] =
         ["successfulExecutions", "failedExecutions"].map(|it| entry[it][0].clone());
@@ -23,17 +26,17 @@ fn told(policy: &almanac_engine::cron_scaling::CronScaling, execution: Execution
 #[test]
 fn histories_are_in_spec_order_including_unusable_rules() {
     let shop = shop();
-    let mut broken = remembered(&shop, 0, &[done("2026-01-03T09:00:00Z", 5)]);
+    let mut broken = rule_memory(&shop, 0, &[executed_at("2026-01-03T09:00:00Z", 5)]);
     broken.name = "broken".into();
     let memory = Memory {
         rules: vec![
-            remembered(&shop, 0, &[done("2026-01-05T09:00:00Z", 5)]),
-            remembered(
+            rule_memory(&shop, 0, &[executed_at("2026-01-05T09:00:00Z", 5)]),
+            rule_memory(
                 &shop,
                 1,
                 &[executed("2026-01-04T18:00:00Z", "2026-01-04T18:07:12.9Z", Ending::Missed)],
             ),
-            remembered(&shop, 2, &[done("2026-01-04T12:00:00Z", 3)]),
+            rule_memory(&shop, 2, &[executed_at("2026-01-04T12:00:00Z", 3)]),
             broken,
         ],
     };
@@ -84,7 +87,7 @@ fn a_failure_has_a_readable_message() {
         (Ending::Stopped, "not carried out: everything was stopped"),
     ] {
         let execution = executed("2026-01-05T09:00:00Z", "2026-01-05T10:00:30Z", ending);
-        assert_eq!(told(&shop(), execution)["message"], message);
+        assert_eq!(written_execution(&shop(), execution)["message"], message);
     }
 }
 
@@ -92,13 +95,14 @@ fn a_failure_has_a_readable_message() {
 fn a_message_is_truncated_to_the_schema_limit() {
     let ending = Ending::Failed { attempts: 7, message: "ü".repeat(5_000).into() };
     let execution = executed("2026-01-05T09:00:00Z", "2026-01-05T09:05:00Z", ending);
-    let message = told(&shop(), execution)["message"].as_str().map(str::to_owned).expect("text");
+    let message =
+        written_execution(&shop(), execution)["message"].as_str().map(str::to_owned).expect("text");
     assert_eq!(message.chars().count(), 4_096);
     assert!(message.starts_with("gave up after 7") && message.ends_with("ü…"), "{message}");
 }
 
 #[test]
-fn a_bound_that_made_way_is_reported_as_far_as_it_is_known() {
+fn a_moved_bound_is_reported_as_far_as_it_is_known() {
     let rule = |fields: &str| {
         policy(&cron_for_autoscaler(&format!(
             "  - {{name: up, schedule: '0 9 * * *', {fields}}}\n"
@@ -118,7 +122,7 @@ fn a_bound_that_made_way_is_reported_as_far_as_it_is_known() {
         ("targetMinReplicas: 12, targetMaxReplicas: 12", bounds(Some(12), Some(12)), one_moved),
     ] {
         let at = "2026-01-05T09:00:00Z";
-        let success = told(&rule(fields), executed(at, at, Ending::Done(applied)));
+        let success = written_execution(&rule(fields), executed(at, at, Ending::Done(applied)));
         assert_eq!(success["message"], message, "{fields}");
         assert_eq!(success["appliedMinReplicas"], json!(applied.min()), "{fields}");
         assert_eq!(success["appliedMaxReplicas"], json!(applied.max()), "{fields}");
@@ -126,7 +130,8 @@ fn a_bound_that_made_way_is_reported_as_far_as_it_is_known() {
     }
     let own = Applied::Bounds { min: NonZeroU32::new(2), max: None, moved_other: false };
     let at = "2026-01-05T09:00:00Z";
-    let success = told(&rule("targetMinReplicas: 2"), executed(at, at, Ending::Done(own)));
+    let success =
+        written_execution(&rule("targetMinReplicas: 2"), executed(at, at, Ending::Done(own)));
     assert_eq!(success["message"], Value::Null);
 }
 
@@ -135,8 +140,8 @@ fn a_history_is_written_newest_first_and_within_the_limits_of_its_rule() {
     let shop = shop();
     let days = (1..=5).map(|day| format!("2025-12-0{day}T18:00:00Z"));
     let executions: Vec<Execution> =
-        days.flat_map(|at| [done(&at, 1), executed(&at, &at, Ending::Missed)]).collect();
-    let memory = Memory { rules: vec![remembered(&shop, 1, &executions)] };
+        days.flat_map(|at| [executed_at(&at, 1), executed(&at, &at, Ending::Missed)]).collect();
+    let memory = Memory { rules: vec![rule_memory(&shop, 1, &executions)] };
     let entry = &status_of(&shop, &memory)["executionHistories"][1];
     let times = |list: &str| -> Vec<Value> {
         let list = entry[list].as_array().expect("a list");
@@ -161,7 +166,7 @@ fn a_rule_without_memory_shows_only_its_next_firing() {
 #[test]
 fn a_firing_handled_before_the_clock_was_set_back_is_not_the_next() {
     let shop = shop();
-    let mut memory = remembered(&shop, 1, &[]);
+    let mut memory = rule_memory(&shop, 1, &[]);
     memory.handled = at("2026-01-05T18:00:00.5Z");
     let memory = Memory { rules: vec![memory] };
     let entry = &status_of(&shop, &memory)["executionHistories"][1];
@@ -172,7 +177,8 @@ fn a_firing_handled_before_the_clock_was_set_back_is_not_the_next() {
 #[test]
 fn an_invalid_object_keeps_its_histories_and_has_no_next_firing() {
     let shop = shop();
-    let memory = Memory { rules: vec![remembered(&shop, 0, &[done("2026-01-05T09:00:00Z", 5)])] };
+    let memory =
+        Memory { rules: vec![rule_memory(&shop, 0, &[executed_at("2026-01-05T09:00:00Z", 5)])] };
     let memory = read_without_policy(&status_of(&shop, &memory)).expect("a status is there");
     let status = as_json(&write_without_policy(&memory, Vec::new(), Some(2)));
     let expected = json!({
@@ -199,7 +205,7 @@ fn names_are_unique_and_within_the_schema_limit() {
          - {{name: a, schedule: '0 9 * * *', targetReplicas: 1}}\n  \
          - {{name: {long}, schedule: '0 9 * * *', targetReplicas: 1}}\n"
     )));
-    let mut rules = vec![remembered(&policy, 0, &[]), remembered(&policy, 0, &[])];
+    let mut rules = vec![rule_memory(&policy, 0, &[]), rule_memory(&policy, 0, &[])];
     rules[1].name = long.into();
     let status = write(&policy, &Memory { rules: rules.clone() }, now(), Vec::new(), None);
     assert_eq!(as_json(&status)["executionHistories"].as_array().map(Vec::len), Some(1));

@@ -207,7 +207,7 @@ metadata: {name: there, namespace: shop}
 }
 
 #[test]
-fn an_empty_namespace_is_none() {
+fn an_empty_namespace_counts_as_unset() {
     let proposed = proposed(
         "apiVersion: cluster.open-cluster-management.io/v1beta1
 kind: Placement

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelled_field_is_told_with_the_near_name() {
+    fn a_misspelled_field_is_reported_with_the_near_name() {
         for (field, expected) in [
             ("resource", "resource is not a known field, but resources is"),
             ("Patches", "Patches is not a known field, but patches is"),

@@ -306,8 +306,8 @@ mod tests {
     fn hostile_names_read_back_from_columns_as_they_are() {
         let written = written(&kinds::hostile_series());
         assert_written_down("hostile.columns.json", &written);
-        let told: serde_json::Value = serde_json::from_str(&written).unwrap();
-        let name = &told["parts"][0]["rows"][0]["values"][0];
+        let value: serde_json::Value = serde_json::from_str(&written).unwrap();
+        let name = &value["parts"][0]["rows"][0]["values"][0];
         assert_eq!(name, "</script><script>alert(\"it's\")</script>");
     }
 }

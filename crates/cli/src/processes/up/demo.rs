@@ -198,18 +198,18 @@ mod tests {
             for pace in PACES {
                 let all = documents(instant(now), pace);
                 // A score says all it says in its status, which is applied apart, as a comment there has it.
-                let told = answer("validate", &all, &[], instant(now));
+                let report = answer("validate", &all, &[], instant(now));
                 assert_eq!(
-                    (codes(&told), &told["ignored"]),
+                    (codes(&report), &report["ignored"]),
                     (vec![], &1.into()),
-                    "{now} {pace:?}: {told:#}"
+                    "{now} {pace:?}: {report:#}"
                 );
                 // Simulating the scheduling every two minutes of two years takes a debug build a minute.
                 let is_slow =
                     |it: &&str| pace == DemoPace::Minutes && it.contains("ResourcePolicy");
                 let quick: Vec<_> = all.split(BETWEEN).filter(|it| !is_slow(it)).collect();
-                let told = answer("lint", &quick.join(BETWEEN), &[], instant(now));
-                assert_eq!(codes(&told), [""; 0], "{now} {pace:?}: {told:#}");
+                let report = answer("lint", &quick.join(BETWEEN), &[], instant(now));
+                assert_eq!(codes(&report), [""; 0], "{now} {pace:?}: {report:#}");
             }
         }
         let nodes = crate::processes::up::nodes_file::parse(&nodes());

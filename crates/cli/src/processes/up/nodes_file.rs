@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_can_be_said_of_nodes_is_what_they_are() {
+    fn all_fields_of_a_node_description_apply() {
         let nodes = parsed(
             "nodes:\n- name: reserved\n  count: 2\n  cpu: 0.5\n  memory: 32Gi\n  pods: 50\n  zone: eu-1a\n  \
              labels: {capacity: reserved}\n  taints: [{key: team, value: shop, effect: NoSchedule}]\n- name: spot\n",
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told_with_its_line_its_field_and_what_would_be_right() {
+    fn every_mistake_is_reported_with_its_line_its_field_and_a_fix() {
         let lines = wrong(
             "nodes:\n- name: a\n  cuont: 3\n- name: b\n  cpu: four\n  memory: 0\n- name: a\n  count: \"2\"\n",
         );
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_description_is_refused() {
+    fn a_file_without_a_description_is_rejected() {
         assert_eq!(
             wrong("# nothing\n"),
             [

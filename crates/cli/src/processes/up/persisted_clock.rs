@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_moved_goes_on_from_where_it_stood() {
+    fn a_moved_clock_continues_from_its_last_instant() {
         let folder = tempfile::tempdir().expect("a directory");
         let clock = begun(folder.path(), Some("2026-11-27T08:00:00Z"), 60, "2026-03-02T12:00:00Z");
         clock.stop(at("2026-03-02T12:01:00Z")).expect("written");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_clock_is_kept_from_its_beginning_on_whatever_is_waited_for() {
+    async fn a_clock_is_persisted_from_its_start() {
         let folder = tempfile::tempdir().expect("a directory");
         let file = folder.path().join(FILE);
         let shown = || read(&file).map(|kept| kept.map(|it| it.shown));

@@ -103,10 +103,10 @@ fn a_mark_stands_for_each_start_of_a_cron_job() {
     page.press("Escape");
     // They are less than a pixel apart: a band says how many they are.
     let often = row("often");
-    let told = page.evaluate(&format!(
+    let output = page.evaluate(&format!(
         "[...{often}.querySelectorAll('.ticks title')].map((it) => it.textContent).join('; ')"
     ));
-    assert_eq!(told, "1440 times, Mon 2026-03-02 00:00 UTC to Mon 2026-03-02 23:59 UTC");
+    assert_eq!(output, "1440 times, Mon 2026-03-02 00:00 UTC to Mon 2026-03-02 23:59 UTC");
     assert_eq!(written_in(&mut page, "often"), ["1440"]);
     page.evaluate("document.getElementById('as-table').click()");
     assert_eq!(text(&mut page, "table-page"), "Page 1 of 15, 1442 steps");

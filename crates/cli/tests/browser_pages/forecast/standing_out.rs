@@ -64,7 +64,7 @@ fn overlaps_gaps_and_takeovers_are_marked_and_explained() {
 }
 
 #[test]
-fn what_stands_out_does_so_among_many_values_and_what_is_not_looked_for_is_told() {
+fn highlights_show_among_many_values_and_skipped_checks_are_listed() {
     let mut policies = "\
 apiVersion: v1
 kind: ConfigMap
@@ -117,7 +117,7 @@ spec:
 }
 
 #[test]
-fn a_finger_that_stays_asks_why_and_goes_on_asking_where_it_moves() {
+fn a_long_press_shows_the_reason_and_follows_the_finger() {
     let mut page = page_of("long_press", include_str!("../../offline/forecast/contested.yaml"));
     let place = place_in(&mut page, "web", 10.0 / 48.0);
     page.hold(place);

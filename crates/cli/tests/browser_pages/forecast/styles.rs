@@ -69,7 +69,7 @@ const STYLES: &str = "(() => { \
       return selector + ': ' + (it ? properties.map((name) => name + ' ' + said(getComputedStyle(it).getPropertyValue(name))).join(', ') : 'is not there'); }); })()";
 
 #[test]
-fn light_dark_contrast_forced_colours_and_less_motion_have_their_styles() {
+fn light_dark_contrast_forced_colors_and_less_motion_have_their_styles() {
     let (_, mut page) = page_of_examples("styles", "9d");
     page.resize(1920, 3000);
     page.evaluate("document.querySelector('.row .label').click()");

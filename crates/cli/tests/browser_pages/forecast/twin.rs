@@ -9,14 +9,14 @@ use crate::forecast::{assert_quiet, folder_of, forecast, open, text};
 
 const ARGUMENTS: [&str; 6] = ["--from", "2026-11-20T12:00:00Z", "--for", "9d", "--zone", "UTC"];
 
-fn shown(at: &Value) -> String {
+fn formatted_time(at: &Value) -> String {
     let at: Timestamp = at.as_str().unwrap().parse().unwrap();
     let format =
         if at.as_second() % 60 == 0 { "%a %Y-%m-%d %H:%M UTC" } else { "%a %Y-%m-%d %H:%M:%S UTC" };
     at.strftime(format).to_string()
 }
 
-fn said(value: &Value) -> String {
+fn formatted_value(value: &Value) -> String {
     match value {
         Value::Number(number) => number.to_string(),
         Value::String(text) => text.clone(),
@@ -63,10 +63,10 @@ fn expected(json: &Value) -> Vec<[String; 8]> {
             let policy = &segment["policy"];
             let rule = policy["rule"].as_str().map_or(String::new(), |rule| format!(" {rule}"));
             let by = if policy.is_null() { String::new() } else { called(policy) + &rule };
-            let value = said(&segment["value"]);
+            let value = formatted_value(&segment["value"]);
             lines.push([
-                shown(&segment["from"]),
-                shown(&segment["to"]),
+                formatted_time(&segment["from"]),
+                formatted_time(&segment["to"]),
                 called(&series["target"]),
                 series["field"].as_str().unwrap().to_owned(),
                 value,

@@ -16,6 +16,6 @@ fn the_types_in_the_comments_of_the_modules_are_right() {
     check.arg(compiler).args(["--noEmit", "--strict", "--allowJs", "--checkJs"]);
     check.args(["--target", "es2023", "--module", "es2022", "--lib", "es2023,dom,dom.iterable"]);
     let checked = check.arg(page).output().unwrap();
-    let told = String::from_utf8_lossy(&checked.stdout);
-    assert!(checked.status.success() && told.is_empty(), "{told}");
+    let output = String::from_utf8_lossy(&checked.stdout);
+    assert!(checked.status.success() && output.is_empty(), "{output}");
 }

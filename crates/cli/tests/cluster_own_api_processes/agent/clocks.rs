@@ -37,13 +37,14 @@ fn a_pod_has_the_target_while_the_window_is_open_and_its_own_level_before_and_af
         ] {
             agent.await_metric(line).await?;
         }
-        let told = "Normal PolicyActivated: policy night sets the QoS level to -1; it was 1";
-        test_namespace.await_event("given", told).await?;
+        let expected_event =
+            "Normal PolicyActivated: policy night sets the QoS level to -1; it was 1";
+        test_namespace.await_event("given", expected_event).await?;
         agent.stop().await?;
         test_namespace.cross(CLOSES, &inside, &outside).await?;
-        let told =
+        let expected_event =
             "Normal PolicyExpired: policy night is over; the QoS level is none again, and was -1";
-        test_namespace.await_event("bare", told).await?;
+        test_namespace.await_event("bare", expected_event).await?;
         test_namespace.ensure_written(&[("given", 2), ("bare", 2)]).await
     })
 }
@@ -91,7 +92,7 @@ fn a_window_over_midnight_is_one_window() -> TestResult {
 }
 
 #[test]
-fn a_window_opens_where_a_gap_of_the_clock_ends_and_once_where_an_hour_comes_twice() -> TestResult {
+fn a_window_opens_at_the_end_of_a_gap_and_once_in_a_fold() -> TestResult {
     at_place("clocks", 1, async |test_namespace| {
         let in_berlin = |name, window, app| {
             let mut policy = policy(name, window, app, -1);
@@ -135,9 +136,9 @@ fn a_few_hundred_pods_take_one_request_each_at_a_boundary() -> TestResult {
         let once: Vec<_> = pods.iter().map(|pod| (&**pod, 1)).collect();
         test_namespace.ensure_written(&once).await?;
         // Neither did it read any of them by itself.
-        let mut asked = proxy.requests();
-        asked.retain(|it| it.path.contains("/pods/"));
-        ensure!(asked.len() == PODS, "{} requests for {PODS} pods", asked.len());
+        let mut requests = proxy.requests();
+        requests.retain(|it| it.path.contains("/pods/"));
+        ensure!(requests.len() == PODS, "{} requests for {PODS} pods", requests.len());
         agent.stop().await
     })
 }

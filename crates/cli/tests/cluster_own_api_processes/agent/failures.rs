@@ -88,7 +88,7 @@ fn every_write_may_fail_once_in_any_way_and_each_pod_is_changed_once() -> TestRe
 }
 
 #[test]
-fn a_user_who_edits_between_a_failed_write_and_the_next_one_is_heard() -> TestResult {
+fn an_edit_between_a_failed_write_and_its_retry_is_respected() -> TestResult {
     at_place("between", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         for name in ["edited", "moved", "lost"] {
@@ -168,7 +168,7 @@ fn an_agent_that_was_cut_off_at_a_boundary_catches_up() -> TestResult {
 }
 
 #[test]
-fn a_pod_that_the_api_server_refuses_holds_up_no_other_and_says_so() -> TestResult {
+fn a_pod_that_the_api_server_rejects_delays_no_other_and_is_reported() -> TestResult {
     at_place("refused", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         // There is no room for another annotation.

@@ -85,7 +85,7 @@ fn rubbish_in_the_annotations_is_the_users_or_is_cleared_away() -> TestResult {
     at_place("rubbish", 1, async |test_namespace| {
         let huge = "9".repeat(100_000);
         let odd = "\u{1f552} -1\n\t\"'{}";
-        let of_nobody = json!({"app": "nobodys"});
+        let unselected = json!({"app": "nobodys"});
         let marked = |level: Option<&str>, original: Option<&str>, applied: Option<&str>| json!({QOS_LEVEL: level, ORIGINAL_QOS_LEVEL: original, QOS_APPLIED: applied, QOS_POLICY: "gone"});
         // Each with what is left of it once no policy is about it.
         let marks = [
@@ -101,7 +101,7 @@ fn rubbish_in_the_annotations_is_the_users_or_is_cleared_away() -> TestResult {
             let given = given.filter(|(_, value)| !value.is_null());
             let given =
                 serde_json::Value::Object(given.map(|(k, v)| (k.clone(), v.clone())).collect());
-            test_namespace.pod_with(name, of_nobody.clone(), given, 0).await?;
+            test_namespace.pod_with(name, unselected.clone(), given, 0).await?;
         }
         let levels = [
             ("words", "rubbish"),

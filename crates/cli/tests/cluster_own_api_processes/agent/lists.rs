@@ -129,8 +129,8 @@ fn of_two_config_maps_the_one_of_the_design_counts_until_it_is_deleted() -> Test
         test_namespace.await_pods(&[("job", under("of-volcano", "2", "1"))]).await?;
         test_namespace.configure(&[daily("of-the-design", "batch", -1)]).await?;
         test_namespace.await_pods(&[("job", under("of-the-design", "-1", "1"))]).await?;
-        let told = test_namespace.await_event(OF_VOLCANO, "Warning ConfigNotUsed: ").await?;
-        assert!(told.contains(OF_THE_DESIGN), "{told}");
+        let event = test_namespace.await_event(OF_VOLCANO, "Warning ConfigNotUsed: ").await?;
+        assert!(event.contains(OF_THE_DESIGN), "{event}");
         // It still takes precedence when it is unusable.
         test_namespace
             .write_config((&test_namespace.name, OF_THE_DESIGN), "globalConfig: [")

@@ -20,8 +20,8 @@ fn a_pod_made_in_the_window_has_the_target_and_one_that_leaves_the_selector_its_
         test_namespace.await_pods(&[("made", inside.clone()), ("moves", moved.clone())]).await?;
         test_namespace.relabel("moves", "web").await?;
         test_namespace.await_pods(&[("moves", own("")), ("made", inside.clone())]).await?;
-        let told = "Normal PolicyExpired: policy night is over; the QoS level is none again";
-        test_namespace.await_event("moves", told).await?;
+        let expected = "Normal PolicyExpired: policy night is over; the QoS level is none again";
+        test_namespace.await_event("moves", expected).await?;
         test_namespace.relabel("moves", "batch").await?;
         test_namespace.await_pods(&[("moves", moved)]).await?;
         // Another pod of the same name has another level of its own.

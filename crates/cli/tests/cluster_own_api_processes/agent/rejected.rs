@@ -24,7 +24,7 @@ const BAD: &str = r#"globalConfig:
 "#;
 
 #[test]
-fn a_bad_list_is_told_once_and_the_last_good_one_stays_in_force() -> TestResult {
+fn a_bad_list_is_reported_once_and_the_last_good_one_stays_in_force() -> TestResult {
     at_place("bad-list", 2, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.pod("before", "batch", "1").await?;
@@ -42,15 +42,15 @@ fn a_bad_list_is_told_once_and_the_last_good_one_stays_in_force() -> TestResult 
         }
         test_namespace.pod("since", "batch", "1").await?;
         test_namespace.await_pods(&[("before", inside()), ("since", inside())]).await?;
-        let told = test_namespace.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
+        let event = test_namespace.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
         let [place_of_it, message, then] = [
             "config.yaml, line 10: globalConfig.timeBasedQoSPolicies[1].startTime: ",
             "Invalid value: \"25:00\": ",
             "the last good policies stay in force",
         ];
         ensure!(
-            told.contains(place_of_it) && told.contains(message) && told.ends_with(then),
-            "{told}"
+            event.contains(place_of_it) && event.contains(message) && event.ends_with(then),
+            "{event}"
         );
         // After a good one, the same mistake is reported once more.
         test_namespace.configure(&[daily("night", "batch", 2)]).await?;
@@ -93,9 +93,9 @@ fn an_agent_that_starts_with_a_bad_list_touches_nothing() -> TestResult {
             agent.await_done().await?;
             agent.stop().await?;
         }
-        let told = test_namespace.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
+        let event = test_namespace.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
         let then = "no good ones are known, so the pods under them stay as they are";
-        ensure!(told.ends_with(then), "{told}");
+        ensure!(event.ends_with(then), "{event}");
         test_namespace.ensure_pods(&inside).await?;
         test_namespace
             .ensure_pods(&[("new", own("1")), ("made-12", own("0")), ("made-18", own("0"))])
@@ -138,8 +138,8 @@ fn each_list_stands_for_itself() -> TestResult {
             agent.await_done().await?;
         }
         test_namespace.ensure_pods(&[("global", own("1"))]).await?;
-        let told = test_namespace.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
-        ensure!(told.contains("globalConfig.timeBasedQoSPolicies[0].targetQoSLevel: "), "{told}");
+        let event = test_namespace.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
+        ensure!(event.contains("globalConfig.timeBasedQoSPolicies[0].targetQoSLevel: "), "{event}");
         // Now the other way round: the good one counts, and the bad one has its old state.
         let mut retargeted = good.clone();
         retargeted["targetQoSLevel"] = json!(2);

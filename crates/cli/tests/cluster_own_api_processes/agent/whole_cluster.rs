@@ -149,8 +149,7 @@ fn while_everything_is_stopped_no_pod_is_written_and_afterwards_each_is_as_it_sh
 }
 
 #[test]
-fn an_agent_of_a_node_beside_one_of_all_nodes_costs_no_second_write_with_the_same_settings()
--> TestResult {
+fn agents_of_one_node_and_of_all_nodes_write_once_with_the_same_settings() -> TestResult {
     at_whole_cluster(2, async |test_namespace, _| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         let pods = test_namespace.many_pods("batch", 20).await?;

@@ -89,7 +89,7 @@ async fn autoscale_existing(cluster: &Cluster, name: &str, target: &Value) -> Te
 }
 
 #[test]
-fn a_boundary_scales_whatever_has_a_scale_within_a_second_and_once() -> TestResult {
+fn a_boundary_scales_every_kind_with_a_scale_once_within_a_second() -> TestResult {
     on_cluster(async |test, cluster| {
         cluster.define(&KINDS).await?;
         let access = grant(test, cluster).await?;
@@ -103,7 +103,7 @@ fn a_boundary_scales_whatever_has_a_scale_within_a_second_and_once() -> TestResu
             await_replicas(cluster, (kind, NAMESPACE, name), WORKING_DAY).await?;
         }
         everything_was_on_time(cluster, &controller).await?;
-        the_node_group_says_so(cluster).await?;
+        the_node_group_reports_its_replicas(cluster).await?;
         controller.stop().await?;
         let fleet = cluster.get(FLEET, "", "north").await?;
         assert_eq!(fleet["spec"]["replicas"], WEEKEND, "nobody has allowed it");
@@ -124,8 +124,8 @@ async fn nothing_happens_before(cluster: &Cluster, controller: &Controller) -> T
     for (name, ..) in TARGETS {
         await_condition_of(cluster, name, ["Ready", "True", "Scaling"]).await?;
     }
-    let told = ["AbleToScale", "False", "ClusterScopedTarget"];
-    let message = await_condition_of(cluster, "north", told).await?;
+    let expected = ["AbleToScale", "False", "ClusterScopedTarget"];
+    let message = await_condition_of(cluster, "north", expected).await?;
     assert_eq!(
         message,
         "Fleet.example.org north is cluster-scoped; start the controller with \
@@ -151,7 +151,7 @@ async fn everything_was_on_time(cluster: &Cluster, controller: &Controller) -> T
 }
 
 /// The status that the design promises to a user.
-async fn the_node_group_says_so(cluster: &Cluster) -> TestResult {
+async fn the_node_group_reports_its_replicas(cluster: &Cluster) -> TestResult {
     let is_done = |object: &Value| object["status"]["desiredReplicas"] == WORKING_DAY;
     let nodes = (NAMESPACE, "nodes");
     let object = cluster.await_object(AUTOSCALER, nodes, "to say so", is_done).await?;

@@ -52,7 +52,7 @@ fn ensure_a_period_apart(instants: &[Timestamp]) -> TestResult {
 }
 
 #[test]
-fn another_writer_is_told_of_and_answered_at_most_once_a_period() -> TestResult {
+fn another_field_manager_is_reported_and_overwritten_at_most_once_a_period() -> TestResult {
     in_namespace(async |cluster| {
         schedule(cluster, "hours", 7).await?;
         schedule(cluster, "other-hours", 5).await?;
@@ -65,9 +65,9 @@ fn another_writer_is_told_of_and_answered_at_most_once_a_period() -> TestResult 
         let is_over = AtomicBool::new(false);
         let fight = async {
             let writes = await_writes(cluster, "shop", WRITES).await;
-            let told = is_told(cluster).await;
+            let undone = await_undone(cluster).await;
             is_over.store(true, Ordering::SeqCst);
-            told.and(writes)
+            undone.and(writes)
         };
         let (insisted, writes) = tokio::join!(insist(cluster, &is_over), fight);
         insisted?;
@@ -78,16 +78,16 @@ fn another_writer_is_told_of_and_answered_at_most_once_a_period() -> TestResult 
         let undone = controller.scrape("almanac_autoscaler_undone_total").await?;
         assert_eq!(undone, ["almanac_autoscaler_undone_total 1"]);
 
-        two_autoscalers_of_one_target_are_told(cluster).await?;
+        two_autoscalers_of_one_target_are_reported(cluster).await?;
         controller.stop().await
     })
 }
 
-async fn is_told(cluster: &Cluster) -> TestResult {
+async fn await_undone(cluster: &Cluster) -> TestResult {
     let shop = format!("{}/shop", cluster.home());
     for about in ["AbleToScale", "Ready"] {
-        let told = [about, "False", "UndoneByAnotherWriter"];
-        let message = await_condition_of(cluster, "shop", told).await?;
+        let expected = [about, "False", "UndoneByAnotherWriter"];
+        let message = await_condition_of(cluster, "shop", expected).await?;
         let said = format!(
             "another writer has set the replicas of Deployment.apps {shop} to 3, where this autoscaler \
              sets 7; let only one of them scale it"
@@ -103,15 +103,15 @@ async fn is_told(cluster: &Cluster) -> TestResult {
 }
 
 /// Each of them has its number for a while, and never more often than once in a period.
-async fn two_autoscalers_of_one_target_are_told(cluster: &Cluster) -> TestResult {
+async fn two_autoscalers_of_one_target_are_reported(cluster: &Cluster) -> TestResult {
     autoscale(cluster, "rivals", (2, &scheduled(cluster, "hours")), &Value::Null).await?;
     let rivals = target("apps/v1", "Deployment", "rivals");
     let other =
         objects::horizontal_autoscaler("rivals-too", &rivals, &scheduled(cluster, "other-hours"));
     cluster.create(AUTOSCALER, cluster.home(), &other).await?;
     for name in ["rivals", "rivals-too"] {
-        let told = ["AbleToScale", "False", "UndoneByAnotherWriter"];
-        await_condition_of(cluster, name, told).await.context(name)?;
+        let expected = ["AbleToScale", "False", "UndoneByAnotherWriter"];
+        await_condition_of(cluster, name, expected).await.context(name)?;
     }
     let writes = await_writes(cluster, "rivals", 2 * WRITES).await?;
     let instants = instants(&writes)?;

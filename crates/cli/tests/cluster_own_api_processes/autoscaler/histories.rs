@@ -23,7 +23,7 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    pub(crate) async fn of(test: &OwnTest, namespace: &str) -> Result<Self> {
+    pub(crate) async fn start(test: &OwnTest, namespace: &str) -> Result<Self> {
         let kubectl = test.kubectl().await?;
         let kubeconfig = test.plane.kubeconfig().display().to_string();
         let columns = "custom-columns=SEEN:.kind,NAME:.metadata.name,REPLICAS:.spec.replicas";
@@ -36,7 +36,7 @@ impl Observer {
     }
 
     /// The values seen so far; an unchanged number is there once.
-    pub(crate) fn seen(&self) -> Result<Histories> {
+    pub(crate) fn histories(&self) -> Result<Histories> {
         let mut histories = Histories::new();
         for line in self.watching.log()?.lines() {
             let words: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -64,9 +64,9 @@ pub(crate) fn forecast(
     command.args(["forecast", "-o", "json", "--for", "5m", "--from", from, "-f"]).arg(&file);
     let output = command.output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let told: Value = serde_json::from_slice(&output.stdout)?;
+    let report: Value = serde_json::from_slice(&output.stdout)?;
     let mut all = BTreeMap::new();
-    for series in told["series"].as_array().context("no series")? {
+    for series in report["series"].as_array().context("no series")? {
         if series["target"]["kind"] != "Deployment" {
             continue;
         }

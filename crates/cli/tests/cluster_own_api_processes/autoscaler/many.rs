@@ -65,8 +65,8 @@ fn many_autoscalers_ask_once_a_period_each_and_not_all_at_once() -> TestResult {
         let place = PrometheusPlace::reserve()?;
         let way = FaultProxy::start(Client::try_from(kube::Config::new(place.url().parse()?))?)?;
         let address = format!("--prometheus-uri={}", way.url());
-        let asking = format!("--query-period={}s", period.as_secs());
-        let controller = cluster.start_at(NOW, &[&address, &asking]).await?;
+        let query_period = format!("--query-period={}s", period.as_secs());
+        let controller = cluster.start_at(NOW, &[&address, &query_period]).await?;
         let targets = [controller.program.address()?];
         let prometheus = place.start_honoring_labels(&targets).await?;
         let seen = format!("{} == {REPLICAS}", scheduled(cluster, "hours"));
@@ -80,8 +80,8 @@ fn many_autoscalers_ask_once_a_period_each_and_not_all_at_once() -> TestResult {
         way.clear();
         let queries = count * PERIODS;
         await_condition(&format!("{queries} queries"), PATIENCE, async || {
-            let asked = way.requests().len();
-            Ok(Observation::of(asked >= queries, asked))
+            let requests = way.requests().len();
+            Ok(Observation::of(requests >= queries, requests))
         })
         .await?;
         let after = controller.program.resident_memory()?;
@@ -92,11 +92,11 @@ fn many_autoscalers_ask_once_a_period_each_and_not_all_at_once() -> TestResult {
     })
 }
 
-fn they_are_spread(asked: &[RecordedRequest], (count, period): (usize, Duration)) -> TestResult {
-    let first = asked.first().context("nothing was asked")?.at;
+fn they_are_spread(requests: &[RecordedRequest], (count, period): (usize, Duration)) -> TestResult {
+    let first = requests.first().context("nothing was asked")?.at;
     let mut by_second: Vec<usize> = Vec::new();
     let mut by_query: BTreeMap<&str, Vec<Instant>> = BTreeMap::new();
-    for request in asked {
+    for request in requests {
         let second = usize::try_from(request.at.duration_since(first).as_secs())?;
         by_second.resize(by_second.len().max(second + 1), 0);
         by_second[second] += 1;

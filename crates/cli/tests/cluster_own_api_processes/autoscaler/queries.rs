@@ -65,7 +65,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Waits until the condition says what is wrong.
-    async fn await_told(&self, message: &str) -> TestResult {
+    async fn await_message(&self, message: &str) -> TestResult {
         let says = |object: &Value| {
             let [holds, reason, said] = condition(&object["status"], "Active");
             [holds, reason] == ["False", "MetricUnavailable"] && said.contains(message)
@@ -79,14 +79,14 @@ impl<'a> Stage<'a> {
     async fn fail(&mut self, fault: Fault, message: &str, replicas: u32) -> TestResult {
         let fault: Injected = self.way.inject(fault.always());
         self.readings.publish(&self.prometheus, &[&replicas.to_string()]).await?;
-        self.await_told(message).await?;
+        self.await_message(message).await?;
         fault.release();
         self.await_scaled(replicas).await
     }
 }
 
 #[test]
-fn a_boundary_scales_within_a_scrape_and_a_period_and_what_is_no_number_never_does() -> TestResult {
+fn a_boundary_scales_within_a_scrape_and_a_period_and_only_by_a_number() -> TestResult {
     on_cluster(async |test, cluster| {
         schedule(cluster, "hours", 7).await?;
         autoscale(cluster, "shop", (2, &scheduled(cluster, "hours")), &Value::Null).await?;
@@ -94,7 +94,7 @@ fn a_boundary_scales_within_a_scrape_and_a_period_and_what_is_no_number_never_do
         the_boundary_is_followed(&stage).await?;
 
         autoscale(cluster, "tide", (1, "tide"), &Value::Null).await?;
-        stage.await_told("tide selects nothing").await?;
+        stage.await_message("tide selects nothing").await?;
         stage.readings.show(&["3"]);
         stage.await_scaled(3).await?;
         let wrong: [(&[&str], &str); 4] = [
@@ -105,7 +105,7 @@ fn a_boundary_scales_within_a_scrape_and_a_period_and_what_is_no_number_never_do
         ];
         for ((values, message), healed) in wrong.into_iter().zip(4..) {
             stage.readings.publish(&stage.prometheus, values).await?;
-            stage.await_told(message).await?;
+            stage.await_message(message).await?;
             stage.readings.show(&[&healed.to_string()]);
             stage.await_scaled(healed).await?;
         }
@@ -142,7 +142,7 @@ async fn prometheus_itself_fails(
     command: impl AsyncFnOnce() -> Result<String>,
 ) -> TestResult {
     stage.prometheus.kill()?;
-    stage.await_told("tide was not answered: ").await?;
+    stage.await_message("tide was not answered: ").await?;
     let printed = command().await?;
     ensure!(printed.contains("metrics[0]: tide was not answered: "), "{printed}");
     stage.prometheus.start_again().await?;
@@ -157,8 +157,8 @@ async fn prometheus_itself_fails(
     stage.fail(Fault::hang(), "Prometheus did not respond within", 11).await?;
     stage.fail(Fault::refuse(), "failed to reach Prometheus", 12).await?;
     let events = stage.cluster.events(NAMESPACE, "tide").await?;
-    let told = |event: &&String| event.starts_with("Warning MetricUnavailable: ");
-    let told = events.iter().find(told).context("no Event")?;
-    ensure!(told.ends_with("; nothing is scaled"), "{told}");
+    let warning = |event: &&String| event.starts_with("Warning MetricUnavailable: ");
+    let warning = events.iter().find(warning).context("no Event")?;
+    ensure!(warning.ends_with("; nothing is scaled"), "{warning}");
     Ok(())
 }

@@ -134,7 +134,7 @@ async fn ensure_as_without_interruption(
 fn a_process_killed_within_windows_and_periods_scales_as_if_it_had_gone_on() -> TestResult {
     on_cluster(async |test, cluster| {
         let expected = prepare(test, cluster).await?;
-        let observer = Observer::of(test, NAMESPACE).await?;
+        let observer = Observer::start(test, NAMESPACE).await?;
         let controller = cluster.start_at(&before(1)?, &["--leader-elect=false"]).await?;
         controller.ensure_before(BOUNDARY)?;
         for seconds in [2, 6, 10, 15, 22] {
@@ -144,7 +144,7 @@ fn a_process_killed_within_windows_and_periods_scales_as_if_it_had_gone_on() -> 
         }
         await_end(cluster).await?;
         controller.stop().await?;
-        let seen = observer.seen()?;
+        let seen = observer.histories()?;
         ensure_as_without_interruption(cluster, (&expected, &seen), &controller).await
     })
 }
@@ -153,7 +153,7 @@ fn a_process_killed_within_windows_and_periods_scales_as_if_it_had_gone_on() -> 
 fn a_successor_within_windows_and_periods_scales_as_if_the_leader_had_gone_on() -> TestResult {
     on_cluster(async |test, cluster| {
         let expected = prepare(test, cluster).await?;
-        let observer = Observer::of(test, NAMESPACE).await?;
+        let observer = Observer::start(test, NAMESPACE).await?;
         let first = Controller::start(cluster.kubeconfig(), &before(2)?, &["--identity", "first"])?;
         let holds = |lease: &Value| lease["spec"]["holderIdentity"] == "first";
         cluster.await_object(LEASE, (NAMESPACE, "almanac"), "to be held", holds).await?;
@@ -165,7 +165,7 @@ fn a_successor_within_windows_and_periods_scales_as_if_the_leader_had_gone_on() 
         first.program.kill()?;
         await_end(cluster).await?;
         second.stop().await?;
-        let seen = observer.seen()?;
+        let seen = observer.histories()?;
         ensure_as_without_interruption(cluster, (&expected, &seen), &second).await
     })
 }

@@ -71,7 +71,7 @@ const SHAPES: [Shape; 5] =
     [Shape::Plain, Shape::Aggregated, Shape::Default, Shape::OnlyUp, Shape::Constant];
 
 impl Shape {
-    fn of(number: usize) -> Self {
+    fn from_number(number: usize) -> Self {
         SHAPES[number % SHAPES.len()]
     }
 
@@ -173,7 +173,7 @@ impl<'a> Storm<'a> {
         let period = if count() > 100 { "--query-period=10s" } else { "--query-period=2s" };
         let controller =
             cluster.start_at(BEFORE, &[&address, period, "--leader-elect=false"]).await?;
-        let after = |number| Shape::of(number).next(1, Some(FIRST));
+        let after = |number| Shape::from_number(number).next(1, Some(FIRST));
         let all = (0..count()).map(|number| BTreeSet::from([1, after(number)]));
         let expected = all.map(|it| it.into_iter().collect()).collect();
         let latest = SignedDuration::ZERO;
@@ -186,7 +186,7 @@ impl<'a> Storm<'a> {
         self.readings.show(&text.iter().map(String::as_str).collect::<Vec<_>>());
         for (number, history) in self.expected.iter_mut().enumerate() {
             let before = history[history.len() - 1];
-            let after = Shape::of(number).next(before, gauge);
+            let after = Shape::from_number(number).next(before, gauge);
             if after != before {
                 history.push(after);
             }
@@ -217,7 +217,8 @@ impl<'a> Storm<'a> {
                 [holds, reason] == ["False", "MetricUnavailable"] && message.contains(why)
             };
             let reporting = all.iter().filter(reports).count();
-            let with_default = (0..count()).filter(|it| Shape::of(*it) == Shape::Default).count();
+            let with_default =
+                (0..count()).filter(|it| Shape::from_number(*it) == Shape::Default).count();
             let is_so = reporting >= count() - with_default;
             Ok(Observation::of(is_so, format!("{reporting} of {}", count())))
         })
@@ -307,7 +308,7 @@ fn first_firing_after(policy: &Value, instant: Timestamp) -> Result<Option<Signe
 
 async fn create_all(cluster: &Cluster) -> TestResult {
     let named = |number: usize| deployment(&format!("shop-{number}"), 1);
-    let both = |number: usize| [named(number), Shape::of(number).autoscaler(number)];
+    let both = |number: usize| [named(number), Shape::from_number(number).autoscaler(number)];
     let all: Vec<Value> = (0..count()).flat_map(both).collect();
     for some in all.chunks(2 * AT_ONCE) {
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": some });
@@ -324,7 +325,7 @@ async fn create_all(cluster: &Cluster) -> TestResult {
 
 async fn weather(test: &OwnTest, cluster: &Cluster) -> TestResult {
     let mut storm = Storm::begin(cluster).await?;
-    let observer = Observer::of(test, NAMESPACE).await?;
+    let observer = Observer::start(test, NAMESPACE).await?;
     storm.await_followed().await?;
     let before = Usage::now(&storm.controller).await?;
     for number in 0..rounds() {
@@ -338,13 +339,13 @@ async fn weather(test: &OwnTest, cluster: &Cluster) -> TestResult {
     })
     .await?;
     storm.controller.stop().await?;
-    let seen = observer.seen()?;
+    let seen = observer.histories()?;
     for (number, expected) in storm.expected.iter().enumerate() {
         let name = format!("shop-{number}");
         let history = seen.get(&name).with_context(|| format!("{name} was not seen"))?;
         // The first query may be answered before the watch begins.
         let is_so = history == expected || history[..] == expected[1..];
-        ensure!(is_so, "{name} {:?}: {history:?}, not {expected:?}", Shape::of(number));
+        ensure!(is_so, "{name} {:?}: {history:?}, not {expected:?}", Shape::from_number(number));
     }
     let changes: usize = storm.expected.iter().map(|it| it.len() - 1).sum();
     ensure!(changes >= 3 * count(), "only {changes} changes");

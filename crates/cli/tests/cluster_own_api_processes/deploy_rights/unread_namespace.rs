@@ -28,10 +28,10 @@ fn firings_in_an_unreadable_namespace_wait_for_the_permission() -> TestResult {
         for (kind, name) in objects {
             await_condition(&format!("{kind} {name} to be told"), PATIENCE, async || {
                 let object = get(&kubectl, &["-n", HARBOUR, kind, name]).await?;
-                let told @ [holds, reason, message] = condition(&object["status"], "Ready");
+                let ready @ [holds, reason, message] = condition(&object["status"], "Ready");
                 let is_reported = [holds, reason] == ["False", "NamespaceUnreadable"]
                     && message.ends_with("permit almanac to get this namespace");
-                Ok(Observation::of(is_reported, format!("{told:?}")))
+                Ok(Observation::of(is_reported, format!("{ready:?}")))
             })
             .await?;
         }

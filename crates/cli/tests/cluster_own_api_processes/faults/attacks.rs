@@ -106,10 +106,10 @@ fn a_clock_that_was_ahead_for_a_moment_silences_no_rule() -> TestResult {
         let wrong = FIRING.parse::<Timestamp>()? + SignedDuration::from_hours(721);
         let ahead =
             Replica::start_behind(cluster, FaultProxy::start(cluster.client())?, wrong, ALONE)?;
-        let believes = |status: &Value| {
+        let trusts_it = |status: &Value| {
             status["nextExecutionTime"].as_str().is_some_and(|next| next > "2026-12")
         };
-        cluster.await_status(cluster.home(), "shop", "to be a month ahead", believes).await?;
+        cluster.await_status(cluster.home(), "shop", "to be a month ahead", trusts_it).await?;
         ahead.controller.stop().await?;
 
         let replica = Replica::start(cluster, head_start() * 2, ALONE)?;

@@ -145,7 +145,7 @@ fn two_leaders_after_a_deleted_lease_carry_out_a_firing_once_and_record_it_once(
         // It does not find out, and leads for as long as it may without renewing the lease.
         let lease = first.proxy.inject(Fault::hang().always().path_contains("/leases"));
         cluster.delete(LEASE, cluster.home(), "almanac").await?;
-        let second = first.start_beside(cluster, &["--identity", "second"])?;
+        let second = first.start_second(cluster, &["--identity", "second"])?;
         second.await_leading().await?;
         for name in ["stale", "unrecorded"] {
             await_record(cluster, name).await?;

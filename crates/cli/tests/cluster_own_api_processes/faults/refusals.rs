@@ -106,11 +106,13 @@ fn a_firing_denied_by_admission_is_not_reported_as_forbidden() -> TestResult {
         let expected = format!("gave up after 3 attempts: {refusal}");
         let message = record.failure()?;
         ensure!(message == expected, "{message}");
-        let is_told = |status: &Value| {
+        let is_reported = |status: &Value| {
             condition(status, "Ready")[..2] == ["False", "LastFiringFailed"]
                 && condition(status, "Active")[..2] == ["True", "Armed"]
         };
-        cluster.await_status(cluster.home(), "denied", "its last firing failed", is_told).await?;
+        cluster
+            .await_status(cluster.home(), "denied", "its last firing failed", is_reported)
+            .await?;
         let events = cluster.events(cluster.home(), "denied").await?;
         ensure!(!events.iter().any(|it| it.contains("TargetForbidden")), "{events:?}");
         let tried = replica.scalings("denied");
@@ -129,17 +131,17 @@ fn a_firing_that_another_writer_undoes_at_once_is_reported_and_not_repeated() ->
         let back = json!({"spec": {"replicas": 2}});
         cluster.patch(DEPLOYMENT, cluster.home(), "undone", &back).await?;
         let reason = "UndoneByAnotherWriter";
-        let is_told = |status: &Value| condition(status, "Ready")[..2] == ["False", reason];
+        let is_reported = |status: &Value| condition(status, "Ready")[..2] == ["False", reason];
         let status =
-            cluster.await_status(cluster.home(), "undone", "to be undone", is_told).await?;
+            cluster.await_status(cluster.home(), "undone", "to be undone", is_reported).await?;
         ensure!(condition(&status, "Active")[0] == "True", "{status}");
         let success = &status["executionHistories"][0]["successfulExecutions"][0]["message"];
         ensure!(*success == "another writer has set replicas to 2 since", "{success}");
         let begins = format!("Warning {reason}: rule up set replicas of");
         cluster.await_events((cluster.home(), "undone"), &begins, 1..=1).await?;
         let events = cluster.events(cluster.home(), "undone").await?;
-        let told = events.iter().filter(|event| event.contains(reason));
-        ensure!(told.count() == 1, "once a firing: {events:?}");
+        let matching = events.iter().filter(|event| event.contains(reason));
+        ensure!(matching.count() == 1, "once a firing: {events:?}");
         let counted = replica.controller.scrape("almanac_cron_undone_total").await?;
         ensure!(counted == ["almanac_cron_undone_total 1"], "{counted:?}");
         ensure!(replicas(cluster, "undone").await? == 2, "it was fought for");

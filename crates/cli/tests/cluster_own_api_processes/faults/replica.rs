@@ -50,7 +50,7 @@ impl Replica {
     }
 
     /// Starts another one that has the same time.
-    pub(crate) fn start_beside(&self, cluster: &Cluster, further: &[&str]) -> Result<Self> {
+    pub(crate) fn start_second(&self, cluster: &Cluster, further: &[&str]) -> Result<Self> {
         Self::start_at(cluster, self.controller.now(), further)
     }
 
@@ -78,7 +78,7 @@ impl Replica {
     pub(crate) async fn start_two(cluster: &Cluster) -> Result<(Self, Self)> {
         let first = Self::start(cluster, head_start() * 2, &["--identity", "first"])?;
         await_holder(cluster, "first").await?;
-        let second = first.start_beside(cluster, &["--identity", "second"])?;
+        let second = first.start_second(cluster, &["--identity", "second"])?;
         second.controller.program.await_ready().await?;
         Ok((first, second))
     }

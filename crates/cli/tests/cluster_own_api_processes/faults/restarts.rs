@@ -28,8 +28,8 @@ fn a_firing_due_while_no_controller_ran_is_carried_out_afterwards_unless_too_lat
         await_carried_out_once(cluster, "patient").await?;
         await_missed(cluster, "strict").await?;
         let log = replica.controller.program.log()?;
-        let is_told = |line: &str| line.contains(" WARN ") && line.contains("\"RuleMissed\"");
-        ensure!(log.lines().any(is_told), "{log}");
+        let is_reported = |line: &str| line.contains(" WARN ") && line.contains("\"RuleMissed\"");
+        ensure!(log.lines().any(is_reported), "{log}");
         Ok(())
     })
 }

@@ -87,10 +87,10 @@ fn a_write_waiting_when_everything_is_stopped_is_never_sent_and_later_firings_ar
         ensure!(scalings(cluster).await? <= sent, "it wrote after it was stopped");
         ensure!(first.controller.scrape("karpenter_").await?.is_empty(), "it has numbers");
         first.controller.program.await_ready().await?;
-        await_told(cluster, &stopped[0]).await?;
+        await_stop_report(cluster, &stopped[0]).await?;
 
         // The next one finds it so.
-        let second = first.start_beside(cluster, &["--identity", "second"])?;
+        let second = first.start_second(cluster, &["--identity", "second"])?;
         first.controller.stop().await?;
         second.await_leading().await?;
         second.controller.await_metric("almanac_stopped 1").await?;
@@ -127,7 +127,7 @@ async fn await_records(cluster: &Cluster) -> Result<Vec<String>> {
     Ok(stopped)
 }
 
-async fn await_told(cluster: &Cluster, name: &str) -> TestResult {
+async fn await_stop_report(cluster: &Cluster, name: &str) -> TestResult {
     let event = format!(
         "Normal RuleStopped: rule up was not carried out because everything is stopped; \
          Deployment.apps {}/{name} stays as is",

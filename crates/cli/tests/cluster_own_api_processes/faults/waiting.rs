@@ -94,17 +94,17 @@ async fn await_seen(cluster: &Cluster, replica: &Replica) -> TestResult {
     let last = crate::controller::cron("last", &target, &rules);
     cluster.create(CRON, cluster.home(), &last).await?;
     await_condition("the last change to be seen", PATIENCE, async || {
-        let told = replica.controller.scrape("almanac_objects_not_ready{").await?;
-        let is_seen = told.iter().any(|line| line.contains("NoUsableRule"));
-        Ok(Observation::of(is_seen, format!("{told:?}")))
+        let samples = replica.controller.scrape("almanac_objects_not_ready{").await?;
+        let is_seen = samples.iter().any(|line| line.contains("NoUsableRule"));
+        Ok(Observation::of(is_seen, format!("{samples:?}")))
     })
     .await
 }
 
 async fn await_none_waiting(replica: &Replica) -> TestResult {
     await_condition("nothing to wait to be written", PATIENCE, async || {
-        let told = replica.controller.scrape("almanac_writes_waiting{").await?;
-        Ok(Observation::of(told.iter().all(|line| line.ends_with(" 0")), format!("{told:?}")))
+        let samples = replica.controller.scrape("almanac_writes_waiting{").await?;
+        Ok(Observation::of(samples.iter().all(|line| line.ends_with(" 0")), format!("{samples:?}")))
     })
     .await
 }

@@ -91,17 +91,20 @@ fn a_cluster_and_its_kubectl_export_give_the_same_answers() -> TestResult {
         assert_same_answers(test, &kubectl, &["-A"], &[&checkout, &store]).await?;
         let kubeconfig = test.plane.kubeconfig();
         // A target that no rule has set has the replicas it has in the cluster.
-        let told = answer(&kubeconfig, &[&store[..], &["-n", "designs"]].concat()).await?;
-        assert!(told.contains("StatefulSet.apps designs/store is 5\n"), "{told}");
+        let report = answer(&kubeconfig, &[&store[..], &["-n", "designs"]].concat()).await?;
+        assert!(report.contains("StatefulSet.apps designs/store is 5\n"), "{report}");
         // A name says where to look when nothing else does.
         let named = ["explain", "sts/designs/store", "--at", PRESENT];
-        assert_eq!(answer(&kubeconfig, &named).await?, told);
+        assert_eq!(answer(&kubeconfig, &named).await?, report);
         cron_jobs_are_shown(&kubeconfig).await?;
         the_context_says_where_to_look(test).await?;
         many_policies_are_read_in_pages(test, &kubectl).await?;
         apply(&kubectl, "default", ROLLOUT).await?;
-        let told = answer(&kubeconfig, &explain("rollout/front")).await?;
-        assert!(told.contains("replicas of Rollout.example.org default/front is 7\n"), "{told}");
+        let report = answer(&kubeconfig, &explain("rollout/front")).await?;
+        assert!(
+            report.contains("replicas of Rollout.example.org default/front is 7\n"),
+            "{report}"
+        );
         findings_show_the_text_of_the_object(test, &kubectl).await
     })
 }
@@ -109,22 +112,22 @@ fn a_cluster_and_its_kubectl_export_give_the_same_answers() -> TestResult {
 /// By name, by label, and in the zone of the controller-manager.
 async fn cron_jobs_are_shown(kubeconfig: &Path) -> TestResult {
     let next = ["next", "--from", PRESENT, "--for", "1d", "-n", "designs"];
-    let told = answer(kubeconfig, &[&next[..], &["cronjob/backup"]].concat()).await?;
-    assert!(told.starts_with("Fri 2026-11-27 02:30 +01:00"), "{told}");
-    assert_eq!(told.matches("starts a Job").count(), 1, "{told}");
+    let report = answer(kubeconfig, &[&next[..], &["cronjob/backup"]].concat()).await?;
+    assert!(report.starts_with("Fri 2026-11-27 02:30 +01:00"), "{report}");
+    assert_eq!(report.matches("starts a Job").count(), 1, "{report}");
     assert_eq!(
         answer(kubeconfig, &[&next[..], &["cronjob/*", "-l", "team=blue"]].concat()).await?,
-        told
+        report
     );
     let zone = ["cj/report", "--cron-job-zone", "Asia/Tokyo"];
-    let told = answer(kubeconfig, &[&next[..], &zone].concat()).await?;
-    assert!(told.contains("06:00 +09:00") && told.contains("taken as Asia/Tokyo"), "{told}");
+    let report = answer(kubeconfig, &[&next[..], &zone].concat()).await?;
+    assert!(report.contains("06:00 +09:00") && report.contains("taken as Asia/Tokyo"), "{report}");
     let when = ["when", "cj/designs/backup", "--from", PRESENT, "--count", "1"];
-    let told = answer(kubeconfig, &when).await?;
-    assert!(told.contains("Starts a Job at 02:30 every day (Europe/Berlin)"), "{told}");
+    let report = answer(kubeconfig, &when).await?;
+    assert!(report.contains("Starts a Job at 02:30 every day (Europe/Berlin)"), "{report}");
     let forecast = ["forecast", "--from", PRESENT, "-n", "designs", "-o", "json"];
-    let told: Value = serde_json::from_str(&answer(kubeconfig, &forecast).await?)?;
-    assert_eq!(told["occurrences"].as_array().map(Vec::len), Some(14), "{told:#}");
+    let report: Value = serde_json::from_str(&answer(kubeconfig, &forecast).await?)?;
+    assert_eq!(report["occurrences"].as_array().map(Vec::len), Some(14), "{report:#}");
     Ok(())
 }
 
@@ -191,8 +194,9 @@ async fn many_policies_are_read_in_pages(test: &OwnTest, kubectl: &Kubectl) -> T
     apply(kubectl, "many", &list.to_string()).await?;
     let explain = ["explain", "deployment/shop-300", "--at", PRESENT];
     assert_same_answers(test, kubectl, &["-n", "many"], &[&explain]).await?;
-    let told = answer(&test.plane.kubeconfig(), &[&explain[..], &["-n", "many"]].concat()).await?;
-    assert!(told.contains("Deployment.apps many/shop-300 is 6\n"), "{told}");
+    let report =
+        answer(&test.plane.kubeconfig(), &[&explain[..], &["-n", "many"]].concat()).await?;
+    assert!(report.contains("Deployment.apps many/shop-300 is 6\n"), "{report}");
     kubectl.run(&["delete", "namespace", "many", "--wait=false"]).await?;
     Ok(())
 }

@@ -86,20 +86,20 @@ fn levels_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
         }
         let kubeconfig = test.plane.kubeconfig();
         let forecast = ["forecast", "--from", PRESENT, "--for", "1d", "-n", "shop"];
-        let told = answer(&kubeconfig, &forecast).await?;
-        assert!(told.contains("510 pods of app=batch in shop qosLevel"), "{told}");
+        let report = answer(&kubeconfig, &forecast).await?;
+        assert!(report.contains("510 pods of app=batch in shop qosLevel"), "{report}");
         // A name says where to look when nothing else does; quiet follows a list without policies.
         let explain = |name| ["explain", name, "--at", PRESENT];
-        let told = answer(&kubeconfig, &explain("po/shop/batch-007")).await?;
-        assert!(told.contains("qosLevel of Pod shop/batch-007 is -1, since"), "{told}");
-        let told = answer(&kubeconfig, &explain("pods/shop/quiet")).await?;
-        assert!(told.contains("there are no policies"), "{told}");
-        let told = answer(&kubeconfig, &explain("pod/shop/left-behind")).await?;
-        assert!(told.contains("qosLevel of Pod shop/left-behind is 2"), "{told}");
-        let told = answer(&kubeconfig, &explain("pod/shop/ours")).await?;
-        assert!(told.contains("it stays as it is"), "{told}");
+        let report = answer(&kubeconfig, &explain("po/shop/batch-007")).await?;
+        assert!(report.contains("qosLevel of Pod shop/batch-007 is -1, since"), "{report}");
+        let report = answer(&kubeconfig, &explain("pods/shop/quiet")).await?;
+        assert!(report.contains("there are no policies"), "{report}");
+        let report = answer(&kubeconfig, &explain("pod/shop/left-behind")).await?;
+        assert!(report.contains("qosLevel of Pod shop/left-behind is 2"), "{report}");
+        let report = answer(&kubeconfig, &explain("pod/shop/ours")).await?;
+        assert!(report.contains("it stays as it is"), "{report}");
         an_exempt_config_map_is_not_carried_out(&kubectl, &kubeconfig).await?;
-        without_a_config_map_nothing_is_said_of_levels(&kubectl, &kubeconfig).await
+        without_a_config_map_no_level_is_printed(&kubectl, &kubeconfig).await
     })
 }
 
@@ -135,15 +135,15 @@ async fn an_exempt_config_map_is_not_carried_out(
 ) -> TestResult {
     kubectl.run(&["annotate", "namespace", "volcano-system", "almanac.dev/ignore=true"]).await?;
     let forecast = ["forecast", "--from", PRESENT, "-n", "shop", "-o", "json"];
-    let told: Value = serde_json::from_str(&answer(kubeconfig, &forecast).await?)?;
-    assert_eq!(told["series"], json!([]));
-    let why = told["assumptions"][0].as_str().unwrap_or_default();
-    assert!(why.contains("volcano-agent-config is not carried out"), "{told:#}");
+    let report: Value = serde_json::from_str(&answer(kubeconfig, &forecast).await?)?;
+    assert_eq!(report["series"], json!([]));
+    let why = report["assumptions"][0].as_str().unwrap_or_default();
+    assert!(why.contains("volcano-agent-config is not carried out"), "{report:#}");
     kubectl.run(&["annotate", "namespace", "volcano-system", "almanac.dev/ignore-"]).await?;
     Ok(())
 }
 
-async fn without_a_config_map_nothing_is_said_of_levels(
+async fn without_a_config_map_no_level_is_printed(
     kubectl: &Kubectl,
     kubeconfig: &Path,
 ) -> TestResult {

@@ -73,11 +73,11 @@ fn units_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
         assert_same_answers(test, &kubectl).await?;
         let kubeconfig = test.plane.kubeconfig();
         let explain = |name| ["explain", name, "--at", PRESENT];
-        let told = answer(&kubeconfig, &explain("pod/default/one")).await?;
-        assert!(told.contains("it is on node r1, in unit \"reserved\""), "{told}");
-        let told = answer(&kubeconfig, &explain("pod/default/waits")).await?;
-        assert!(told.contains("no node of unit \"reserved\" has room for it"), "{told}");
-        what_is_missing_is_told(test, &kubectl).await
+        let output = answer(&kubeconfig, &explain("pod/default/one")).await?;
+        assert!(output.contains("it is on node r1, in unit \"reserved\""), "{output}");
+        let output = answer(&kubeconfig, &explain("pod/default/waits")).await?;
+        assert!(output.contains("no node of unit \"reserved\" has room for it"), "{output}");
+        missing_permissions_are_reported(test, &kubectl).await
     })
 }
 
@@ -106,7 +106,7 @@ async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
 }
 
 /// Without nodes or pods, policies are left out; without pods elsewhere, only how full nodes are is not known.
-async fn what_is_missing_is_told(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
+async fn missing_permissions_are_reported(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     kubectl.run(&["create", "serviceaccount", "reader"]).await?;
     let account = test.service_account("default", "reader").await?;
     let reader = account.kubeconfig();
@@ -126,27 +126,27 @@ async fn what_is_missing_is_told(test: &OwnTest, kubectl: &Kubectl) -> TestResul
         format!("no {kind} in namespace default was read: missing permission to list nodes");
     // Permissions take effect a moment after they are written.
     await_condition("nodes to be missing", PATIENCE, async || {
-        let told = stderr(&almanac(&reader, &forecast).await?);
-        Ok(Observation::of(told.contains(&unread), told))
+        let output = stderr(&almanac(&reader, &forecast).await?);
+        Ok(Observation::of(output.contains(&unread), output))
     })
     .await?;
     let of_all = [&["forecast"], &forecast[2..]].concat();
-    let told = stdout(&almanac(&reader, &of_all).await?);
-    assert!(told.contains(&unread), "{told}");
+    let output = stdout(&almanac(&reader, &of_all).await?);
+    assert!(output.contains(&unread), "{output}");
     permit(kubectl, EVERYWHERE, &json!([of_group("", &["nodes"])])).await?;
     let elsewhere =
         "no Pod outside namespace default was read, so how much room nodes have is not known";
     await_condition("pods elsewhere to be missing", PATIENCE, async || {
-        let told = stdout(&almanac(&reader, &forecast).await?);
-        Ok(Observation::of(told.contains(elsewhere) && told.contains("unitPods"), told))
+        let output = stdout(&almanac(&reader, &forecast).await?);
+        Ok(Observation::of(output.contains(elsewhere) && output.contains("unitPods"), output))
     })
     .await?;
     let everything = json!([of_group("", &["nodes", "pods", "namespaces"])]);
     permit(kubectl, EVERYWHERE, &everything).await?;
     await_condition("nothing to be missing", PATIENCE, async || {
-        let told = stdout(&almanac(&reader, &forecast).await?);
-        let is_whole = told.contains("unitPods") && !told.contains("missing permission");
-        Ok(Observation::of(is_whole, told))
+        let output = stdout(&almanac(&reader, &forecast).await?);
+        let is_whole = output.contains("unitPods") && !output.contains("missing permission");
+        Ok(Observation::of(is_whole, output))
     })
     .await
 }

@@ -40,11 +40,17 @@ fn workload(name: &str) -> Value {
 }
 
 /// Waits until both conditions and an Event report the problem with the target.
-async fn assert_told(cluster: &Cluster, name: &str, reason: &str, message: &str) -> TestResult {
-    let told = ["False", reason, message];
-    let is_told = |status: &Value| condition(status, "Active") == told;
-    let status = cluster.await_status(SHOP, name, &format!("{told:?}"), is_told).await?;
-    assert_eq!(condition(&status, "Ready"), told, "{name}");
+async fn assert_condition(
+    cluster: &Cluster,
+    name: &str,
+    reason: &str,
+    message: &str,
+) -> TestResult {
+    let expected_condition = ["False", reason, message];
+    let is_reported = |status: &Value| condition(status, "Active") == expected_condition;
+    let status =
+        cluster.await_status(SHOP, name, &format!("{expected_condition:?}"), is_reported).await?;
+    assert_eq!(condition(&status, "Ready"), expected_condition, "{name}");
     cluster.await_event(SHOP, name, &format!("Warning {reason}: {message}")).await
 }
 
@@ -109,14 +115,14 @@ fn a_blocked_target_is_reported_and_scaled_as_soon_as_possible() -> TestResult {
         let access = access(test, cluster).await?;
         let before = BOUNDARY.parse::<Timestamp>()? - head_start();
         let controller = Controller::start(&access.kubeconfig(), &before.to_string(), &[])?;
-        what_is_wrong_is_told_beforehand(cluster).await?;
+        mistakes_are_reported_before_the_boundary(cluster).await?;
         assert_done(cluster, "rollout", (ROLLOUT, SHOP, "front")).await?;
         given_up_in_time(cluster).await?;
 
         let verbs = "grant system:serviceaccount:default:almanac the verb \"patch\" on the resource \
                      \"deployments/scale\" of the API group \"apps\" in the namespace \"shop\"";
         let message = format!("Deployment.apps shop/locked cannot be accessed: {verbs}");
-        assert_told(cluster, "locked", "TargetForbidden", &message).await?;
+        assert_condition(cluster, "locked", "TargetForbidden", &message).await?;
         let writes = cluster.target_writes().await?;
         let refused = writes.iter().filter(|write| write.name == "locked");
         let refused: Vec<_> = refused.map(|write| (&*write.user, write.code)).collect();
@@ -145,27 +151,27 @@ fn a_blocked_target_is_reported_and_scaled_as_soon_as_possible() -> TestResult {
     })
 }
 
-async fn what_is_wrong_is_told_beforehand(cluster: &Cluster) -> TestResult {
+async fn mistakes_are_reported_before_the_boundary(cluster: &Cluster) -> TestResult {
     for name in ["later", "never", "loked"] {
         let object = if name == "loked" { "misspelt" } else { name };
         let message = format!(
             "Deployment.apps shop/{name} was not found: create it, or correct spec.scaleTargetRef"
         );
-        assert_told(cluster, object, "TargetNotFound", &message).await?;
+        assert_condition(cluster, object, "TargetNotFound", &message).await?;
     }
     let message = "spec.scaleTargetRef.kind: Invalid value: \"DaemonSet\": a DaemonSet runs once \
                    per node and has no replica count; name a Deployment or a StatefulSet, or delete \
                    the policy";
-    assert_told(cluster, "daemon", "NoUsableRule", message).await?;
+    assert_condition(cluster, "daemon", "NoUsableRule", message).await?;
     let message = "ConfigMap shop/settings has no scale subresource; a rule can only scale what \
                    has one";
-    assert_told(cluster, "map", "TargetNotScalable", message).await?;
+    assert_condition(cluster, "map", "TargetNotScalable", message).await?;
     let message =
         "the cluster does not serve the kind Widget in group example.org: is its CRD installed?";
-    assert_told(cluster, "widget", "TargetUnknownKind", message).await?;
+    assert_condition(cluster, "widget", "TargetUnknownKind", message).await?;
     let message = "Fleet.example.org north is cluster-scoped; start the controller with \
                    --allow-cluster-scoped-targets to allow it";
-    assert_told(cluster, "fleet", "ClusterScopedTarget", message).await
+    assert_condition(cluster, "fleet", "ClusterScopedTarget", message).await
 }
 
 /// A firing whose target did not come in time is recorded as one that failed.

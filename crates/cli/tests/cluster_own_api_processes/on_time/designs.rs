@@ -125,7 +125,7 @@ async fn what_has_happened_is_recorded(cluster: &Cluster) -> TestResult {
 }
 
 /// And in the metrics, of all together.
-async fn figures_tell_it(controller: &Controller) -> TestResult {
+async fn metrics_show_it(controller: &Controller) -> TestResult {
     let eleven: Timestamp = ELEVEN.parse()?;
     let next = format!("almanac_cron_next_firing_timestamp_seconds {}", eleven.as_second());
     let mut found = controller.scrape("almanac_cron_").await?;
@@ -192,7 +192,7 @@ fn the_examples_of_the_design_happen_at_half_past_eight_and_not_before() -> Test
             assert_written_at(BOUNDARY, places, autoscaler, bounds),
         )?;
         what_has_happened_is_recorded(cluster).await?;
-        figures_tell_it(&controller).await?;
+        metrics_show_it(&controller).await?;
         let executed =
             cluster.get(CRON, "story", NAME).await?["status"]["lastExecutionTime"].take();
         let executed = executed.as_str().unwrap_or_default();

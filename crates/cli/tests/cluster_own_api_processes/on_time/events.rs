@@ -31,8 +31,8 @@ fn a_repetition_is_one_event_and_kubectl_describe_shows_count_and_duration() -> 
         await_condition("the third one to be described", PATIENCE, async || {
             let described = cluster.kubectl(&["describe", "cronfhpa", "shop"]).await?;
             let (_, events) = described.split_once("Events:").unwrap_or_default();
-            let told: Vec<&str> = events.lines().filter(|it| it.contains("NotFound")).collect();
-            let is_counted = matches!(told[..], [only] if only.contains("(x3 over "));
+            let matching: Vec<&str> = events.lines().filter(|it| it.contains("NotFound")).collect();
+            let is_counted = matches!(matching[..], [only] if only.contains("(x3 over "));
             Ok(Observation::of(is_counted, described))
         })
         .await?;

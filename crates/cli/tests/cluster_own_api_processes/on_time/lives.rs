@@ -136,7 +136,7 @@ fn mangled(status: &Value) -> [(&'static str, Value); 4] {
 }
 
 #[test]
-fn a_mangled_status_is_forgotten_and_healed_and_nothing_fires_for_the_past() -> TestResult {
+fn a_mangled_status_is_replaced_and_nothing_fires_for_the_past() -> TestResult {
     in_namespace(async |cluster| {
         let home = cluster.home();
         let names = mangled(&Value::Null).map(|(name, _)| name);

@@ -158,8 +158,8 @@ fn an_invalid_rule_blocks_no_other_and_fires_normally_once_fixed() -> TestResult
         );
         cluster.await_event(NAMESPACE, name, &format!("Warning RulesInvalid: {message}")).await?;
         // Once fixed, it is a rule like the others; at its minute it was not one yet.
-        let mended = [daily("first", 4), daily("bad", 8), daily("last", 6)];
-        let status = edit(cluster, name, &json!({ "rules": mended })).await?;
+        let fixed = [daily("first", 4), daily("bad", 8), daily("last", 6)];
+        let status = edit(cluster, name, &json!({ "rules": fixed })).await?;
         assert_eq!(rules_of(&status), ["first", "bad", "last"]);
         assert_eq!(history(&status, "bad")?, json!({"nextExecutionTime": TOMORROW}));
         assert_eq!(condition(&status, "Ready"), ["True", "Armed", "nothing needs attention"]);

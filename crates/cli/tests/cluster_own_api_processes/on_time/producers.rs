@@ -109,7 +109,7 @@ fn a_schedule_has_its_new_number_at_the_first_scrape_after_the_boundary() -> Tes
 }
 
 /// Only what the controller has set in a status is its own.
-async fn somebody_else_adds_a_condition(cluster: &Cluster) -> TestResult {
+async fn a_condition_of_another_field_manager_stays(cluster: &Cluster) -> TestResult {
     let approved = json!([{"op": "add", "path": "/status/conditions/-", "value": {
         "type": "Approved", "status": "True", "reason": "Somebody", "message": "",
         "lastTransitionTime": BOUNDARY,
@@ -137,7 +137,7 @@ async fn a_schedule_that_cannot_be_used_has_no_series(
     let both = [capacity("other", 5), capacity("scheduling", 3)];
     await_series(controller, NAMES[0], &both).await?;
 
-    somebody_else_adds_a_condition(cluster).await?;
+    a_condition_of_another_field_manager_stays(cluster).await?;
     let nowhere = json!({"spec": {"schedule": {"timezone": "Mars/Olympus"}}});
     cluster.patch(PRODUCER, "shop", "scheduling", &nowhere).await?;
     let is_off = |status: &Value| condition(status, "Active")[0] == "False";
@@ -156,8 +156,8 @@ async fn a_schedule_that_cannot_be_used_has_no_series(
         .await?;
     await_series(controller, NAMES[0], &both[..1]).await?;
 
-    let mended = json!({"spec": {"schedule": {"timezone": "America/Los_Angeles"}}});
-    cluster.patch(PRODUCER, "shop", "scheduling", &mended).await?;
+    let fixed = json!({"spec": {"schedule": {"timezone": "America/Los_Angeles"}}});
+    cluster.patch(PRODUCER, "shop", "scheduling", &fixed).await?;
     await_series(controller, NAMES[0], &both).await?;
     cluster.delete(PRODUCER, "shop", "scheduling").await?;
     await_series(controller, NAMES[0], &both[..1]).await?;

@@ -71,8 +71,7 @@ fn a_placement_follows_what_its_expressions_say_of_the_objects_of_clusters() -> 
 }
 
 #[test]
-fn an_expression_that_cannot_be_used_keeps_what_is_selected_and_is_told_with_what_it_needs()
--> TestResult {
+fn an_unusable_expression_keeps_the_selection_and_is_reported_with_its_fix() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;
         let costly = ["xs", "ys", "zs"].map(|_| format!("[{}]", vec!["1"; 60].join(",")));
@@ -96,10 +95,10 @@ fn an_expression_that_cannot_be_used_keeps_what_is_selected_and_is_told_with_wha
         for (name, expression, why) in bad {
             let spec = json!({ "spec": by(&["true", expression]) });
             cluster.patch(PLACEMENT, NAMESPACE, name, &spec).await?;
-            let told =
+            let message =
                 await_reason(cluster, name, "PlacementMisconfigured", "True Misconfigured").await?;
-            ensure!(told.starts_with(field) && told.contains(why), "{name}: {told}");
-            ensure!(told.len() < 1_000, "{name}: {told}");
+            ensure!(message.starts_with(field) && message.contains(why), "{name}: {message}");
+            ensure!(message.len() < 1_000, "{name}: {message}");
         }
         cluster.delete(CLUSTER, "", "c2").await?;
         // This one shows that the others had their chance.

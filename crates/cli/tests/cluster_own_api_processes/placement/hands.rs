@@ -42,7 +42,7 @@ fn a_decision_that_is_edited_or_deleted_by_hand_is_restored() -> TestResult {
 }
 
 #[test]
-fn an_object_of_somebody_else_is_left_as_it_is_and_told() -> TestResult {
+fn a_foreign_object_is_left_unchanged_and_reported() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1"]).await?;
         let mut theirs =
@@ -53,8 +53,8 @@ fn an_object_of_somebody_else_is_left_as_it_is_and_told() -> TestResult {
         cluster.patch_status(DECISION, NAMESPACE, "web-decision-1", &status).await?;
         cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await?;
         let controller = start(cluster).await?;
-        let told = await_reason(cluster, "web", "Ready", "False DecisionNameTaken").await?;
-        ensure!(told.contains("belongs to nobody, by its labels and owners"), "{told}");
+        let message = await_reason(cluster, "web", "Ready", "False DecisionNameTaken").await?;
+        ensure!(message.contains("belongs to nobody, by its labels and owners"), "{message}");
         let found = cluster.get(DECISION, NAMESPACE, "web-decision-1").await?;
         ensure!(clusters_of(&found) == ["c7"], "{found}");
         ensure!(decision_writes(cluster).await?.is_empty(), "it was written");

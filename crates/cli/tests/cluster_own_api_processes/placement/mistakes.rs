@@ -59,9 +59,9 @@ fn a_spec_that_cannot_be_used_keeps_what_is_selected_and_says_what_is_wrong() ->
         }
         for (name, spec, why) in &bad {
             cluster.patch(PLACEMENT, NAMESPACE, name, &json!({ "spec": spec })).await?;
-            let told =
+            let message =
                 await_reason(cluster, name, "PlacementMisconfigured", "True Misconfigured").await?;
-            ensure!(told.starts_with(why), "{told}");
+            ensure!(message.starts_with(why), "{message}");
             await_reason(cluster, name, "Ready", "False PlacementInvalid").await?;
         }
         cluster.delete(CLUSTER, "", "c2").await?;
@@ -106,7 +106,7 @@ fn a_placement_with_an_error_from_the_beginning_gets_an_empty_decision() -> Test
 }
 
 #[test]
-fn a_taint_without_a_time_is_told_where_its_toleration_would_end() -> TestResult {
+fn a_taint_without_a_time_is_reported_if_its_toleration_would_end() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1"]).await?;
         let taint = json!({ "taints": [{ "key": "gpu", "effect": "NoSelect" }] });
@@ -115,8 +115,8 @@ fn a_taint_without_a_time_is_told_where_its_toleration_would_end() -> TestResult
         let spec = json!({ "tolerations": [toleration] });
         cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &spec)).await?;
         let controller = start(cluster).await?;
-        let told = await_reason(cluster, "web", "Ready", "False TaintWithoutTimeAdded").await?;
-        ensure!(told.ends_with("set timeAdded in the taint of c1"), "{told}");
+        let message = await_reason(cluster, "web", "Ready", "False TaintWithoutTimeAdded").await?;
+        ensure!(message.ends_with("set timeAdded in the taint of c1"), "{message}");
         await_selected(cluster, "web", &["c1"]).await?;
         end_agreed(cluster, &controller).await
     })

@@ -14,7 +14,7 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    pub(crate) async fn of(test: &OwnTest) -> Result<Self> {
+    pub(crate) async fn start(test: &OwnTest) -> Result<Self> {
         let kubectl = test.kubectl().await?;
         let kubeconfig = test.plane.kubeconfig().display().to_string();
         let kind = format!("{}.{GROUP}", DECISION.plural);

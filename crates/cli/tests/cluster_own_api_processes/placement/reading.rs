@@ -21,8 +21,8 @@ fn list(resources: &[&str]) -> Value {
 }
 
 /// Waits until a forecast by the reader selects these clusters, and lists these assumptions about the hub.
-async fn await_forecast(reader: &Path, clusters: &Value, told: &[&str]) -> TestResult {
-    await_condition(&format!("a forecast of {clusters} with {told:?}"), PATIENCE, async || {
+async fn await_forecast(reader: &Path, clusters: &Value, assumed: &[&str]) -> TestResult {
+    await_condition(&format!("a forecast of {clusters} with {assumed:?}"), PATIENCE, async || {
         let mut command = Command::new(ALMANAC);
         command.args(["forecast", "-n", NAMESPACE, "--for", "1m", "-o", "json"]);
         let output = command.env("KUBECONFIG", reader).stdin(Stdio::null()).output().await?;
@@ -33,7 +33,7 @@ async fn await_forecast(reader: &Path, clusters: &Value, told: &[&str]) -> TestR
         let assumptions = found["assumptions"].as_array().cloned().unwrap_or_default();
         let of_hub: Vec<_> = assumptions.iter().filter_map(Value::as_str).collect();
         let of_hub: Vec<_> = of_hub.into_iter().filter(|it| it.contains(GROUP)).collect();
-        let is_so = found["series"][0]["segments"][0]["value"] == *clusters && of_hub == told;
+        let is_so = found["series"][0]["segments"][0]["value"] == *clusters && of_hub == assumed;
         Ok(Observation::of(is_so, format!("{found:#}")))
     })
     .await
@@ -48,8 +48,7 @@ async fn select(cluster: &Cluster) -> TestResult {
 }
 
 #[test]
-fn placements_are_forecast_with_the_documented_permissions_and_what_is_missing_is_told()
--> TestResult {
+fn the_documented_permissions_suffice_for_placements_and_gaps_are_reported() -> TestResult {
     on_hub(async |test, cluster| {
         select(cluster).await?;
         cluster.kubectl(&["create", "serviceaccount", "reader"]).await?;
@@ -78,10 +77,10 @@ fn placements_are_forecast_with_the_documented_permissions_and_what_is_missing_i
             "no PlacementDecision.{GROUP} outside namespace default was read, so how often a cluster is \
              selected is not known: missing permission to list placementdecisions.{GROUP} in all namespaces"
         );
-        let mut told: Vec<String> = rest.map(missing).into();
-        told.push(elsewhere.clone());
-        let told: Vec<&str> = told.iter().map(String::as_str).collect();
-        await_forecast(&reader, &Value::Null, &told).await?;
+        let mut assumed: Vec<String> = rest.map(missing).into();
+        assumed.push(elsewhere.clone());
+        let assumed: Vec<&str> = assumed.iter().map(String::as_str).collect();
+        await_forecast(&reader, &Value::Null, &assumed).await?;
         allow("ClusterRole", &json!([list(&rest)])).await?;
         await_forecast(&reader, &json!(["c1"]), &[&elsewhere]).await?;
         let all = [&rest[..], &["placementdecisions"]].concat();

@@ -27,8 +27,7 @@ async fn prepare_many(cluster: &Cluster, names: &[String]) -> TestResult {
 }
 
 #[test]
-fn a_process_killed_between_its_writes_leaves_nothing_missing_and_the_next_one_goes_on()
--> TestResult {
+fn after_a_kill_between_writes_nothing_is_missing_and_a_successor_continues() -> TestResult {
     on_hub(async |test, cluster| {
         let all = names(120);
         prepare_many(cluster, &all).await?;
@@ -36,7 +35,7 @@ fn a_process_killed_between_its_writes_leaves_nothing_missing_and_the_next_one_g
         let now = Timestamp::now().to_string();
         let controller = Controller::start(&proxy.kubeconfig(), &now, ALONE)?;
         await_sizes(cluster, "web", &[100, 20]).await?;
-        let observer = Observer::of(test).await?;
+        let observer = Observer::start(test).await?;
         observer.await_first("web-decision-2").await?;
         // Clusters with names that come first move all others; each request in turn never arrives.
         for (round, fresh) in ["a1", "a2", "a3", "a4"].into_iter().enumerate() {
@@ -55,7 +54,7 @@ fn a_process_killed_between_its_writes_leaves_nothing_missing_and_the_next_one_g
 }
 
 #[test]
-fn a_successor_goes_on_from_the_decisions_of_the_leader() -> TestResult {
+fn a_successor_continues_from_the_decisions_of_the_leader() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;
         ratio(cluster, "c1", 10).await?;
@@ -105,8 +104,8 @@ fn lost_responses_and_refused_writes_lose_nothing_and_nothing_is_written_twice()
                 .always(),
         );
         cluster.create(CLUSTER, "", &hub::managed_cluster("c2")).await?;
-        let told = await_reason(cluster, "web", "Ready", "False DecisionNotWritten").await?;
-        ensure!(told.contains("not on a Sunday"), "{told}");
+        let message = await_reason(cluster, "web", "Ready", "False DecisionNotWritten").await?;
+        ensure!(message.contains("not on a Sunday"), "{message}");
         await_selected(cluster, "web", &["c1"]).await?;
         denied.withdraw();
         await_selected(cluster, "web", &["c1", "c2"]).await?;

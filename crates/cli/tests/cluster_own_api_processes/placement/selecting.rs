@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::placement::observer::Observer;
 use crate::placement::stage::{
     CLUSTER, DECISION, GROUP, NAMESPACE, PLACEMENT, await_reason, await_selected, await_sizes,
-    decisions, end_agreed, ensure_agreed, on_hub, place, prepare, ratio, start, told,
+    condition_text, decisions, end_agreed, ensure_agreed, on_hub, place, prepare, ratio, start,
 };
 
 #[test]
@@ -55,7 +55,7 @@ fn the_placement_of_the_design_selects_by_the_score_and_keeps_what_it_has() -> T
             ("PlacementMisconfigured", "False Succeedconfigured: it can be used as written"),
             ("Ready", "True AllDecisionsScheduled: nothing needs attention"),
         ] {
-            ensure!(told(&object, about) == expected, "{}", object["status"]);
+            ensure!(condition_text(&object, about) == expected, "{}", object["status"]);
         }
         let observed = &object["status"]["conditions"][0]["observedGeneration"];
         ensure!(*observed == object["metadata"]["generation"], "{}", object["status"]);
@@ -85,7 +85,7 @@ fn a_hundred_and_one_clusters_are_two_decisions_and_none_that_stays_is_ever_miss
         }
         await_sizes(cluster, "web", &[100, 28]).await?;
         ensure_agreed(cluster).await?;
-        let observer = Observer::of(test).await?;
+        let observer = Observer::start(test).await?;
         observer.await_first("web-decision-1").await?;
         let wanted = |count: u32| json!({ "spec": { "numberOfClusters": count } });
         cluster.patch(PLACEMENT, NAMESPACE, "web", &wanted(10)).await?;
@@ -113,7 +113,7 @@ fn selected_clusters_are_divided_into_groups_and_change_them_without_being_misse
         cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &spec)).await?;
         let controller = start(cluster).await?;
         await_sizes(cluster, "web", &[1, 1, 1]).await?;
-        let observer = Observer::of(test).await?;
+        let observer = Observer::start(test).await?;
         observer.await_first("web-decision-3").await?;
         let canary = json!({ "labelSelector": { "matchLabels": { "stage": "canary" } } });
         let first = json!([{ "groupName": "canary", "groupClusterSelector": canary }]);
@@ -147,8 +147,7 @@ fn selected_clusters_are_divided_into_groups_and_change_them_without_being_misse
 }
 
 #[test]
-fn what_is_missing_for_a_selection_is_told_with_the_reason_of_open_cluster_management() -> TestResult
-{
+fn an_incomplete_selection_has_the_reason_of_open_cluster_management() -> TestResult {
     on_hub(async |_, cluster| {
         let controller = start(cluster).await?;
         cluster

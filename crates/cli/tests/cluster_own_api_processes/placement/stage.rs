@@ -144,11 +144,11 @@ pub(crate) async fn decisions(
     let label = format!("{GROUP}/placement");
     let mut all = cluster.list(DECISION, NAMESPACE).await?;
     all.retain(|it| it["metadata"]["labels"][&label] == placement);
-    let told = all.iter().map(|it| {
+    let reported = all.iter().map(|it| {
         let name = it["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         (name, clusters_of(it))
     });
-    Ok(told.collect())
+    Ok(reported.collect())
 }
 
 /// The clusters in one decision.
@@ -170,8 +170,8 @@ pub(crate) async fn await_selected(
         let selected: BTreeSet<&str> =
             decisions.iter().flat_map(|(_, it)| it).map(String::as_str).collect();
         let object = cluster.get(PLACEMENT, NAMESPACE, placement).await?;
-        let told = &object["status"]["numberOfSelectedClusters"];
-        let is_so = !decisions.is_empty() && selected == expected && *told == expected.len();
+        let reported = &object["status"]["numberOfSelectedClusters"];
+        let is_so = !decisions.is_empty() && selected == expected && *reported == expected.len();
         Ok(Observation::of(is_so, format!("{decisions:?}, status {}", object["status"])))
     })
     .await
@@ -183,15 +183,15 @@ pub(crate) async fn await_sizes(cluster: &Cluster, placement: &str, sizes: &[usi
         let decisions = decisions(cluster, placement).await?;
         let is_so = decisions.iter().map(|(_, it)| it.len()).eq(sizes.iter().copied());
         let object = cluster.get(PLACEMENT, NAMESPACE, placement).await?;
-        let told = &object["status"]["numberOfSelectedClusters"];
-        let is_so = is_so && *told == sizes.iter().sum::<usize>();
+        let reported = &object["status"]["numberOfSelectedClusters"];
+        let is_so = is_so && *reported == sizes.iter().sum::<usize>();
         Ok(Observation::of(is_so, format!("{decisions:?}, {}", object["status"])))
     })
     .await
 }
 
 /// `True Reason: message` of a condition.
-pub(crate) fn told(object: &Value, about: &str) -> String {
+pub(crate) fn condition_text(object: &Value, about: &str) -> String {
     let [holds, reason, message] = condition(&object["status"], about);
     format!("{holds} {reason}: {message}")
 }
@@ -204,10 +204,10 @@ pub(crate) async fn await_reason(
     expected: &str,
 ) -> Result<String> {
     let begin = format!("{expected}: ");
-    let is_so = |object: &Value| told(object, about).starts_with(&begin);
+    let is_so = |object: &Value| condition_text(object, about).starts_with(&begin);
     let what = format!("{about}={expected}");
     let object = cluster.await_object(PLACEMENT, (NAMESPACE, placement), &what, is_so).await?;
-    Ok(told(&object, about)[begin.len()..].to_owned())
+    Ok(condition_text(&object, about)[begin.len()..].to_owned())
 }
 
 /// Everything of the hub, as the engine reads it.
@@ -239,10 +239,10 @@ pub(crate) async fn ensure_agreed(cluster: &Cluster) -> TestResult {
         let selected: Vec<&str> = decision.clusters.iter().map(|it| &**it).collect();
         let subject = format!("placement/{name}");
         let explained =
-            asked(cluster, &["explain", &subject, "-n", namespace, "-o", "json"]).await?;
+            json_of(cluster, &["explain", &subject, "-n", namespace, "-o", "json"]).await?;
         ensure!(explained["value"] == json!(selected), "{selected:?} explained as {explained:#}");
         let forecast =
-            asked(cluster, &["forecast", "-n", namespace, "--for", "1m", "-o", "json"]).await?;
+            json_of(cluster, &["forecast", "-n", namespace, "--for", "1m", "-o", "json"]).await?;
         let series = forecast["series"].as_array().context("no series")?;
         let of_it = series.iter().find(|it| it["target"]["name"] == name);
         let first = of_it.map(|it| it["segments"][0]["value"].clone()).unwrap_or_default();
@@ -258,10 +258,10 @@ pub(crate) async fn end_agreed(cluster: &Cluster, controller: &Controller) -> Te
 }
 
 /// The output of the program over the cluster.
-pub(crate) async fn asked(cluster: &Cluster, arguments: &[&str]) -> Result<Value> {
+pub(crate) async fn json_of(cluster: &Cluster, arguments: &[&str]) -> Result<Value> {
     let output = command(cluster, arguments).output().await?;
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    serde_json::from_slice(&output.stdout).with_context(|| format!("{arguments:?}: {told}"))
+    let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+    serde_json::from_slice(&output.stdout).with_context(|| format!("{arguments:?}: {reported}"))
 }
 
 /// How the program ends over the cluster, and everything that it says.

@@ -4,7 +4,7 @@ use almanac_harness::TestResult;
 use serde_json::json;
 
 use crate::placement::stage::{
-    DECISION, NAMESPACE, PLACEMENT, asked, await_selected, on_hub, place, prepare, ratio, run,
+    DECISION, NAMESPACE, PLACEMENT, await_selected, json_of, on_hub, place, prepare, ratio, run,
     start,
 };
 
@@ -46,12 +46,12 @@ fn explain_says_what_a_file_would_select_on_the_hub_and_writes_nothing() -> Test
         {
             let subject = format!("placement/{name}");
             let question = ["explain", "--what-if", &path, &subject, "-n", NAMESPACE, "-o", "json"];
-            let explained = asked(cluster, &question).await?;
+            let explained = json_of(cluster, &question).await?;
             assert_eq!(explained["value"], selected, "{explained:#}");
         }
         let forecast =
             ["forecast", "--what-if", &path, "-n", NAMESPACE, "--for", "1m", "-o", "json"];
-        let forecast = asked(cluster, &forecast).await?;
+        let forecast = json_of(cluster, &forecast).await?;
         assert_eq!(forecast["series"].as_array().map(Vec::len), Some(2), "{forecast:#}");
         let after =
             [cluster.list(PLACEMENT, NAMESPACE).await?, cluster.list(DECISION, NAMESPACE).await?];

@@ -86,7 +86,7 @@ impl Change {
 
 impl Mirror {
     /// Makes the hub on the API server.
-    pub(crate) async fn made(cluster: &Cluster) -> Result<Self> {
+    pub(crate) async fn create(cluster: &Cluster) -> Result<Self> {
         prepare(cluster, &[]).await?;
         let mut binding = hub::managed_cluster_set_binding();
         binding["metadata"]["namespace"] = json!(NAMESPACE);

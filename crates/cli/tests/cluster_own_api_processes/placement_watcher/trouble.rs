@@ -16,14 +16,14 @@ use crate::placement_watcher::watcher::{ByPlacement, Watcher};
 
 /// The failures during some rounds.
 pub(crate) struct Trouble {
-    what: What,
+    what: FailureKind,
     /// In which of the rounds, if it is at an instant.
     at: usize,
     injected: Option<Injected>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum What {
+enum FailureKind {
     Nothing,
     Failed,
     Lost,
@@ -39,15 +39,15 @@ impl Trouble {
     /// Something random.
     pub(crate) fn begin(rng: &mut Rng, proxy: &FaultProxy) -> Self {
         let all = [
-            What::Nothing,
-            What::Failed,
-            What::Lost,
-            What::Refused,
-            What::Late,
-            What::Cut,
-            What::Stalled,
-            What::Killed,
-            What::KilledWhileWriting,
+            FailureKind::Nothing,
+            FailureKind::Failed,
+            FailureKind::Lost,
+            FailureKind::Refused,
+            FailureKind::Late,
+            FailureKind::Cut,
+            FailureKind::Stalled,
+            FailureKind::Killed,
+            FailureKind::KilledWhileWriting,
         ];
         let what = all[rng.usize(0..all.len())];
         let codes = [
@@ -57,24 +57,28 @@ impl Trouble {
             StatusCode::FORBIDDEN,
         ];
         let fault = match what {
-            What::Nothing | What::Cut | What::Stalled | What::Killed => None,
-            What::Failed => {
+            FailureKind::Nothing
+            | FailureKind::Cut
+            | FailureKind::Stalled
+            | FailureKind::Killed => None,
+            FailureKind::Failed => {
                 Some(Fault::respond(InjectedResponse::with(codes[rng.usize(0..codes.len())])))
             }
-            What::Lost => Some(Fault::lose_response()),
-            What::Refused => Some(Fault::refuse()),
-            What::Late => Some(Fault::delay(Duration::from_millis(rng.u64(50..300)))),
-            What::KilledWhileWriting => Some(Fault::hang()),
+            }
+            FailureKind::Lost => Some(Fault::lose_response()),
+            FailureKind::Refused => Some(Fault::refuse()),
+            FailureKind::Late => Some(Fault::delay(Duration::from_millis(rng.u64(50..300)))),
+            FailureKind::KilledWhileWriting => Some(Fault::hang()),
         };
         let (skipped, times) = (rng.usize(0..4), rng.usize(1..4));
-        let times = if what == What::KilledWhileWriting { 1 } else { times };
+        let times = if what == FailureKind::KilledWhileWriting { 1 } else { times };
         let injected =
             fault.map(|fault| proxy.inject(spoiling_writes(fault, skipped).times(times)));
         Self { what, at: rng.usize(0..10), injected }
     }
 
     /// A word for it.
-    pub(crate) fn what(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("{:?}", self.what)
     }
 
@@ -85,13 +89,13 @@ impl Trouble {
         proxy: &FaultProxy,
         controller: &Controller,
     ) -> TestResult {
-        if round == self.at && self.what == What::Cut {
+        if round == self.at && self.what == FailureKind::Cut {
             proxy.cut_all().await;
         }
-        if round == self.at && self.what == What::Stalled {
+        if round == self.at && self.what == FailureKind::Stalled {
             controller.program.pause()?;
         }
-        if round == self.at && self.what == What::Killed {
+        if round == self.at && self.what == FailureKind::Killed {
             controller.program.kill()?;
             controller.program.start_again()?;
         }
@@ -106,11 +110,11 @@ impl Trouble {
         expected: &ByPlacement<Vec<Decision>>,
         controller: &Controller,
     ) -> TestResult {
-        if self.what == What::Stalled {
+        if self.what == FailureKind::Stalled {
             controller.program.resume()?;
         }
         let Some(injected) = &self.injected else { return Ok(()) };
-        if self.what == What::KilledWhileWriting {
+        if self.what == FailureKind::KilledWhileWriting {
             await_condition("a write, or nothing left to write", PATIENCE, async || {
                 let is_over = injected.taken() > 0 || watcher.has(expected).unwrap_or(true);
                 Ok(Observation::of(is_over, "neither"))

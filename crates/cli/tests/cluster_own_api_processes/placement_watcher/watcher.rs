@@ -22,13 +22,13 @@ pub(crate) type ByPlacement<Clusters> = BTreeMap<String, Clusters>;
 
 /// A watcher at work.
 pub(crate) struct Watcher {
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<WatchedObjects>>,
     follows: JoinHandle<()>,
 }
 
 /// The objects seen so far.
 #[derive(Default)]
-struct Seen {
+struct WatchedObjects {
     /// The decisions there are, by name, and the placement of each.
     decisions: BTreeMap<String, (String, Decision)>,
     required: ByPlacement<BTreeSet<String>>,
@@ -39,7 +39,7 @@ struct Seen {
 
 impl Watcher {
     /// One that has listed what there is.
-    pub(crate) async fn of(cluster: &Cluster) -> Result<Self> {
+    pub(crate) async fn start(cluster: &Cluster) -> Result<Self> {
         let resource = ApiResource {
             group: GROUP.to_owned(),
             version: "v1beta1".to_owned(),
@@ -48,7 +48,7 @@ impl Watcher {
             plural: "placementdecisions".to_owned(),
         };
         let api = Api::namespaced_with(cluster.client(), NAMESPACE, &resource);
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::new(Mutex::new(WatchedObjects::default()));
         // The first request for a new kind may get a response to retry.
         let version = await_condition("a list of the decisions", PATIENCE, async || {
             Ok(Observation::Holds(list(&api, &seen).await?))
@@ -126,7 +126,7 @@ impl Drop for Watcher {
     }
 }
 
-impl Seen {
+impl WatchedObjects {
     fn put(&mut self, object: &DynamicObject) {
         let metadata = &object.metadata;
         let label = |key: &str| {
@@ -156,19 +156,19 @@ impl Seen {
             let there: BTreeSet<&String> = own.flat_map(|(_, it)| &it.clusters).collect();
             let lacking: BTreeSet<_> = required.iter().filter(|it| !there.contains(it)).collect();
             if !lacking.is_empty() {
-                let told = || format!("{placement} lacks {lacking:?} after {after:?}");
-                self.missing.get_or_insert_with(told);
+                let description = || format!("{placement} lacks {lacking:?} after {after:?}");
+                self.missing.get_or_insert_with(description);
             }
         }
     }
 }
 
-fn locked(seen: &Mutex<Seen>) -> std::sync::MutexGuard<'_, Seen> {
+fn locked(seen: &Mutex<WatchedObjects>) -> std::sync::MutexGuard<'_, WatchedObjects> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Lists everything again; returns the version of the list.
-async fn list(api: &Api<DynamicObject>, seen: &Mutex<Seen>) -> Result<String> {
+async fn list(api: &Api<DynamicObject>, seen: &Mutex<WatchedObjects>) -> Result<String> {
     let found = api.list(&ListParams::default()).await?;
     let mut seen = locked(seen);
     seen.decisions.clear();
@@ -179,7 +179,7 @@ async fn list(api: &Api<DynamicObject>, seen: &Mutex<Seen>) -> Result<String> {
     Ok(found.metadata.resource_version.unwrap_or_default())
 }
 
-async fn follow(api: Api<DynamicObject>, seen: Arc<Mutex<Seen>>, mut version: String) {
+async fn follow(api: Api<DynamicObject>, seen: Arc<Mutex<WatchedObjects>>, mut version: String) {
     loop {
         let Ok(events) = api.watch(&WatchParams::default(), &version).await else { continue };
         pin_mut!(events);
@@ -207,8 +207,8 @@ async fn follow(api: Api<DynamicObject>, seen: Arc<Mutex<Seen>>, mut version: St
                 Err(_) => break,
             };
             version = object.metadata.resource_version.clone().unwrap_or_default();
-            let told = (&object.metadata.name, &version);
-            locked(&seen).check(&told);
+            let description = (&object.metadata.name, &version);
+            locked(&seen).check(&description);
         }
     }
 }

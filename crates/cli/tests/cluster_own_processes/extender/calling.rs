@@ -60,8 +60,8 @@ fn a_call_that_cannot_be_used_is_answered_with_a_sentence_and_the_next_one_as_ev
         let deep = "[".repeat(200_000);
         assert_eq!(call(port, "/filter", &deep, None).await?.status, 400);
 
-        let asked = format!(r#"{{{pod_argument},"NodeNames":["{best_0}"]}}"#);
-        let unknown = json_of(&call(port, "/filter", &asked, None).await?)?;
+        let request = format!(r#"{{{pod_argument},"NodeNames":["{best_0}"]}}"#);
+        let unknown = json_of(&call(port, "/filter", &request, None).await?)?;
         assert_eq!(unknown["Error"], *gone);
         let binding = |name: &str, uid: &str, node: &str| {
             json!({"PodName": name, "PodNamespace": namespace, "PodUID": uid, "Node": node})
@@ -106,7 +106,7 @@ fn only_replicas_may_pass_calls_on() -> TestResult {
         scene.await_spread("shop", &["best"], &[1, 0]).await?;
         let kubectl = &stage.kubectl;
         let port = stage.extender(stage.deciding().await?).peer_port.number();
-        let asked =
+        let request =
             r#"{"Pod":{"metadata":{"name":"y","namespace":"default","uid":"u"}},"NodeNames":[]}"#;
         let ours = std::fs::read_to_string(stage.token())?;
         let audience = ["create", "token", "default", "--audience=almanac.dev/extender"];
@@ -120,7 +120,7 @@ fn only_replicas_may_pass_calls_on() -> TestResult {
             (Some(for_the_api.trim()), 403, "the token is not one of a replica"),
             (Some(&*ours), 200, "the pod default/y is gone"),
         ] {
-            let answer = call(port, "/filter", asked, token).await?;
+            let answer = call(port, "/filter", request, token).await?;
             assert!(answer.status == status && text_of(&answer).contains(words), "{answer:?}");
         }
         Ok(())

@@ -19,7 +19,7 @@ use crate::reading::get;
 const EXPORTED: &str = "resourcepolicies,deployments,replicasets,pods";
 
 /// The number of pods to explain one by one: all of them, where there are few.
-const ASKED: usize = 8;
+const EXPLAINED_PODS: usize = 8;
 
 /// The annotations of a pod that was bound under a policy.
 const POLICY: &str = "almanac.dev/resource-policy";
@@ -58,8 +58,8 @@ impl Scene {
         let pods = get(&self.kubectl, &["pods"]).await?;
         let policies = get(&self.kubectl, &["resourcepolicies"]).await?;
         let now = Timestamp::now().round(Unit::Second)?.to_string();
-        let asked = ["forecast", "-f", ".", "--from", &now, "--for", "1h", "-o", "json"];
-        let forecast = almanac(folder, &asked).await?;
+        let words = ["forecast", "-f", ".", "--from", &now, "--for", "1h", "-o", "json"];
+        let forecast = almanac(folder, &words).await?;
         let (pods, policies) = (items(&pods), items(&policies));
         for policy in policies {
             if let Some(difference) = compare_policy(policy, pods, &forecast) {
@@ -71,12 +71,12 @@ impl Scene {
             return Ok(None);
         }
         let names: BTreeSet<&str> = policies.iter().map(name).collect();
-        for pod in pods.iter().step_by(pods.len().div_ceil(ASKED).max(1)) {
+        for pod in pods.iter().step_by(pods.len().div_ceil(EXPLAINED_PODS).max(1)) {
             let subject = format!("pod/{}/{}", self.namespace, name(pod));
-            let asked = ["explain", "-f", ".", &subject, "--at", &now, "-o", "json"];
-            let told = almanac(folder, &asked).await?;
-            if let Some(difference) = compare_pod(pod, &names, &told) {
-                return Ok(Some(format!("{difference}: {pod} and {told}")));
+            let words = ["explain", "-f", ".", &subject, "--at", &now, "-o", "json"];
+            let explanation = almanac(folder, &words).await?;
+            if let Some(difference) = compare_pod(pod, &names, &explanation) {
+                return Ok(Some(format!("{difference}: {pod} and {explanation}")));
             }
         }
         Ok(None)
@@ -116,13 +116,13 @@ fn compare_policy(policy: &Value, pods: &[Value], forecast: &Value) -> Option<St
     }
     used.insert("outside all units".to_owned(), status["spilled"].as_i64().unwrap_or_default());
     used.retain(|_, number| *number > 0);
-    let mut foretold: BTreeMap<String, i64> = BTreeMap::new();
+    let mut predicted: BTreeMap<String, i64> = BTreeMap::new();
     for (name, number) in now("unitPods").as_object().into_iter().flatten() {
         let name = if name.starts_with("outside all units") { "outside all units" } else { name };
-        *foretold.entry(name.to_owned()).or_default() += number.as_i64().unwrap_or_default();
+        *predicted.entry(name.to_owned()).or_default() += number.as_i64().unwrap_or_default();
     }
-    foretold.retain(|_, number| *number > 0);
-    if !foretold.keys().any(|name| name.contains(WITH)) {
+    predicted.retain(|_, number| *number > 0);
+    if !predicted.keys().any(|name| name.contains(WITH)) {
         // A group is not named where there is no other.
         let mut by_unit = BTreeMap::new();
         for (name, number) in used {
@@ -131,8 +131,8 @@ fn compare_policy(policy: &Value, pods: &[Value], forecast: &Value) -> Option<St
         }
         used = by_unit;
     }
-    if used != foretold {
-        return Some(format!("in use {used:?}, and in the files {foretold:?}"));
+    if used != predicted {
+        return Some(format!("in use {used:?}, and in the files {predicted:?}"));
     }
     let selected = policy["spec"]["podSelector"]["matchLabels"].as_object();
     let is_selected = |pod: &&Value| {
@@ -141,20 +141,21 @@ fn compare_policy(policy: &Value, pods: &[Value], forecast: &Value) -> Option<St
     };
     let waits = |pod: &&Value| pod["spec"]["nodeName"].is_null();
     let waiting = pods.iter().filter(is_selected).filter(waits).count();
-    let foretold = now("pendingPods");
-    (json!(waiting) != foretold).then(|| format!("{waiting} wait, and in the files {foretold}"))
+    let predicted = now("pendingPods");
+    (json!(waiting) != predicted).then(|| format!("{waiting} wait, and in the files {predicted}"))
 }
 
 /// Where a pod counts, or why it waits.
-fn compare_pod(pod: &Value, policies: &BTreeSet<&str>, told: &Value) -> Option<String> {
+fn compare_pod(pod: &Value, policies: &BTreeSet<&str>, explanation: &Value) -> Option<String> {
     let annotation = |name: &str| pod["metadata"]["annotations"][name].as_str();
-    let reasons = || told["reasons"].as_array().into_iter().flatten();
+    let reasons = || explanation["reasons"].as_array().into_iter().flatten();
     if pod["spec"]["nodeName"].is_null() {
         // What kube-scheduler says.
         let [_, _, why] = condition(&pod["status"], "PodScheduled");
         let kinds = KINDS.iter().filter(|(kind, _)| why.contains(kind));
-        let text = told["reasons"].to_string();
-        let missing: Vec<_> = kinds.filter(|(_, told)| !text.contains(told)).collect();
+        let text = explanation["reasons"].to_string();
+        let missing: Vec<_> =
+            kinds.filter(|(_, explanation)| !text.contains(explanation)).collect();
         let is_placed = reasons().any(|reason| reason["verdict"] == "won");
         return (is_placed || !missing.is_empty())
             .then(|| format!("it waits, and the files do not say {missing:?}"));
@@ -166,7 +167,7 @@ fn compare_pod(pod: &Value, policies: &BTreeSet<&str>, told: &Value) -> Option<S
     };
     let unit = annotation(UNIT).unwrap_or("outside all units");
     let counts_there = reasons().any(|reason| reason["verdict"] == "won" && reason["rule"] == unit);
-    (told["policy"]["name"] != policy || !counts_there)
+    (explanation["policy"]["name"] != policy || !counts_there)
         .then(|| format!("it was bound under {policy} in {unit}"))
 }
 
@@ -189,8 +190,8 @@ async fn almanac(folder: &Path, arguments: &[&str]) -> anyhow::Result<Value> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     let output = command.args(arguments).current_dir(folder).stdin(Stdio::null()).output().await?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let told = text(&output.stdout);
+    let explanation = text(&output.stdout);
     // Two policies that select the same pods are an error in the files, and there is still an answer.
-    serde_json::from_str(&told)
-        .with_context(|| format!("{arguments:?}: {told}{}", text(&output.stderr)))
+    serde_json::from_str(&explanation)
+        .with_context(|| format!("{arguments:?}: {explanation}{}", text(&output.stderr)))
 }

@@ -43,7 +43,7 @@ enum Trouble {
 
 impl Trouble {
     /// The first two seeds are those that are always run.
-    fn of(seed: u64) -> Self {
+    fn from_seed(seed: u64) -> Self {
         match seed % 5 {
             1..=3 => Self::Killed,
             4 => Self::Ended,
@@ -106,7 +106,7 @@ fn rounds_on_a_plane(seeds: &Seeds) -> TestResult {
 async fn round((stage, scene): (&Stage, &Scene), pods: &Api<Pod>, seed: u64) -> TestResult {
     let begun = tokio::time::Instant::now();
     let mut chance = fastrand::Rng::with_seed(seed);
-    let trouble = Trouble::of(seed);
+    let trouble = Trouble::from_seed(seed);
     let deciding = stage.deciding().await?;
     let program = &stage.extender(deciding).program;
     let watched = Watched::begin(pods.clone(), ("herd", &UNITS, CAP));

@@ -38,7 +38,7 @@ async fn await_condition_of(scene: &Scene, about: &str, status: &str, words: &st
 }
 
 #[test]
-fn a_changed_cap_evicts_nobody_and_the_pods_over_it_go_first() -> TestResult {
+fn a_changed_cap_evicts_no_pod_and_the_pods_over_it_go_first() -> TestResult {
     on_stage(&[unit_nodes("best", 2), unit_nodes("worst", 2)], async |_, scene| {
         let units = |best| [("best", 2, Some(best)), ("worst", 1, Some(2))];
         scene.govern(&policy("shop", "required", &units(3))).await?;
@@ -53,11 +53,11 @@ fn a_changed_cap_evicts_nobody_and_the_pods_over_it_go_first() -> TestResult {
         await_costs(scene, &["-100", "-200", "200", "300"]).await?;
         let events = ["events", "--field-selector", "involvedObject.name=shop,reason=TooManyPods"];
         await_condition("the Event of too many pods", PATIENCE, async || {
-            let told = get(&scene.kubectl, &events).await?;
-            let message = told["items"][0]["message"].to_string();
+            let reported = get(&scene.kubectl, &events).await?;
+            let message = reported["items"][0]["message"].to_string();
             let says = |words: &str| message.contains(words);
-            let is_told = says("takes no more pods") || says("take no more pods");
-            Ok(Observation::of(is_told, told))
+            let is_reported = says("takes no more pods") || says("take no more pods");
+            Ok(Observation::of(is_reported, reported))
         })
         .await?;
 
@@ -74,7 +74,7 @@ fn a_changed_cap_evicts_nobody_and_the_pods_over_it_go_first() -> TestResult {
 }
 
 #[test]
-fn relabelled_nodes_bad_edits_own_costs_and_deleted_policies() -> TestResult {
+fn relabeled_nodes_bad_edits_own_costs_and_deleted_policies() -> TestResult {
     on_stage(&[unit_nodes("best", 1), unit_nodes("worst", 1)], async |_, scene| {
         let units = [("best", 2, Some(2)), ("worst", 1, None)];
         scene.govern(&policy("shop", "required", &units)).await?;

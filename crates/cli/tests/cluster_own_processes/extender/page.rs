@@ -40,10 +40,10 @@ fn what_the_page_installs_does_what_it_says_with_the_rights_it_has_and_is_missed
             Ok(Observation::of(units == ["reserved"; 3], &printed))
         })
         .await?;
-        let told = run_section(test, &stage.kubectl, (PAGE, "Ask why")).await?;
+        let output = run_section(test, &stage.kubectl, (PAGE, "Ask why")).await?;
         let here = "in unit \"reserved\" of ResourcePolicy default/shop (3 of 3 pods)";
-        assert_eq!(told.matches(here).count(), 3, "{told}");
-        assert!(told.contains("unitPods is rented 0, reserved 3"), "{told}");
+        assert_eq!(output.matches(here).count(), 3, "{output}");
+        assert!(output.contains("unitPods is rented 0, reserved 3"), "{output}");
 
         let scene = Scene::whole(test).await?;
         use_rights(&stage, &scene).await?;

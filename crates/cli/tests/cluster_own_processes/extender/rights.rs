@@ -27,11 +27,11 @@ pub(crate) async fn use_rights(stage: &Stage, scene: &Scene) -> TestResult {
     let events = ["events.events.k8s.io", "--field-selector", "reason=TooManyPods"];
     await_value(&scene.kubectl, &events, "/items/0/series/count", &json!(2)).await?;
     // The one that stands by passes a call on, and has its token reviewed.
-    let asked =
+    let request =
         r#"{"Pod":{"metadata":{"name":"y","namespace":"default","uid":"u"}},"NodeNames":[]}"#;
     let standby = 1 - stage.deciding().await?;
     let port = stage.extender(standby).scheduler_port.number();
-    let answer = call(port, "/filter", asked, None).await?;
+    let answer = call(port, "/filter", request, None).await?;
     ensure!(answer.status == 200, "{answer:?}");
     Ok(())
 }

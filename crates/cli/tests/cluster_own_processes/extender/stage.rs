@@ -95,8 +95,8 @@ impl Stage {
     pub(crate) async fn installed(test: &OwnTest, kubectl: Kubectl) -> anyhow::Result<Stage> {
         kubectl.run(&["-n", SCHEDULER, "scale", "deployment", SCHEDULER, "--replicas=0"]).await?;
         let account = test.service_account(SCHEDULER, SCHEDULER).await?;
-        let asked = ["-n", SCHEDULER, "create", "token", SCHEDULER, "--audience", AUDIENCE];
-        let written = kubectl.run(&asked).await?;
+        let create_token = ["-n", SCHEDULER, "create", "token", SCHEDULER, "--audience", AUDIENCE];
+        let written = kubectl.run(&create_token).await?;
         let token = account.kubeconfig().with_file_name("token");
         write_private(&token, written.trim())?;
         let (extenders, scheduler) = (Mutex::default(), Mutex::default());

@@ -20,7 +20,7 @@ use crate::up::User;
 const AT_MOST: Duration = Duration::from_mins(4);
 
 /// The output on the terminal for an event of each family.
-const TOLD_OF_EACH_FAMILY: [&str; 6] = [
+const LINE_OF_EACH_FAMILY: [&str; 6] = [
     "  CronFederatedHPA shop/storefront  ",
     "  MetricsProducer shop/rush  the number is 4 instead of 1",
     "  HorizontalAutoscaler shop/checkout  ",
@@ -33,7 +33,7 @@ const TOLD_OF_EACH_FAMILY: [&str; 6] = [
 type ExpectedValues = BTreeMap<String, Vec<Value>>;
 
 #[test]
-fn every_sentence_that_the_demo_prints_beforehand_comes_true() -> TestResult {
+fn every_prediction_of_the_demo_comes_true() -> TestResult {
     on_this_machine(async {
         let user = User::new()?;
         // An hour of the demo passes in three seconds.
@@ -52,9 +52,9 @@ fn every_sentence_that_the_demo_prints_beforehand_comes_true() -> TestResult {
         let families: std::collections::BTreeSet<_> =
             items.iter().map(|it| it["policy"]["kind"].to_string()).collect();
         ensure!(families.len() == 6, "{families:?}");
-        come_true(&user, &up, foretold(items)).await?;
-        for told in TOLD_OF_EACH_FAMILY {
-            up.await_log(told).await?;
+        come_true(&user, &up, predicted_values(items)).await?;
+        for line in LINE_OF_EACH_FAMILY {
+            up.await_log(line).await?;
         }
         up.stop().await?;
         user.has_nothing_left().await
@@ -84,7 +84,7 @@ fn a_clock_that_runs_fast_leaves_no_boundary_out() -> TestResult {
             .cloned()
             .collect();
         println!("{} boundaries in {hours}", items.len());
-        come_true(&user, &up, foretold(&items)).await?;
+        come_true(&user, &up, predicted_values(&items)).await?;
         up.stop().await?;
         user.has_nothing_left().await
     })
@@ -92,8 +92,8 @@ fn a_clock_that_runs_fast_leaves_no_boundary_out() -> TestResult {
 
 /// The sentences under the heading.
 fn sentences(log: &str) -> Vec<String> {
-    let told = log.split("What will happen in the next ten minutes:\n").nth(1).unwrap_or_default();
-    told.lines().take_while(|line| line.starts_with("  ")).map(str::to_owned).collect()
+    let lines = log.split("What will happen in the next ten minutes:\n").nth(1).unwrap_or_default();
+    lines.lines().take_while(|line| line.starts_with("  ")).map(str::to_owned).collect()
 }
 
 /// Whether a sentence is about this item.
@@ -118,26 +118,26 @@ async fn items(user: &User, from: &str, period: &str) -> anyhow::Result<Vec<Valu
     Ok(report["items"].as_array().context("items")?.clone())
 }
 
-fn foretold(items: &[Value]) -> ExpectedValues {
-    let mut foretold = ExpectedValues::new();
+fn predicted_values(items: &[Value]) -> ExpectedValues {
+    let mut predicted = ExpectedValues::new();
     for item in items.iter().filter(|item| !item["to"].is_null() || !item["from"].is_null()) {
         let target = &item["target"];
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         // Two reports run at a time, and the level of both changes together.
         let name =
             if target["kind"] == "Pod" { "reports".to_owned() } else { word(&target["name"]) };
-        let values = foretold.entry(format!("{} {name}", word(&target["kind"]))).or_default();
+        let values = predicted.entry(format!("{} {name}", word(&target["kind"]))).or_default();
         if values.last() != Some(&item["to"]) {
             values.push(item["to"].clone());
         }
     }
-    foretold
+    predicted
 }
 
 /// Looks at the cluster until every target has had all its values, in order, and nothing else where the clock alone
 /// decides. A target may have its first value already.
-async fn come_true(user: &User, up: &Program, foretold: ExpectedValues) -> TestResult {
-    ensure!(!foretold.is_empty());
+async fn come_true(user: &User, up: &Program, predicted: ExpectedValues) -> TestResult {
+    ensure!(!predicted.is_empty());
     let client = user.client()?;
     let mut seen: BTreeMap<&String, Vec<Value>> = BTreeMap::new();
     let begun = Instant::now();
@@ -145,7 +145,7 @@ async fn come_true(user: &User, up: &Program, foretold: ExpectedValues) -> TestR
     loop {
         up.check_running()?;
         let present = present(&client).await?;
-        for (target, values) in &foretold {
+        for (target, values) in &predicted {
             let value = present.get(target).cloned().unwrap_or(Value::Null);
             let seen = seen.entry(target).or_default();
             if seen.last() != Some(&value) {
@@ -157,15 +157,15 @@ async fn come_true(user: &User, up: &Program, foretold: ExpectedValues) -> TestR
         let is_done = |(target, values): (&String, &Vec<Value>)| {
             seen.get(target).is_some_and(|seen| are_in_order(values, seen))
         };
-        if foretold.iter().all(is_done) {
+        if predicted.iter().all(is_done) {
             break;
         }
         if changed.elapsed() > PATIENCE || begun.elapsed() > AT_MOST {
-            let left: Vec<_> = foretold.iter().filter(|it| !is_done(*it)).collect();
+            let left: Vec<_> = predicted.iter().filter(|it| !is_done(*it)).collect();
             bail!("not come true: {left:#?}\nseen: {seen:#?}");
         }
     }
-    for (target, values) in &foretold {
+    for (target, values) in &predicted {
         let seen = &seen[target];
         // Pods come and go one by one.
         if !target.starts_with("ResourcePolicy ") {

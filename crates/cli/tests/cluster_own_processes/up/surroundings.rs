@@ -24,7 +24,7 @@ rm "$data/filler"; exec "$@""#;
 const ENDED: &str = "it has ended with";
 
 #[test]
-fn a_disk_that_is_full_is_told_of_before_anything_begins() -> TestResult {
+fn a_full_disk_is_reported_before_anything_starts() -> TestResult {
     on_this_machine(async {
         let user = User::new()?;
         fs::create_dir(user.data())?;

@@ -25,7 +25,7 @@ async fn both_policies_hold(desk: &Desk<'_>, how: &str) -> TestResult {
 }
 
 #[test]
-fn while_nobody_answers_everything_passes_unless_told_otherwise() -> TestResult {
+fn without_a_response_everything_passes_unless_configured_otherwise() -> TestResult {
     at_the_desk(&[], async |desk| {
         await_refusal(desk).await?;
         desk.webhook.pause()?;

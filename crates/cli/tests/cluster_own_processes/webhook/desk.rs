@@ -184,9 +184,9 @@ impl Desk<'_> {
     pub(crate) async fn validate(&self, object: &Value) -> anyhow::Result<Vec<Value>> {
         let file = self.write(object)?;
         let output = self.shell(&format!("almanac validate -o json {file} || [ $? = 1 ]")).await?;
-        let told: Value = serde_json::from_slice(&output.stdout)
+        let report: Value = serde_json::from_slice(&output.stdout)
             .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
-        Ok(told["findings"].as_array().cloned().unwrap_or_default())
+        Ok(report["findings"].as_array().cloned().unwrap_or_default())
     }
 
     /// Has everything fail that the webhook does not answer, or has it pass.

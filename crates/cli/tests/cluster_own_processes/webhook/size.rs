@@ -134,8 +134,8 @@ fn large_objects_and_many_of_them_are_all_answered() -> TestResult {
         .await?;
         let (asked_before, ..) = counted(desk).await?;
         let storm = storm(desk, count).await?;
-        let (asked, ..) = counted(desk).await?;
-        assert!(asked - asked_before >= storm.applies, "{asked} - {asked_before}");
+        let (requests, ..) = counted(desk).await?;
+        assert!(requests - asked_before >= storm.applies, "{requests} - {asked_before}");
         let (answers, within, buckets) = counted(desk).await?;
         println!(
             "{count} policies created in {created_in:?}; then {} changed in {:?}; {within} of {answers} answers within \

@@ -30,9 +30,9 @@ fn wrong_objects() -> Vec<Value> {
 
 async fn each_answer_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
     for object in wrong_objects() {
-        let told = desk.validate(&object).await?;
-        let errors: Vec<&Value> = told.iter().filter(|it| it["severity"] == "error").collect();
-        assert!(!errors.is_empty(), "validate finds nothing in {object}: {told:?}");
+        let findings = desk.validate(&object).await?;
+        let errors: Vec<&Value> = findings.iter().filter(|it| it["severity"] == "error").collect();
+        assert!(!errors.is_empty(), "validate finds nothing in {object}: {findings:?}");
         let applied = desk.apply(&object).await?;
         assert!(!applied.is_done, "{object} was applied: {}", applied.said);
         for error in errors {
@@ -69,8 +69,8 @@ async fn others_are_seen(desk: &Desk<'_>) -> TestResult {
         {"name": "up", "schedule": "0 8 * * *", "targetReplicas": 5},
         {"name": "down", "schedule": "0 8 * * 1", "targetReplicas": 2},
     ]);
-    let told = desk.validate(&twice).await?;
-    let message = told[0]["message"].as_str().unwrap_or_default().to_owned();
+    let findings = desk.validate(&twice).await?;
+    let message = findings[0]["message"].as_str().unwrap_or_default().to_owned();
     let applied = desk.apply(&twice).await?;
     assert!(applied.is_done && applied.said.contains(&message), "{message}: {}", applied.said);
     Ok(())
@@ -84,19 +84,19 @@ async fn each_condition_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
     for object in objects.iter().filter(|it| it["kind"] != "ConfigMap") {
         let applied = desk.apply(object).await?;
         assert!(applied.is_done, "{object}: {}", applied.said);
-        let told = desk.validate(object).await?;
+        let findings = desk.validate(object).await?;
         let (kind, name) = (object["kind"].as_str(), object["metadata"]["name"].as_str());
         let what = ["-n", "shop", kind.unwrap_or_default(), name.unwrap_or_default()];
         await_condition("the words of validate in a condition", PATIENCE, async || {
             let conditions = get(&desk.kubectl, &what).await?["status"]["conditions"].clone();
             let all = conditions.as_array().into_iter().flatten();
             let messages: Vec<&str> = all.filter_map(|it| it["message"].as_str()).collect();
-            let mut errors = told.iter().filter(|it| it["severity"] == "error");
-            let is_told = errors.all(|error| {
+            let mut errors = findings.iter().filter(|it| it["severity"] == "error");
+            let is_reported = errors.all(|error| {
                 let message = error["message"].as_str().unwrap_or_default();
                 messages.iter().any(|it| it.contains(message))
             });
-            Ok(Observation::of(is_told, format!("{told:?}: {messages:?}")))
+            Ok(Observation::of(is_reported, format!("{findings:?}: {messages:?}")))
         })
         .await?;
         desk.kubectl.run(&[&["delete"][..], &what].concat()).await?;
@@ -152,9 +152,9 @@ async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
     again["metadata"] = json!({"name": name});
     desk.kubectl.run(&["apply", "--server-side", "-f", &desk.write(&again)?]).await?;
     await_refusal(desk).await?;
-    let mut labelled = wrong;
-    labelled["metadata"]["labels"] = json!({"team": "shop"});
-    let applied = desk.apply(&labelled).await?;
+    let mut labeled = wrong;
+    labeled["metadata"]["labels"] = json!({"team": "shop"});
+    let applied = desk.apply(&labeled).await?;
     let label = ["-n", "shop", "cronfederatedhpa", "old"];
     await_value(&desk.kubectl, &label, "/metadata/labels/team", &json!("shop")).await?;
     assert!(

@@ -51,9 +51,9 @@ fn a_schedule_may_have_another_name_if_all_who_read_it_are_here() {
         .ended(0)
         .assert_said(&["Nothing changes: 2 values compared"]);
     // The reader is left unchanged, and finds nothing any more.
-    let forgotten = new.replace("name=\"machines\"", "name=\"nodes\"");
+    let left_behind = new.replace("name=\"machines\"", "name=\"nodes\"");
     let folder =
-        sides("renamed-forgotten", &[("a.yaml", READ_SCHEDULE)], &[("a.yaml", &forgotten)]);
+        sides("renamed-forgotten", &[("a.yaml", READ_SCHEDULE)], &[("a.yaml", &left_behind)]);
     assert_eq!(differences(&folder).len(), 3);
     // It says something else under its new name.
     let changed = new.replace("hours: 17", "hours: 18");
@@ -66,8 +66,8 @@ fn the_name_of_a_schedule_that_nothing_here_reads_is_part_of_what_others_rely_on
     let (old, new) = (without_reader(), renamed(&without_reader()));
     let folder = sides("renamed-unread", &[("a.yaml", &old)], &[("a.yaml", &new)]);
     let presence = |it: &Value| format!("{} {}", it["target"]["name"], it["presence"]);
-    let told: Vec<String> = differences(&folder).iter().map(presence).collect();
-    assert_eq!(told, ["\"machines\" \"added\"", "\"nodes\" \"removed\""]);
+    let output: Vec<String> = differences(&folder).iter().map(presence).collect();
+    assert_eq!(output, ["\"machines\" \"added\"", "\"nodes\" \"removed\""]);
 }
 
 const UNITS: &str = "
@@ -111,7 +111,7 @@ status: {allocatable: {cpu: 64, pods: 100}}
 ";
 
 #[test]
-fn pods_that_move_to_another_unit_are_told_by_unit() {
+fn pods_that_move_to_another_unit_are_listed_by_unit() {
     let new = UNITS.replace("maxCount: 4", "maxCount: 6");
     let folder = sides("units", &[("a.yaml", UNITS)], &[("a.yaml", &new)]);
     let [difference] = &*differences(&folder) else { panic!() };
@@ -144,8 +144,8 @@ fn the_names_of_a_policy_and_of_its_units_are_nothing_that_pods_notice() {
         // A change of the schedule is reported under the new names.
         let busier = new.replace("targetReplicas: 10", "targetReplicas: 12");
         let folder = sides(name, &[("a.yaml", UNITS)], &[("a.yaml", &busier)]);
-        let told = differences(&folder);
-        let of_units = told.iter().find(|it| it["field"] == "unitPods").unwrap();
+        let output = differences(&folder);
+        let of_units = output.iter().find(|it| it["field"] == "unitPods").unwrap();
         assert_eq!(of_units["presence"], "both");
         assert_eq!(of_units["stretches"][0]["before"]["value"], json!({"reserved": 4, "cheap": 6}));
         assert_eq!(of_units["stretches"][0]["after"]["value"], json!({"reserved": 4, "cheap": 8}));
@@ -206,7 +206,7 @@ fn the_level_of_a_pod_without_any_policy_of_levels_is_the_one_of_its_user() {
 }
 
 #[test]
-fn the_level_of_a_thousand_pods_is_told_in_one_sentence() {
+fn the_level_of_a_thousand_pods_is_one_sentence() {
     let (old, new) = (levels("06:00", 1000), levels("08:00", 1000));
     let folder = sides("levels", &[("a.yaml", &old)], &[("a.yaml", &new)]);
     let ran = diff(&folder, &["old", "new", "--for", "7d"]);

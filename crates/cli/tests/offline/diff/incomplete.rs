@@ -8,19 +8,19 @@ use crate::diff::running::{cron, diff, shop, sides, weekend_shop};
 use crate::running::{commit, write};
 
 #[test]
-fn what_is_wrong_with_the_new_files_fails_and_what_is_mended_does_not() {
+fn a_mistake_in_the_new_files_fails_and_a_fixed_one_does_not() {
     let broken = shop().replace("0 8 * * *", "0 8 * *");
     let folder = sides("broken", &[("shop.yaml", &shop())], &[("shop.yaml", &broken)]);
     let output = diff(&folder, &["old", "new"]).ended(1);
     output.assert_said(&["Findings in the new files, new:", "new/shop.yaml:7:"]);
     diff(&folder, &["new", "old"]).ended(0).assert_said(&["Findings in the old files"]);
-    let told = diff(&folder, &["old", "new", "-o", "json"]).json();
-    assert_eq!(told["findings"][0]["side"], "new");
+    let report = diff(&folder, &["old", "new", "-o", "json"]).json();
+    assert_eq!(report["findings"][0]["side"], "new");
     diff(&folder, &["old", "new", "--fail-on", "never"]).ended(0);
 }
 
 #[test]
-fn what_depends_on_a_broken_object_is_not_told_as_a_change_and_a_gate_stays_shut() {
+fn an_effect_of_a_broken_object_is_not_a_change_and_a_gate_stays_shut() {
     let cart = cron("cart", "cart", &[("open", "0 9 * * *", 3)]);
     let broken = shop().replace("targetReplicas", "targetreplicas");
     let (old, new) = (shop() + &cart, broken + &cart.replace(": 3}", ": 4}"));
@@ -33,10 +33,13 @@ fn what_depends_on_a_broken_object_is_not_told_as_a_change_and_a_gate_stays_shut
     assert_eq!(second, incomplete);
     assert!(said.contains("old → new: 1 of 1 value changes and 1 is not compared"), "{said}");
     assert!(!said.contains("no longer set") && !said.contains("default/shop:"), "{said}");
-    let told = diff(&folder, &[&lenient[..], &["-o", "json"]].concat()).json();
-    assert_eq!(told["differences"].as_array().unwrap().len(), 1);
-    assert_eq!(told["incomplete"][0], "CronFederatedHPA.autoscaling.karmada.io default/shop-hours");
-    assert_eq!(told["summary"]["notCompared"], 1);
+    let report = diff(&folder, &[&lenient[..], &["-o", "json"]].concat()).json();
+    assert_eq!(report["differences"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        report["incomplete"][0],
+        "CronFederatedHPA.autoscaling.karmada.io default/shop-hours"
+    );
+    assert_eq!(report["summary"]["notCompared"], 1);
     for format in ["markdown", "html"] {
         diff(&folder, &[&lenient[..], &["-o", format]].concat())
             .assert_said(&["The new side is incomplete"]);
@@ -50,7 +53,7 @@ fn what_depends_on_a_broken_object_is_not_told_as_a_change_and_a_gate_stays_shut
 }
 
 #[test]
-fn what_only_one_side_excludes_is_not_told_as_a_change() {
+fn a_file_that_only_one_side_excludes_is_not_a_change() {
     let cart = cron("cart", "cart", &[("open", "0 9 * * *", 3)]);
     let shop = shop();
     let files = [("a.yaml", shop.as_str()), ("tests/b.yaml", cart.as_str())];
@@ -71,7 +74,7 @@ fn what_only_one_side_excludes_is_not_told_as_a_change() {
 }
 
 #[test]
-fn what_may_be_in_a_file_that_cannot_be_read_is_not_told_as_gone() {
+fn an_object_that_may_be_in_an_unreadable_file_is_not_listed_as_removed() {
     let cart = cron("cart", "cart", &[("open", "0 9 * * *", 3)]);
     let unread = shop().replace("rules:", "rules: [");
     let folder = sides(
@@ -191,8 +194,8 @@ fn what_differs_in_something_that_is_not_read_as_it_stands_keeps_the_gate_shut()
     }
     let (_, old, new, _) = cases[2];
     let folder = sides("noted-formats", old, new);
-    let told = diff(&folder, &["old", "new", "-o", "json"]).json();
-    assert_eq!(told["incomplete"], serde_json::json!(["new/c"]));
+    let report = diff(&folder, &["old", "new", "-o", "json"]).json();
+    assert_eq!(report["incomplete"], serde_json::json!(["new/c"]));
     for format in ["markdown", "html"] {
         diff(&folder, &["old", "new", "-o", format])
             .assert_said(&["Not compared, although something differs in it: new/c"]);
@@ -215,8 +218,8 @@ fn a_chart_that_differs_is_not_compared_in_the_headline_and_noted_once_in_every_
         assert_eq!(said.matches("is a Helm chart").count(), 1, "{said}");
         assert_eq!(said.contains("Not compared: 1 path that differs"), format != "json", "{said}");
     }
-    let told = diff(&folder, &["old", "new", "-o", "json"]).json();
-    assert_eq!(told["notCompared"], serde_json::json!(["new/c"]));
+    let report = diff(&folder, &["old", "new", "-o", "json"]).json();
+    assert_eq!(report["notCompared"], serde_json::json!(["new/c"]));
     diff(&folder, &["old", "new", "--fail-on-change"]).ended(1);
 }
 
@@ -236,7 +239,7 @@ fn what_differs_in_a_file_that_is_too_large_keeps_the_gate_shut() {
 }
 
 #[test]
-fn what_is_not_read_as_it_stands_and_is_the_same_on_both_sides_is_no_change() {
+fn an_unrendered_file_that_is_the_same_on_both_sides_is_not_a_change() {
     let chart = templated();
     let same = [
         ("c/Chart.yaml", CHART),
@@ -254,7 +257,7 @@ fn what_is_not_read_as_it_stands_and_is_the_same_on_both_sides_is_no_change() {
 }
 
 #[test]
-fn what_may_be_in_a_new_template_is_not_told_as_gone() {
+fn an_object_that_may_be_in_a_new_template_is_not_listed_as_removed() {
     for (code, said) in gate("noted-template", &[("p.yaml", &shop())], &[("p.yaml", &templated())])
     {
         assert_eq!(code, Some(1), "{said}");

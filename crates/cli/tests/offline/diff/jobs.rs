@@ -27,9 +27,9 @@ fn a_changed_schedule_is_a_change_in_every_format_without_any_policy() {
         let parts = ["1 of 2 CronJobs changes", "at 02:00 every day", "at 04:00 every day"];
         diff(&folder, &["old", "new", "-o", format]).assert_said(&parts);
     }
-    let told = diff(&folder, &["old", "new", "-o", "json"]).json();
-    assert_eq!(told["cronJobs"].as_array().map(Vec::len), Some(1), "{told:#}");
-    let job = &told["cronJobs"][0];
+    let report = diff(&folder, &["old", "new", "-o", "json"]).json();
+    assert_eq!(report["cronJobs"].as_array().map(Vec::len), Some(1), "{report:#}");
+    let job = &report["cronJobs"][0];
     assert_eq!(job["target"]["name"], "backup");
     assert_eq!((&job["presence"], &job["from"]), (&json!("both"), &json!("2026-11-23T01:00:00Z")));
     assert_eq!(job["after"]["starts"], 35);
@@ -60,7 +60,7 @@ fn a_cron_job_that_comes_or_goes_is_a_change() {
 }
 
 #[test]
-fn a_schedule_that_is_written_in_another_way_is_no_change() {
+fn a_rewritten_but_equal_schedule_is_not_a_change() {
     let (one, other) =
         (job("backup", "0 2 * * 1", ""), job("backup", "0 2 * * MON", "  timeZone: UTC\n"));
     let folder = sides("jobs-same", &[("a.yaml", &one)], &[("b.yaml", &other)]);
@@ -72,7 +72,7 @@ fn a_schedule_that_is_written_in_another_way_is_no_change() {
 }
 
 #[test]
-fn schedules_that_start_jobs_at_the_same_instants_are_no_change() {
+fn schedules_that_start_jobs_at_the_same_instants_are_not_a_change() {
     let suspended = format!("{BERLIN}  suspend: true\n");
     let paris = "  timeZone: Europe/Paris\n";
     for (old, new) in [

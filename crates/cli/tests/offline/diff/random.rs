@@ -86,34 +86,34 @@ fn policies(random: &mut Rng) -> String {
 type Key = String;
 
 /// Every series of a forecast by what it is of: its segments, each from, to and value.
-fn series(told: &Value) -> BTreeMap<Key, Vec<(String, String, Value)>> {
+fn series(reported: &Value) -> BTreeMap<Key, Vec<(String, String, Value)>> {
     let of = |series: &Value| {
         let text = |it: &Value| word(it).to_owned();
         let segment = |it: &Value| (text(&it["from"]), text(&it["to"]), it["value"].clone());
         (key(series), list(&series["segments"]).iter().map(segment).collect())
     };
-    list(&told["series"]).iter().map(of).collect()
+    list(&reported["series"]).iter().map(of).collect()
 }
 
 fn key(of: &Value) -> Key {
     format!("{} {}", of["target"], of["field"])
 }
 
-fn said(segments: Option<&Vec<(String, String, Value)>>, at: &str) -> Option<Value> {
+fn value_at(segments: Option<&Vec<(String, String, Value)>>, at: &str) -> Option<Value> {
     let segment = segments?.iter().find(|(from, to, _)| from.as_str() <= at && at < to.as_str());
     Some(segment.unwrap().2.clone())
 }
 
 /// The value at an instant, if there is one and it is known.
-fn known(segments: Option<&Vec<(String, String, Value)>>, at: &str) -> Option<Value> {
-    said(segments, at).filter(|value| !value.is_null())
+fn known_value_at(segments: Option<&Vec<(String, String, Value)>>, at: &str) -> Option<Value> {
+    value_at(segments, at).filter(|value| !value.is_null())
 }
 
 /// Compares the differences with the forecasts from when all rules have fired. Until then, the new version has what the old
 /// one has left.
-fn assert_told(seed: u64, old: &Value, new: &Value, diff: &Value) -> usize {
+fn assert_differences(seed: u64, old: &Value, new: &Value, diff: &Value) -> usize {
     let (old, new) = (series(old), series(new));
-    let told: BTreeMap<Key, &Value> =
+    let reported: BTreeMap<Key, &Value> =
         list(&diff["differences"]).iter().map(|it| (key(it), it)).collect();
     let keys: BTreeSet<&Key> = old.keys().chain(new.keys()).collect();
     assert_eq!(diff["summary"]["compared"], keys.len(), "seed {seed}");
@@ -121,31 +121,32 @@ fn assert_told(seed: u64, old: &Value, new: &Value, diff: &Value) -> usize {
     for key in &keys {
         let (before, after) = (old.get(*key), new.get(*key));
         let is_state = key.ends_with("\"value\"");
-        let (since, left) = if is_state { (FROM, None) } else { (FIRED, known(before, FROM)) };
+        let (since, left) =
+            if is_state { (FROM, None) } else { (FIRED, known_value_at(before, FROM)) };
         let starts =
             [before, after].into_iter().flatten().flatten().map(|(from, ..)| from.as_str());
         let boundaries: BTreeSet<&str> = starts.chain([since]).filter(|at| *at >= since).collect();
-        let stretches = told.get(*key).map_or(&[][..], |it| list(&it["stretches"]));
+        let stretches = reported.get(*key).map_or(&[][..], |it| list(&it["stretches"]));
         let mut is_different = false;
         for at in boundaries {
-            let expected = [known(before, at), known(after, at).or(left.clone())];
+            let expected = [known_value_at(before, at), known_value_at(after, at).or(left.clone())];
             let found = stretches.iter().find(|it| word(&it["from"]) <= at && at < word(&it["to"]));
             let value = |it: &Value, side: &str| {
                 it.get(side).map(|it| it["value"].clone()).filter(|it| !it.is_null())
             };
-            let told = found.map(|it| ["before", "after"].map(|side| value(it, side)));
+            let reported = found.map(|it| ["before", "after"].map(|side| value(it, side)));
             is_different |= expected[0] != expected[1];
             let expected = Some(expected).filter(|it| it[0] != it[1]);
-            assert_eq!(told, expected, "seed {seed}: {key} at {at}");
+            assert_eq!(reported, expected, "seed {seed}: {key} at {at}");
         }
-        assert!(told.contains_key(*key) || !is_different, "seed {seed}: {key}");
+        assert!(reported.contains_key(*key) || !is_different, "seed {seed}: {key}");
         if !is_state && before.is_some() {
             let at_once = stretches.iter().find(|it| it["from"] == FROM);
             assert_eq!(at_once, None, "seed {seed}: {key} is taken over as it is");
         }
         different += usize::from(is_different);
     }
-    assert!(told.keys().all(|it| keys.contains(it)), "seed {seed}");
+    assert!(reported.keys().all(|it| keys.contains(it)), "seed {seed}");
     different
 }
 
@@ -160,12 +161,13 @@ fn what_differs_is_what_the_two_forecasts_say() {
         let folder =
             sides(&format!("random-{}", seed - first), &[("a.yaml", &old)], &[("a.yaml", &new)]);
         let forecast = |side| {
-            let asked = ["forecast", "-f", side, "--from", FROM, "--for", "35d", "-o", "json"];
-            almanac(&folder, &asked).json()
+            let arguments = ["forecast", "-f", side, "--from", FROM, "--for", "35d", "-o", "json"];
+            almanac(&folder, &arguments).json()
         };
         let diff =
             |old, new| almanac(&folder, &["diff", old, new, "--from", FROM, "-o", "json"]).json();
-        different += assert_told(seed, &forecast("old"), &forecast("new"), &diff("old", "new"));
+        different +=
+            assert_differences(seed, &forecast("old"), &forecast("new"), &diff("old", "new"));
         let same = diff("new", "new");
         assert_eq!(same["differences"], Value::Array(Vec::new()), "seed {seed}");
     }

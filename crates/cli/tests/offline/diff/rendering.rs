@@ -42,7 +42,7 @@ fn command(folder: &Path, bin: &Path, arguments: &[&str]) -> Command {
 }
 
 fn run(folder: &Path, bin: &Path, arguments: &[&str]) -> Ran {
-    Ran::of(&command(folder, bin, arguments).output().unwrap())
+    Ran::from_output(&command(folder, bin, arguments).output().unwrap())
 }
 
 /// An overlay of one file, which `PRINTS` prints.
@@ -73,21 +73,22 @@ fn an_overlay_is_rendered_on_both_sides_and_compared() {
     commit(&repository, &old);
     commit(&repository, &new);
     for revisions in ["HEAD~1..HEAD", "HEAD~1"] {
-        let told = run(&repository, &bin, &["--git", revisions, "-k", "prod", "-o", "json"]).json();
-        assert_eq!(told["summary"]["changed"], 1, "{told:#}");
-        assert_eq!(told["rendered"][0], "kustomize build prod");
+        let report =
+            run(&repository, &bin, &["--git", revisions, "-k", "prod", "-o", "json"]).json();
+        assert_eq!(report["summary"]["changed"], 1, "{report:#}");
+        assert_eq!(report["rendered"][0], "kustomize build prod");
     }
     // A submodule is part of what is rendered, without its content.
     git(&repository, &["update-index", "--add", "--cacheinfo", SUBMODULE]);
     git(&repository, &["commit", "-q", "-m", "submodule"]);
-    let told =
+    let report =
         run(&repository, &bin, &["--git", "HEAD~1..HEAD", "-k", "prod", "-o", "json"]).json();
-    assert_eq!(told["notes"][0], "prod is rendered without the submodule prod/sub", "{told:#}");
+    assert_eq!(report["notes"][0], "prod is rendered without the submodule prod/sub", "{report:#}");
     git(&repository, &["reset", "-q", "--hard", "HEAD~1"]);
     // Paths are meant from the current directory.
     let inside = repository.join("prod");
-    let told = run(&inside, &bin, &["--git", "HEAD~1..HEAD", "-k", ".", "-o", "json"]).json();
-    assert_eq!(told["summary"]["changed"], 1, "{told:#}");
+    let report = run(&inside, &bin, &["--git", "HEAD~1..HEAD", "-k", ".", "-o", "json"]).json();
+    assert_eq!(report["summary"]["changed"], 1, "{report:#}");
     run(&repository, &bin, &["--git", "HEAD", "-k", ".."])
         .assert_noted(&["--kustomize", "is not inside the git"]);
     run(&repository, &bin, &["--git", "HEAD", "-k", "nowhere"])
@@ -131,11 +132,14 @@ fn the_settings_of_the_old_revision_decide_what_runs() {
         &repository,
         &[("almanac.toml", "[diff]\nhelm = [\"evil\"]\n"), ("prod/out.yaml", &shop())],
     );
-    let told = run(&repository, &bin, &["--git", "HEAD~1..HEAD", "-o", "json"]).json();
+    let report = run(&repository, &bin, &["--git", "HEAD~1..HEAD", "-o", "json"]).json();
     assert!(bin.join("ran").exists());
-    assert_eq!(told["rendered"], serde_json::json!(["kustomize build prod"]));
+    assert_eq!(report["rendered"], serde_json::json!(["kustomize build prod"]));
     // The files that it includes are not compared a second time.
-    assert_eq!((&told["summary"]["compared"], &told["summary"]["changed"]), (&1.into(), &1.into()));
+    assert_eq!(
+        (&report["summary"]["compared"], &report["summary"]["changed"]),
+        (&1.into(), &1.into())
+    );
 }
 
 #[test]
@@ -191,13 +195,13 @@ fn a_link_out_of_a_side_is_never_followed() {
     output.assert_said(&["prod/secret.yaml is a symbolic link that leads to no file"]);
     assert!(!output.said.contains("no longer set"), "{}", output.said);
     // A directory that the old side cannot render is not new on the other one, and is not a failure by itself.
-    let mended = run(&folder, &bin, &["new", "old", "-k", "prod"]).ended(0);
-    mended.assert_said(&[
+    let fixed = run(&folder, &bin, &["new", "old", "-k", "prod"]).ended(0);
+    fixed.assert_said(&[
         "Not rendered: 1 directory",
         "Not rendered, so not compared: prod; see the",
         "note: prod of new: prod/secret.yaml is a symbolic link",
     ]);
-    assert!(!mended.said.contains("differs"), "{}", mended.said);
+    assert!(!fixed.said.contains("differs"), "{}", fixed.said);
 }
 
 #[test]
@@ -300,7 +304,7 @@ fn a_program_gets_a_limited_amount_of_memory() {
 }
 
 #[test]
-fn a_failure_is_told_with_the_paths_of_the_side() {
+fn a_failure_is_reported_with_the_paths_of_the_side() {
     let old = shop();
     let folder = sides("rendered-failure", &[], &overlay(&old));
     let script = "#!/bin/sh\necho \"Error: $PWD/prod/out.yaml: it is broken\" >&2\nexit 1\n";
@@ -311,7 +315,7 @@ fn a_failure_is_told_with_the_paths_of_the_side() {
 }
 
 #[test]
-fn a_missing_program_is_told_with_how_to_get_it() {
+fn a_missing_program_is_reported_with_the_way_to_install_it() {
     let files = [&overlay("a: 1")[..], &[("prod/Chart.yaml", "name: shop\n")]].concat();
     let folder = sides("rendered-missing", &files, &files);
     let bin = programs(&folder, &[]);
@@ -320,6 +324,8 @@ fn a_missing_program_is_told_with_how_to_get_it() {
         ("--helm", "failed to find helm in PATH; install it"),
     ] {
         let mut command = command(&folder, &bin, &["old", "new", option, "prod"]);
-        Ran::of(&command.env("PATH", &bin).output().unwrap()).ended(2).assert_noted(&[part]);
+        Ran::from_output(&command.env("PATH", &bin).output().unwrap())
+            .ended(2)
+            .assert_noted(&[part]);
     }
 }

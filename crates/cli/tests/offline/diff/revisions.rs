@@ -31,31 +31,31 @@ fn repository(name: &str) -> PathBuf {
 }
 
 /// The differences, each as its name and its presence.
-fn told(folder: &Path, arguments: &[&str]) -> Vec<String> {
-    let told = diff(folder, &[arguments, &["-o", "json"]].concat()).json();
+fn changes(folder: &Path, arguments: &[&str]) -> Vec<String> {
+    let report = diff(folder, &[arguments, &["-o", "json"]].concat()).json();
     let one = |it: &serde_json::Value| format!("{} {}", it["target"]["name"], it["presence"]);
-    list(&told["differences"]).iter().map(|it| one(it).replace('"', "")).collect()
+    list(&report["differences"]).iter().map(|it| one(it).replace('"', "")).collect()
 }
 
 #[test]
 fn two_dots_compare_two_revisions_and_three_what_one_has_changed() {
     let folder = repository("git-dots");
-    assert_eq!(told(&folder, &["--git", "main..later"]), ["cart removed", "shop both"]);
-    assert_eq!(told(&folder, &["--git", "main...later"]), ["shop both"]);
-    assert_eq!(told(&folder, &["--git", "main..."]), ["shop both"], "HEAD is meant");
-    assert_eq!(told(&folder, &["--git", "later..later"]), Vec::<String>::new());
+    assert_eq!(changes(&folder, &["--git", "main..later"]), ["cart removed", "shop both"]);
+    assert_eq!(changes(&folder, &["--git", "main...later"]), ["shop both"]);
+    assert_eq!(changes(&folder, &["--git", "main..."]), ["shop both"], "HEAD is meant");
+    assert_eq!(changes(&folder, &["--git", "later..later"]), Vec::<String>::new());
     diff(&folder, &["--git", "main...later"]).assert_said(&["main → later: 1 of 1 value changes"]);
 }
 
 #[test]
 fn one_revision_is_compared_with_the_working_tree_which_stays_as_it_is() {
     let folder = repository("git-tree");
-    assert_eq!(told(&folder, &["--git", "HEAD"]), Vec::<String>::new());
+    assert_eq!(changes(&folder, &["--git", "HEAD"]), Vec::<String>::new());
     write(&folder, &[("policies/shop.yaml", &shop()), ("policies/new.yaml", "a: 1")]);
     git(&folder, &["add", "policies/new.yaml"]);
     let status = git(&folder, &["status", "--porcelain"]);
     let index = fs::read(folder.join(".git/index")).unwrap();
-    assert_eq!(told(&folder, &["--git", "HEAD"]), ["shop both"]);
+    assert_eq!(changes(&folder, &["--git", "HEAD"]), ["shop both"]);
     assert_eq!(fs::read(folder.join(".git/index")).unwrap(), index);
     assert_eq!(git(&folder, &["status", "--porcelain"]), status);
 }
@@ -64,9 +64,12 @@ fn one_revision_is_compared_with_the_working_tree_which_stays_as_it_is() {
 fn paths_are_meant_from_the_current_directory_and_shown_as_the_repository_has_them() {
     let folder = repository("git-paths");
     let inside = folder.join("policies");
-    assert_eq!(told(&inside, &["--git", "main..later", "shop.yaml"]), ["shop both"]);
-    assert_eq!(told(&inside, &["--git", "main..later", "../policies/cart.yaml"]), ["cart removed"]);
-    assert_eq!(told(&folder, &["--git", "main..later", "."]).len(), 2);
+    assert_eq!(changes(&inside, &["--git", "main..later", "shop.yaml"]), ["shop both"]);
+    assert_eq!(
+        changes(&inside, &["--git", "main..later", "../policies/cart.yaml"]),
+        ["cart removed"]
+    );
+    assert_eq!(changes(&folder, &["--git", "main..later", "."]).len(), 2);
     commit(&folder, &[("policies/shop.yaml", &shop().replace("0 8 * * *", "0 8"))]);
     let output = diff(&inside, &["--git", "main..later"]).ended(1);
     output.assert_said(&["--> policies/shop.yaml:7:"]);
@@ -88,15 +91,18 @@ fn strange_names_are_read_as_they_are() {
         let own = shop().replace("shop", &format!("shop-{number}"));
         commit(&folder, &[(*name, &own)]);
     }
-    assert_eq!(told(&folder, &["--git", "HEAD~5..HEAD"]).len(), 5);
-    assert_eq!(told(&folder, &["--git", "HEAD~5..HEAD", "ü*[x].yaml"]), ["shop-3 added"]);
-    assert_eq!(told(&folder, &["--git", "HEAD~5..HEAD", "./--all.yaml"]), ["shop-1 added"]);
+    assert_eq!(changes(&folder, &["--git", "HEAD~5..HEAD"]).len(), 5);
+    assert_eq!(changes(&folder, &["--git", "HEAD~5..HEAD", "ü*[x].yaml"]), ["shop-3 added"]);
+    assert_eq!(changes(&folder, &["--git", "HEAD~5..HEAD", "./--all.yaml"]), ["shop-1 added"]);
     git(&folder, &["branch", "a-b"]);
-    assert_eq!(told(&folder, &["--git", "main..a-b", "policies"]), ["cart removed", "shop both"]);
+    assert_eq!(
+        changes(&folder, &["--git", "main..a-b", "policies"]),
+        ["cart removed", "shop both"]
+    );
 }
 
 #[test]
-fn what_cannot_be_read_is_said_with_what_would_be_right() {
+fn an_invalid_revision_is_reported_with_a_fix() {
     let folder = repository("git-wrong");
     for (revisions, part) in [
         ("nobody..later", "`nobody` is not a commit of this repository"),
@@ -122,14 +128,14 @@ fn what_cannot_be_read_is_said_with_what_would_be_right() {
 }
 
 #[test]
-fn a_folder_that_is_no_repository_is_said_to_be_none() {
+fn a_directory_that_is_not_a_repository_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     diff(folder.path(), &["--git", "main"])
         .assert_noted(&["failed to find a git repository", "name two directories without --git"]);
 }
 
 #[test]
-fn a_submodule_is_left_out_and_one_that_is_asked_about_is_an_error() {
+fn a_submodule_is_skipped_and_a_named_one_is_an_error() {
     let folder = repository("git-submodule");
     let other = repository("git-submodule-other");
     let source = other.display().to_string();
@@ -162,9 +168,9 @@ fn the_environment_of_a_hook_names_no_other_repository() {
     let (folder, other) = (repository("git-hook"), repository("git-hook-other"));
     let mut command = almanac(&folder, &["diff", "--git", "main...later", "--from", MONDAY]);
     command.env("GIT_DIR", other.join(".git")).env("GIT_INDEX_FILE", "/nowhere");
-    Ran::of(&command.env("GIT_WORK_TREE", &other).output().unwrap()).ended(0);
+    Ran::from_output(&command.env("GIT_WORK_TREE", &other).output().unwrap()).ended(0);
     fs::remove_dir_all(&other).unwrap();
-    Ran::of(&command.output().unwrap()).ended(0);
+    Ran::from_output(&command.output().unwrap()).ended(0);
 }
 
 #[cfg(unix)]
@@ -193,7 +199,7 @@ fn links_are_followed_in_a_revision_as_in_the_working_tree() {
     link(&folder, "round.yaml", "chosen/round.yaml");
     link(&folder, "v2", "now");
     commit(&folder, &[]);
-    assert_eq!(told(&folder, &["--git", "HEAD"]), Vec::<String>::new(), "a clean tree");
+    assert_eq!(changes(&folder, &["--git", "HEAD"]), Vec::<String>::new(), "a clean tree");
     let others = ["linked", "absolute", "folder"];
     let text_of = |name| shop().replace("shop", name).replace(": 10}", ": 100}");
     let [linked, absolute, in_folder] = others.map(text_of);
@@ -206,13 +212,13 @@ fn links_are_followed_in_a_revision_as_in_the_working_tree() {
         ],
     );
     let chosen = ["absolute both", "linked both"];
-    assert_eq!(told(&folder, &["--git", "HEAD", "chosen"]), chosen);
-    assert_eq!(told(&folder, &["--git", "HEAD", "now"]), ["folder both"]);
-    assert_eq!(told(&folder, &["--git", "HEAD", "chosen/linked.yaml"]), ["linked both"]);
+    assert_eq!(changes(&folder, &["--git", "HEAD", "chosen"]), chosen);
+    assert_eq!(changes(&folder, &["--git", "HEAD", "now"]), ["folder both"]);
+    assert_eq!(changes(&folder, &["--git", "HEAD", "chosen/linked.yaml"]), ["linked both"]);
     commit(&folder, &[]);
-    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD", "chosen"]), chosen);
-    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD", "now/policies"]), ["folder both"]);
-    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD"]).len(), 3, "each file is read once");
+    assert_eq!(changes(&folder, &["--git", "HEAD~1..HEAD", "chosen"]), chosen);
+    assert_eq!(changes(&folder, &["--git", "HEAD~1..HEAD", "now/policies"]), ["folder both"]);
+    assert_eq!(changes(&folder, &["--git", "HEAD~1..HEAD"]).len(), 3, "each file is read once");
 }
 
 #[cfg(unix)]
@@ -238,7 +244,7 @@ fn a_link_that_leads_out_of_the_repository_is_an_error_on_either_side_unless_it_
     diff(&folder, &["--git", "HEAD", "outside"])
         .assert_noted(&["outside of HEAD is a symbolic link"]);
     let without = ["--exclude", "out.yaml", "--exclude", "a-folder.yaml"];
-    let left = told(&folder, &[&["--git", "HEAD~1..HEAD"][..], &without].concat());
+    let left = changes(&folder, &[&["--git", "HEAD~1..HEAD"][..], &without].concat());
     assert_eq!(left, Vec::<String>::new(), "a folder behind a link is not looked into");
 }
 
@@ -254,11 +260,11 @@ fn a_pointer_of_lfs_matters_only_where_it_would_be_read() {
             "leave it out with --exclude",
         ]);
         let nothing = Vec::<String>::new();
-        assert_eq!(told(&folder, &["--git", revisions, "--exclude", "data"]), nothing);
-        assert_eq!(told(&folder, &["--git", revisions, "policies"]), nothing);
+        assert_eq!(changes(&folder, &["--git", revisions, "--exclude", "data"]), nothing);
+        assert_eq!(changes(&folder, &["--git", revisions, "policies"]), nothing);
         commit(&folder, &[(".almanacignore", "data/\n")]);
         commit(&folder, &[]);
-        assert_eq!(told(&folder, &["--git", revisions]), nothing);
+        assert_eq!(changes(&folder, &["--git", revisions]), nothing);
         git(&folder, &["reset", "-q", "--hard", "HEAD~2"]);
     }
     write(&folder, &[("policies/new.yaml", POINTER)]);
@@ -286,13 +292,13 @@ fn no_name_of_a_file_begins_a_line_of_a_message() {
 }
 
 #[test]
-fn a_temporary_directory_in_the_repository_is_no_part_of_it() {
+fn a_temporary_directory_in_the_repository_is_not_part_of_it() {
     let folder = repository("git-temporary");
     let temporary = folder.join("tmp");
     fs::create_dir(&temporary).unwrap();
     let run = |revisions: &str| {
         let mut command = almanac(&folder, &["diff", "--from", MONDAY, "--git", revisions]);
-        Ran::of(&command.env("TMPDIR", &temporary).output().unwrap())
+        Ran::from_output(&command.env("TMPDIR", &temporary).output().unwrap())
     };
     for ignored in ["", "tmp/\n*.yaml\n"] {
         write(&folder, &[(".gitignore", ignored)]);
@@ -308,24 +314,24 @@ fn what_is_tracked_is_read_though_gitignore_matches_it_and_what_is_ignored_is_no
     let folder = repository("git-ignored");
     commit(&folder, &[(".gitignore", "policies/\n")]);
     write(&folder, &[("policies/shop.yaml", &shop()), ("policies/own.yaml", &shop())]);
-    assert_eq!(told(&folder, &["--git", "HEAD"]), ["shop both"]);
+    assert_eq!(changes(&folder, &["--git", "HEAD"]), ["shop both"]);
     git(&folder, &["commit", "-q", "-a", "-m", "tracked"]);
-    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD"]), ["shop both"]);
-    assert_eq!(told(&folder, &["--git", "HEAD"]), Vec::<String>::new());
+    assert_eq!(changes(&folder, &["--git", "HEAD~1..HEAD"]), ["shop both"]);
+    assert_eq!(changes(&folder, &["--git", "HEAD"]), Vec::<String>::new());
 }
 
 #[test]
-fn what_a_sparse_checkout_leaves_out_is_no_change() {
+fn a_file_outside_a_sparse_checkout_is_not_a_change() {
     let folder = repository("git-sparse");
     commit(&folder, &[("other/cart.yaml", &shop().replace("shop", "cart"))]);
     git(&folder, &["sparse-checkout", "set", "policies"]);
     assert!(!folder.join("other").exists());
-    assert_eq!(told(&folder, &["--git", "HEAD"]), Vec::<String>::new());
-    assert_eq!(told(&folder, &["--git", "HEAD~1"]), ["cart added"]);
+    assert_eq!(changes(&folder, &["--git", "HEAD"]), Vec::<String>::new());
+    assert_eq!(changes(&folder, &["--git", "HEAD~1"]), ["cart added"]);
 }
 
 #[test]
-fn places_that_are_named_exist_though_only_one_of_them_is_asked_about() {
+fn all_named_places_exist_even_if_only_one_is_selected() {
     let folder = repository("git-places");
     let settings = "[[place]]\nname = \"prod\"\ndirectories = [\"clusters/prod\"]\n\n\
                     [[place]]\nname = \"test\"\ndirectories = [\"clusters/test\"]\n";
@@ -341,5 +347,5 @@ fn places_that_are_named_exist_though_only_one_of_them_is_asked_about() {
     };
     files(&shop());
     files(&changed());
-    assert_eq!(told(&folder, &["--git", "HEAD~1..HEAD", "clusters/prod"]), ["shop both"]);
+    assert_eq!(changes(&folder, &["--git", "HEAD~1..HEAD", "clusters/prod"]), ["shop both"]);
 }

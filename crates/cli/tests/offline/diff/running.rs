@@ -68,7 +68,7 @@ pub(crate) fn sides(name: &str, old: &[(&str, &str)], new: &[(&str, &str)]) -> P
 pub(crate) fn almanac(folder: &Path, arguments: &[&str]) -> Ran {
     let mut command = running::almanac(folder, arguments);
     // So that each sentence is one line.
-    Ran::of(&command.env("LC_ALL", "C.UTF-8").env("COLUMNS", "10000").output().unwrap())
+    Ran::from_output(&command.env("LC_ALL", "C.UTF-8").env("COLUMNS", "10000").output().unwrap())
 }
 
 /// The differences from Monday on.
@@ -80,6 +80,6 @@ pub(crate) fn diff(folder: &Path, arguments: &[&str]) -> Ran {
 /// The differences of two folders, as JSON.
 #[track_caller]
 pub(crate) fn differences(folder: &Path) -> Vec<Value> {
-    let told = diff(folder, &["old", "new", "-o", "json"]).json();
-    list(&told["differences"]).to_vec()
+    let output = diff(folder, &["old", "new", "-o", "json"]).json();
+    list(&output["differences"]).to_vec()
 }

@@ -53,8 +53,8 @@ fn with_query(name: &str, query: &str) -> std::path::PathBuf {
 /// When the nodes change, and to how many.
 fn nodes(folder: &Path, from: &str, further: &[&str]) -> Vec<(String, Value)> {
     let command = ["forecast", "-f", ".", "-o", "json", "--from", from];
-    let told = almanac(folder, &[&command, further].concat()).json();
-    let series = list(&told["series"]).iter();
+    let output = almanac(folder, &[&command, further].concat()).json();
+    let series = list(&output["series"]).iter();
     let of_nodes = series.filter(|it| it["target"]["kind"] == "ScalableNodeGroup");
     of_nodes.flat_map(segments).map(|(at, value)| (at.to_owned(), value.clone())).collect()
 }
@@ -142,8 +142,8 @@ fn the_query_of_the_faq_is_explained_and_its_correction_is_followed() {
 fn a_query_that_only_prometheus_can_answer_leaves_its_target_alone_unless_its_result_is_stated() {
     let folder = with_query("autoscaler-sample", "sum(queue)");
     let command = ["forecast", "-f", ".", "-o", "json", "--from", "2021-02-01", "--for", "1h"];
-    let told = almanac(&folder, &command).json();
-    let said = told["assumptions"].to_string();
+    let output = almanac(&folder, &command).json();
+    let said = output["assumptions"].to_string();
     assert!(said.contains("sum(queue) cannot be answered without a Prometheus"), "{said}");
     assert!(
         said.contains("Almanac does not publish queue; state its value with --sample"),

@@ -45,12 +45,12 @@ fn forecast(folder: &Path, further: &[&str]) -> Value {
 /// The start of each segment of a forecast, and its value.
 #[track_caller]
 fn assert_segments(folder: &Path, further: &[&str], expected: &[(&str, u32)]) {
-    let told = forecast(folder, further);
+    let output = forecast(folder, further);
     let expected: Vec<_> = expected
         .iter()
         .map(|(time, value)| (format!("2026-05-04T{time}Z"), u64::from(*value)))
         .collect();
-    let found = segments(&told["series"][0]).into_iter();
+    let found = segments(&output["series"][0]).into_iter();
     let found = found.map(|(at, value)| (at.to_owned(), value.as_u64().unwrap()));
     assert_eq!(found.collect::<Vec<_>>(), expected);
 }
@@ -140,12 +140,12 @@ fn policies_that_are_new_begin_with_the_period() {
     assert_eq!(forecast(&folder, &new)["assumptions"], json!([assumed]));
     // A firing exactly at the start is the first firing.
     let command = ["forecast", "-f", ".", "--from", "2026-05-04T08:00:00Z", "--new", "-o", "json"];
-    let told = almanac(&folder, &command).json();
-    assert_eq!(told["series"][0]["segments"][0]["value"], 10);
+    let output = almanac(&folder, &command).json();
+    assert_eq!(output["series"][0]["segments"][0]["value"], 10);
     let command = ["next", "-f", ".", "--from", AT, "--count", "1", "--new"];
     almanac(&folder, &command).assert_said(&["replicas 4 → 10", assumed]);
-    let told = almanac(&folder, &[&command[..], &["-o", "json"]].concat()).json();
-    assert_eq!(told["assumptions"], json!([assumed]));
+    let output = almanac(&folder, &[&command[..], &["-o", "json"]].concat()).json();
+    assert_eq!(output["assumptions"], json!([assumed]));
 }
 
 #[test]

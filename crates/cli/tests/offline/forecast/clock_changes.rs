@@ -12,7 +12,7 @@ const NIGHT: &str = "the firing at 02:30 is moved to 03:00";
 const RHYTHM: &str = "3 firings are skipped";
 
 /// The output of a command for the days around the change, in one of its forms.
-fn told(folder: &Path, command: &[&str], further: &[&str]) -> String {
+fn printed(folder: &Path, command: &[&str], further: &[&str]) -> String {
     let printed = almanac(folder, &[command, further].concat()).said;
     // As wide as the terminal or the picture is, text is wrapped.
     let printed = printed.replace("</text>", "");
@@ -39,19 +39,19 @@ fn every_command_reports_a_skipped_hour_in_every_output_and_display_zone() {
     ] {
         for output in outputs {
             for zone in ["UTC", "Asia/Tokyo", "America/New_York"] {
-                let told = told(&folder, command, &["-o", output, "--zone", zone]);
+                let report = printed(&folder, command, &["-o", output, "--zone", zone]);
                 assert!(
-                    told.contains(NIGHT) && told.contains(RHYTHM),
-                    "{command:?} {output}: {told}"
+                    report.contains(NIGHT) && report.contains(RHYTHM),
+                    "{command:?} {output}: {report}"
                 );
-                assert!(told.contains("America/New_York"), "{told}");
+                assert!(report.contains("America/New_York"), "{report}");
             }
         }
     }
     for further in [&[][..], json] {
-        let told = told(&folder, VALIDATE, further);
-        assert!(told.contains(NIGHT) && told.contains(RHYTHM), "{told}");
-        assert_eq!(told.matches("clock-change").count(), 2, "{told}");
+        let report = printed(&folder, VALIDATE, further);
+        assert!(report.contains(NIGHT) && report.contains(RHYTHM), "{report}");
+        assert_eq!(report.matches("clock-change").count(), 2, "{report}");
     }
 }
 
@@ -59,9 +59,12 @@ fn every_command_reports_a_skipped_hour_in_every_output_and_display_zone() {
 fn days_without_a_clock_change_have_no_note() {
     let folder = folder_with("no-clock-changes", &[("shop.yaml", SHOP)]);
     for command in [FORECAST, NEXT] {
-        let told =
-            told(&folder, &[&command[..3], &["--from", "2027-03-10", "--for", "3d"]].concat(), &[]);
-        assert!(told.contains("night") && !told.contains("clock"), "{told}");
+        let report = printed(
+            &folder,
+            &[&command[..3], &["--from", "2027-03-10", "--for", "3d"]].concat(),
+            &[],
+        );
+        assert!(report.contains("night") && !report.contains("clock"), "{report}");
     }
 }
 

@@ -38,7 +38,7 @@ fn events(ran: &Ran) -> Vec<Vec<(String, String)>> {
     calendar.components.iter().filter(|it| it.name == "VEVENT").map(event).collect()
 }
 
-fn of<'a>(event: &'a [(String, String)], key: &str) -> &'a str {
+fn property<'a>(event: &'a [(String, String)], key: &str) -> &'a str {
     &event.iter().find(|(known, _)| known == key).unwrap().1
 }
 
@@ -69,22 +69,22 @@ fn yaml_is_the_same_document_as_json() {
         vec!["lint", ".", "--from", PRESENT],
         vec!["version"],
     ] {
-        let ask = |format| almanac(&folder, &[&arguments[..], &["-o", format]].concat());
-        let yaml = ask("yaml").said.replace('\n', "\n  ");
+        let in_format = |format| almanac(&folder, &[&arguments[..], &["-o", format]].concat());
+        let yaml = in_format("yaml").said.replace('\n', "\n  ");
         // Read as the files of users are.
         let head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  ";
         let mut reading = Reading::default();
         read_objects(&mut reading, Source::new("told.yaml", format!("{head}{yaml}")));
-        assert_eq!(reading.objects[0].node.to_json()["spec"], ask("json").json(), "{yaml}");
+        assert_eq!(reading.objects[0].node.to_json()["spec"], in_format("json").json(), "{yaml}");
     }
 }
 
 #[test]
 fn a_row_of_csv_is_a_segment_of_json() {
     let folder = folder_with("formats-csv", &[("shop.yaml", &hostile()), ("nodes.yaml", NODES)]);
-    let told = forecast(&folder, &["-o", "json"]).json();
+    let output = forecast(&folder, &["-o", "json"]).json();
     let mut expected = Vec::new();
-    for series in list(&told["series"]) {
+    for series in list(&output["series"]) {
         for segment in list(&series["segments"]) {
             let (target, policy) = (&series["target"], &segment["policy"]);
             let cells = [
@@ -120,50 +120,52 @@ fn a_row_of_csv_is_a_segment_of_json() {
 #[test]
 fn an_event_of_the_calendar_is_a_segment_that_a_policy_has_set() {
     let folder = folder_with("formats-ics", &[("shop.yaml", &hostile()), ("nodes.yaml", NODES)]);
-    let told = forecast(&folder, &["-o", "json"]).json();
-    let segments = list(&told["series"]).iter().flat_map(|it| list(&it["segments"]));
+    let output = forecast(&folder, &["-o", "json"]).json();
+    let segments = list(&output["series"]).iter().flat_map(|it| list(&it["segments"]));
     let set = segments.filter(|it| it.get("policy").is_some());
     let expected: Vec<_> =
         set.map(|it| (in_calendar(&it["from"]), in_calendar(&it["to"]))).collect();
     let events = events(&forecast(&folder, &["-o", "ics"]));
-    let found = events.iter().map(|it| (of(it, "DTSTART").to_owned(), of(it, "DTEND").to_owned()));
+    let found = events
+        .iter()
+        .map(|it| (property(it, "DTSTART").to_owned(), property(it, "DTEND").to_owned()));
     assert!(expected.len() > 10);
     assert_eq!(found.collect::<Vec<_>>(), expected);
-    let summaries: BTreeSet<&str> = events.iter().map(|it| of(it, "SUMMARY")).collect();
+    let summaries: BTreeSet<&str> = events.iter().map(|it| property(it, "SUMMARY")).collect();
     assert!(summaries.contains("shop: replicas 10"), "{summaries:?}");
     let name = "=1+1;\"ü\", \\ 🕑\nb: at";
-    assert!(events.iter().any(|it| of(it, "DESCRIPTION").contains(name)), "{events:?}");
+    assert!(events.iter().any(|it| property(it, "DESCRIPTION").contains(name)), "{events:?}");
 }
 
 #[test]
-fn a_calendar_that_is_asked_for_later_changes_its_events_and_adds_no_copies() {
+fn a_later_calendar_changes_its_events_and_adds_no_copies() {
     let folder = folder("formats-uids");
-    let asked = |from: &str| {
-        let asked = ["forecast", "-f", ".", "--from", from, "--to", "2026-12-05", "-o", "ics"];
-        let events = events(&almanac(&folder, &asked));
-        let uids = events.iter().map(|it| of(it, "UID").to_owned());
+    let command = |from: &str| {
+        let command = ["forecast", "-f", ".", "--from", from, "--to", "2026-12-05", "-o", "ics"];
+        let events = events(&almanac(&folder, &command));
+        let uids = events.iter().map(|it| property(it, "UID").to_owned());
         let all: BTreeSet<String> = uids.collect();
         assert_eq!(all.len(), events.len(), "each has one of its own");
         all
     };
-    let (first, later) = (asked("2026-11-20T00:00:00Z"), asked("2026-11-23T01:00:00Z"));
+    let (first, later) = (command("2026-11-20T00:00:00Z"), command("2026-11-23T01:00:00Z"));
     assert!(later.len() > 5 && later.len() < first.len());
     assert!(later.is_subset(&first), "{:?}", later.difference(&first));
 }
 
 #[test]
-fn an_event_of_the_calendar_of_next_is_a_happening() {
+fn each_event_of_the_calendar_of_next_is_a_next_action() {
     let folder = folder("formats-next");
-    let ask = |format| {
+    let in_format = |format| {
         almanac(&folder, &["next", "-f", ".", "--from", PRESENT, "--for", "7d", "-o", format])
     };
-    let told = ask("json").json();
-    let items = list(&told["items"]);
+    let output = in_format("json").json();
+    let items = list(&output["items"]);
     assert!(items.len() > 10);
-    let events = events(&ask("ics"));
+    let events = events(&in_format("ics"));
     let at: Vec<_> = items.iter().map(|it| in_calendar(&it["at"])).collect();
-    assert_eq!(events.iter().map(|it| of(it, "DTSTART")).collect::<Vec<_>>(), at);
-    let rows = rows(&ask("csv"));
+    assert_eq!(events.iter().map(|it| property(it, "DTSTART")).collect::<Vec<_>>(), at);
+    let rows = rows(&in_format("csv"));
     let of_rows: Vec<_> = rows.iter().map(|row| (&row[1], &row[5], &row[11])).collect();
     let expected: Vec<_> = items
         .iter()
@@ -178,7 +180,7 @@ fn the_table_and_the_calendar_of_a_schedule_have_its_instants() {
     for schedule in
         [&["30 8 * * 1-5"][..], &["--daily", "22:00-06:00"], &["cronfhpa/shop-hours", "-f", "."]]
     {
-        let ask = |format| {
+        let in_format = |format| {
             let usual = ["when", "--from", PRESENT, "--zone", "Europe/Berlin", "-o", format];
             // Objects have zones of their own.
             let usual = if schedule.contains(&"-f") {
@@ -188,25 +190,25 @@ fn the_table_and_the_calendar_of_a_schedule_have_its_instants() {
             };
             almanac(&folder, &[&usual[..], schedule].concat())
         };
-        let told = ask("json").json();
-        let items: Vec<&Value> = match told["schedules"].as_array() {
+        let output = in_format("json").json();
+        let items: Vec<&Value> = match output["schedules"].as_array() {
             Some(all) => all.iter().flat_map(|it| list(&it["items"])).collect(),
-            None => list(&told["items"]).iter().collect(),
+            None => list(&output["items"]).iter().collect(),
         };
-        assert!(items.len() > 4, "{told:#}");
-        let events = events(&ask("ics"));
+        assert!(items.len() > 4, "{output:#}");
+        let events = events(&in_format("ics"));
         let at: Vec<_> = items.iter().map(|it| in_calendar(&it["at"])).collect();
-        assert_eq!(events.iter().map(|it| of(it, "DTSTART")).collect::<Vec<_>>(), at);
-        let told: Vec<_> =
-            rows(&ask("csv")).iter().map(|it| (it[7].to_owned(), it[8].to_owned())).collect();
+        assert_eq!(events.iter().map(|it| property(it, "DTSTART")).collect::<Vec<_>>(), at);
+        let output: Vec<_> =
+            rows(&in_format("csv")).iter().map(|it| (it[7].to_owned(), it[8].to_owned())).collect();
         let text = |it: &Value, key: &str| word(&it[key]).to_owned();
         let items: Vec<_> = items.iter().map(|it| (text(it, "at"), text(it, "what"))).collect();
-        assert_eq!(told, items);
+        assert_eq!(output, items);
     }
 }
 
 #[test]
-fn what_a_table_or_a_calendar_has_no_room_for_is_told_on_standard_error() {
+fn notes_that_a_table_or_a_calendar_cannot_hold_go_to_standard_error() {
     let folder = folder_with("formats-told", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
     for format in ["csv", "ics"] {
         forecast(&folder, &["-o", format]).assert_noted(&[

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::forecast::levels::ask;
+use crate::forecast::levels::run_in_period;
 use crate::forecast::running::folder_with;
 use crate::running::list;
 
@@ -36,7 +36,7 @@ fn assert_answers(folder: &Path) {
         ("next", &["--count", "3"]),
         ("next", &["--count", "3", "-o", "json"]),
     ] {
-        let ran = ask(folder, command, further);
+        let ran = run_in_period(folder, command, further);
         assert!(matches!(ran.code, Some(0 | 1)), "{command} {further:?}: {}", ran.noted);
         assert!(!ran.said.is_empty(), "{command} {further:?}");
     }
@@ -52,8 +52,8 @@ fn a_megabyte_of_policies_is_forecast() {
     assert!(agent.len() > 900_000);
     let pods = pod("last", "labels: {app: a7999}") + &pod("none", "labels: {app: b}");
     let folder = folder_with("levels-megabyte", &[("agent.yaml", &agent), ("pods.yaml", &pods)]);
-    let told = ask(&folder, "forecast", &["-o", "json"]).json();
-    let [series] = list(&told["series"]) else { panic!("{told:#}") };
+    let output = run_in_period(&folder, "forecast", &["-o", "json"]).json();
+    let [series] = list(&output["series"]) else { panic!("{output:#}") };
     let segments = list(&series["segments"]).iter();
     let rules: Vec<Option<&str>> = segments.map(|it| it["policy"]["rule"].as_str()).collect();
     assert_eq!(rules, [None, Some("p7999"), None]);
@@ -71,7 +71,7 @@ fn selectors_that_match_everything_are_forecast() {
     let agent = agent((0..500).map(everything));
     let folder = folder_with("levels-everything", &[("agent.yaml", &agent), ("pods.yaml", &pods)]);
     assert_answers(&folder);
-    ask(&folder, "forecast", &[]).assert_said(&["500 pods of app=a in default"]);
+    run_in_period(&folder, "forecast", &[]).assert_said(&["500 pods of app=a in default"]);
 }
 
 #[test]
@@ -99,10 +99,10 @@ fn rubbish_in_annotations_and_labels_is_kept_and_escaped() {
     let files = [("agent.yaml", &*agent), ("pods.yaml", &pods.concat())];
     let folder = folder_with("levels-rubbish", &files);
     assert_answers(&folder);
-    let told = ask(&folder, "forecast", &["-o", "json"]).json();
-    assert_eq!(list(&told["series"]).len(), rubbish.len());
-    let shown = ask(&folder, "forecast", &[]).said;
+    let output = run_in_period(&folder, "forecast", &["-o", "json"]).json();
+    assert_eq!(list(&output["series"]).len(), rubbish.len());
+    let shown = run_in_period(&folder, "forecast", &[]).said;
     assert!(!shown.contains(['\u{1b}', '\0']), "a terminal would obey it");
-    let page = ask(&folder, "forecast", &["-o", "html"]).said;
+    let page = run_in_period(&folder, "forecast", &["-o", "html"]).said;
     assert!(!page.contains("<script>alert"), "a browser would obey it");
 }

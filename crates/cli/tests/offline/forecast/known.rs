@@ -28,28 +28,31 @@ spec:
 
 fn explain(name: &str, texts: &[(&str, &str)], subject: &str) -> (Value, Option<i32>, String) {
     let folder = folder_with(name, texts);
-    let asked = ["explain", "-f", ".", subject, "--at", PRESENT];
-    let shown = almanac(&folder, &asked).said;
-    let output = almanac(&folder, &[&asked[..], &["-o", "json"]].concat());
+    let arguments = ["explain", "-f", ".", subject, "--at", PRESENT];
+    let shown = almanac(&folder, &arguments).said;
+    let output = almanac(&folder, &[&arguments[..], &["-o", "json"]].concat());
     (output.json(), output.code, shown)
 }
 
 /// `rule verdict`, of all rules.
 fn verdicts(explanation: &Value) -> Vec<String> {
-    let told =
+    let report =
         |it: &Value| format!("{} {}", it["rule"].as_str().unwrap_or("-"), word(&it["verdict"]));
-    list(&explanation["reasons"]).iter().map(told).collect()
+    list(&explanation["reasons"]).iter().map(report).collect()
 }
 
 #[test]
 fn a_rule_that_cannot_be_used_is_explained_with_its_finding() {
-    let (told, code, shown) = explain("half", &[("a.yaml", HALF_BROKEN)], "half");
+    let (report, code, shown) = explain("half", &[("a.yaml", HALF_BROKEN)], "half");
     assert_eq!(code, Some(1));
-    assert_eq!(verdicts(&told), ["never error", "daily won"]);
-    let because = word(&told["reasons"][0]["because"]);
+    assert_eq!(verdicts(&report), ["never error", "daily won"]);
+    let because = word(&report["reasons"][0]["because"]);
     assert!(because.contains("five fields, this has four"), "{because}");
-    assert_eq!((&told["value"], told["findings"].as_array().map(Vec::len)), (&4.into(), Some(1)));
-    assert_eq!(told["findings"][0]["line"], 8);
+    assert_eq!(
+        (&report["value"], report["findings"].as_array().map(Vec::len)),
+        (&4.into(), Some(1))
+    );
+    assert_eq!(report["findings"][0]["line"], 8);
     assert!(shown.contains("! error     never") && shown.contains("--> a.yaml:8:"), "{shown}");
 }
 
@@ -58,30 +61,30 @@ fn an_object_without_a_usable_rule_is_explained_with_the_current_value() {
     let target =
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: other}\nspec: {replicas: 6}\n";
     let files = [("a.yaml", BROKEN), ("b.yaml", target)];
-    let (told, code, _) = explain("only-broken", &files, "broken");
-    assert_eq!((code, verdicts(&told)), (Some(1), vec!["never error".to_owned()]));
-    assert_eq!(told["value"], 6);
-    let (told, code, _) = explain("only-broken-by-target", &files, "deployment/other");
-    assert_eq!((code, &told["policy"]["name"]), (Some(1), &"broken".into()));
-    let (told, _, _) = explain("unknown-broken", &[("a.yaml", BROKEN)], "broken");
-    assert_eq!(told["value"], Value::Null);
+    let (report, code, _) = explain("only-broken", &files, "broken");
+    assert_eq!((code, verdicts(&report)), (Some(1), vec!["never error".to_owned()]));
+    assert_eq!(report["value"], 6);
+    let (report, code, _) = explain("only-broken-by-target", &files, "deployment/other");
+    assert_eq!((code, &report["policy"]["name"]), (Some(1), &"broken".into()));
+    let (report, _, _) = explain("unknown-broken", &[("a.yaml", BROKEN)], "broken");
+    assert_eq!(report["value"], Value::Null);
 }
 
 #[test]
 fn an_unusable_object_is_still_explained() {
-    let (told, code, shown) = explain("hopeless", &[("a.yaml", HOPELESS)], "hopeless");
-    assert_eq!((code, verdicts(&told)), (Some(1), vec!["- error".to_owned()]));
-    assert_eq!(told["value"], Value::Null);
+    let (report, code, shown) = explain("hopeless", &[("a.yaml", HOPELESS)], "hopeless");
+    assert_eq!((code, verdicts(&report)), (Some(1), vec!["- error".to_owned()]));
+    assert_eq!(report["value"], Value::Null);
     assert!(shown.contains("a DaemonSet runs once per node"), "{shown}");
 }
 
 #[test]
 fn next_includes_findings_in_json_too() {
     let folder = folder_with("next-findings", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
-    let asked = ["next", "-f", ".", "--from", PRESENT, "-o", "json"];
-    let told = almanac(&folder, &asked).ended(1).json();
-    assert_eq!(told["findings"][0]["code"], "schedule");
-    assert_eq!(told["items"].as_array().map(Vec::len), Some(10));
+    let arguments = ["next", "-f", ".", "--from", PRESENT, "-o", "json"];
+    let report = almanac(&folder, &arguments).ended(1).json();
+    assert_eq!(report["findings"][0]["code"], "schedule");
+    assert_eq!(report["items"].as_array().map(Vec::len), Some(10));
 }
 
 #[test]
@@ -93,10 +96,10 @@ fn a_target_of_an_unknown_kind_is_read_from_its_file() {
         .replace("targetReplicas: 10", "targetReplicas: 10, suspend: true")
         .replace("targetReplicas: 2", "targetReplicas: 2, suspend: true");
     let folder = folder_with("rollout", &[("a.yaml", &policy), ("b.yaml", rollout)]);
-    let told = forecast(&folder, &["-o", "json"]).json();
-    assert_eq!(told["series"][0]["segments"][0]["value"], 7);
-    assert_eq!(told["series"][0]["target"]["apiVersion"], "argoproj.io/v1alpha1");
-    assert_eq!(told["assumptions"], Value::Array(vec![]));
+    let report = forecast(&folder, &["-o", "json"]).json();
+    assert_eq!(report["series"][0]["segments"][0]["value"], 7);
+    assert_eq!(report["series"][0]["target"]["apiVersion"], "argoproj.io/v1alpha1");
+    assert_eq!(report["assumptions"], Value::Array(vec![]));
 }
 
 #[test]
@@ -115,12 +118,12 @@ spec:
 "#;
     let folder = folder_with("crossed", &[("a.yaml", policy), ("b.yaml", scaled)]);
     let assume = ["-o", "json", "--assume", "hpa/web.minReplicas=50"];
-    let told = forecast(&folder, &assume).json();
-    let values = list(&told["series"]).iter().map(|it| &it["segments"][0]["value"]);
+    let report = forecast(&folder, &assume).json();
+    let values = list(&report["series"]).iter().map(|it| &it["segments"][0]["value"]);
     assert_eq!(values.collect::<Vec<_>>(), [50, 50]);
     assert!(
-        told["assumptions"].to_string().contains("to make way for the other bound"),
-        "{told:#}"
+        report["assumptions"].to_string().contains("to make way for the other bound"),
+        "{report:#}"
     );
     let crossed = [&assume[..], &["--assume", "hpa/web.maxReplicas=20"]].concat();
     forecast(&folder, &crossed).ended(2).assert_noted(&["minReplicas 50 is above maxReplicas 20"]);
@@ -154,15 +157,15 @@ items:
     - {name: close, schedule: "0 20 * * *", targetReplicas: 2}
 "#;
     let folder = folder_with("exported", &[("a.yaml", exported)]);
-    let told = forecast(&folder, &["-o", "json", "--for", "1d"]).json();
-    let segments = segments(&told["series"][0]).into_iter();
+    let report = forecast(&folder, &["-o", "json", "--for", "1d"]).json();
+    let segments = segments(&report["series"][0]).into_iter();
     let values: Vec<&Value> = segments.map(|(_, value)| value).collect();
     // No controller ran at eight to open; the value found there stays until the evening.
     assert_eq!(values, [6, 2, 10]);
-    assert_eq!(told["assumptions"], Value::Array(vec![]));
+    assert_eq!(report["assumptions"], Value::Array(vec![]));
     let behind = ["-o", "json", "--from", "2026-11-19T12:00:00Z", "--for", "1d"];
-    let told = almanac(&folder, &[&["forecast", "-f", "."][..], &behind].concat()).json();
-    assert!(told["assumptions"].to_string().contains("replayed from the rules"), "{told:#}");
+    let report = almanac(&folder, &[&["forecast", "-f", "."][..], &behind].concat()).json();
+    assert!(report["assumptions"].to_string().contains("replayed from the rules"), "{report:#}");
 }
 
 /// A policy in a namespace that bears the mark, which stands in a file of its own.
@@ -181,9 +184,9 @@ const IN_SHOP: &str = cron!(
 #[test]
 fn a_policy_in_a_marked_namespace_is_explained_as_exempt_and_not_forecast() {
     let files = [("namespace.yaml", MARKED), ("till.yaml", IN_SHOP), ("shop.yaml", SHOP)];
-    let (told, code, _) = explain("marked", &files, "till");
-    assert_eq!((code, verdicts(&told)), (Some(0), vec!["daily excluded".to_owned()]));
-    let because = word(&told["reasons"][0]["because"]);
+    let (report, code, _) = explain("marked", &files, "till");
+    assert_eq!((code, verdicts(&report)), (Some(0), vec!["daily excluded".to_owned()]));
+    let because = word(&report["reasons"][0]["because"]);
     let why = "the namespace of the object is marked with almanac.dev/ignore";
     assert!(because.ends_with(why), "{because}");
     let folder = folder_with("marked-forecast", &files);
@@ -200,8 +203,8 @@ fn kube_system_is_exempt_unless_other_namespaces_are_named() {
     let in_system = IN_SHOP.replace("namespace: shop", "namespace: kube-system");
     let folder = folder_with("system", &[("till.yaml", &in_system)]);
     let explained = |more: &[&str]| {
-        let asked = ["explain", "-f", ".", "till", "--at", PRESENT, "-o", "json"];
-        verdicts(&almanac(&folder, &[&asked[..], more].concat()).json())
+        let arguments = ["explain", "-f", ".", "till", "--at", PRESENT, "-o", "json"];
+        verdicts(&almanac(&folder, &[&arguments[..], more].concat()).json())
     };
     assert_eq!(explained(&[]), ["daily excluded"]);
     assert_ne!(explained(&["--exempt-namespaces=other"]), ["daily excluded"]);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::forecast::levels::{AGENT, ask};
+use crate::forecast::levels::{AGENT, run_in_period};
 use crate::forecast::running::folder_with;
 use crate::running::{list, word};
 
@@ -80,14 +80,14 @@ fn the_templates_of_every_workload_stand_for_its_pods_with_the_labels_that_these
         ),
     );
     let folder = folder_with("levels-makers", &[("agent.yaml", &agent), ("makers.yaml", MAKERS)]);
-    let told = ask(&folder, "forecast", &["-o", "json"]).json();
+    let output = run_in_period(&folder, "forecast", &["-o", "json"]).json();
     let of = |series: &Value| {
         let (target, segments) = (&series["target"], list(&series["segments"]));
         let rule = segments.iter().find_map(|it| it["policy"]["rule"].as_str()).unwrap();
         let name = |key: &str| word(&target[key]);
         format!("{} {} {} {rule}", name("apiVersion"), name("kind"), name("name"))
     };
-    let mut series: Vec<String> = list(&told["series"]).iter().map(of).collect();
+    let mut series: Vec<String> = list(&output["series"]).iter().map(of).collect();
     series.sort();
     let expected = [
         "apps/v1 DaemonSet logs offline-qos-during-day",
@@ -113,9 +113,9 @@ fn pods_of_a_task_make_its_template_needless() {
     let files = [("agent.yaml", AGENT), ("makers.yaml", MAKERS), ("pods.yaml", &*pod)];
     let folder = folder_with("levels-task", &files);
     let names = |name: &str| {
-        let told = ask(&folder, "forecast", &["-o", "json", name]).json();
+        let output = run_in_period(&folder, "forecast", &["-o", "json", name]).json();
         let name = |it: &Value| word(&it["target"]["name"]).to_owned();
-        list(&told["series"]).iter().map(name).collect::<Vec<_>>()
+        list(&output["series"]).iter().map(name).collect::<Vec<_>>()
     };
     assert_eq!(names("train-*"), ["train-default1-0"]);
 }

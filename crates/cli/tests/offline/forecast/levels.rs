@@ -96,22 +96,23 @@ fn folder(name: &str) -> PathBuf {
 
 const PERIOD: [&str; 5] = ["-f", ".", "--from", "2026-11-23T00:00:00+08:00", "--for=1d"];
 
-pub(crate) fn ask(folder: &Path, command: &str, further: &[&str]) -> Ran {
+pub(crate) fn run_in_period(folder: &Path, command: &str, further: &[&str]) -> Ran {
     almanac(folder, &[&[command], &PERIOD[..], further].concat())
 }
 
 #[test]
 fn pods_that_always_agree_are_drawn_as_one_and_templates_stand_for_the_pods_of_their_workloads() {
     let folder = folder("levels");
-    assert_written_down("levels.txt", &ask(&folder, "forecast", &[]));
-    assert_written_down("levels-next.txt", &ask(&folder, "next", &[]));
-    ask(&folder, "forecast", &["-o", "svg"]).assert_said(&["37 pods of app=batch in default"]);
+    assert_written_down("levels.txt", &run_in_period(&folder, "forecast", &[]));
+    assert_written_down("levels-next.txt", &run_in_period(&folder, "next", &[]));
+    run_in_period(&folder, "forecast", &["-o", "svg"])
+        .assert_said(&["37 pods of app=batch in default"]);
 }
 
 #[test]
 fn every_pod_has_a_series_of_its_own_for_programs() {
-    let told = ask(&folder("levels-json"), "forecast", &["-o", "json"]).json();
-    let series = list(&told["series"]);
+    let output = run_in_period(&folder("levels-json"), "forecast", &["-o", "json"]).json();
+    let series = list(&output["series"]);
     assert_eq!(series.len(), 39, "the pods of the quiet node follow no policy");
     let batch = series.iter().find(|it| it["target"]["name"] == "batch-07").unwrap();
     assert_eq!(
@@ -157,34 +158,34 @@ fn a_pod_is_explained_by_its_list() {
 }
 
 #[test]
-fn levels_are_written_as_names_where_that_is_asked_for() {
+fn levels_are_written_as_names_if_requested() {
     let by_name = ["-o", "json", "--qos-level-format=name", "pod/batch-07"];
-    let told = ask(&folder("levels-named"), "forecast", &by_name).json();
-    let [series] = list(&told["series"]) else { panic!("{told:#}") };
+    let output = run_in_period(&folder("levels-named"), "forecast", &by_name).json();
+    let [series] = list(&output["series"]) else { panic!("{output:#}") };
     assert_eq!(series["segments"][1]["value"], "BE");
 }
 
 #[test]
-fn a_config_map_that_the_agent_does_not_look_for_says_so() {
+fn a_config_map_that_the_agent_does_not_read_is_reported() {
     let folder = folder("levels-elsewhere");
-    let told = ask(&folder, "forecast", &["--config-namespace", "agents"]).said;
+    let output = run_in_period(&folder, "forecast", &["--config-namespace", "agents"]).said;
     let why = "is not carried out; the agent's ConfigMap is in the namespace agents";
-    assert!(!told.contains("qosLevel") && in_one_line(&told).contains(why), "{told}");
+    assert!(!output.contains("qosLevel") && in_one_line(&output).contains(why), "{output}");
 }
 
 #[test]
-fn a_list_that_cannot_be_used_leaves_the_pods_as_they_are_and_is_told() {
+fn an_unusable_list_leaves_the_pods_unchanged_and_is_reported() {
     let broken = AGENT.replacen("22:00", "25:00", 1);
     let folder = folder_with(
         "levels-broken",
         &[("agent.yaml", &broken), ("pods.yaml", &pod("batch", "n1", "")), ("nodes.yaml", NODES)],
     );
-    let told = ask(&folder, "forecast", &[]).ended(1);
-    told.assert_said(&["nothing to forecast", "agent.yaml:9:20"]);
+    let output = run_in_period(&folder, "forecast", &[]).ended(1);
+    output.assert_said(&["nothing to forecast", "agent.yaml:9:20"]);
 }
 
 #[test]
-fn what_pods_do_at_one_instant_is_one_line_whatever_else_happens_between_them() {
+fn changes_of_pods_at_one_instant_are_one_line_despite_others_between() {
     let of = |app: &str, name: &str, level: &str| {
         let annotations = format!("  annotations: {{volcano.sh/qos-level: '{level}'}}\n");
         pod(name, "n1", &annotations).replace("workload-type: offline", app)
@@ -199,8 +200,8 @@ fn what_pods_do_at_one_instant_is_one_line_whatever_else_happens_between_them() 
         .collect();
     let files = [("agent.yaml", AGENT), ("nodes.yaml", NODES), ("pods.yaml", &*pods)];
     let folder = folder_with("levels-between", &files);
-    let told = ask(&folder, "next", &["--count", "3"]).said;
-    let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("  ")).collect();
+    let output = run_in_period(&folder, "next", &["--count", "3"]).said;
+    let lines: Vec<&str> = output.lines().filter(|line| line.starts_with("  ")).collect();
     let offline = "volcano-agent-config offline-qos-during-day opens; Pod default";
     let expected = [
         format!("  {offline}/p-00 and 3 more pods: qosLevel 1 → -1"),
@@ -210,7 +211,7 @@ fn what_pods_do_at_one_instant_is_one_line_whatever_else_happens_between_them() 
         format!("  {offline}/p-02 and 3 more pods: qosLevel 0 → -1"),
     ];
     assert_eq!(lines, expected);
-    let exact = ask(&folder, "next", &["-o", "json"]).json();
+    let exact = run_in_period(&folder, "next", &["-o", "json"]).json();
     assert_eq!(list(&exact["items"]).len(), 24, "of each pod for programs");
 }
 
@@ -221,10 +222,10 @@ fn a_pod_is_explained_by_every_word_for_its_kind_and_also_if_no_policy_selects_i
         let at = ["--at", "2026-11-23T12:00:00+08:00", "-f", "."];
         almanac(&folder, &[&["explain"], words, &at].concat())
     };
-    let told = explain(&["pod/batch-07"]).said;
-    assert!(told.contains("qosLevel of Pod default/batch-07 is -1"), "{told}");
+    let output = explain(&["pod/batch-07"]).said;
+    assert!(output.contains("qosLevel of Pod default/batch-07 is -1"), "{output}");
     for words in [&["pods/batch-07"][..], &["po/batch-07"], &["pods", "batch-07"]] {
-        assert_eq!(explain(words).said, told, "{words:?}");
+        assert_eq!(explain(words).said, output, "{words:?}");
     }
     explain(&["cj/report"]).assert_said(&["CronJob.batch default/report is -1"]);
     explain(&["pod/quiet"])
@@ -255,13 +256,14 @@ fn a_config_map_without_a_namespace_is_where_the_agent_looks() {
         (&["--config-namespace", "agents"], "agents"),
         (&["-n", "default"], "volcano-system"),
     ] {
-        let told = ask(&folder, "forecast", &[&["-o", "json"], further].concat()).json();
-        assert_eq!(list(&told["series"]).len(), 1, "{further:?} {told:#}");
+        let output =
+            run_in_period(&folder, "forecast", &[&["-o", "json"], further].concat()).json();
+        assert_eq!(list(&output["series"]).len(), 1, "{further:?} {output:#}");
         let assumed = format!(
             "ConfigMap {namespace}/volcano-agent-config is where the agent looks for it, although it \
              names no namespace"
         );
-        let assumptions = list(&told["assumptions"]);
+        let assumptions = list(&output["assumptions"]);
         assert!(assumptions.contains(&json!(assumed)), "{further:?} {assumptions:#?}");
     }
     almanac(&folder, &["explain", "-f", ".", "po/batch", "--at", "2026-11-23"])

@@ -60,7 +60,7 @@ fn a_hyphen_as_the_file_means_standard_output() {
 }
 
 #[test]
-fn a_file_has_no_escapes_even_if_colours_are_requested() {
+fn a_file_has_no_escapes_even_if_colors_are_requested() {
     let folder = folder_with("out-colour", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
     // There is something to leave out.
     forecast(&folder, &["--color", "always"]).assert_said(&["\u{1b}"]);
@@ -112,7 +112,7 @@ fn an_interruption_leaves_no_half_file_and_keeps_the_old_one() {
     }
     let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
-    Ran::of(&child.wait_with_output().unwrap()).ended(130);
+    Ran::from_output(&child.wait_with_output().unwrap()).ended(130);
     assert_eq!(fs::read_to_string(folder.join("out.json")).unwrap(), "old");
     assert!(!unfinished());
 }
@@ -131,7 +131,7 @@ fn a_reader_may_close_the_pipe_early() {
         let mut command = command(folder, arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
-        Ran::of(&child.wait_with_output().unwrap()).ended(0);
+        Ran::from_output(&child.wait_with_output().unwrap()).ended(0);
     }
 }
 
@@ -143,6 +143,6 @@ fn a_full_disk_is_an_error() {
         let arguments = ["forecast", "-f", ".", "--for", "10y", "-o", output];
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = command(&folder, &arguments).stdout(full).output().unwrap();
-        Ran::of(&output).ended(2).assert_noted(&["No space left on device"]);
+        Ran::from_output(&output).ended(2).assert_noted(&["No space left on device"]);
     }
 }

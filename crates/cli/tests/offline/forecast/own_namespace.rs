@@ -91,9 +91,9 @@ fn changed(namespace: &str, reach: &str) -> BTreeSet<String> {
     let folder =
         folder_with(&format!("own-{namespace}-{}", reach.len()), &[("all.yaml", &policies)]);
     let arguments = ["forecast", "-f", "all.yaml", "--from", PRESENT, "--for", "2d", "-o", "json"];
-    let told =
+    let output =
         almanac(&folder, &[&arguments[..], &["--config-namespace", "victim"]].concat()).json();
-    let series = list(&told["series"]).iter();
+    let series = list(&output["series"]).iter();
     let field = |series: &Value| {
         let target = &series["target"];
         let [namespace, kind] =
@@ -124,9 +124,9 @@ fn a_target_of_another_namespace_cannot_be_written_down() {
     let policies =
         ATTACKER.replace("NAMESPACE", "attacker").replace("REACH", ", namespace: victim");
     let folder = folder_with("own-named", &[("all.yaml", &policies)]);
-    let asked = ["validate", "-f", "all.yaml", "--from", PRESENT];
-    let told = almanac(&folder, &asked).ended(1).said;
+    let command = ["validate", "-f", "all.yaml", "--from", PRESENT];
+    let output = almanac(&folder, &command).ended(1).said;
     let refused =
         "error[unknown-field]: spec.scaleTargetRef.namespace: Unknown field: no such field here";
-    assert_eq!(told.matches(refused).count(), 2, "{told}");
+    assert_eq!(output.matches(refused).count(), 2, "{output}");
 }

@@ -62,8 +62,9 @@ fn hub() -> String {
 
 /// The forecast from midnight on.
 fn day(folder: &Path) -> Value {
-    let asked = ["forecast", "-f", "hub.yaml", "--from", "2026-11-23", "--for", "1d", "-o", "json"];
-    almanac(folder, &asked).json()
+    let arguments =
+        ["forecast", "-f", "hub.yaml", "--from", "2026-11-23", "--for", "1d", "-o", "json"];
+    almanac(folder, &arguments).json()
 }
 
 /// The explanation of a placement in the namespace `shop`, an hour before noon.
@@ -75,15 +76,15 @@ fn explained(folder: &Path, name: &str, further: &[&str]) -> Value {
 
 /// The findings of one code in the hub, by a validation.
 fn findings(folder: &Path, code: &str) -> Vec<Value> {
-    let told = almanac(folder, &["validate", "-f", "hub.yaml", "-o", "json"]).json();
-    list(&told["findings"]).iter().filter(|it| it["code"] == code).cloned().collect()
+    let report = almanac(folder, &["validate", "-f", "hub.yaml", "-o", "json"]).json();
+    list(&report["findings"]).iter().filter(|it| it["code"] == code).cloned().collect()
 }
 
 #[test]
-fn a_cluster_comes_and_goes_at_the_instant_at_which_a_score_expires() {
+fn the_selected_cluster_changes_at_the_instant_at_which_a_score_expires() {
     let folder = folder_with("placements", &[("hub.yaml", &hub())]);
-    let told = day(&folder);
-    let series = &told["series"][0];
+    let report = day(&folder);
+    let series = &report["series"][0];
     assert_eq!(series["field"], "clusters");
     assert_eq!(series["target"]["kind"], "Placement");
     let (east, west) = (json!(["east"]), json!(["west"]));
@@ -97,12 +98,12 @@ fn a_cluster_comes_and_goes_at_the_instant_at_which_a_score_expires() {
 #[test]
 fn every_candidate_is_explained_with_its_scores_or_what_excludes_it() {
     let folder = folder_with("placement-explained", &[("hub.yaml", &hub())]);
-    let told = explained(&folder, "web", &[]);
-    assert_eq!(told["value"], json!(["east"]));
-    assert_eq!(told["next"], json!({ "at": "2026-11-23T12:00:00Z", "value": ["west"] }));
-    assert_eq!(told["groups"], json!([{ "index": 0, "name": "", "clusters": ["east"] }]));
-    assert_eq!(told["decisions"], json!([{ "name": "web-decision-1", "clusters": ["east"] }]));
-    let reasons = list(&told["reasons"]);
+    let report = explained(&folder, "web", &[]);
+    assert_eq!(report["value"], json!(["east"]));
+    assert_eq!(report["next"], json!({ "at": "2026-11-23T12:00:00Z", "value": ["west"] }));
+    assert_eq!(report["groups"], json!([{ "index": 0, "name": "", "clusters": ["east"] }]));
+    assert_eq!(report["decisions"], json!([{ "name": "web-decision-1", "clusters": ["east"] }]));
+    let reasons = list(&report["reasons"]);
     let verdicts: Vec<_> =
         reasons.iter().map(|it| (word(&it["rule"]), word(&it["verdict"]))).collect();
     assert_eq!(verdicts, [("east", "won"), ("west", "lost"), ("north", "excluded")]);
@@ -129,24 +130,24 @@ const BUSY: &str =
 #[test]
 fn what_an_expression_selects_changes_when_a_score_expires_that_it_reads() {
     let folder = folder_with("placement-expression", &[("hub.yaml", &hub_by(BUSY))]);
-    let told = day(&folder);
-    let (series, noon) = (&told["series"][0], "2026-11-23T12:00:00Z");
+    let report = day(&folder);
+    let (series, noon) = (&report["series"][0], "2026-11-23T12:00:00Z");
     let (east, none) = (json!(["east"]), json!([]));
     assert_eq!(segments(series), [("2026-11-23T00:00:00Z", &east), (noon, &none)]);
     assert_eq!(series["segments"][1]["policy"]["rule"], "AddOn/default");
     let next = ["next", "-f", "hub.yaml", "--from", "2026-11-23", "-o", "json"];
-    let told = almanac(&folder, &next).json();
-    assert_eq!(told["items"][0]["at"], noon);
+    let report = almanac(&folder, &next).json();
+    assert_eq!(report["items"][0]["at"], noon);
     let question =
         ["explain", "-f", "hub.yaml", "Placement/shop/web", "--at", "2026-11-23T13:00:00Z"];
     let assumed = ["--assume", "addonplacementscore/west/default.cpuratio=60", "-o", "json"];
-    let told = almanac(&folder, &[&question[..], &assumed].concat()).json();
-    assert_eq!(told["value"], json!(["west"]));
+    let report = almanac(&folder, &[&question[..], &assumed].concat()).json();
+    assert_eq!(report["value"], json!(["west"]));
     let expected = format!(
         "no predicate matches: the expression {BUSY} is false; AddOnPlacementScore default was valid until \
          2026-11-23T12:00:00Z, so it has no scores"
     );
-    assert_eq!(told["reasons"][1]["because"], expected);
+    assert_eq!(report["reasons"][1]["because"], expected);
 }
 
 #[test]
@@ -206,10 +207,10 @@ fn each_cluster_that_an_expression_does_not_select_says_why() {
     });
     let text = hub_by(&expression) + &clusters.concat();
     let folder = folder_with("placement-why-not", &[("hub.yaml", &text)]);
-    let told = explained(&folder, "web", &[]);
-    assert_eq!(told["value"], json!(["few"]));
+    let report = explained(&folder, "web", &[]);
+    assert_eq!(report["value"], json!(["few"]));
     let why = |cluster: &str| {
-        let reason = list(&told["reasons"]).iter().find(|it| it["rule"] == cluster).unwrap();
+        let reason = list(&report["reasons"]).iter().find(|it| it["rule"] == cluster).unwrap();
         word(&reason["because"])
     };
     assert!(why("three").ends_with("is false"), "{}", why("three"));
@@ -219,7 +220,7 @@ fn each_cluster_that_an_expression_does_not_select_says_why() {
 }
 
 #[test]
-fn an_assumed_score_counts_in_every_command_and_is_told_as_an_assumption() {
+fn an_assumed_score_counts_in_every_command_and_is_listed_as_an_assumption() {
     let folder = folder_with("placement-assumed", &[("hub.yaml", &hub())]);
     let run = |command: &[&str], assumed: &[&str]| {
         let assumed = assumed.iter().flat_map(|it| ["--assume", *it]);
@@ -227,16 +228,16 @@ fn an_assumed_score_counts_in_every_command_and_is_told_as_an_assumption() {
         almanac(&folder, &period)
     };
     let assumed = ["--assume", "addonplacementscore/west/default.cpuratio=89"];
-    let told = explained(&folder, "web", &assumed);
-    assert_eq!((&told["value"], &told["reasons"][0]["total"]), (&json!(["west"]), &json!(89)));
+    let report = explained(&folder, "web", &assumed);
+    assert_eq!((&report["value"], &report["reasons"][0]["total"]), (&json!(["west"]), &json!(89)));
     let assumed =
         "cpuratio of AddOnPlacementScore.cluster.open-cluster-management.io west/default is 89";
-    assert_eq!(told["assumptions"], json!([assumed]));
+    assert_eq!(report["assumptions"], json!([assumed]));
     // Of every cluster: it is the name that decides then.
     let assumed = ["--assume", "addonplacementscore/default.cpuratio=-7"];
-    let told = explained(&folder, "web", &assumed);
-    let totals = [&told["reasons"][0]["total"], &told["reasons"][1]["total"]];
-    assert_eq!((&told["value"], totals), (&json!(["east"]), [&json!(-7), &json!(-7)]));
+    let report = explained(&folder, "web", &assumed);
+    let totals = [&report["reasons"][0]["total"], &report["reasons"][1]["total"]];
+    assert_eq!((&report["value"], totals), (&json!(["east"]), [&json!(-7), &json!(-7)]));
 
     let next = ["next", "-f", "hub.yaml", "--from", "2026-11-23", "--for", "3d", "-o", "json"];
     let at = |assumed: &[&str]| run(&next, assumed).json()["items"][0]["at"].clone();
@@ -246,13 +247,13 @@ fn an_assumed_score_counts_in_every_command_and_is_told_as_an_assumption() {
     assert_eq!(at(&["addonplacementscore/east/default.validUntil=never"]), json!(null));
     let forecast =
         ["forecast", "-f", "hub.yaml", "--from", "2026-11-23", "--for", "1d", "-o", "json"];
-    let told =
+    let report =
         run(&forecast, &["addonplacementscore/e*/default.validUntil=2026-11-23T18:00Z"]).json();
-    assert_eq!(told["series"][0]["segments"][1]["from"], "2026-11-23T18:00:00Z");
+    assert_eq!(report["series"][0]["segments"][1]["from"], "2026-11-23T18:00:00Z");
 }
 
 #[test]
-fn an_assumption_that_no_placement_reads_or_that_is_no_score_is_an_error() {
+fn an_assumption_that_is_not_a_score_of_a_placement_is_an_error() {
     let folder = folder_with("placement-assumed-wrongly", &[("hub.yaml", &hub())]);
     for (assumed, expected) in [
         ("addonplacementscore/west/default.cpu=1", "no placement reads cpu of"),
@@ -286,23 +287,23 @@ fn rivals() -> String {
 #[test]
 fn a_placement_that_balances_is_decided_again_when_another_one_has_selected() {
     let folder = folder_with("placement-rivals", &[("hub.yaml", &rivals())]);
-    let told = day(&folder);
+    let report = day(&folder);
     let (start, east, west) = ("2026-11-23T00:00:00Z", json!(["east"]), json!(["west"]));
-    assert_eq!(segments(&told["series"][0]), [(start, &west)]);
-    assert_eq!(segments(&told["series"][1]), [(start, &east)]);
-    let assumptions = told["assumptions"].to_string();
+    assert_eq!(segments(&report["series"][0]), [(start, &west)]);
+    assert_eq!(segments(&report["series"][1]), [(start, &east)]);
+    let assumptions = report["assumptions"].to_string();
     assert!(assumptions.contains("shop/p has no decisions yet"), "{assumptions}");
     assert!(!assumptions.contains("decided again"), "{assumptions}");
     assert!(!assumptions.contains("shop/q"), "{assumptions}");
-    let told = explained(&folder, "p", &[]);
-    assert_eq!(told["value"], json!(["west"]));
-    let reasons = list(&told["reasons"]);
+    let report = explained(&folder, "p", &[]);
+    assert_eq!(report["value"], json!(["west"]));
+    let reasons = list(&report["reasons"]);
     assert_eq!((reasons.len(), &reasons[0]["rule"]), (2, &json!("west")));
     assert_eq!((&reasons[0]["total"], &reasons[1]["total"]), (&json!(100), &json!(0)));
 }
 
 #[test]
-fn a_placement_that_is_decided_otherwise_each_time_says_so() {
+fn a_placement_whose_decision_alternates_is_reported() {
     let restless = rivals().replace(
         "metadata: {name: p, namespace: shop}\nspec: {numberOfClusters: 1}",
         "metadata: {name: p, namespace: shop}\nspec: {numberOfClusters: 1, prioritizerPolicy: {mode: \
@@ -318,7 +319,7 @@ fn a_placement_that_is_decided_otherwise_each_time_says_so() {
 }
 
 #[test]
-fn a_set_that_is_written_twice_has_nobody_knows_which_clusters_so_what_is_selected_stays() {
+fn a_set_that_is_defined_twice_has_unknown_clusters_so_the_selection_stays() {
     let metadata =
         format!("name: q-decision-1, namespace: shop, uid: a, labels: {{{API}/placement: q}}");
     let status = "status: {decisions: [{clusterName: west, reason: ''}]}";
@@ -366,7 +367,7 @@ fn a_placement_that_is_disabled_holds_up_no_other() {
 }
 
 #[test]
-fn whoever_another_placement_wakes_comes_after_those_whose_turn_has_come() {
+fn a_placement_woken_by_another_comes_after_those_already_due() {
     let text = balancing(&[
         ("a", "", &["Balance", "Steady"]),
         ("b", "", &["Balance"]),
@@ -388,13 +389,13 @@ fn what_is_selected_without_clusters_in_the_files_is_unknown_in_every_output() {
         let command = ["forecast", "-f", "hub.yaml", "--from", "2026-11-23", "--for", "1d"];
         almanac(&folder, &[&command[..], &["-o", format]].concat())
     };
-    let told = output("json").json();
-    let [segment] = list(&told["series"][0]["segments"]) else { panic!("{told}") };
+    let report = output("json").json();
+    let [segment] = list(&report["series"][0]["segments"]) else { panic!("{report}") };
     assert_eq!(segment["value"], json!(null));
     assert_eq!(segment["reason"], "unknown: there is no ManagedCluster in the files");
     let assumed = "Placement.cluster.open-cluster-management.io shop/web has an unknown selection: there is no \
                    ManagedCluster in the files";
-    assert_eq!(told["assumptions"], json!([assumed]));
+    assert_eq!(report["assumptions"], json!([assumed]));
     let shown = output("text").said;
     assert!(shown.contains("unknown ┤") && !shown.contains("none"), "{shown}");
     output("csv").assert_said(&[",,,,,unknown: there is no ManagedCluster in the files,\r\n"]);

@@ -71,7 +71,7 @@ pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
 }
 
 pub(crate) fn almanac(folder: &Path, arguments: &[&str]) -> Ran {
-    Ran::of(&command(folder, arguments).output().unwrap())
+    Ran::from_output(&command(folder, arguments).output().unwrap())
 }
 
 /// The output of a forecast of the present week.

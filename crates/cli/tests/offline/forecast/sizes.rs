@@ -134,8 +134,8 @@ fn milliseconds(at: &Value) -> i64 {
 #[test]
 fn the_page_has_every_start_of_the_json() {
     let folder = cron_jobs("starts-of-jobs");
-    let told = forecast(&folder, SPRING, "json").json();
-    let occurrences = list(&told["occurrences"]).iter();
+    let output = forecast(&folder, SPRING, "json").json();
+    let occurrences = list(&output["occurrences"]).iter();
     let mut expected: Vec<(&str, i64)> =
         occurrences.map(|it| (word(&it["object"]["name"]), milliseconds(&it["at"]))).collect();
     expected.sort_unstable();
@@ -158,16 +158,16 @@ fn the_page_has_every_start_of_the_json() {
 #[test]
 fn the_page_has_every_segment_of_the_json() {
     let folder = workloads("segments-of-workloads", 10, FOUR_A_DAY);
-    let told = forecast(&folder, YEAR, "json").json();
+    let output = forecast(&folder, YEAR, "json").json();
     let page = data(&forecast(&folder, YEAR, "html").said);
     let mut count = 0;
     let parts = list(&page["parts"]).iter();
     let rows = parts.flat_map(|part| list(&part["rows"]).iter().map(move |row| (part, row)));
-    for ((part, row), series) in rows.zip(list(&told["series"])) {
+    for ((part, row), series) in rows.zip(list(&output["series"])) {
         assert_eq!(row["target"][2], series["target"]["name"]);
         let (segments, run) = (list(&series["segments"]), expanded(&row["run"]));
         assert_eq!(segments.len(), run.len());
-        let mut at = milliseconds(&told["from"]);
+        let mut at = milliseconds(&output["from"]);
         for (segment, step) in segments.iter().zip(run) {
             let step = &row["steps"][step];
             let [length, value, origin] =
@@ -218,7 +218,7 @@ fn heights(path: &str) -> Vec<i64> {
 #[test]
 fn a_picture_has_the_lowest_and_the_highest_value_of_each_pixel() {
     let folder = workloads("pixels-of-workloads", 10, FOUR_A_DAY);
-    let told = forecast(&folder, YEAR, "json").json();
+    let output = forecast(&folder, YEAR, "json").json();
     let picture = forecast(&folder, YEAR, "svg").said;
     let paths = |class: &str| -> Vec<String> {
         let begin = format!("<path class=\"{class}\" d=\"");
@@ -226,9 +226,9 @@ fn a_picture_has_the_lowest_and_the_highest_value_of_each_pixel() {
         lines.map(|it| it.split('"').next().unwrap().to_owned()).collect()
     };
     let (most, least) = (paths("at-most"), paths("at-least"));
-    let series = list(&told["series"]);
+    let series = list(&output["series"]);
     assert_eq!((most.len(), least.len()), (series.len(), series.len()));
-    let (start, end) = (milliseconds(&told["from"]), milliseconds(&told["to"]));
+    let (start, end) = (milliseconds(&output["from"]), milliseconds(&output["to"]));
     for ((series, most), least) in series.iter().zip(most).zip(least) {
         let segment = |it: &Value| {
             let value = it["value"].as_i64().unwrap_or(0);

@@ -12,7 +12,7 @@ fn examples(width: u32) -> Ran {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let arguments = ["forecast", "-f", "examples", "--from", "2026-11-26", "--for", "2d"];
     let mut command = command(&root, &[&arguments[..], &["--zone", "Europe/Berlin"]].concat());
-    Ran::of(&command.env("COLUMNS", width.to_string()).output().unwrap())
+    Ran::from_output(&command.env("COLUMNS", width.to_string()).output().unwrap())
 }
 
 /// The words outside the drawing, with any line breaks.
@@ -22,7 +22,7 @@ fn words(shown: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_text_tells_the_same_at_60_80_and_200_columns() {
+fn the_text_has_the_same_content_at_60_80_and_200_columns() {
     let widths = [60, 80, 200].map(|width| (width, examples(width)));
     for (width, output) in &widths {
         assert_written_down(&format!("examples.{width}.txt"), output);
@@ -61,29 +61,29 @@ fn overlaps_gaps_and_contested_times_stand_out_in_every_output() {
     assert_written_down("contested.svg", &forecast("svg"));
     assert_written_down("contested.json", &forecast("json"));
     for output in ["text", "svg", "html"] {
-        let told = forecast(output).said;
+        let report = forecast(output).said;
         // A line of a picture is an element.
-        let (mut told, mut rest) = (String::new(), told.as_str());
+        let (mut report, mut rest) = (String::new(), report.as_str());
         while let Some((before, after)) = rest.split_once("</text>\n<text") {
-            told += before;
-            told.push(' ');
+            report += before;
+            report.push(' ');
             rest = after.split_once('>').unwrap().1;
         }
-        let told = told + rest;
-        let told = in_one_line(&told);
+        let report = report + rest;
+        let report = in_one_line(&report);
         for words in OUT {
-            assert!(told.contains(words), "{words} in {output}");
+            assert!(report.contains(words), "{words} in {output}");
         }
     }
-    let told = forecast("json").json();
+    let report = forecast("json").json();
     let overlaps = |series: usize| {
-        let all = list(&told["series"][series]["overlaps"]).iter();
-        let told = all.map(|it| {
+        let all = list(&report["series"][series]["overlaps"]).iter();
+        let report = all.map(|it| {
             let text = |it: &Value| word(it)[8..16].replace('T', " ");
             let rule = word(&it["policy"]["rule"]);
             format!("{} to {}: {rule}", text(&it["from"]), text(&it["to"]))
         });
-        told.collect::<Vec<_>>()
+        report.collect::<Vec<_>>()
     };
     assert_eq!(overlaps(0), ["02 20:00 to 02 20:00: down", "03 20:00 to 03 20:00: down"]);
     let of_windows = overlaps(1);
@@ -94,10 +94,10 @@ fn overlaps_gaps_and_contested_times_stand_out_in_every_output() {
 
 #[test]
 fn windows_that_ask_for_the_same_do_not_stand_out() {
-    let alike =
+    let rewritten =
         CONTESTED.replace("replicas: 12,", "replicas: 8,").replace("replicas: 30,", "replicas: 9,");
-    let alike = alike.split("---").next().unwrap().replace("minutes: '4'", "minutes: '0'");
-    let folder = folder_with("alike", &[("all.yaml", &alike)]);
+    let rewritten = rewritten.split("---").next().unwrap().replace("minutes: '4'", "minutes: '0'");
+    let folder = folder_with("alike", &[("all.yaml", &rewritten)]);
     let shown = almanac(&folder, &["forecast", "-f", ".", "--from", "2026-03-02"]).said;
     assert!(!shown.contains('~') && !shown.contains('!'), "{shown}");
 }
@@ -163,15 +163,15 @@ fn pieces(value: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn picture_text_and_json_tell_the_same_for_every_kind_of_value() {
+fn picture_text_and_json_agree_for_every_kind_of_value() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let arguments = ["forecast", "-f", "examples", "--from", "2026-11-26", "--for", "2d", "-o"];
     let forecast = |output| almanac(&root, &[&arguments[..], &[output]].concat());
-    let (told, picture, shown) =
+    let (report, picture, shown) =
         (forecast("json").json(), forecast("svg").said, forecast("text").said);
     let shown = in_one_line(&shown);
     let (mut kinds, mut count) = (std::collections::BTreeSet::new(), 0);
-    for series in list(&told["series"]) {
+    for series in list(&report["series"]) {
         let title = title(series);
         let shapes = shapes(&picture, &title);
         assert!(!shapes.is_empty(), "{title} is not in the picture");

@@ -65,26 +65,26 @@ pub(crate) fn explained(folder: &Path, object: &str) -> Value {
 }
 
 /// Each reason in a line: `won a: because`.
-pub(crate) fn lines(told: &Value) -> Vec<String> {
+pub(crate) fn lines(report: &Value) -> Vec<String> {
     let line = |it: &Value| {
         let rule = it["rule"].as_str().unwrap_or("-");
         format!("{} {rule}: {}", word(&it["verdict"]), word(&it["because"]))
     };
-    list(&told["reasons"]).iter().map(line).collect()
+    list(&report["reasons"]).iter().map(line).collect()
 }
 
 /// The next hour of the policy `web`: the pods in its units, and those pending.
 pub(crate) fn an_hour(folder: &Path) -> Value {
-    let asked = ["forecast", "-f", ".", "--from", AT, "--for", "1h", "-o", "json", "rp/web"];
-    almanac(folder, &asked).json()
+    let arguments = ["forecast", "-f", ".", "--from", AT, "--for", "1h", "-o", "json", "rp/web"];
+    almanac(folder, &arguments).json()
 }
 
 /// The pods in the units and those pending, at the start.
 pub(crate) fn filled(folder: &Path) -> (Value, Value) {
-    let told = an_hour(folder);
-    let first = |series: usize| told["series"][series]["segments"][0]["value"].clone();
-    assert_eq!(told["series"][0]["field"], "unitPods", "{told}");
-    assert_eq!(told["series"][1]["field"], "pendingPods");
+    let report = an_hour(folder);
+    let first = |series: usize| report["series"][series]["segments"][0]["value"].clone();
+    assert_eq!(report["series"][0]["field"], "unitPods", "{report}");
+    assert_eq!(report["series"][1]["field"], "pendingPods");
     (first(0), first(1))
 }
 
@@ -92,15 +92,15 @@ pub(crate) fn filled(folder: &Path) -> (Value, Value) {
 fn three_schedules_fill_two_units_and_the_picture_is_in_the_documents() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let example = ["-f", "examples/units/reserved-then-spot.yaml", "--from", "2026-03-02"];
-    let asked =
+    let arguments =
         |command: &str, more: &[&str]| almanac(&root, &[&[command], &example[..], more].concat());
     assert_written_down(
         "units.txt",
-        &asked("forecast", &["--for", "2d", "ResourcePolicy/tickets"]),
+        &arguments("forecast", &["--for", "2d", "ResourcePolicy/tickets"]),
     );
-    assert_written_down("units.json", &asked("forecast", &["--for", "1d", "-o", "json"]));
-    assert_written_down("units-next.txt", &asked("next", &["--for", "1d"]));
-    let picture = asked("forecast", &["--for", "3d", "-o", "svg"]);
+    assert_written_down("units.json", &arguments("forecast", &["--for", "1d", "-o", "json"]));
+    assert_written_down("units-next.txt", &arguments("next", &["--for", "1d"]));
+    let picture = arguments("forecast", &["--for", "3d", "-o", "svg"]);
     assert_written_down("../../../../../../docs/units.svg", &picture);
 }
 
@@ -110,8 +110,8 @@ fn the_pods_of_each_unit_are_counted_over_time_and_the_reason_says_what_is_full(
     let example = ["-f", "examples/units/reserved-then-spot.yaml", "--from", "2026-03-02"];
     let question =
         [&["forecast"], &example[..], &["--for", "1d", "-o", "json", "rp/tickets"]].concat();
-    let told = almanac(&root, &question).json();
-    let [units, pending] = [&told["series"][0], &told["series"][1]];
+    let report = almanac(&root, &question).json();
+    let [units, pending] = [&report["series"][0], &report["series"][1]];
     let at = |series: &Value, from: &str| {
         let found = list(&series["segments"]).iter().find(|it| it["from"] == from);
         found.unwrap_or_else(|| panic!("{from}: {series}")).clone()
@@ -148,11 +148,11 @@ fn the_order_of_files_and_objects_makes_no_difference() {
         [&["forecast", "--for", "2d", "--from", AT][..], &["explain", "--at", AT, "rp/web"]]
     {
         for output in ["text", "json"] {
-            let ask = |folder: &Path| {
+            let run_in_period = |folder: &Path| {
                 almanac(folder, &[question, &["-f", ".", "-o", output]].concat()).said
             };
-            assert!(ask(&one).len() > 200, "{}", ask(&one));
-            assert_eq!(ask(&one), ask(&other));
+            assert!(run_in_period(&one).len() > 200, "{}", run_in_period(&one));
+            assert_eq!(run_in_period(&one), run_in_period(&other));
         }
     }
 }
@@ -162,12 +162,12 @@ fn the_yaml_of_the_design_is_forecast_as_it_is_written() {
     let pods = web(45).replace("{name: web}\nspec", "{name: web, namespace: xxx}\nspec");
     let pods = pods.replace("{app: web}", "{key1: value1}");
     let folder = folder("units-design", &[UNITS.to_owned(), pods]);
-    let told = almanac(&folder, &["forecast", "-f", ".", "--from", AT, "-o", "json"]).json();
-    assert_eq!(told["findings"], json!([]), "{told}");
+    let report = almanac(&folder, &["forecast", "-f", ".", "--from", AT, "-o", "json"]).json();
+    assert_eq!(report["findings"], json!([]), "{report}");
     let counted = json!({ "unit1": 10, "unit2": 10, "unit3": 20, "outside all units": 5 });
-    assert_eq!(told["series"][0]["segments"][0]["value"], counted);
-    assert_eq!(told["series"][1]["segments"][0]["value"], json!(0));
-    let assumed = told["assumptions"].to_string();
+    assert_eq!(report["series"][0]["segments"][0]["value"], counted);
+    assert_eq!(report["series"][1]["segments"][0]["value"], json!(0));
+    let assumed = report["assumptions"].to_string();
     for said in ["of one revision", "the first fills first", "there are no nodes here"] {
         assert!(assumed.contains(said), "{said}: {assumed}");
     }

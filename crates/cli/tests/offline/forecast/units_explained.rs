@@ -46,11 +46,11 @@ fn a_pod_is_explained_by_its_unit_and_where_the_next_one_goes() {
             ),
         ),
     ] {
-        let told = explained(&folder, &format!("pod/web-7d9-{name}"));
-        assert_eq!(told["policy"]["kind"], "ResourcePolicy");
-        assert_eq!(told["target"]["name"], format!("web-7d9-{name}"));
+        let output = explained(&folder, &format!("pod/web-7d9-{name}"));
+        assert_eq!(output["policy"]["kind"], "ResourcePolicy");
+        assert_eq!(output["target"]["name"], format!("web-7d9-{name}"));
         let expected: Vec<&str> = [first.as_str()].into_iter().chain(next).collect();
-        assert_eq!(lines(&told), expected);
+        assert_eq!(lines(&output), expected);
     }
     let shown = almanac(&folder, &["explain", "-f", ".", "pod/web-7d9-y", "--at", AT]);
     assert_written_down("units-pod.txt", &shown);
@@ -77,7 +77,7 @@ fn a_pod_that_waits_is_explained_by_each_unit() {
             pod("web-7d9-y", "", ""),
         ],
     );
-    let told = explained(&folder, "pod/web-7d9-y");
+    let output = explained(&folder, "pod/web-7d9-y");
     let expected = [
         "inactive -: pending: ResourcePolicy default/web allows nodes of unit \"b\", and none has room for it",
         "excluded a: unit \"a\" of ResourcePolicy default/web is full: 1 of 1 pod",
@@ -85,22 +85,22 @@ fn a_pod_that_waits_is_explained_by_each_unit() {
         "excluded c: unit \"c\" of ResourcePolicy default/web is closed: its maxCount is 0",
         "excluded outside all units: strategy: required allows no node outside the units",
     ];
-    assert_eq!(lines(&told), expected);
+    assert_eq!(lines(&output), expected);
     assert_eq!(filled(&folder), (json!({ "a": 1, "b": 0, "c": 0 }), json!(1)));
 }
 
 #[test]
-fn a_pod_of_two_policies_is_told_both() {
+fn a_pod_of_two_policies_is_explained_with_both() {
     let of = |name: &str| policy(name, "", &[&unit("a", 1, 9)]);
     let folder = folder("units-two", &[of("web"), of("other"), web(1), pod("web-7d9-x", "", "")]);
-    let told = explained(&folder, "pod/web-7d9-x");
+    let output = explained(&folder, "pod/web-7d9-x");
     let message =
         "2 ResourcePolicies select the pod (default/other, default/web), and only one may";
     // Of the two, the explained one also has a finding that names the other.
-    assert_eq!(lines(&told)[0], format!("error -: {message}"));
+    assert_eq!(lines(&output)[0], format!("error -: {message}"));
     assert_eq!(filled(&folder), (json!({ "a": 0 }), json!(1)));
-    let told = explained(&folder, "rp/web");
-    let last = lines(&told).pop().unwrap();
+    let output = explained(&folder, "rp/web");
+    let last = lines(&output).pop().unwrap();
     assert_eq!(last, "error -: not scheduled: 1 pod that several policies select (other, web)");
 }
 
@@ -123,8 +123,8 @@ fn pods_that_no_policy_governs_say_why() {
         ("mirror", "no ResourcePolicy governs it: it is a mirror pod"),
         ("other", "no ResourcePolicy selects it"),
     ] {
-        let told = explained(&folder, &format!("pod/{name}"));
-        assert_eq!(lines(&told), [format!("excluded -: {why}")]);
+        let output = explained(&folder, &format!("pod/{name}"));
+        assert_eq!(lines(&output), [format!("excluded -: {why}")]);
     }
 }
 
@@ -153,15 +153,15 @@ fn pods_that_have_ended_or_end_say_whether_they_count() {
     assert!(ends.contains(part), "{ends}");
     let ignores = folder_of("units-ignoring", "matchPolicy: {ignoreTerminatingPod: true},");
     assert_eq!(first(&ignores, "pod/ends"), "excluded -: it is being deleted and is not counted");
-    let told =
+    let output =
         almanac(&counts, &["forecast", "-f", ".", "--from", AT, "-o", "json", "rp/web"]).json();
     let (before, after) = (json!({ "a": 1 }), json!({ "a": 0 }));
     let expected = [(AT, &before), ("2026-03-02T12:30:00Z", &after)];
-    assert_eq!(segments(&told["series"][0]), expected);
+    assert_eq!(segments(&output["series"][0]), expected);
 }
 
 #[test]
-fn a_relabelled_node_and_an_edited_cap_count_again_and_evict_nobody() {
+fn a_relabeled_node_and_an_edited_cap_count_again_and_evict_no_pod() {
     let pods = || (0..3).map(|number| pod(&format!("web-7d9-{number}"), "", &on("n1")));
     let folder_of = |name: &str, pool: &str, max| {
         let (a, b) = (unit("a", 2, max), unit("b", 1, 9));
@@ -174,24 +174,24 @@ fn a_relabelled_node_and_an_edited_cap_count_again_and_evict_nobody() {
     let lowered = folder_of("units-lowered", "a", 1);
     assert_eq!(filled(&lowered), (json!({ "a": 3, "b": 0 }), json!(0)));
     assert_eq!(filled(&folder_of("units-raised", "a", 4)), (json!({ "a": 3, "b": 0 }), json!(0)));
-    let told = lines(&explained(&lowered, "rp/web"));
-    assert!(told[0].contains("3 of 1 pod (over its cap)"), "{told:?}");
-    let told = lines(&explained(&lowered, "pod/web-7d9-2"));
-    assert!(told[0].contains("(3 of 1 pod), and over its cap"), "{told:?}");
-    assert!(told[0].contains("its deletion cost is to be -200"), "{told:?}");
+    let output = lines(&explained(&lowered, "rp/web"));
+    assert!(output[0].contains("3 of 1 pod (over its cap)"), "{output:?}");
+    let output = lines(&explained(&lowered, "pod/web-7d9-2"));
+    assert!(output[0].contains("(3 of 1 pod), and over its cap"), "{output:?}");
+    assert!(output[0].contains("its deletion cost is to be -200"), "{output:?}");
 }
 
 #[test]
 fn a_policy_is_explained_unit_by_unit() {
     let units = policy("web", "", &[&unit("a", 2, 2), &unit("b", 1, 9)]);
     let folder = folder("units-policy", &[units, web(5)]);
-    let told = explained(&folder, "rp/web");
-    assert_eq!(told["value"], json!({ "unitPods": { "a": 2, "b": 3 }, "pendingPods": 0 }));
+    let output = explained(&folder, "rp/web");
+    assert_eq!(output["value"], json!({ "unitPods": { "a": 2, "b": 3 }, "pendingPods": 0 }));
     let expected = [
         "excluded a: 2 of 2 pods; a pod of a ReplicaSet costs 300 to delete",
         "won b: 3 of 9 pods; a pod of a ReplicaSet costs 200 to delete; the next pod of Deployment/web goes here",
     ];
-    assert_eq!(lines(&told), expected);
+    assert_eq!(lines(&output), expected);
 }
 
 #[test]
@@ -200,8 +200,8 @@ fn a_policy_without_pods_is_explained_and_not_forecast() {
     let folder = folder("units-without-pods", &[policy("web", "", &[&a])]);
     let expected = ["inactive a: 0 of 2 pods; a pod of a ReplicaSet costs 300 to delete"];
     assert_eq!(lines(&explained(&folder, "rp/web")), expected);
-    let told = almanac(&folder, &["forecast", "-f", ".", "--from", AT, "-o", "json"]).json();
-    assert_eq!(told["series"], json!([]));
+    let output = almanac(&folder, &["forecast", "-f", ".", "--from", AT, "-o", "json"]).json();
+    assert_eq!(output["series"], json!([]));
 }
 
 #[test]

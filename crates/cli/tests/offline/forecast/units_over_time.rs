@@ -53,7 +53,7 @@ fn a_pod_with_a_high_cost_of_its_user_is_kept() {
 }
 
 #[test]
-fn the_pods_of_a_revision_are_one_group_whichever_controller_tells_them_apart() {
+fn the_pods_of_a_revision_are_one_group_with_every_controller() {
     for (kind, owner, label, revision) in [
         ("StatefulSet", "kind: StatefulSet, name: web", "controller-revision-hash", "web-5d"),
         ("Rollout", "kind: ReplicaSet, name: web-5d", "rollouts-pod-template-hash", "5d"),

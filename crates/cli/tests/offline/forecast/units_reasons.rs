@@ -21,16 +21,16 @@ fn cordoned(name: &str, pool: &str) -> String {
 }
 
 /// The reason for the pod `web-7d9-y`, which is pending, and for the pods that are pending by the forecast.
-fn why(name: &str, objects: &[String]) -> (String, String) {
+fn pending_reasons(name: &str, objects: &[String]) -> (String, String) {
     let there = [web(2), node("a1", "a"), pod("web-7d9-x", "", &on("a1"))];
     let folder = folder(name, &[objects, &there].concat());
-    let told = lines(&explained(&folder, "pod/web-7d9-y")).remove(0);
-    let told = told.strip_prefix("inactive -: pending: ").unwrap_or(&told).to_owned();
-    (told, word(&an_hour(&folder)["series"][1]["segments"][0]["reason"]).to_owned())
+    let output = lines(&explained(&folder, "pod/web-7d9-y")).remove(0);
+    let output = output.strip_prefix("inactive -: pending: ").unwrap_or(&output).to_owned();
+    (output, word(&an_hour(&folder)["series"][1]["segments"][0]["reason"]).to_owned())
 }
 
 #[test]
-fn each_cause_for_which_a_pod_waits_is_told() {
+fn each_cause_of_a_pending_pod_is_explained() {
     let waits = || pod("web-7d9-y", "", "");
     let gated =
         || waits().replace("spec: {", "spec: {schedulingGates: [{name: example.com/held}],");
@@ -79,8 +79,8 @@ fn each_cause_for_which_a_pod_waits_is_told() {
     .into_iter()
     .enumerate()
     {
-        let (told, told_then) = why(&format!("units-cause-{number}"), &objects);
-        assert_eq!((told.as_str(), told_then), (explained, forecast), "{number}");
+        let (output, told_then) = pending_reasons(&format!("units-cause-{number}"), &objects);
+        assert_eq!((output.as_str(), told_then), (explained, forecast), "{number}");
     }
 }
 
@@ -89,7 +89,8 @@ fn a_pod_that_is_too_large_waits_for_a_node_and_not_because_pods_stay_where_they
     let large = pod("web-7d9-y", "", "")
         .replace("image: web}", "image: web, resources: {requests: {cpu: '8'}}}");
     let small = with_status(node("b1", "b"), "cpu: '4', pods: '110'");
-    let (_, reason) = why("units-large", &[three_units("strategy: required,"), large, small]);
+    let (_, reason) =
+        pending_reasons("units-large", &[three_units("strategy: required,"), large, small]);
     assert_eq!(
         reason,
         "unit \"a\" is full at 1 pod; unit \"c\" is closed; no node of unit \"b\" has room: 1 pod is pending"
@@ -97,7 +98,7 @@ fn a_pod_that_is_too_large_waits_for_a_node_and_not_because_pods_stay_where_they
 }
 
 #[test]
-fn a_unit_over_its_cap_is_told_as_such() {
+fn a_unit_over_its_cap_is_listed_as_such() {
     let pods = (0..3).map(|number| pod(&format!("web-7d9-{number}"), "", &on("a1")));
     let there = [three_units("strategy: required,"), node("a1", "a"), web(3)];
     let folder = folder("units-over", &there.into_iter().chain(pods).collect::<Vec<_>>());
@@ -106,7 +107,7 @@ fn a_unit_over_its_cap_is_told_as_such() {
 }
 
 #[test]
-fn a_pod_that_was_to_be_gone_is_not_counted_any_more() {
+fn a_pod_past_its_deletion_is_not_counted() {
     let gone = ", deletionTimestamp: '2026-02-01T00:00:00Z', deletionGracePeriodSeconds: 30";
     let folder = folder(
         "units-overdue",
@@ -123,12 +124,12 @@ fn a_pod_that_was_to_be_gone_is_not_counted_any_more() {
       answer, or a finalizer, may keep it",
     ];
     assert_eq!(lines(&explained(&folder, "pod/web-7d9-x")), expected);
-    let told = lines(&explained(&folder, "pod/web-7d9-y"));
-    assert!(told[1].contains("has room: 0 of 1 pod"), "{told:?}");
+    let output = lines(&explained(&folder, "pod/web-7d9-y"));
+    assert!(output[1].contains("has room: 0 of 1 pod"), "{output:?}");
 }
 
 #[test]
-fn a_pod_of_two_policies_on_a_node_is_told_where_it_counts() {
+fn a_pod_of_two_policies_on_a_node_is_explained_with_its_unit() {
     let folder = folder(
         "units-two-on-a-node",
         &[
@@ -158,11 +159,11 @@ fn workloads_are_within_the_bounds_of_their_autoscalers_also_when_a_cron_rule_se
     let objects = [units, web(1), autoscaler.to_owned(), rules.to_owned()];
     let folder = folder("units-bounds", &objects);
     assert_eq!(filled(&folder), (json!({ "a": 3, "b": 0 }), json!(0)));
-    let told = an_hour(&folder);
-    let later = &told["series"][0]["segments"][1];
+    let output = an_hour(&folder);
+    let later = &output["series"][0]["segments"][1];
     assert_eq!(later["from"], "2026-03-02T12:30:00Z");
     assert_eq!(later["value"], json!({ "a": 5, "b": 3 }));
-    let assumed = told["assumptions"].to_string();
+    let assumed = output["assumptions"].to_string();
     let said = "HorizontalPodAutoscaler.autoscaling default/web does no more than keep Deployment.apps default/web within \
                 its bounds";
     assert!(assumed.contains(said), "{assumed}");
@@ -174,9 +175,9 @@ fn many_workloads_are_not_all_named() {
         (0..9).map(|number| web(1).replace("{name: web}", &format!("{{name: web-{number}}}")));
     let there = policy("web", "", &[&unit("a", 1, 2)]);
     let folder = folder("units-many", &[there].into_iter().chain(made).collect::<Vec<_>>());
-    let told = lines(&explained(&folder, "rp/web"));
-    let last = told.last().unwrap();
+    let output = lines(&explained(&folder, "rp/web"));
+    let last = output.last().unwrap();
     let named =
         "the next pod of Deployment/web-0, Deployment/web-1, Deployment/web-2 and 6 more goes here";
-    assert!(last.ends_with(named), "{told:?}");
+    assert!(last.ends_with(named), "{output:?}");
 }

@@ -127,7 +127,7 @@ impl Runner {
             for (name, expression) in &step.environment {
                 command.env(name, self.value(expression));
             }
-            let done = Ran::of(&command.output().unwrap());
+            let done = Ran::from_output(&command.output().unwrap());
             failed |= done.code != Some(0);
             for line in fs::read_to_string(&outputs).unwrap().lines() {
                 let (name, value) = line.split_once('=').unwrap();
@@ -190,7 +190,7 @@ fn left_behind(name: &str) -> Repository {
 }
 
 #[test]
-fn what_the_base_has_got_meanwhile_is_no_part_of_what_a_pull_request_does() {
+fn later_commits_of_the_base_are_not_changes_of_a_pull_request() {
     let origin = left_behind("action-behind");
     let commit = |name: &str| git(origin.root(), &["rev-parse", name]);
     let url = format!("file://{}", origin.root().display());

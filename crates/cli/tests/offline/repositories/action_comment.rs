@@ -222,7 +222,7 @@ fn a_pull_request_has_one_comment_that_later_runs_update() {
 }
 
 #[test]
-fn what_was_not_compared_or_checked_is_said_in_the_comment() {
+fn the_comment_names_parts_that_were_not_compared_or_checked() {
     let (checkout, base) = changed("comment-parts");
     let github = GitHub::start();
     github.run(&checkout, &[]).0.assert_says(0, &["created a comment"]);

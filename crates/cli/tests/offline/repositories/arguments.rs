@@ -17,12 +17,13 @@ fn shops(name: &str) -> Repository {
 }
 
 fn targets(repository: &Repository, arguments: &[&str]) -> Vec<String> {
-    let told = repository.ask("forecast", &[&["-f", ".", "--for", "1h"], arguments].concat());
+    let output =
+        repository.run_json("forecast", &[&["-f", ".", "--for", "1h"], arguments].concat());
     let name = |it: &Value| {
         let target = &it["target"];
         format!("{}/{}", target["namespace"].as_str().unwrap(), target["name"].as_str().unwrap())
     };
-    told["series"].as_array().unwrap().iter().map(name).collect()
+    output["series"].as_array().unwrap().iter().map(name).collect()
 }
 
 #[test]
@@ -32,7 +33,7 @@ fn a_namespace_and_labels_narrow_files_as_they_narrow_a_cluster() {
     assert_eq!(targets(&repository, &["-l", "team=red"]), ["prod/shop-b", "test/cart"]);
     assert_eq!(targets(&repository, &["-l", "team in (red), !tier"]), ["prod/shop-b"]);
     assert_eq!(targets(&repository, &["-n", "test", "-l", "tier"]), ["test/cart"]);
-    let next = repository.ask("next", &["-f", ".", "-l", "tier=back", "--count", "1"]);
+    let next = repository.run_json("next", &["-f", ".", "-l", "tier=back", "--count", "1"]);
     assert_eq!(next["items"][0]["policy"]["name"], "cart");
     repository
         .run(&["forecast", "-f", ".", "-l", "="])
@@ -45,18 +46,18 @@ fn a_namespace_and_labels_narrow_files_as_they_narrow_a_cluster() {
 fn findings_are_narrowed_by_namespace_and_labels_too() {
     let wrong = |text: String| text.replace("0 8 * * *", "0 8 * *");
     let repository = shops("narrowed-findings");
-    let labelled = "metadata:\n  namespace: test\n  labels: {team: red}\n";
+    let labeled = "metadata:\n  namespace: test\n  labels: {team: red}\n";
     let repository = repository
-        .file("e.yaml", wrong(policy("e", "e", 1)).replace("metadata:\n", labelled))
+        .file("e.yaml", wrong(policy("e", "e", 1)).replace("metadata:\n", labeled))
         .file("f.yaml", wrong(policy("f", "f", 1)));
-    let found = |arguments: &[&str]| findings(&repository.ask("validate", arguments));
+    let found = |arguments: &[&str]| findings(&repository.run_json("validate", arguments));
     assert_eq!(found(&[]), ["schedule e.yaml:10:28", "schedule f.yaml:8:28"]);
     assert_eq!(found(&["-n", "prod"]), ["schedule f.yaml:8:28"]);
     assert_eq!(found(&["-l", "team=red"]), ["schedule e.yaml:10:28"]);
 }
 
 #[test]
-fn what_is_counted_is_what_is_asked_about() {
+fn only_selected_objects_are_counted() {
     let keda = |name: &str, metadata: &str| {
         format!(
             "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {{name: {name}, {metadata}}}\n\
@@ -96,14 +97,14 @@ fn names_may_be_patterns() {
     assert_eq!(targets(&repository, &["shop-*"]), ["prod/shop-a", "prod/shop-b"]);
     assert_eq!(targets(&repository, &["deploy/t*/*"]), ["test/cart"]);
     let explain = ["explain", "-f", ".", "deploy/shop-?", "--at", PRESENT, "-o", "json"];
-    let told = repository.run(&explain).json();
+    let output = repository.run(&explain).json();
     let values: Vec<&Value> =
-        told["answers"].as_array().unwrap().iter().map(|it| &it["value"]).collect();
+        output["answers"].as_array().unwrap().iter().map(|it| &it["value"]).collect();
     assert_eq!(values, [3, 4]);
 }
 
 #[test]
-fn a_path_in_place_of_a_name_is_an_error_that_says_so() {
+fn a_path_in_place_of_a_name_is_an_error_with_the_right_flag() {
     let repository = shops("paths").file("policies/e.yaml", policy("e", "e", 1));
     let repository = repository.file("our policies/e.yaml", policy("e", "e", 1));
     for (path, quoted) in [("a.yaml", "a.yaml"), ("./our policies", "'./our policies'")] {

@@ -26,9 +26,9 @@ fn repository(name: &str) -> Repository {
 /// When each of them starts a Job.
 fn starts(items: &Value, of: &str) -> Vec<String> {
     let items = items.as_array().unwrap().iter().filter(|it| it["what"] == "starts");
-    let told =
+    let report =
         |it: &Value| format!("{} {}", it["at"].as_str().unwrap(), it[of]["name"].as_str().unwrap());
-    items.map(told).collect()
+    items.map(report).collect()
 }
 
 const EXPECTED: [&str; 4] = [
@@ -41,9 +41,9 @@ const EXPECTED: [&str; 4] = [
 #[test]
 fn a_cron_job_is_shown_by_next_and_forecast_in_its_zone_or_in_utc() {
     let repository = repository("cron-jobs");
-    let next = repository.ask("next", &["-f", ".", "--for", "3d"]);
+    let next = repository.run_json("next", &["-f", ".", "--for", "3d"]);
     assert_eq!(starts(&next["items"], "target"), EXPECTED);
-    let forecast = repository.ask("forecast", &["-f", ".", "--for", "3d"]);
+    let forecast = repository.run_json("forecast", &["-f", ".", "--for", "3d"]);
     assert_eq!(starts(&forecast["occurrences"], "object"), EXPECTED);
     let object = json!({"apiVersion": "batch/v1", "kind": "CronJob", "namespace": "default", "name": "backup"});
     assert_eq!(forecast["occurrences"][0]["object"], object);
@@ -72,13 +72,13 @@ fn a_cron_job_is_shown_by_next_and_forecast_in_its_zone_or_in_utc() {
 }
 
 #[test]
-fn cron_jobs_are_asked_about_by_name_and_need_no_policy() {
+fn cron_jobs_are_selected_by_name_and_need_no_policy() {
     let repository = Repository::new("cron-jobs-alone")
         .file("a.yaml", cron_job("a", "schedule: '0 5 * * *'"))
         .file("b.yaml", cron_job("b", "schedule: '0 6 * * *'"));
     let of = |arguments: &[&str]| {
         let all = [&["-f", ".", "--for", "1d"], arguments].concat();
-        starts(&repository.ask("forecast", &all)["occurrences"], "object")
+        starts(&repository.run_json("forecast", &all)["occurrences"], "object")
     };
     assert_eq!(of(&[]), ["2026-11-21T05:00:00Z a", "2026-11-21T06:00:00Z b"]);
     assert_eq!(of(&["cronjob/b"]), ["2026-11-21T06:00:00Z b"]);
@@ -112,10 +112,10 @@ fn what_is_wrong_with_a_cron_job_is_found_where_it_stands() {
         "wrong-type suspend.yaml:6:12",
         "time-zone zone.yaml:6:13",
     ];
-    assert_eq!(findings(&repository.ask("validate", &[])), expected);
-    assert_eq!(findings(&repository.ask("lint", &[])), expected);
-    let told = repository.ask("forecast", &["-f", ".", "--for", "1d"]);
-    assert_eq!((starts(&told["occurrences"], "object").len(), findings(&told).len()), (0, 8));
+    assert_eq!(findings(&repository.run_json("validate", &[])), expected);
+    assert_eq!(findings(&repository.run_json("lint", &[])), expected);
+    let report = repository.run_json("forecast", &["-f", ".", "--for", "1d"]);
+    assert_eq!((starts(&report["occurrences"], "object").len(), findings(&report).len()), (0, 8));
 }
 
 #[test]
@@ -124,9 +124,9 @@ fn a_cron_job_is_shown_in_the_cluster_whose_directory_it_lies_in() {
         .file("prod/hours.yaml", policy("hours", "shop", 3))
         .file("prod/backup.yaml", cron_job("backup", "schedule: '0 5 * * *'"))
         .file("test/hours.yaml", policy("hours", "shop", 2));
-    let told = repository.ask("forecast", &["-f", ".", "--for", "1d"]);
-    assert_eq!(told["occurrences"].as_array().unwrap().len(), 1);
-    assert_eq!(told["occurrences"][0]["place"], "prod");
+    let report = repository.run_json("forecast", &["-f", ".", "--for", "1d"]);
+    assert_eq!(report["occurrences"].as_array().unwrap().len(), 1);
+    assert_eq!(report["occurrences"][0]["place"], "prod");
 }
 
 #[test]
@@ -138,8 +138,8 @@ fn lint_says_what_shows_of_a_cron_job_over_time() {
         .file("nowhere.yaml", cron_job("nowhere", "schedule: '30 2 * * *'"))
         .file("hourly.yaml", cron_job("hourly", "schedule: '7 * * * *'"));
     let lint = |zone: &str| {
-        let asked = ["lint", "--from", "2024-03-01", "-o", "json", "--cron-job-zone", zone];
-        let mut found = findings(&repository.run(&asked).json());
+        let words = ["lint", "--from", "2024-03-01", "-o", "json", "--cron-job-zone", zone];
+        let mut found = findings(&repository.run(&words).json());
         found.sort();
         found
     };
@@ -159,11 +159,11 @@ fn lint_says_what_shows_of_a_cron_job_over_time() {
         ]
         .concat()
     );
-    assert_eq!(findings(&repository.ask("validate", &[])), ["clock-change night.yaml:5:13"]);
+    assert_eq!(findings(&repository.run_json("validate", &[])), ["clock-change night.yaml:5:13"]);
 }
 
 #[test]
-fn the_zone_of_the_controller_manager_can_be_said() {
+fn the_zone_of_the_controller_manager_can_be_set() {
     let repository = repository("cron-jobs-zone");
     let zone = ["-f", ".", "--for", "3d", "--cron-job-zone", "Asia/Tokyo"];
     let note = "CronJob.batch default/report names no timeZone, so it follows that of the \
@@ -171,10 +171,10 @@ fn the_zone_of_the_controller_manager_can_be_said() {
     for (command, items, object) in
         [("next", "items", "target"), ("forecast", "occurrences", "object")]
     {
-        let told = repository.ask(command, &zone);
+        let report = repository.run_json(command, &zone);
         let expected = [EXPECTED[0], EXPECTED[1], "2026-11-22T21:00:00Z report", EXPECTED[2]];
-        assert_eq!(starts(&told[items], object), expected, "{command}");
-        assert!(told["assumptions"].as_array().unwrap().contains(&json!(note)), "{told}");
+        assert_eq!(starts(&report[items], object), expected, "{command}");
+        assert!(report["assumptions"].as_array().unwrap().contains(&json!(note)), "{report}");
     }
     repository
         .run(&["next", "-f", ".", "--cron-job-zone", "Tokyo"])
@@ -182,12 +182,12 @@ fn the_zone_of_the_controller_manager_can_be_said() {
 }
 
 #[test]
-fn a_zone_that_a_cron_job_cannot_have_is_not_to_be_left_out_for_utc() {
+fn a_zone_that_a_cron_job_cannot_have_is_not_replaced_by_utc() {
     let repository = Repository::new("cron-jobs-no-zone")
         .file("empty.yaml", cron_job("empty", "schedule: '0 5 * * *'\n  timeZone: ''"))
         .file("local.yaml", cron_job("local", "schedule: '0 5 * * *'\n  timeZone: Local"));
-    let told = repository.run(&["validate"]);
-    told.assert_says(
+    let report = repository.run(&["validate"]);
+    report.assert_says(
         1,
         &[
             "empty.yaml:6:13",
@@ -195,7 +195,7 @@ fn a_zone_that_a_cron_job_cannot_have_is_not_to_be_left_out_for_utc() {
             "leave it out for that of the kube-controller-manager",
         ],
     );
-    assert!(!told.said.contains("for UTC"), "{}", told.said);
+    assert!(!report.said.contains("for UTC"), "{}", report.said);
 }
 
 #[test]
@@ -215,13 +215,13 @@ fn every_output_of_a_forecast_shows_when_jobs_start() {
     assert_eq!(rows[0], row);
     let picture = output("svg");
     assert_eq!(picture.matches("<title>starts a Job").count(), 3, "{picture}");
-    for told in [
+    for report in [
         "CronJob.batch default/report at 06:00 every Monday (UTC, assumed)",
         ">starts nothing in this period<",
         ">is suspended<",
         ">starts &quot;@every 90m&quot;, from when on is not known<",
     ] {
-        assert!(picture.contains(told), "{told}: {picture}");
+        assert!(picture.contains(report), "{report}: {picture}");
     }
     assert!(output("html").contains("\"occurrences\":[{"));
 }
@@ -263,9 +263,9 @@ fn when_explains_the_schedules_of_files_as_typed_ones() {
     when(&["cj/none", "-f", "."]).assert_says(2, &["no policy or target matches"]);
     when(&[]).assert_says(2, &["nothing to explain: type a schedule"]);
     when(&["--cron", "@daily", "-f", "."]).assert_says(2, &["cannot be used with"]);
-    let told = repository.ask("when", &["-f", ".", "--count", "1"]);
-    assert_eq!(told["schema"], "almanac/schedules/v1");
-    let schedules = told["schedules"].as_array().unwrap();
+    let report = repository.run_json("when", &["-f", ".", "--count", "1"]);
+    assert_eq!(report["schema"], "almanac/schedules/v1");
+    let schedules = report["schedules"].as_array().unwrap();
     let zones: Vec<&Value> = schedules.iter().map(|it| &it["zone"]).collect();
     assert_eq!(
         zones,
@@ -284,7 +284,7 @@ fn when_explains_the_schedules_of_files_as_typed_ones() {
 
 /// Kubernetes compares with the current wall clock, and catches nothing up.
 #[test]
-fn a_start_in_a_gap_is_left_out_and_one_in_a_fold_comes_twice() {
+fn a_start_in_a_gap_is_skipped_and_one_in_a_fold_repeats() {
     let repository = Repository::new("cron-jobs-clock-changes")
         .file("night.yaml", cron_job("night", "schedule: '30 2 * * *'\n  timeZone: Europe/Berlin"))
         .file(
@@ -301,19 +301,19 @@ fn a_start_in_a_gap_is_left_out_and_one_in_a_fold_comes_twice() {
     ask(&["next", "cj/night"], gap).assert_says(0, &[&note]);
     ask(&["forecast", "--zone", "Europe/Berlin"], gap)
         .assert_says(0, &["Clock changes\n  CronJob.batch default/night"]);
-    let told = ask(&["next", "cj/night", "-o", "json"], gap).json();
-    assert_eq!(told["items"], json!([]));
-    assert_eq!(told["clockChanges"][0]["note"], skipped);
-    let told = ask(&["forecast", "-o", "json"], gap).json();
-    assert_eq!(told["clockChanges"].as_array().unwrap().len(), 1, "the hourly one has none");
-    let told = ask(&["next", "cj/night", "-o", "json"], fold).json();
+    let report = ask(&["next", "cj/night", "-o", "json"], gap).json();
+    assert_eq!(report["items"], json!([]));
+    assert_eq!(report["clockChanges"][0]["note"], skipped);
+    let report = ask(&["forecast", "-o", "json"], gap).json();
+    assert_eq!(report["clockChanges"].as_array().unwrap().len(), 1, "the hourly one has none");
+    let report = ask(&["next", "cj/night", "-o", "json"], fold).json();
     let starts: Vec<&Value> =
-        told["items"].as_array().unwrap().iter().map(|it| &it["at"]).collect();
+        report["items"].as_array().unwrap().iter().map(|it| &it["at"]).collect();
     assert_eq!(starts, ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"]);
 }
 
 #[test]
-fn cron_jobs_of_one_name_are_told_apart_by_their_files_in_every_output() {
+fn every_output_distinguishes_cron_jobs_of_one_name_by_their_files() {
     let both = format!(
         "{}---\n{}",
         cron_job("backup", "schedule: '0 3 * * *'"),
@@ -360,8 +360,8 @@ fn cron_jobs_of_one_name_are_told_apart_by_their_files_in_every_output() {
         ("next", "items", "target"),
         ("when", "schedules", "object"),
     ] {
-        let told: Value = serde_json::from_str(&output(&[command, "-o", "json"])).unwrap();
-        let all = told[items].as_array().unwrap().iter();
+        let report: Value = serde_json::from_str(&output(&[command, "-o", "json"])).unwrap();
+        let all = report[items].as_array().unwrap().iter();
         let mut found: Vec<_> =
             all.map(|it| (it[object]["file"].clone(), it[object]["line"].clone())).collect();
         found.sort_by_key(|(file, line)| (file.to_string(), line.as_u64()));

@@ -20,8 +20,8 @@ const COMMANDS: [&[&str]; 3] = [
 ];
 
 #[track_caller]
-fn said(mut command: Command) -> String {
-    let ran = Ran::of(&command.env_remove("TZ").output().unwrap());
+fn printed(mut command: Command) -> String {
+    let ran = Ran::from_output(&command.env_remove("TZ").output().unwrap());
     assert_eq!(ran.code, Some(0), "{}{}", ran.said, ran.noted);
     ran.said
 }
@@ -30,13 +30,13 @@ fn said(mut command: Command) -> String {
 fn without_a_choice_every_command_displays_the_zone_of_the_policies() {
     let repository = shop("zone-of-policies");
     for command in COMMANDS {
-        let said = said(repository.command(command));
+        let said = printed(repository.command(command));
         assert!(said.contains("+01:00") && !said.contains("UTC"), "{command:?}: {said}");
     }
     let utc = shop("zone-of-none").file("other.yaml", policy("other", "other", 1));
     let next = ["next", ".", "--from", "2026-11-20", "--count", "1", "-o", "json"];
-    let told = utc.run(&next).json();
-    assert_eq!(told["items"][0]["at"], "2026-11-20T07:00:00Z", "midnight is that of UTC");
+    let output = utc.run(&next).json();
+    assert_eq!(output["items"][0]["at"], "2026-11-20T07:00:00Z", "midnight is that of UTC");
 }
 
 #[test]
@@ -46,9 +46,9 @@ fn a_flag_comes_before_the_environment_and_that_before_the_settings() {
         let with_variable = |arguments: &[&str]| {
             let mut command = repository.command(&[command, arguments].concat());
             command.env("ALMANAC_ZONE", "Asia/Kathmandu");
-            said(command)
+            printed(command)
         };
-        let by_settings = said(repository.command(command));
+        let by_settings = printed(repository.command(command));
         assert!(by_settings.contains("+09:00"), "{command:?}: {by_settings}");
         let by_variable = with_variable(&[]);
         assert!(by_variable.contains("+05:45") && !by_variable.contains("+09:00"), "{by_variable}");
@@ -59,16 +59,17 @@ fn a_flag_comes_before_the_environment_and_that_before_the_settings() {
     let mut below =
         repository.command(&["next", "../shop.yaml", "--from", PRESENT, "--count", "1"]);
     below.current_dir(repository.root().join("deep"));
-    assert!(said(below).contains("+09:00"));
+    assert!(printed(below).contains("+09:00"));
 }
 
 #[test]
-fn a_schedule_means_the_same_whatever_is_displayed() {
+fn a_display_zone_does_not_change_a_schedule() {
     let repository = shop("zone-when").file("almanac.toml", SETTINGS);
-    let typed = said(repository.command(&["when", "0 8 * * *", "--from", PRESENT, "--count", "1"]));
+    let typed =
+        printed(repository.command(&["when", "0 8 * * *", "--from", PRESENT, "--count", "1"]));
     assert!(typed.starts_with("Fires at 08:00 every day (UTC)\n"), "{typed}");
     assert!(typed.contains("Sat 2026-11-21 08:00 UTC  Sat 2026-11-21 17:00 +09:00"), "{typed}");
-    let objects = said(repository.command(&["when", "shop.yaml", "--from", PRESENT]));
+    let objects = printed(repository.command(&["when", "shop.yaml", "--from", PRESENT]));
     assert!(objects.contains("08:00 +01:00  Sat 2026-11-21 16:00 +09:00"), "{objects}");
     let from = |command: &[&str]| repository.run(command).json()["items"][0]["at"].clone();
     let usual = ["when", "0 * * * *", "--from", "2026-11-20", "-o", "json"];
@@ -81,30 +82,30 @@ fn local_is_the_zone_of_the_machine() {
     for (setting, offset) in [("Asia/Kathmandu", "+05:45"), (":America/Bogota", "-05:00")] {
         for command in COMMANDS {
             let mut command = repository.command(&[command, &["--zone", "local"]].concat());
-            let ran = Ran::of(&command.env("TZ", setting).output().unwrap());
+            let ran = Ran::from_output(&command.env("TZ", setting).output().unwrap());
             assert!(ran.said.contains(offset), "{}{}", ran.said, ran.noted);
         }
     }
     let mut command = repository.command(&["when", "@daily", "--zone", "local"]);
-    let ran = Ran::of(&command.env("TZ", "CET-1CEST").output().unwrap());
+    let ran = Ran::from_output(&command.env("TZ", "CET-1CEST").output().unwrap());
     ran.assert_says(2, &["--zone: the time zone of this machine is not known: TZ is `CET-1CEST`"]);
 }
 
 #[test]
-fn utc_is_shown_once_whatever_it_is_called() {
+fn utc_is_shown_once_under_each_of_its_names() {
     let repository = Repository::new("zone-utc").file("shop.yaml", policy("shop", "shop", 3));
     let next = ["next", "shop.yaml", "--from", PRESENT, "--count", "1"];
-    let usual = said(repository.command(&next));
+    let usual = printed(repository.command(&next));
     assert!(usual.starts_with("Fri 2026-11-20 20:00 UTC\n"), "{usual}");
     let by_flag = |zone| repository.command(&[&next[..], &["--zone", zone]].concat());
-    assert_eq!(said(by_flag("Etc/UTC")), usual);
+    assert_eq!(printed(by_flag("Etc/UTC")), usual);
     let mut local = by_flag("local");
-    let local = Ran::of(&local.env("TZ", "Etc/UTC").output().unwrap());
+    let local = Ran::from_output(&local.env("TZ", "Etc/UTC").output().unwrap());
     assert_eq!(local.said, usual, "{}", local.noted);
 }
 
 #[test]
-fn a_zone_to_display_that_is_mistyped_is_never_said_to_be_utc_without_one() {
+fn a_mistyped_display_zone_never_gets_the_hint_about_utc() {
     let repository = shop("zone-mistyped");
     let local = "for the zone of this machine, write local";
     for (zone, advice) in
@@ -118,7 +119,7 @@ fn a_zone_to_display_that_is_mistyped_is_never_said_to_be_utc_without_one() {
         }
     }
     let mut command = repository.command(&["next", "shop.yaml"]);
-    let variable = Ran::of(&command.env("ALMANAC_ZONE", "Local").output().unwrap());
+    let variable = Ran::from_output(&command.env("ALMANAC_ZONE", "Local").output().unwrap());
     variable.assert_says(2, &["ALMANAC_ZONE: ", local]);
     // This one is UTC if it is left out.
     let jobs = repository.run(&["when", "-f", "shop.yaml", "--cron-job-zone", "Local"]);
@@ -134,7 +135,8 @@ fn an_unknown_zone_names_where_it_is_given() {
     let flag = repository.run(&["next", "shop.yaml", "--zone", "Europe/Berlim"]);
     flag.assert_says(2, &["--zone: ", nearest]);
     let mut command = repository.command(&["next", "shop.yaml"]);
-    let variable = Ran::of(&command.env("ALMANAC_ZONE", "Europe/Berlim").output().unwrap());
+    let variable =
+        Ran::from_output(&command.env("ALMANAC_ZONE", "Europe/Berlim").output().unwrap());
     variable.assert_says(2, &["ALMANAC_ZONE: ", nearest]);
     let settings = "\n[display]\nzone = \"Europe/Berlim\"\n";
     let repository = repository.file("almanac.toml", settings);

@@ -10,9 +10,9 @@ fn wrong(name: &str) -> String {
 }
 
 fn names(repository: &Repository, arguments: &[&str]) -> Vec<String> {
-    let told = repository.ask("validate", arguments);
+    let report = repository.run_json("validate", arguments);
     let name = |it: &String| it.split([' ', ':']).nth(1).unwrap().to_owned();
-    findings(&told).iter().map(name).collect()
+    findings(&report).iter().map(name).collect()
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn codes(repository: &Repository, arguments: &[&str]) -> Vec<Option<i32>> {
 }
 
 #[test]
-fn findings_set_the_exit_code_of_every_command_alike() {
+fn findings_set_the_same_exit_code_in_every_command() {
     let good = policy("good", "good", 3);
     let warned = policy("meets", "meets", 3).replace("0 20 * * *", "0 8 * * *");
     let wrong = policy("wrong", "wrong", 3).replace("0 8 * * *", "0 8 * *");
@@ -43,13 +43,13 @@ fn findings_set_the_exit_code_of_every_command_alike() {
 
 #[test]
 fn objects_excluded_by_labels_fail_no_command() {
-    let labelled = |text: String, team: &str| {
+    let labeled = |text: String, team: &str| {
         text.replace("metadata:\n", &format!("metadata:\n  labels: {{team: {team}}}\n"))
     };
     let wrong = policy("wrong", "wrong", 3).replace("0 8 * * *", "0 8 * *");
     let repository = Repository::new("exit-labels")
-        .file("good.yaml", labelled(policy("good", "good", 3), "blue"))
-        .file("wrong.yaml", labelled(wrong, "red"));
+        .file("good.yaml", labeled(policy("good", "good", 3), "blue"))
+        .file("wrong.yaml", labeled(wrong, "red"));
     assert_eq!(codes(&repository, &["-l", "team=blue"]), [Some(0); 4]);
     assert_eq!(codes(&repository, &["-l", "team"]), [Some(1); 4]);
 }
@@ -64,7 +64,7 @@ fn a_clock_change_is_a_finding_of_validate_only() {
 }
 
 #[test]
-fn failures_set_the_exit_code_of_every_command_alike() {
+fn failures_set_the_same_exit_code_in_every_command() {
     let repository =
         Repository::new("exit-impossible").file("good.yaml", policy("good", "good", 3));
     let more: [&[&str]; 4] =
@@ -96,10 +96,10 @@ fn a_policy_that_is_defined_twice_is_explained_by_its_findings() {
         .file("a.yaml", policy("twice", "shop", 3))
         .file("b.yaml", policy("twice", "shop", 4));
     assert_eq!(codes_of(&repository, "twice"), [Some(1); 3]);
-    let told = repository.run(&["explain", "-f", ".", "twice", "-o", "json"]).json();
-    assert_eq!(told["value"], Value::Null);
-    assert_eq!(told["reasons"][0]["verdict"], "error");
-    assert_eq!(findings(&told), ["duplicate-object b.yaml:1:1"]);
+    let output = repository.run(&["explain", "-f", ".", "twice", "-o", "json"]).json();
+    assert_eq!(output["value"], Value::Null);
+    assert_eq!(output["reasons"][0]["verdict"], "error");
+    assert_eq!(findings(&output), ["duplicate-object b.yaml:1:1"]);
     repository
         .run(&["explain", "-f", ".", "other"])
         .assert_says(2, &["the policies are CronFederatedHPA/default/twice", "duplicate-object"]);
@@ -110,9 +110,9 @@ fn a_policy_in_a_text_that_cannot_be_read_is_explained_by_its_findings() {
     let text = policy("broken", "shop", 3).replace("  rules:", "  rules: [");
     let repository = Repository::new("exit-syntax").file("a.yaml", text);
     assert_eq!(codes_of(&repository, "broken"), [Some(1); 3]);
-    let told = repository.run(&["explain", "-f", ".", "broken", "-o", "json"]).json();
-    assert_eq!(told["answers"], json!([]));
-    assert_eq!(told["findings"][0]["code"], "syntax");
+    let output = repository.run(&["explain", "-f", ".", "broken", "-o", "json"]).json();
+    assert_eq!(output["answers"], json!([]));
+    assert_eq!(output["findings"][0]["code"], "syntax");
     let said = "nothing to explain: what has this name can't be used as it is written";
     repository.run(&["explain", "-f", ".", "broken"]).assert_says(1, &[said, "error[syntax]"]);
     for other in ["other", "broke"] {
@@ -141,8 +141,8 @@ fn explaining_files_without_a_policy_is_not_a_failure() {
         let at = ["explain", files, "--at", PRESENT];
         let ran = repository.run(&at);
         assert_eq!((ran.code, &*ran.said), (Some(0), "nothing to explain: no usable policy\n"));
-        let told = repository.run(&[&at[..], &["-o", "json"]].concat()).json();
-        assert_eq!(told["answers"], json!([]), "{files}");
+        let output = repository.run(&[&at[..], &["-o", "json"]].concat()).json();
+        assert_eq!(output["answers"], json!([]), "{files}");
         // A pattern that is typed has to fit something.
         let typed = repository.run(&["explain", "-f", files, "*"]);
         typed.assert_says(2, &["no policy or target matches"]);

@@ -23,7 +23,7 @@ spec:
     targetReplicas: 1
 ";
 
-const MENDED: &str = "\
+const FIXED: &str = "\
 # The night shift.
 apiVersion: autoscaling.karmada.io/v1alpha1
 kind: CronFederatedHPA
@@ -53,16 +53,16 @@ fn what_can_only_be_meant_is_written_and_all_else_stays_to_the_letter() {
         .file("good.yaml", &good)
         .file("wrong.yaml", &wrong);
     let ran = repository.run(&["lint", "--fix", "--from", PRESENT]);
-    let told = [
+    let output = [
         "fixed[mistyped-field]: night.yaml:11:5: ruleName is name now",
         "fixed[mistyped-version]: night.yaml:7:17: app/v1 is apps/v1 now",
         // It shows once the version is right.
         "fixed[target]: night.yaml:8:11: 'deployment' is Deployment now",
         "error[schedule]",
     ];
-    ran.assert_says(1, &told);
-    assert_eq!(read(&repository, "night.yaml"), MENDED);
-    let windows = MENDED.replace("night", "day").replace('\n', "\r\n");
+    ran.assert_says(1, &output);
+    assert_eq!(read(&repository, "night.yaml"), FIXED);
+    let windows = FIXED.replace("night", "day").replace('\n', "\r\n");
     assert_eq!(read(&repository, "windows.yaml"), windows);
     assert_eq!(read(&repository, "good.yaml"), good);
     assert_eq!(read(&repository, "wrong.yaml"), wrong);
@@ -73,17 +73,21 @@ fn what_can_only_be_meant_is_written_and_all_else_stays_to_the_letter() {
 }
 
 #[test]
-fn a_program_is_told_what_was_written_too() {
+fn json_lists_the_applied_fixes() {
     let repository = Repository::new("fixing-json").file("night.yaml", SLIPS);
-    let told = repository.ask("lint", &["--fix"]);
-    let fixed = told["fixed"].as_array().unwrap();
-    assert_eq!(fixed.len(), 4, "{told}");
+    let output = repository.run_json("lint", &["--fix"]);
+    let fixed = output["fixed"].as_array().unwrap();
+    assert_eq!(fixed.len(), 4, "{output}");
     let first = json!({
         "code": "mistyped-version", "file": "night.yaml", "line": 7, "column": 17,
         "before": "app/v1", "after": "apps/v1",
     });
     assert_eq!(fixed[0], first);
-    assert_eq!(repository.ask("lint", &["--fix"])["fixed"], json!(null), "there is nothing left");
+    assert_eq!(
+        repository.run_json("lint", &["--fix"])["fixed"],
+        json!(null),
+        "there is nothing left"
+    );
 }
 
 #[test]
@@ -128,15 +132,15 @@ fn links_and_permissions_stay_and_what_may_not_be_written_is_not() {
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
     symlink("real/a.yaml", repository.root().join("link.yaml")).unwrap();
     repository.run(&["lint", "--fix", "link.yaml"]).assert_says(0, &["link.yaml:7:17"]);
-    assert_eq!(fs::read_to_string(&real).unwrap(), MENDED);
+    assert_eq!(fs::read_to_string(&real).unwrap(), FIXED);
     assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
     assert!(fs::symlink_metadata(repository.root().join("link.yaml")).unwrap().is_symlink());
     let linked = Repository::new("fixing-hard-links").file("a.yaml", SLIPS);
     fs::hard_link(linked.root().join("a.yaml"), linked.root().join("b.txt")).unwrap();
     linked.run(&["lint", "--fix"]).assert_says(1, &["a.yaml was not fixed: it has other names"]);
     assert_eq!(read(&linked, "a.yaml"), SLIPS);
-    let asked = ["lint", "--fix", "-f", "-"];
-    repository.run(&asked).assert_says(2, &["standard input cannot be written to"]);
+    let arguments = ["lint", "--fix", "-f", "-"];
+    repository.run(&arguments).assert_says(2, &["standard input cannot be written to"]);
     let mut of_windows = vec![0xff, 0xfe];
     of_windows.extend(SLIPS.encode_utf16().flat_map(u16::to_le_bytes));
     let repository = Repository::new("fixing-utf16").file("a.yaml", &of_windows);
@@ -145,7 +149,7 @@ fn links_and_permissions_stay_and_what_may_not_be_written_is_not() {
 }
 
 #[test]
-fn what_was_not_asked_about_is_not_written() {
+fn unselected_objects_are_not_written() {
     let text = SLIPS.replace("{name: night}", "{name: night, labels: {team: blue}}");
     let repository = Repository::new("fixing-not-labelled").file("a.yaml", &text);
     repository.run(&["lint", "--fix", "-l", "team=red"]);

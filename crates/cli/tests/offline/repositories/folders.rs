@@ -33,7 +33,7 @@ fn other_objects_are_skipped_and_counted_in_one_line() {
     let passed: Vec<&str> = ran.said.lines().filter(|line| line.starts_with("skipped")).collect();
     assert_eq!(passed.len(), 1, "{}", ran.said);
     assert!(passed[0].len() < 80, "{}", passed[0]);
-    assert_eq!(findings(&repository.ask("validate", &[])), [""; 0]);
+    assert_eq!(findings(&repository.run_json("validate", &[])), [""; 0]);
 }
 
 #[test]
@@ -42,8 +42,8 @@ fn a_target_is_found_in_any_file_and_its_errors_are_reported() {
         .file("policies/hours.yaml", policy("hours", "shop", 3))
         .file("apps/shop.yaml", deployment("shop", 5))
         .file("apps/other.yaml", deployment("other", 5).replace("replicas: 5", "replicas: -5"));
-    let told = repository.ask("forecast", &["-f", ".", "--for", "1h"]);
-    assert!(!told["assumptions"].to_string().contains("exists"), "{told:#}");
+    let output = repository.run_json("forecast", &["-f", ".", "--for", "1h"]);
+    assert!(!output["assumptions"].to_string().contains("exists"), "{output:#}");
     for (broken, expected) in [
         (
             deployment("shop", 5).replace("replicas: 5", "replicas: -5"),
@@ -58,22 +58,22 @@ fn a_target_is_found_in_any_file_and_its_errors_are_reported() {
         let repository = Repository::new("targets-broken")
             .file("policies/hours.yaml", policy("hours", "shop", 3))
             .file("apps/shop.yaml", &broken);
-        assert_eq!(findings(&repository.ask("validate", &[])), [expected], "{broken}");
+        assert_eq!(findings(&repository.run_json("validate", &[])), [expected], "{broken}");
         let without = Repository::new("targets-of-nobody").file("apps/shop.yaml", &broken);
-        assert_eq!(findings(&without.ask("validate", &[])), [""; 0], "{broken}");
+        assert_eq!(findings(&without.run_json("validate", &[])), [""; 0], "{broken}");
     }
 }
 
 #[test]
-fn unknown_kinds_of_our_groups_are_reported_in_folders_and_files_alike() {
+fn unknown_kinds_of_our_groups_are_reported_in_directories_and_in_files() {
     let nodes = "apiVersion: karpenter.sh/v1alpha1\nkind: ScalableNodeGroup\n\
                  metadata: {name: nodes}\nspec: {type: AWSEC2AutoScalingGroup, id: nodes, replicas: 1}\n";
     let repository = Repository::new("nodes").file("nodes.yaml", nodes);
     for arguments in [&["nodes.yaml"][..], &["."]] {
-        let told = repository.ask("validate", arguments);
-        assert_eq!(findings(&told), ["unknown-kind nodes.yaml:1:13"], "{arguments:?}");
+        let output = repository.run_json("validate", arguments);
+        assert_eq!(findings(&output), ["unknown-kind nodes.yaml:1:13"], "{arguments:?}");
         let fix = "write apiVersion: autoscaling.karpenter.sh/v1alpha1";
-        assert_eq!(told["findings"][0]["fix"], fix);
+        assert_eq!(output["findings"][0]["fix"], fix);
     }
 }
 
@@ -84,8 +84,8 @@ fn an_unreadable_policy_is_reported_but_not_the_rest_of_the_file() {
         policy("hours", "shop", 3).replace("  name: hours", "\tname: hours")
     );
     let repository = Repository::new("half-read").file("all.yaml", text);
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), ["tab all.yaml:8:1", "not-an-object all.yaml:15:1"]);
+    let output = repository.run_json("validate", &[]);
+    assert_eq!(findings(&output), ["tab all.yaml:8:1", "not-an-object all.yaml:15:1"]);
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn what_is_assumed_of_many_objects_is_one_line() {
     let each = "default/shop-12 and 55 more: each exists, although it is not in the input";
     assert!(said.contains(each), "{}", shown.said);
     assert_eq!(said.matches("although it is not in the input").count(), 1, "{}", shown.said);
-    let told = repository.ask("forecast", &["-f", ".", "--for", "1h"]);
-    assert_eq!(told["assumptions"].as_array().map(Vec::len), Some(61));
+    let output = repository.run_json("forecast", &["-f", ".", "--for", "1h"]);
+    assert_eq!(output["assumptions"].as_array().map(Vec::len), Some(61));
 }
 
 #[test]
@@ -111,11 +111,11 @@ fn an_explicitly_named_file_is_checked_in_full() {
     let repository = Repository::new("named")
         .file("values.yaml", "replicaCount: 1\n")
         .file("web.yaml", deployment("web", 1).replace("replicas: 1", "replicas: -1"));
-    assert_eq!(findings(&repository.ask("validate", &[])), [""; 0]);
+    assert_eq!(findings(&repository.run_json("validate", &[])), [""; 0]);
     for argument in [&["values.yaml", "web.yaml"][..], &["-f", "*.yaml"]] {
-        let told = repository.ask("validate", argument);
+        let output = repository.run_json("validate", argument);
         let expected = ["not-an-object values.yaml:1:1", "out-of-range web.yaml:5:18"];
-        assert_eq!(findings(&told), expected, "{argument:?}");
+        assert_eq!(findings(&output), expected, "{argument:?}");
     }
 }
 
@@ -134,13 +134,13 @@ fn hidden_ignored_and_excluded_files_are_skipped() {
             wrong.replace("name: wrong", "name: hidden").replace("name: shop", "name: cart"),
         )
         .file("apps/testdata/a.yaml", &wrong);
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), ["schedule apps/testdata/a.yaml:8:28"]);
-    assert_eq!(findings(&repository.ask("validate", &["--exclude", "testdata"])), [""; 0]);
-    assert_eq!(findings(&repository.ask("validate", &["--exclude", "apps/**"])), [""; 0]);
+    let output = repository.run_json("validate", &[]);
+    assert_eq!(findings(&output), ["schedule apps/testdata/a.yaml:8:28"]);
+    assert_eq!(findings(&repository.run_json("validate", &["--exclude", "testdata"])), [""; 0]);
+    assert_eq!(findings(&repository.run_json("validate", &["--exclude", "apps/**"])), [""; 0]);
     // A path in the arguments is read, even if it is ignored.
-    let told = repository.ask("validate", &["build", ".a.yaml"]);
-    assert_eq!(findings(&told), ["schedule .a.yaml:8:28", "schedule build/a.yaml:8:28"]);
+    let output = repository.run_json("validate", &["build", ".a.yaml"]);
+    assert_eq!(findings(&output), ["schedule .a.yaml:8:28", "schedule build/a.yaml:8:28"]);
     repository
         .run(&["validate", "--exclude", "[a"])
         .assert_says(2, &["--exclude: not a valid pattern: unclosed"]);
@@ -192,7 +192,7 @@ fn a_pipe_from_a_shell_is_read_but_a_device_is_not() {
     let script = format!("\"{}\" validate <(cat hours.yaml)", env!("CARGO_BIN_EXE_almanac"));
     let mut shell = Command::new("bash");
     let ran = shell.args(["-c", &script]).current_dir(repository.root()).output().unwrap();
-    crate::repositories::repository::Ran::of(&ran)
+    crate::repositories::repository::Ran::from_output(&ran)
         .assert_says(0, &["checked 1 object in 1 file: no problems found"]);
     repository.run(&["validate", "/dev/zero"]).assert_says(2, &["this is a device, not a file"]);
 }
@@ -228,7 +228,7 @@ fn a_named_pipe_is_read_and_a_wait_for_it_is_reported() {
     BufReader::new(waiting.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
     assert_eq!(said, "note: waiting until the pipe pipe.yaml is written and closed\n");
     fs::write(pipe, policy("hours", "shop", 3)).unwrap();
-    Ran::of(&waiting.wait_with_output().unwrap())
+    Ran::from_output(&waiting.wait_with_output().unwrap())
         .assert_says(0, &["checked 1 object in 1 file: no problems found"]);
 }
 
@@ -269,7 +269,10 @@ fn unreadable_paths_in_a_directory_are_errors_and_the_rest_is_checked() {
             "checked 1 object in 2 files: 1 error in 1 file\n",
         ],
     );
-    assert_eq!(findings(&repository.ask("validate", &[])), ["unreadable-file memory.yaml:1:1"]);
+    assert_eq!(
+        findings(&repository.run_json("validate", &[])),
+        ["unreadable-file memory.yaml:1:1"]
+    );
     assert_eq!(repository.run(&["forecast", "-f", ".", "--fail-on", "never"]).code, Some(2));
     assert_eq!(repository.run(&["validate", "--exclude", "memory.yaml"]).code, Some(0));
     // No path of this length can be made, but one can be moved below another.

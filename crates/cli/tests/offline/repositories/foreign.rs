@@ -31,9 +31,9 @@ fn policies_of_other_projects_are_reported_without_failing() {
             "sleep.yaml",
             "apiVersion: kube-green.com/v1alpha1\nkind: SleepInfo\nmetadata: {name: a}\n",
         );
-    let told = repository.ask("validate", &[]);
+    let output = repository.run_json("validate", &[]);
     let expected = ["ali.yaml", "cron.yaml", "sleep.yaml"];
-    assert_eq!(findings(&told), expected.map(|file| format!("foreign-policy {file}:2:7")));
+    assert_eq!(findings(&output), expected.map(|file| format!("foreign-policy {file}:2:7")));
     repository
         .run(&["validate"])
         .assert_says(0, &["is a cron policy for KEDA; Almanac does not carry it out"]);
@@ -58,26 +58,29 @@ fn the_annotations_of_kube_downscaler_are_a_policy() {
             "other.yaml",
             annotated(&deployment("other", 3), "downscaler/original-replicas: \"3\""),
         );
-    let told = repository.ask("validate", &[]);
+    let output = repository.run_json("validate", &[]);
     let expected = ["hpa.yaml:4:46", "namespace.yaml:4:38", "web.yaml:4:36"];
-    assert_eq!(findings(&told), expected.map(|place| format!("foreign-policy {place}")));
-    assert_eq!(told["findings"][2]["field"], "metadata.annotations[downscaler/uptime]");
+    assert_eq!(findings(&output), expected.map(|place| format!("foreign-policy {place}")));
+    assert_eq!(output["findings"][2]["field"], "metadata.annotations[downscaler/uptime]");
     repository
         .run(&["validate"])
         .assert_says(0, &["this annotation is a policy for kube-downscaler"]);
 }
 
 #[test]
-fn what_starts_jobs_is_not_to_be_replaced_by_what_scales() {
+fn a_trigger_that_starts_jobs_gets_no_advice_about_scaling() {
     let job = "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: a\nspec: {schedule: '*/5 * * * *'}\n";
     let scaled = keda("b", "b", "cron").replace("ScaledObject", "ScaledJob");
     let repository = Repository::new("foreign-jobs")
         .file("job.yaml", annotated(job, "downscaler/uptime: always"))
         .file("scaled.yaml", scaled);
-    let told = repository.ask("lint", &[]);
-    assert_eq!(findings(&told), ["foreign-policy job.yaml:4:36", "foreign-policy scaled.yaml:2:7"]);
+    let output = repository.run_json("lint", &[]);
+    assert_eq!(
+        findings(&output),
+        ["foreign-policy job.yaml:4:36", "foreign-policy scaled.yaml:2:7"]
+    );
     let fixes: Vec<&str> =
-        told["findings"].as_array().unwrap().iter().filter_map(|it| it["fix"].as_str()).collect();
+        output["findings"].as_array().unwrap().iter().filter_map(|it| it["fix"].as_str()).collect();
     assert!(
         fixes[0].contains("may be left out") && fixes[1].contains("use a CronJob"),
         "{fixes:?}"
@@ -85,9 +88,9 @@ fn what_starts_jobs_is_not_to_be_replaced_by_what_scales() {
 }
 
 /// The warnings of two writers: where each is, in which place, and what it says.
-fn two_writers(told: &Value) -> Vec<String> {
-    let told = told["findings"].as_array().unwrap().iter();
-    let of_two = told.filter(|it| it["code"] == "two-writers");
+fn two_writers(output: &Value) -> Vec<String> {
+    let output = output["findings"].as_array().unwrap().iter();
+    let of_two = output.filter(|it| it["code"] == "two-writers");
     let one = |it: &Value| {
         let text = |key: &str| it[key].as_str().unwrap_or("-").to_owned();
         format!("{} {}: {}", text("file"), text("place"), text("message"))
@@ -113,7 +116,7 @@ fn a_target_that_another_project_scales_too_has_two_writers() {
         .file("alone.yaml", policy("alone", "alone", 3))
         .file("theirs.yaml", keda("theirs", "theirs", "cron"))
         .file("job.yaml", keda("job", "alone", "cron").replace("ScaledObject", "ScaledJob"));
-    let told = repository.ask("validate", &[]);
+    let output = repository.run_json("validate", &[]);
     let message = |target: &str, writer: &str| {
         format!("{target} is already scaled by {writer}; each undoes the other's work")
     };
@@ -144,19 +147,19 @@ fn a_target_that_another_project_scales_too_has_two_writers() {
             message("Deployment.apps default/web", "kube-downscaler, at web-itself.yaml:1")
         ),
     ];
-    assert_eq!(two_writers(&told), expected);
-    assert!(two_writers(&repository.ask("forecast", &["-f", ".", "--for", "1h"])).len() == 4);
+    assert_eq!(two_writers(&output), expected);
+    assert!(two_writers(&repository.run_json("forecast", &["-f", ".", "--for", "1h"])).len() == 4);
 }
 
 #[test]
-fn a_target_scaled_by_another_project_in_another_cluster_is_no_conflict() {
+fn a_target_scaled_by_another_project_in_another_cluster_is_not_a_conflict() {
     let repository = Repository::new("foreign-places")
         .file("prod/hours.yaml", policy("hours", "shop", 3))
         .file("prod/keda.yaml", keda("shop", "cart", "cron"))
         .file("staging/hours.yaml", policy("hours", "shop", 3))
         .file("staging/keda.yaml", keda("shop", "shop", "cron"));
-    let told = repository.ask("validate", &[]);
-    let found = two_writers(&told);
+    let output = repository.run_json("validate", &[]);
+    let found = two_writers(&output);
     assert!(found.len() == 1 && found[0].starts_with("staging/hours.yaml staging: "), "{found:?}");
     // A copy separates clusters, also when it is another project's.
     let repository = Repository::new("foreign-separates")

@@ -8,8 +8,8 @@ fn meets() -> String {
 }
 
 fn lint(repository: &Repository, arguments: &[&str]) -> Vec<String> {
-    let told = repository.ask("lint", arguments);
-    findings(&told)
+    let output = repository.run_json("lint", arguments);
+    findings(&output)
 }
 
 #[test]
@@ -29,14 +29,22 @@ fn a_comment_leaves_out_one_code_at_one_place() {
         ("document", format!("# almanac:ignore same-minute\n{}", meets())),
     ] {
         let repository = Repository::new(&format!("ignoring-{name}")).file("a.yaml", text);
-        let told = repository.ask("lint", &[]);
-        assert_eq!((findings(&told).len(), &told["ignored"]), (0, &1.into()), "{name}: {told}");
+        let output = repository.run_json("lint", &[]);
+        assert_eq!(
+            (findings(&output).len(), &output["ignored"]),
+            (0, &1.into()),
+            "{name}: {output}"
+        );
         repository
             .run(&["lint", "--from", PRESENT])
             .assert_says(0, &["no problems found, 1 ignored"]);
-        let told = repository.ask("validate", &[]);
-        assert_eq!((findings(&told).len(), &told["ignored"]), (0, &1.into()), "{name}: {told}");
-        let all = repository.ask("validate", &["--ignore", "window"]);
+        let output = repository.run_json("validate", &[]);
+        assert_eq!(
+            (findings(&output).len(), &output["ignored"]),
+            (0, &1.into()),
+            "{name}: {output}"
+        );
+        let all = repository.run_json("validate", &["--ignore", "window"]);
         assert_eq!(all["ignored"], 1, "{all}");
     }
     for text in [
@@ -50,7 +58,7 @@ fn a_comment_leaves_out_one_code_at_one_place() {
 }
 
 #[test]
-fn a_comment_with_a_code_that_there_is_not_is_told() {
+fn a_comment_with_an_unknown_code_is_reported() {
     let text = meets().replace("spec:\n", "# almanac:ignore same-minut\nspec:\n");
     let repository = Repository::new("ignoring-unknown").file("a.yaml", text);
     assert_eq!(lint(&repository, &[]), ["nothing-ignored a.yaml:5:18", "same-minute a.yaml:10:29"]);
@@ -81,10 +89,10 @@ fn the_nearest_settings_above_a_file_count_wherever_lint_is_run() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_told_whatever_is_ignored() {
+fn an_unreadable_file_is_reported_even_if_its_code_is_ignored() {
     let repository = Repository::new("ignoring-unread").file("a.yaml", meets());
-    let asked = ["lint", "--ignore", "unreadable-file", "a.yaml", "nowhere.yaml"];
-    assert_eq!(repository.run(&asked).code, Some(2));
+    let command = ["lint", "--ignore", "unreadable-file", "a.yaml", "nowhere.yaml"];
+    assert_eq!(repository.run(&command).code, Some(2));
 }
 
 #[test]

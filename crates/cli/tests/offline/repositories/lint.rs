@@ -10,7 +10,8 @@ fn lint_finds_all_that_validate_finds() {
         .file("wrong.yaml", wrong)
         .file("meets.yaml", meets)
         .file("good.yaml", policy("good", "good", 3));
-    let (validated, linted) = (repository.ask("validate", &[]), repository.ask("lint", &[]));
+    let (validated, linted) =
+        (repository.run_json("validate", &[]), repository.run_json("lint", &[]));
     assert_eq!(linted["schema"], "almanac/lint/v1");
     let (validated, linted) = (findings(&validated), findings(&linted));
     assert_eq!(validated.len(), 2, "{validated:?}");
@@ -18,7 +19,7 @@ fn lint_finds_all_that_validate_finds() {
 }
 
 #[test]
-fn a_policy_in_an_exempt_namespace_is_told_unless_it_is_exempt_itself() {
+fn a_policy_in_an_exempt_namespace_is_reported_unless_it_is_exempt_itself() {
     let of = |namespace: &str, name: &str| {
         let named = format!("  name: {name}\n");
         policy(name, name, 3).replace(&named, &format!("{named}  namespace: {namespace}\n"))
@@ -31,11 +32,11 @@ fn a_policy_in_an_exempt_namespace_is_told_unless_it_is_exempt_itself() {
         .file("namespace.yaml", namespace)
         .file("own.yaml", of("carts", "own").replace("spec:\n", &format!("  {mark}\nspec:\n")))
         .file("shop.yaml", of("shops", "shop"));
-    let told = repository.ask("lint", &[]);
+    let output = repository.run_json("lint", &[]);
     let expected = ["exempt-namespace dns.yaml:5:14", "exempt-namespace shop.yaml:5:14"];
-    assert_eq!(findings(&told), expected);
-    assert_eq!(findings(&repository.ask("validate", &[])), [""; 0]);
-    let message = told["findings"][0]["message"].as_str().unwrap();
+    assert_eq!(findings(&output), expected);
+    assert_eq!(findings(&repository.run_json("validate", &[])), [""; 0]);
+    let message = output["findings"][0]["message"].as_str().unwrap();
     assert_eq!(message, "does nothing: the namespace kube-system is exempt from all policies");
 }
 
@@ -74,13 +75,13 @@ fn workloads_without_a_policy_count_against_a_quota_wherever_they_are() {
         .file("apps/shop.yaml", with_pods("shop", 1))
         .file("apps/other.yaml", with_pods("other", 3))
         .file("quotas/all.yaml", quota(5));
-    let told = repository.ask("lint", &[]);
-    assert_eq!(findings(&told), ["above-quota policies/shop.yaml:8:28"]);
-    let message = told["findings"][0]["message"].as_str().unwrap();
+    let output = repository.run_json("lint", &[]);
+    assert_eq!(findings(&output), ["above-quota policies/shop.yaml:8:28"]);
+    let message = output["findings"][0]["message"].as_str().unwrap();
     assert!(message.contains("6 pods in namespace default, 1 more than"), "{message}");
     assert!(message.ends_with("pods is 5 (quotas/all.yaml:4)"), "{message}");
-    assert_eq!(told["findings"][0]["at"], serde_json::json!([PRESENT]));
-    assert_eq!(findings(&repository.ask("validate", &[])), [""; 0]);
+    assert_eq!(output["findings"][0]["at"], serde_json::json!([PRESENT]));
+    assert_eq!(findings(&repository.run_json("validate", &[])), [""; 0]);
     repository
         .run(&["lint"])
         .assert_says(1, &["checked 3 objects in 3 files: 1 warning in 1 file"]);
@@ -102,7 +103,7 @@ fn a_quota_bounds_the_workloads_of_its_own_cluster() {
         .file("clusters/staging/quota.yaml", quota(2));
     let add = |repository: Repository, (path, text): (String, String)| repository.file(&path, text);
     let repository = clusters.into_iter().flatten().fold(repository, add);
-    let told = repository.ask("lint", &[]);
-    assert_eq!(findings(&told), ["above-quota clusters/staging/hours.yaml:8:28"]);
-    assert_eq!(told["findings"][0]["place"], "clusters/staging");
+    let output = repository.run_json("lint", &[]);
+    assert_eq!(findings(&output), ["above-quota clusters/staging/hours.yaml:8:28"]);
+    assert_eq!(output["findings"][0]["place"], "clusters/staging");
 }

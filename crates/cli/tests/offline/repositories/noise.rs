@@ -17,9 +17,9 @@ fn other_kinds_of_known_groups_are_skipped_and_a_slip_of_a_known_kind_is_a_warni
         .file("placement.yaml", of_hub("Placment"));
     let directory: &[&str] = &[];
     for arguments in [directory, &["backup.yaml", "placement.yaml"]] {
-        let told = repository.ask("validate", arguments);
-        assert_eq!(findings(&told), ["mistyped-kind placement.yaml:2:7"], "{arguments:?}");
-        assert_eq!(told["findings"][0]["fix"], "write kind: Placement");
+        let output = repository.run_json("validate", arguments);
+        assert_eq!(findings(&output), ["mistyped-kind placement.yaml:2:7"], "{arguments:?}");
+        assert_eq!(output["findings"][0]["fix"], "write kind: Placement");
     }
     repository.run(&["validate"]).assert_says(0, &["warning[mistyped-kind]"]);
 }
@@ -38,25 +38,25 @@ fn what_a_test_expects_is_skipped_in_a_directory_and_checked_if_it_is_named() {
         .file("chainsaw/assert.yaml", expected)
         .file("chainsaw/hours-assert.yaml", expected)
         .file("plain/assert.yaml", expected);
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), ["missing-field plain/assert.yaml:1:1"]);
+    let output = repository.run_json("validate", &[]);
+    assert_eq!(findings(&output), ["missing-field plain/assert.yaml:1:1"]);
     repository.run(&["validate", "--exclude", "plain"]).assert_says(
         0,
         &["checked 1 object in 1 file: no problems found", "skipped 5 files without a policy"],
     );
     let named = "e2e/hours/00-assert.yaml";
-    let told = repository.ask("validate", &[named]);
-    assert_eq!(findings(&told), [format!("missing-field {named}:1:1")]);
+    let output = repository.run_json("validate", &[named]);
+    assert_eq!(findings(&output), [format!("missing-field {named}:1:1")]);
 }
 
 #[test]
-fn a_list_whose_items_are_no_objects_is_skipped_in_a_directory() {
+fn a_list_without_objects_is_skipped_in_a_directory() {
     let mappings = "- kind: Placement\n  plural: placements\n- {kind: CronFederatedHPA, group: autoscaling.karmada.io}\n\
                     - apiVersion: autoscaling.karmada.io/v1alpha1\n";
     let repository = Repository::new("mappings").file("mappings.yaml", mappings);
-    assert_eq!(findings(&repository.ask("validate", &[])), [""; 0]);
-    let told = repository.ask("validate", &["mappings.yaml"]);
-    assert_eq!(findings(&told), ["not-an-object mappings.yaml:1:1"]);
+    assert_eq!(findings(&repository.run_json("validate", &[])), [""; 0]);
+    let output = repository.run_json("validate", &["mappings.yaml"]);
+    assert_eq!(findings(&output), ["not-an-object mappings.yaml:1:1"]);
 }
 
 #[test]
@@ -71,11 +71,11 @@ fn a_template_without_a_policy_or_an_autoscaler_is_not_noted() {
         .file("charts/jobs/Chart.yaml", "name: jobs\n")
         .file("charts/jobs/templates/job.yaml", job)
         .file("variables.yaml", job.replace("{{ .Values.spec }}", "{schedule: ${WHEN}: }"));
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), [""; 0]);
-    assert_eq!(told["notes"], Value::Null, "{told:#}");
+    let output = repository.run_json("validate", &[]);
+    assert_eq!(findings(&output), [""; 0]);
+    assert_eq!(output["notes"], Value::Null, "{output:#}");
     for named in ["applications.yaml", "job.yaml"] {
-        let found = findings(&repository.ask("validate", &[named]));
+        let found = findings(&repository.run_json("validate", &[named]));
         assert!(found[0].starts_with("template "), "{found:?}");
     }
 }
@@ -87,9 +87,12 @@ fn a_version_that_kubernetes_has_removed_is_named_in_a_directory_too() {
     let old = autoscaler("web", "web").replace("autoscaling/v2", "autoscaling/v2beta2");
     let repository =
         Repository::new("removed-versions").file("job.yaml", job).file("web.yaml", old);
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), ["removed-version job.yaml:1:13", "removed-version web.yaml:1:13"]);
-    assert_eq!(told["findings"][0]["fix"], "write apiVersion: batch/v1");
+    let output = repository.run_json("validate", &[]);
+    assert_eq!(
+        findings(&output),
+        ["removed-version job.yaml:1:13", "removed-version web.yaml:1:13"]
+    );
+    assert_eq!(output["findings"][0]["fix"], "write apiVersion: batch/v1");
     repository
         .run(&["validate"])
         .assert_says(0, &["Kubernetes 1.26 removed this version of HorizontalPodAutoscaler"]);
@@ -105,14 +108,14 @@ fn a_target_of_a_mistyped_kind_or_a_removed_version_is_found_in_any_file() {
         .file("old/shop.yaml", shop.replace("apps/v1", "extensions/v1beta1"))
         .file("old/cart.yaml", deployment("cart", 1).replace("apps/v1", "apps/v1beta2"))
         .file("jobs/night.yaml", "apiVersion: batch/v1\nkind: Cronjob\nmetadata: {name: a}\n");
-    let told = repository.ask("validate", &[]);
+    let output = repository.run_json("validate", &[]);
     let expected = [
         "mistyped-kind apps/shop.yaml:2:7",
         "mistyped-kind jobs/night.yaml:2:7",
         "removed-version old/shop.yaml:1:13",
     ];
-    assert_eq!(findings(&told), expected);
-    let named = repository.ask("validate", &["apps/cart.yaml", "old/cart.yaml"]);
+    assert_eq!(findings(&output), expected);
+    let named = repository.run_json("validate", &["apps/cart.yaml", "old/cart.yaml"]);
     let expected = ["mistyped-kind apps/cart.yaml:2:7", "removed-version old/cart.yaml:1:13"];
     assert_eq!(findings(&named), expected);
 }
@@ -125,17 +128,17 @@ fn a_target_of_nearly_the_same_name_is_found_in_any_file() {
             .file("apps/cart.yaml", deployment("cart", 1))
     };
     let alone = repository("near-names-none");
-    assert_eq!(findings(&alone.ask("validate", &[])), [""; 0]);
+    assert_eq!(findings(&alone.run_json("validate", &[])), [""; 0]);
     let near = repository("near-names").file("apps/shop.yaml", deployment("shop-front", 2));
-    let told = near.ask("validate", &[]);
-    assert_eq!(findings(&told), ["no-such-target policies/hours.yaml:6:65"]);
-    assert_eq!(told["findings"][0]["fix"], "write shop-front if that is meant");
+    let output = near.run_json("validate", &[]);
+    assert_eq!(findings(&output), ["no-such-target policies/hours.yaml:6:65"]);
+    assert_eq!(output["findings"][0]["fix"], "write shop-front if that is meant");
     near.run(&["validate"]).assert_says(0, &["checked 1 object in 1 file: 1 warning in 1 file"]);
     let there = near.file("apps/frontend.yaml", deployment("shop-frontend", 2));
-    assert_eq!(findings(&there.ask("validate", &[])), [""; 0]);
+    assert_eq!(findings(&there.run_json("validate", &[])), [""; 0]);
     let broken = deployment("shop-front", 2).replace("  name", "\tname");
     let broken = repository("near-names-broken").file("apps/shop.yaml", broken);
-    assert_eq!(findings(&broken.ask("validate", &[])), [""; 0]);
+    assert_eq!(findings(&broken.run_json("validate", &[])), [""; 0]);
 }
 
 #[test]
@@ -146,7 +149,7 @@ fn a_target_is_looked_for_in_its_own_cluster() {
             .file(&format!("clusters/{cluster}/hours.yaml"), policy("hours", "shop-frontend", 3))
             .file(&format!("clusters/{cluster}/shop.yaml"), deployment(target, 2));
     }
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), ["no-such-target clusters/staging/hours.yaml:6:65"]);
-    assert_eq!(told["findings"][0]["place"], "clusters/staging");
+    let output = repository.run_json("validate", &[]);
+    assert_eq!(findings(&output), ["no-such-target clusters/staging/hours.yaml:6:65"]);
+    assert_eq!(output["findings"][0]["place"], "clusters/staging");
 }

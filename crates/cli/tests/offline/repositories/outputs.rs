@@ -109,7 +109,7 @@ fn a_file_that_was_read_is_not_overwritten() {
 }
 
 #[test]
-fn notes_are_told_unless_the_output_that_is_printed_has_them() {
+fn notes_are_printed_unless_the_output_has_them() {
     let template = policy("{{ .Values.name }}", "shop", 3);
     let repository = meets("outputs-notes")
         .file("chart/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n")

@@ -18,7 +18,7 @@ fn two_clusters(name: &str) -> Repository {
 }
 
 /// `place target values` of every series.
-fn series(told: &Value) -> Vec<String> {
+fn series(report: &Value) -> Vec<String> {
     let one = |series: &Value| {
         let values =
             series["segments"].as_array().unwrap().iter().map(|it| it["value"].to_string());
@@ -26,21 +26,21 @@ fn series(told: &Value) -> Vec<String> {
         let place = series["place"].as_str().unwrap_or("-");
         format!("{place} {} {}", series["target"]["name"].as_str().unwrap(), values.join(","))
     };
-    told["series"].as_array().unwrap().iter().map(one).collect()
+    report["series"].as_array().unwrap().iter().map(one).collect()
 }
 
 #[test]
 fn each_cluster_is_forecast_separately_and_named_by_its_folder() {
     let repository = two_clusters("two-clusters");
-    let told = repository.ask("forecast", &["-f", ".", "--for", "1d"]);
+    let report = repository.run_json("forecast", &["-f", ".", "--for", "1d"]);
     let expected = [
         "clusters/prod shop 40,1,40",
         "clusters/prod worker 7,1,7",
         "clusters/staging shop 4,1,4",
         "clusters/staging worker 7,1,7",
     ];
-    assert_eq!(series(&told), expected);
-    assert_eq!(findings(&told), [""; 0]);
+    assert_eq!(series(&report), expected);
+    assert_eq!(findings(&report), [""; 0]);
     let shown = repository.run(&["forecast", "-f", ".", "--from", PRESENT]);
     shown.assert_says(0, &["\nIn clusters/prod\n", "\nIn clusters/staging\n"]);
     repository
@@ -55,15 +55,15 @@ fn each_cluster_is_forecast_separately_and_named_by_its_folder() {
 #[test]
 fn next_and_explain_answer_for_each_cluster() {
     let repository = two_clusters("next-and-why");
-    let next = repository.ask("next", &["-f", ".", "deployment/shop", "--count", "2"]);
+    let next = repository.run_json("next", &["-f", ".", "deployment/shop", "--count", "2"]);
     let items: Vec<(&Value, &Value)> =
         next["items"].as_array().unwrap().iter().map(|it| (&it["place"], &it["from"])).collect();
     let expected = [("clusters/prod", 40), ("clusters/staging", 4)];
     let expected = expected.map(|(place, from)| (Value::from(place), Value::from(from)));
     assert_eq!(items, expected.iter().map(|(place, from)| (place, from)).collect::<Vec<_>>());
     let explain = ["explain", "-f", ".", "deployment/shop", "--at", PRESENT];
-    let told = repository.run(&[&explain[..], &["-o", "json"]].concat()).json();
-    let answers = told["answers"].as_array().unwrap();
+    let report = repository.run(&[&explain[..], &["-o", "json"]].concat()).json();
+    let answers = report["answers"].as_array().unwrap();
     let answers: Vec<_> = answers.iter().map(|it| (&it["place"], &it["value"])).collect();
     assert_eq!(answers, expected.iter().map(|(place, from)| (place, from)).collect::<Vec<_>>());
     repository.run(&explain).assert_says(0, &["In clusters/prod\n", "In clusters/staging\n"]);
@@ -72,8 +72,9 @@ fn next_and_explain_answer_for_each_cluster() {
 #[test]
 fn a_place_can_be_selected_by_its_folder() {
     let repository = two_clusters("one-place");
-    let told = repository.ask("forecast", &["-f", ".", "--for", "1d", "--place", "clusters/prod"]);
-    assert_eq!(series(&told), ["- shop 40,1,40", "- worker 7,1,7"]);
+    let report =
+        repository.run_json("forecast", &["-f", ".", "--for", "1d", "--place", "clusters/prod"]);
+    assert_eq!(series(&report), ["- shop 40,1,40", "- worker 7,1,7"]);
     let validated = repository.run(&["validate", "--place", "clusters/staging"]);
     validated.assert_says(0, &["checked 3 objects"]);
     let wrong = repository.run(&["forecast", "-f", ".", "--place", "clusters/test"]);
@@ -88,16 +89,16 @@ fn only_a_duplicate_in_one_cluster_is_a_conflict() {
     let repository = two_clusters("conflict")
         .file("clusters/prod/apps/hours.yaml", policy("hours", "shop", 50))
         .file("clusters/staging/more.yaml", policy("more", "worker", 9));
-    let told = repository.ask("validate", &[]);
-    let found = findings(&told);
+    let report = repository.run_json("validate", &[]);
+    let found = findings(&report);
     assert_eq!(
         found,
         ["duplicate-object clusters/prod/hours.yaml:1:1", "two-writers common/night.yaml:6:3"]
             .map(String::from),
-        "{told:#}"
+        "{report:#}"
     );
     let places: Vec<&Value> =
-        told["findings"].as_array().unwrap().iter().map(|it| &it["place"]).collect();
+        report["findings"].as_array().unwrap().iter().map(|it| &it["place"]).collect();
     assert_eq!(places, ["clusters/prod/apps", "clusters/staging"]);
 }
 
@@ -106,11 +107,11 @@ fn two_autoscalers_of_one_workload_are_a_warning_only_within_one_cluster() {
     let apart = Repository::new("autoscalers-apart")
         .file("prod/web.yaml", deployment("web", 1) + "---\n" + &autoscaler("web", "web"))
         .file("test/web.yaml", deployment("web", 1) + "---\n" + &autoscaler("test-web", "web"));
-    assert_eq!(findings(&apart.ask("validate", &[])), [""; 0]);
+    assert_eq!(findings(&apart.run_json("validate", &[])), [""; 0]);
     let together = Repository::new("autoscalers-together")
         .file("a/web.yaml", autoscaler("web", "web"))
         .file("b/web.yaml", autoscaler("web-2", "web"));
-    assert_eq!(findings(&together.ask("validate", &[])), ["two-writers b/web.yaml:6:3"]);
+    assert_eq!(findings(&together.run_json("validate", &[])), ["two-writers b/web.yaml:6:3"]);
 }
 
 #[test]
@@ -123,13 +124,14 @@ fn the_configuration_file_says_which_folders_are_places() {
         .file("apps/cart/prod/hours.yaml", policy("cart", "shop", 50))
         .file("apps/cart/test/hours.yaml", policy("cart", "cart", 5));
     // By the directories alone, an app of a cluster is a place, and conflicts between apps are not seen.
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), [""; 0]);
+    let report = repository.run_json("validate", &[]);
+    assert_eq!(findings(&report), [""; 0]);
     let repository = repository.file("almanac.toml", settings);
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), ["two-writers apps/shop/prod/hours.yaml:6:3"]);
-    assert_eq!(told["findings"][0]["place"], "prod");
-    let forecast = repository.ask("forecast", &["-f", "apps", "--for", "1h", "--place", "test"]);
+    let report = repository.run_json("validate", &[]);
+    assert_eq!(findings(&report), ["two-writers apps/shop/prod/hours.yaml:6:3"]);
+    assert_eq!(report["findings"][0]["place"], "prod");
+    let forecast =
+        repository.run_json("forecast", &["-f", "apps", "--for", "1h", "--place", "test"]);
     assert_eq!(series(&forecast), ["- cart 5", "- shop 4"]);
     let repository =
         repository.file("almanac.toml", "[[place]]\nname = \"prod\"\nfolder = \"a\"\n");
@@ -147,14 +149,14 @@ fn an_assumption_applies_in_every_place_that_has_its_object() {
         .file("prod/hours.yaml", policy("hours", "shop", 40).replace("0 8 * * *", "0 8 1 1 *"))
         .file("test/hours.yaml", policy("hours", "shop", 4).replace("0 8 * * *", "0 8 1 1 *"))
         .file("test/cart.yaml", policy("cart", "cart", 4));
-    let asked = ["-f", ".", "--for", "1h", "--assume", "deployment/cart.replicas=3"];
-    let told = repository.ask("forecast", &asked);
-    let said = told["assumptions"].to_string();
+    let arguments = ["-f", ".", "--for", "1h", "--assume", "deployment/cart.replicas=3"];
+    let report = repository.run_json("forecast", &arguments);
+    let said = report["assumptions"].to_string();
     assert!(
         said.contains("in test: replicas of Deployment.apps default/cart starts at 3"),
         "{said}"
     );
-    let twice = [&asked[..], &["--assume", "cart.replicas=4"]].concat();
+    let twice = [&arguments[..], &["--assume", "cart.replicas=4"]].concat();
     let twice = repository.run(&[&["forecast"], &twice[..]].concat());
     twice.assert_says(2, &["is already assumed to be 3"]);
 }
@@ -165,5 +167,8 @@ fn findings_shared_by_all_clusters_are_reported_once() {
         .file("policies/hours.yaml", policy("hours", "shop", 40))
         .file("a/web.yaml", deployment("web", 1) + "---\n" + &autoscaler("web", "web"))
         .file("b/web.yaml", deployment("web", 1) + "---\n" + &autoscaler("web", "web"));
-    assert_eq!(series(&repository.ask("forecast", &["-f", ".", "--for", "1h"])), ["- shop 40"]);
+    assert_eq!(
+        series(&repository.run_json("forecast", &["-f", ".", "--for", "1h"])),
+        ["- shop 40"]
+    );
 }

@@ -24,7 +24,7 @@ fn run(repository: &Repository) -> Ran {
     let path = format!("{}:/usr/bin:/bin", program.display());
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", &entry()]).current_dir(repository.root()).env("PATH", path);
-    Ran::of(&shell.output().unwrap())
+    Ran::from_output(&shell.output().unwrap())
 }
 
 #[test]

@@ -40,23 +40,23 @@ impl Repository {
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        Ran::of(&self.command(arguments).output().unwrap())
+        Ran::from_output(&self.command(arguments).output().unwrap())
     }
 
     /// The same at the present of these tests, for a program.
-    pub(crate) fn ask(&self, command: &str, arguments: &[&str]) -> Value {
+    pub(crate) fn run_json(&self, command: &str, arguments: &[&str]) -> Value {
         let usual = [command, "--from", PRESENT, "-o", "json"];
         self.run(&[&usual[..], arguments].concat()).json()
     }
 }
 
 /// `code file:line:column` of every finding.
-pub(crate) fn findings(told: &Value) -> Vec<String> {
+pub(crate) fn findings(output: &Value) -> Vec<String> {
     let one = |it: &Value| {
         let (code, file) = (word(&it["code"]), word(&it["file"]));
         format!("{code} {file}:{}:{}", it["line"], it["column"])
     };
-    list(&told["findings"]).iter().map(one).collect()
+    list(&output["findings"]).iter().map(one).collect()
 }
 
 /// A policy that opens a shop with this number of replicas, written over nine lines.

@@ -34,10 +34,10 @@ fn a_chart_is_reported_once_with_the_command_to_pipe() {
     );
     assert_eq!(ran.noted.matches("note: ").count(), 2, "{}", ran.noted);
     assert!(!ran.said.contains("note: "), "{}", ran.said);
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), [""; 0]);
-    assert_eq!(told["notes"][0]["about"], "helm-chart");
-    assert_eq!(told["notes"][0]["path"], "charts/shop");
+    let report = repository.run_json("validate", &[]);
+    assert_eq!(findings(&report), [""; 0]);
+    assert_eq!(report["notes"][0]["about"], "helm-chart");
+    assert_eq!(report["notes"][0]["path"], "charts/shop");
     repository.run(&["next", "-f", "."]).assert_says(0, &["| almanac next -f -"]);
 }
 
@@ -51,10 +51,10 @@ fn chart_templates_are_never_read_as_objects() {
         .file("charts/cart/templates/hours.yaml", policy("hours", "shop", 3))
         .file("charts/cart/examples/templates/hours.yaml", policy("example", "cart", 3))
         .file("policies/hours.yaml", policy("hours", "shop", 3));
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), [""; 0]);
+    let report = repository.run_json("validate", &[]);
+    assert_eq!(findings(&report), [""; 0]);
     let paths: Vec<&str> =
-        told["notes"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
+        report["notes"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
     assert_eq!(paths, ["charts/cart", "charts/shop"]);
     repository.run(&["validate"]).assert_says(0, &["checked 2 objects in 2 files: no problems"]);
 }
@@ -85,9 +85,9 @@ fn naming_only_the_templates_of_a_chart_names_the_chart() {
         .file("charts/my shop/templates/b/b.yaml", policy("b", "shop", 3));
     let command = "helm template 'charts/my shop' | almanac validate -f -";
     for path in ["charts/my shop/templates", "charts/my shop/templates/b"] {
-        let told = repository.ask("validate", &[path]);
-        assert_eq!((findings(&told), &told["notes"][0]["command"]), (vec![], &command.into()));
-        assert_eq!(told["notes"].as_array().map(Vec::len), Some(1), "{told:#}");
+        let report = repository.run_json("validate", &[path]);
+        assert_eq!((findings(&report), &report["notes"][0]["command"]), (vec![], &command.into()));
+        assert_eq!(report["notes"].as_array().map(Vec::len), Some(1), "{report:#}");
     }
 }
 
@@ -102,7 +102,7 @@ fn of_many_charts_the_first_are_listed_and_the_rest_counted() {
     }
     let ran = repository.run(&["validate"]);
     ran.assert_says(0, &["note: charts/shop-04 is a Helm chart", "note: 35 more Helm charts\n"]);
-    assert_eq!(repository.ask("validate", &[])["notes"].as_array().map(Vec::len), Some(40));
+    assert_eq!(repository.run_json("validate", &[])["notes"].as_array().map(Vec::len), Some(40));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn files_that_only_look_like_templates_are_skipped() {
             "skipped 3 files without a policy or its target",
         ],
     );
-    assert_eq!(repository.ask("validate", &[])["notes"], Value::Null);
+    assert_eq!(repository.run_json("validate", &[])["notes"], Value::Null);
     repository.run(&["validate", "api/openapi.yaml"]).assert_says(1, &["error[syntax]"]);
 }
 
@@ -139,8 +139,8 @@ fn variables_to_be_substituted_are_reported_with_the_command_to_pipe() {
         &["note: hours.yaml has variables to substitute; to check the result: \
          envsubst < hours.yaml | almanac validate -f -"],
     );
-    let told = repository.ask("forecast", &["-f", ".", "--for", "1h"]);
-    assert_eq!(told["series"].as_array().map(Vec::len), Some(0));
+    let report = repository.run_json("forecast", &["-f", ".", "--for", "1h"]);
+    assert_eq!(report["series"].as_array().map(Vec::len), Some(0));
     // GNU's envsubst does not support defaults.
     let repository = repository.file("our hours.yaml", text.replace("${PEAK}", "${PEAK:=3}"));
     repository.run(&["validate"]).assert_says(
@@ -158,25 +158,25 @@ fn an_explicitly_named_template_is_an_error_with_a_fix() {
         .file("my shop/templates/hours.yaml", template("b"))
         .file("variables.yaml", variables);
     let named = ["-f", "helm.yaml", "-f", "my shop/templates/hours.yaml", "-f", "variables.yaml"];
-    let fixes = |told: &Value| {
-        let fixes = told["findings"].as_array().unwrap().iter().map(|it| it["fix"].as_str());
+    let fixes = |report: &Value| {
+        let fixes = report["findings"].as_array().unwrap().iter().map(|it| it["fix"].as_str());
         fixes.map(|fix| fix.unwrap().to_owned()).collect::<Vec<_>>()
     };
-    let told = repository.ask("validate", &named);
+    let report = repository.run_json("validate", &named);
     let expected = [
         "template helm.yaml:8:57",
         "template my shop/templates/hours.yaml:8:57",
         "template variables.yaml:8:28",
     ];
-    assert_eq!(findings(&told), expected);
+    assert_eq!(findings(&report), expected);
     let expected = [
         "check the result: helm template CHART | almanac validate -f -",
         "check the result: helm template 'my shop' | almanac validate -f -",
         "check the result: flux envsubst < variables.yaml | almanac validate -f -",
     ];
-    assert_eq!(fixes(&told), expected);
-    let told = repository.ask("next", &named);
-    assert_eq!(fixes(&told)[1], "check the result: helm template 'my shop' | almanac next -f -");
+    assert_eq!(fixes(&report), expected);
+    let report = repository.run_json("next", &named);
+    assert_eq!(fixes(&report)[1], "check the result: helm template 'my shop' | almanac next -f -");
     repository.run(&["validate", "helm.yaml"]).assert_says(1, &["error[template]"]);
 }
 
@@ -230,9 +230,9 @@ fn the_changes_of_a_component_are_reported_at_the_overlays_that_include_it() {
             "overlays/west/kustomization.yaml",
             "resources: [../../base]\ncomponents: [../../components/plain]\n",
         );
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), [""; 0]);
-    let notes = told["notes"].as_array().unwrap();
+    let report = repository.run_json("validate", &[]);
+    assert_eq!(findings(&report), [""; 0]);
+    let notes = report["notes"].as_array().unwrap();
     let paths: Vec<&str> = notes.iter().map(|it| it["path"].as_str().unwrap()).collect();
     assert_eq!(paths, ["overlays/east", "overlays/prod", "overlays/test"]);
 }
@@ -242,9 +242,10 @@ fn no_program_is_started_for_the_contents_of_a_folder() {
     let repository = kustomized("no-programs");
     let mut command = repository.command(&["validate"]);
     let output = command.env("PATH", "/nowhere").output().unwrap();
-    crate::repositories::repository::Ran::of(&output).assert_says(0, &["no problems found"]);
+    crate::repositories::repository::Ran::from_output(&output)
+        .assert_says(0, &["no problems found"]);
     let mut command = repository.command(&["validate", "-k", "base"]);
     let output = command.env("PATH", "/nowhere").output().unwrap();
-    crate::repositories::repository::Ran::of(&output)
+    crate::repositories::repository::Ran::from_output(&output)
         .assert_says(2, &["failed to build the kustomization \"base\"", "failed to run kubectl"]);
 }

@@ -7,10 +7,10 @@ use crate::repositories::repository::{Repository, findings, policy};
 #[track_caller]
 fn only_finding(name: &str, bytes: impl AsRef<[u8]>) -> (String, String, String) {
     let repository = Repository::new(name).file("a.yaml", bytes);
-    let told = repository.ask("validate", &[]);
-    let found = findings(&told);
-    assert_eq!(found.len(), 1, "{told:#}");
-    let text = |key: &str| told["findings"][0][key].as_str().unwrap_or_default().to_owned();
+    let output = repository.run_json("validate", &[]);
+    let found = findings(&output);
+    assert_eq!(found.len(), 1, "{output:#}");
+    let text = |key: &str| output["findings"][0][key].as_str().unwrap_or_default().to_owned();
     (found[0].clone(), text("message"), text("fix"))
 }
 
@@ -26,16 +26,16 @@ fn a_wrong_encoding_is_reported_and_the_policy_is_still_read() {
     assert_eq!(found, "encoding a.yaml:1:6");
     assert!(message.contains("Windows-1252"), "{message}");
     let repository = Repository::new("utf-16-forecast").file("a.yaml", &wide);
-    let told = repository.ask("forecast", &["-f", ".", "--for", "1h"]);
-    assert_eq!(told["series"][0]["segments"][0]["value"], 3);
+    let output = repository.run_json("forecast", &["-f", ".", "--for", "1h"]);
+    assert_eq!(output["series"][0]["segments"][0]["value"], 3);
 }
 
 #[test]
 fn lines_with_classic_mac_endings_are_numbered() {
     let text = policy("hours", "shop", 3).replace("0 8 * * *", "0 8 * *").replace('\n', "\r");
     let repository = Repository::new("old-mac").file("a.yaml", text);
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), ["line-ends a.yaml:1:44", "schedule a.yaml:8:28"]);
+    let output = repository.run_json("validate", &[]);
+    assert_eq!(findings(&output), ["line-ends a.yaml:1:44", "schedule a.yaml:8:28"]);
 }
 
 #[test]
@@ -94,8 +94,9 @@ fn lookalike_letters_are_reported() {
     }
     let dash =
         policy("hours", "shop", 3).replace("name: open", "name: early \u{2013} 8 o\u{2019}clock");
-    let told = Repository::new("letters-dash-rule").file("a.yaml", dash).ask("validate", &[]);
-    assert_eq!(findings(&told), [""; 0], "a name may have typographic signs");
+    let output =
+        Repository::new("letters-dash-rule").file("a.yaml", dash).run_json("validate", &[]);
+    assert_eq!(findings(&output), [""; 0], "a name may have typographic signs");
 }
 
 #[test]
@@ -117,15 +118,15 @@ fn a_prompt_a_directive_and_a_comment_are_reported_with_their_positions() {
         assert_eq!((found.as_str(), message.as_str()), ("syntax a.yaml:1:1", expected));
         assert!(fix.starts_with("remove this line"), "{fix}");
         let repository = Repository::new(&format!("above-{what}-read")).file("a.yaml", text);
-        let told = repository.ask("forecast", &["-f", ".", "--for", "1h"]);
-        assert_eq!(told["series"].as_array().map(Vec::len), Some(1), "the rest is read");
+        let output = repository.run_json("forecast", &["-f", ".", "--for", "1h"]);
+        assert_eq!(output["series"].as_array().map(Vec::len), Some(1), "the rest is read");
     }
     let alone = format!("kubectl get cronfhpa -o yaml\n---\n{}", policy("hours", "shop", 3));
     let repository = Repository::new("above-alone").file("a.yaml", alone);
-    let told = repository.ask("validate", &["a.yaml"]);
-    assert_eq!(findings(&told), ["syntax a.yaml:1:1"]);
-    assert_eq!(told["findings"][0]["message"], command);
-    assert_eq!(repository.ask("validate", &["."]), told, "a directory is told the same");
+    let output = repository.run_json("validate", &["a.yaml"]);
+    assert_eq!(findings(&output), ["syntax a.yaml:1:1"]);
+    assert_eq!(output["findings"][0]["message"], command);
+    assert_eq!(repository.run_json("validate", &["."]), output, "a directory is told the same");
     let json = "// the shop\n{\"apiVersion\": \"autoscaling.karmada.io/v1alpha1\", \"kind\": \"CronFederatedHPA\",\n\
                 \"metadata\": {\"name\": \"hours\"}, \"spec\": {\"scaleTargetRef\": {\"apiVersion\": \"apps/v1\",\n\
                 \"kind\": \"Deployment\", \"name\": \"shop\"}, \"rules\": [{\"name\": \"open\",\n\
@@ -143,15 +144,15 @@ fn a_prompt_a_directive_and_a_comment_are_reported_with_their_positions() {
 }
 
 #[test]
-fn what_else_is_wrong_beside_the_version_is_reported_too() {
+fn other_mistakes_are_reported_together_with_a_wrong_version() {
     let text = policy("hours", "shop", 3)
         .replace("autoscaling.karmada.io/v1alpha1", "karmada.io/v1")
         .replace("0 8 * * *", "0 8 * *");
     let repository = Repository::new("version-and-more").file("a.yaml", text);
-    let told = repository.ask("validate", &["a.yaml"]);
-    assert_eq!(findings(&told), ["unknown-kind a.yaml:1:13", "schedule a.yaml:8:28"]);
-    let told = repository.ask("forecast", &["-f", "a.yaml", "--for", "1h"]);
-    assert_eq!(told["series"], serde_json::json!([]), "the API server rejects it");
+    let output = repository.run_json("validate", &["a.yaml"]);
+    assert_eq!(findings(&output), ["unknown-kind a.yaml:1:13", "schedule a.yaml:8:28"]);
+    let output = repository.run_json("forecast", &["-f", "a.yaml", "--for", "1h"]);
+    assert_eq!(output["series"], serde_json::json!([]), "the API server rejects it");
 }
 
 #[test]
@@ -159,12 +160,12 @@ fn a_json_list_of_policies_is_one_finding() {
     let object =
         "{\"apiVersion\": \"autoscaling.karmada.io/v1alpha1\", \"kind\": \"CronFederatedHPA\"}";
     let repository = Repository::new("json-list").file("a.json", format!("[{object}, {object}]"));
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), ["not-an-object a.json:1:1"]);
+    let output = repository.run_json("validate", &[]);
+    assert_eq!(findings(&output), ["not-an-object a.json:1:1"]);
     let expected = "make it the items of a List, or write '---' between the objects";
-    assert_eq!(told["findings"][0]["fix"], expected);
+    assert_eq!(output["findings"][0]["fix"], expected);
     let others = Repository::new("json-list-of-others").file("a.json", "[{\"kind\": \"x\"}]");
-    assert_eq!(findings(&others.ask("validate", &[])), [""; 0]);
+    assert_eq!(findings(&others.run_json("validate", &[])), [""; 0]);
 }
 
 #[test]
@@ -187,9 +188,9 @@ fn no_fix_is_guessed_for_letters_in_another_encoding() {
     let name = policy("NAME", "shop", 3).into_bytes();
     let at = name.windows(4).position(|it| it == b"NAME").unwrap();
     let name = [&name[..at], b"caf\xe9", &name[at + 4..]].concat();
-    let told = Repository::new("letters-1252").file("a.yaml", name).ask("validate", &[]);
-    assert_eq!(findings(&told), ["invalid-name a.yaml:4:9", "encoding a.yaml:4:12"]);
-    let fix = told["findings"][0]["fix"].as_str().unwrap();
+    let output = Repository::new("letters-1252").file("a.yaml", name).run_json("validate", &[]);
+    assert_eq!(findings(&output), ["invalid-name a.yaml:4:9", "encoding a.yaml:4:12"]);
+    let fix = output["findings"][0]["fix"].as_str().unwrap();
     assert_eq!(fix, "use only the letters a to z, digits and '-' inside it");
     let quotes = policy("hours", "shop", 3).replace("0 8 * * *", "0 8 * * \u{201c}1\u{201d}");
     let (_, _, fix) = only_finding("quotes-in-quotes", quotes);

@@ -28,12 +28,12 @@ fn policies_meet_the_workloads_of_their_own_cluster() {
         .file("clusters/staging/policies/web.yaml", units("web", "app: web"))
         .file("clusters/staging/policies/front.yaml", units("front", "tier: front"))
         .file("clusters/staging/web.yaml", workload("Deployment", both));
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), ["two-policies clusters/staging/policies/web.yaml:6:3"]);
-    let message = told["findings"][0]["message"].as_str().unwrap();
+    let output = repository.run_json("validate", &[]);
+    assert_eq!(findings(&output), ["two-policies clusters/staging/policies/web.yaml:6:3"]);
+    let message = output["findings"][0]["message"].as_str().unwrap();
     assert!(message.contains("Deployment.apps default/web is also selected by"), "{message}");
     assert!(message.contains("at clusters/staging/policies/front.yaml:1"), "{message}");
-    assert_eq!(told["findings"][0]["place"], "clusters/staging");
+    assert_eq!(output["findings"][0]["place"], "clusters/staging");
 }
 
 #[test]
@@ -48,13 +48,13 @@ fn a_profile_with_the_plugin_is_found_in_a_directory() {
         .file("scheduler/a.yaml", profile("apiVersion", "resourcepolicy"))
         .file("scheduler/b.yaml", profile("piVersion", "resourcepolicy"))
         .file("scheduler/c.yaml", profile("piVersion", "Coscheduling"));
-    let told = repository.ask("validate", &[]);
+    let output = repository.run_json("validate", &[]);
     let expected = [
         "scheduler-plugin scheduler/a.yaml:5:35",
         "unknown-field scheduler/b.yaml:1:1",
         "scheduler-plugin scheduler/b.yaml:5:35",
     ];
-    assert_eq!(findings(&told), expected);
+    assert_eq!(findings(&output), expected);
 }
 
 #[test]
@@ -74,20 +74,23 @@ fn pods_nodes_and_workloads_that_are_there_twice_are_found_with_both_places_and_
             .file("b/web.yaml", workload("Deployment", "app: web"))
             .file("a/job.yaml", workload("Job", "app: web"))
             .file("b/job.yaml", workload("Job", "app: web"));
-        let told = repository.ask("validate", &["-f", "."]);
-        let forecast = repository.ask("forecast", &["-f", "."]);
-        (told, forecast["series"].clone())
+        let output = repository.run_json("validate", &["-f", "."]);
+        let forecast = repository.run_json("forecast", &["-f", "."]);
+        (output, forecast["series"].clone())
     };
-    let (told, series) = files("spot", "other");
+    let (output, series) = files("spot", "other");
     let expected = [
         "duplicate-object b/job.yaml:1:1",
         "duplicate-object b/nodes.yaml:6:1",
         "duplicate-object b/pods.yaml:1:1",
         "duplicate-object b/web.yaml:1:1",
     ];
-    assert_eq!(findings(&told), expected, "{told}");
-    assert_eq!(told["findings"][1]["message"], "Node n1 is defined twice, first at a/nodes.yaml:1");
-    let message = &told["findings"][2]["message"];
+    assert_eq!(findings(&output), expected, "{output}");
+    assert_eq!(
+        output["findings"][1]["message"],
+        "Node n1 is defined twice, first at a/nodes.yaml:1"
+    );
+    let message = &output["findings"][2]["message"];
     assert_eq!(message, "Pod default/web-x is defined twice, first at b/nodes.yaml:1");
     let (_, other_way_round) = files("other", "spot");
     assert_eq!(series, other_way_round);

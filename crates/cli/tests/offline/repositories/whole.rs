@@ -44,9 +44,9 @@ fn repository() -> Repository {
 #[test]
 fn findings_in_a_repository_are_about_policies_and_their_targets() {
     let repository = repository();
-    let told = repository.ask("validate", &[]);
-    assert_eq!(findings(&told), [""; 0], "{told:#}");
-    let notes = told["notes"].as_array().unwrap().iter();
+    let output = repository.run_json("validate", &[]);
+    assert_eq!(findings(&output), [""; 0], "{output:#}");
+    let notes = output["notes"].as_array().unwrap().iter();
     let paths: Vec<&str> = notes.map(|it| it["path"].as_str().unwrap()).collect();
     assert_eq!(paths, ["charts/cart", "flux/hours.yaml", "overlays/east", "overlays/west"]);
     repository
@@ -61,5 +61,5 @@ fn findings_in_a_repository_are_about_policies_and_their_targets() {
         "mistyped-version clusters/prod/shop/shop.yaml:1:13",
         "schedule clusters/staging/shop/hours.yaml:8:28",
     ];
-    assert_eq!(findings(&repository.ask("validate", &[])), expected);
+    assert_eq!(findings(&repository.run_json("validate", &[])), expected);
 }

@@ -50,7 +50,7 @@ fn files_need_no_flag() {
 }
 
 #[test]
-fn a_word_with_or_behind_a_kind_is_a_name_and_so_is_a_word_beside_files_of_a_flag() {
+fn a_word_with_or_after_a_kind_or_with_files_of_a_flag_is_a_name() {
     let repository = shops("words-names");
     for command in COMMANDS {
         let by_flag = printed(&repository, &[command, &["-f", "policies", "shop"]].concat());
@@ -64,8 +64,8 @@ fn a_word_with_or_behind_a_kind_is_a_name_and_so_is_a_word_beside_files_of_a_fla
 #[test]
 fn explain_without_a_name_explains_everything_in_the_files() {
     let repository = shops("words-everything");
-    let told = repository.run(&["explain", "policies", "--at", PRESENT, "-o", "json"]).json();
-    let answers = told["answers"].as_array().unwrap();
+    let output = repository.run(&["explain", "policies", "--at", PRESENT, "-o", "json"]).json();
+    let answers = output["answers"].as_array().unwrap();
     let names: Vec<&str> =
         answers.iter().map(|it| it["policy"]["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["cart-hours", "shop-hours"]);
@@ -149,7 +149,7 @@ fn a_flag_that_says_nothing_of_a_typed_schedule_is_refused() {
 }
 
 #[test]
-fn a_period_ends_where_it_is_said() {
+fn a_period_ends_at_the_stated_instant() {
     let repository = shops("words-to");
     let (until, length) = (["--to", "2026-11-22T12:00:00Z"], ["--for", "48h"]);
     for command in [
@@ -157,9 +157,9 @@ fn a_period_ends_where_it_is_said() {
         &["when", "-f", "policies", "--from", PRESENT],
         &["when", "@hourly", "--from", PRESENT],
     ] {
-        let told = |end: [&str; 2]| printed(&repository, &[command, &end].concat());
-        assert_eq!(told(until), told(length), "{command:?}");
-        assert_ne!(told(until), printed(&repository, command));
+        let output = |end: [&str; 2]| printed(&repository, &[command, &end].concat());
+        assert_eq!(output(until), output(length), "{command:?}");
+        assert_ne!(output(until), printed(&repository, command));
         let both = repository.run(&[command, &until, &length].concat());
         both.assert_says(2, &["cannot be used with"]);
         let before = repository.run(&[command, &["--to", "2026-11-19"]].concat());

@@ -84,7 +84,7 @@ impl Cluster {
         let cluster = Self {
             client: test.client(),
             kubectl: test.kubectl().await?,
-            audit: AuditLog::of(&test.plane)?,
+            audit: AuditLog::open(&test.plane)?,
             kubeconfig: test.plane.kubeconfig(),
             home: "default".to_owned(),
             limits: Vec::new(),
@@ -273,11 +273,11 @@ impl Cluster {
             .collect();
         events.sort_by_key(|event| event["eventTime"].as_str());
         let word = |event: &Value, field: &str| event[field].as_str().unwrap_or("").to_owned();
-        let told = |event: &&Value| {
+        let described = |event: &&Value| {
             let [kind, reason, note] = ["type", "reason", "note"].map(|field| word(event, field));
             format!("{kind} {reason}: {note}")
         };
-        Ok(events.iter().map(told).collect())
+        Ok(events.iter().map(described).collect())
     }
 
     /// Waits until there is an Event about an object with this text.
@@ -289,7 +289,10 @@ impl Cluster {
     ) -> TestResult {
         await_condition(&format!("the event {event:?}"), PATIENCE, async || {
             let events = self.events(namespace, about).await?;
-            Ok(Observation::of(events.iter().any(|told| told == event), format!("{events:?}")))
+            Ok(Observation::of(
+                events.iter().any(|described| described == event),
+                format!("{events:?}"),
+            ))
         })
         .await
     }
@@ -303,9 +306,11 @@ impl Cluster {
     ) -> Result<String> {
         await_condition(&format!("the event {beginning:?}"), PATIENCE, async || {
             let events = self.events(namespace, about).await?;
-            let told: Vec<_> = events.iter().filter(|it| it.starts_with(beginning)).collect();
-            Ok(match told.first() {
-                Some(first) if count.contains(&told.len()) => Observation::Holds((*first).clone()),
+            let described: Vec<_> = events.iter().filter(|it| it.starts_with(beginning)).collect();
+            Ok(match described.first() {
+                Some(first) if count.contains(&described.len()) => {
+                    Observation::Holds((*first).clone())
+                }
                 _ => Observation::NotYet(format!("{events:?}")),
             })
         })

@@ -76,7 +76,7 @@ impl Controller {
         let mut arguments = vec![command, "--kubeconfig", kubeconfig, &offset];
         arguments.extend(["--log-format", "text", "--log-level", "debug"]);
         arguments.extend(further);
-        let limit = MemoryLimit::of(memory);
+        let limit = MemoryLimit::new(memory);
         let program = limit.start_listening(program, &arguments, &[])?;
         Ok(Self { program, limit, ahead, started: Instant::now() })
     }

@@ -66,7 +66,7 @@ pub(crate) async fn requests_by(
     test: &OwnTest,
     is_ours: impl Fn(&AuditedRequest) -> bool,
 ) -> anyhow::Result<Vec<AuditedRequest>> {
-    let mut requests = AuditLog::of(&test.plane)?.requests(&test.client()).await?;
+    let mut requests = AuditLog::open(&test.plane)?.requests(&test.client()).await?;
     requests.retain(is_ours);
     let refused: Vec<_> = requests.iter().filter(|it| it.code == 403).collect();
     ensure!(refused.is_empty(), "refused: {refused:#?}");

@@ -17,7 +17,7 @@ use crate::controller::Cluster;
 pub(crate) struct Stage {
     /// Sets the stage, holds it until the last test has left, and clears it.
     hold: fn(Holder) -> TestResult,
-    current: Mutex<Weak<Running>>,
+    current: Mutex<Weak<RunningStage>>,
 }
 
 /// The stage as seen by the code that holds it.
@@ -27,7 +27,7 @@ pub(crate) struct Holder {
 }
 
 /// A stage while at least one test is on it.
-struct Running {
+struct RunningStage {
     cluster: Cluster,
     has_failed: AtomicBool,
     /// Receives whether all tests passed once the last one has left.
@@ -65,7 +65,7 @@ impl Stage {
         outcome.unwrap_or_else(|panic| resume_unwind(panic)).and(cleared)
     }
 
-    fn enter(&self) -> Result<Arc<Running>> {
+    fn enter(&self) -> Result<Arc<RunningStage>> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(running) = current.upgrade() {
             return Ok(running);
@@ -79,14 +79,14 @@ impl Stage {
             bail!("the stage was not set");
         };
         let running =
-            Arc::new(Running { cluster, has_failed: AtomicBool::new(false), clear, holder });
+            Arc::new(RunningStage { cluster, has_failed: AtomicBool::new(false), clear, holder });
         *current = Arc::downgrade(&running);
         Ok(running)
     }
 }
 
-fn leave(running: Arc<Running>) -> TestResult {
-    let Some(Running { has_failed, clear, holder, .. }) = Arc::into_inner(running) else {
+fn leave(running: Arc<RunningStage>) -> TestResult {
+    let Some(RunningStage { has_failed, clear, holder, .. }) = Arc::into_inner(running) else {
         return Ok(());
     };
     let has_failed = has_failed.into_inner();

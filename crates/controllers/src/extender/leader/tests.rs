@@ -74,12 +74,12 @@ fn the_oldest_policies_of_a_namespace_count_and_the_next_one_once_one_of_them_is
 }
 
 #[test]
-fn what_was_changed_while_it_was_prepared_is_left_to_whoever_changed_it() {
+fn a_policy_that_changes_while_it_is_prepared_is_not_applied() {
     let mut state = LeaderState::new(Exemptions::default());
     let [changed, deleted, marked] = [0, 1, 2].map(|number| named("shop", number));
     let all = [&changed, &deleted, &marked];
-    let news = all.map(|policy| state.insert_policy(policy, entry(1))).concat();
-    let prepared: Vec<Prepared> = state.due(&news).into_iter().map(Due::prepare).collect();
+    let policies_due = all.map(|policy| state.insert_policy(policy, entry(1))).concat();
+    let prepared: Vec<Prepared> = state.due(&policies_due).into_iter().map(Due::prepare).collect();
     let again = state.insert_policy(&changed, entry(1));
     drop(state.remove_policy(&deleted));
     state.exempt.mark(&marked, true);

@@ -29,7 +29,7 @@ async fn a_pod_that_is_gone_has_no_further_turn_while_everything_is_stopped() {
         seed: 1,
         changed: Notify::new(),
     });
-    let upkeep = Upkeep {
+    let pod_annotations = Upkeep {
         leader,
         pods: WorkQueue::new(clock.clone()),
         statuses,
@@ -38,12 +38,15 @@ async fn a_pod_that_is_gone_has_no_further_turn_while_everything_is_stopped() {
         warned: Mutex::default(),
         refused: Mutex::default(),
     };
-    upkeep.switch.update(Some("wrong values"));
+    pod_annotations.switch.update(Some("wrong values"));
     let pod = pod_identity("shop", "web");
-    upkeep.leader.lock().ledger.set_pod(&pod, &Pod::default());
-    upkeep.leader.lock().woken.insert(pod.clone());
-    assert_eq!(upkeep.take_turn(&pod).await, upkeep.clock.now().checked_add(RETRY).ok());
-    upkeep.leader.lock().ledger.remove_pod(&pod, None, None);
-    assert_eq!(upkeep.take_turn(&pod).await, None);
-    assert!(upkeep.leader.lock().woken.is_empty());
+    pod_annotations.leader.lock().ledger.set_pod(&pod, &Pod::default());
+    pod_annotations.leader.lock().woken.insert(pod.clone());
+    assert_eq!(
+        pod_annotations.take_turn(&pod).await,
+        pod_annotations.clock.now().checked_add(RETRY).ok()
+    );
+    pod_annotations.leader.lock().ledger.remove_pod(&pod, None, None);
+    assert_eq!(pod_annotations.take_turn(&pod).await, None);
+    assert!(pod_annotations.leader.lock().woken.is_empty());
 }

@@ -1,4 +1,4 @@
-//! The watch events of decisions, in any order with the responses to own writes; and the placements that a change of a
+//! The watch events of decisions, in any order with the responses to own writes, and the placements that a change of a
 //! cluster requeues.
 
 use std::sync::Arc;
@@ -87,7 +87,7 @@ fn decision() -> Identity {
     Kind::PlacementDecision.identity("default", "web-decision-1")
 }
 
-fn told(uid: &str, version: &str, cluster: &str) -> DynamicObject {
+fn decision_object(uid: &str, version: &str, cluster: &str) -> DynamicObject {
     let mut object = hub::hub_object("v1beta1", "PlacementDecision", "web-decision-1", &json!({}));
     object["metadata"] = json!({
         "name": "web-decision-1", "namespace": "default", "uid": uid, "resourceVersion": version,
@@ -98,9 +98,9 @@ fn told(uid: &str, version: &str, cluster: &str) -> DynamicObject {
 }
 
 #[test]
-fn a_decision_that_we_have_deleted_is_not_taken_for_one_that_somebody_else_has() {
+fn our_own_deletion_of_a_decision_is_not_a_foreign_one() {
     let mut stage = Stage::set();
-    stage.decisions.upsert(told("1", "5", "c1"));
+    stage.decisions.upsert(decision_object("1", "5", "c1"));
     assert!(stage.is_known());
     let before = stage.undone();
     {
@@ -109,19 +109,19 @@ fn a_decision_that_we_have_deleted_is_not_taken_for_one_that_somebody_else_has()
         known_now.world.remove(&decision());
     }
     // The watch lags behind.
-    stage.decisions.upsert(told("1", "6", "c1"));
+    stage.decisions.upsert(decision_object("1", "6", "c1"));
     assert!(!stage.is_known());
-    stage.decisions.delete(told("1", "7", "c1"));
+    stage.decisions.delete(decision_object("1", "7", "c1"));
     assert_eq!(stage.undone(), before);
-    stage.decisions.upsert(told("2", "8", "c1"));
-    stage.decisions.delete(told("2", "9", "c1"));
+    stage.decisions.upsert(decision_object("2", "8", "c1"));
+    stage.decisions.delete(decision_object("2", "9", "c1"));
     assert_ne!(stage.undone(), before, "this one somebody else has");
 }
 
 #[test]
-fn what_is_told_late_of_an_earlier_decision_of_the_name_is_no_news() {
+fn a_late_watch_event_of_an_earlier_decision_is_ignored() {
     let mut stage = Stage::set();
-    stage.decisions.upsert(told("2", "8", "c2"));
+    stage.decisions.upsert(decision_object("2", "8", "c2"));
     let clusters = |stage: &Stage| {
         stage
             .cluster
@@ -134,41 +134,41 @@ fn what_is_told_late_of_an_earlier_decision_of_the_name_is_no_news() {
             .map(|it| it.clusters.clone())
     };
     let known = clusters(&stage);
-    stage.decisions.upsert(told("1", "5", "c1"));
+    stage.decisions.upsert(decision_object("1", "5", "c1"));
     assert_eq!(clusters(&stage), known);
-    stage.decisions.delete(told("1", "6", "c1"));
+    stage.decisions.delete(decision_object("1", "6", "c1"));
     assert_eq!(clusters(&stage), known);
-    stage.decisions.delete(told("3", "9", "c1"));
+    stage.decisions.delete(decision_object("3", "9", "c1"));
     assert!(!stage.is_known(), "that it was created is not told");
 }
 
 #[test]
 fn a_list_of_another_kind_says_nothing_of_decisions() {
     let mut stage = Stage::set();
-    stage.decisions.upsert(told("1", "5", "c1"));
+    stage.decisions.upsert(decision_object("1", "5", "c1"));
     {
         let mut known_now = stage.cluster.lock();
         assert!(known_now.hub.note_deleted(&decision(), "1"));
         known_now.world.remove(&decision());
     }
     drop(follower(Kind::ManagedCluster, &stage.cluster, &stage.turns, &stage.metrics));
-    stage.decisions.upsert(told("1", "5", "c1"));
+    stage.decisions.upsert(decision_object("1", "5", "c1"));
     assert!(!stage.is_known(), "it is still known that we have deleted it");
 }
 
 #[test]
 fn a_decision_that_was_missing_when_it_was_read_stays_so_until_one_is_created() {
     let mut stage = Stage::set();
-    stage.decisions.upsert(told("1", "5", "c1"));
+    stage.decisions.upsert(decision_object("1", "5", "c1"));
     {
         let mut known_now = stage.cluster.lock();
         let before = known_now.hub.any_decision(&decision()).cloned();
         assert!(known_now.hub.note_missing(&decision(), before.as_ref()));
         known_now.world.remove(&decision());
     }
-    stage.decisions.upsert(told("1", "6", "c1"));
+    stage.decisions.upsert(decision_object("1", "6", "c1"));
     assert!(!stage.is_known(), "the watch is behind");
-    stage.decisions.upsert(told("2", "8", "c1"));
+    stage.decisions.upsert(decision_object("2", "8", "c1"));
     assert!(stage.is_known());
     let mut known_now = stage.cluster.lock();
     assert!(!known_now.hub.note_missing(&decision(), None), "it was created since");
@@ -210,7 +210,7 @@ fn wakes(expression: Option<&str>, before: DynamicObject, after: DynamicObject) 
 }
 
 /// A cluster with the second of its last heartbeat, and whether it is available.
-fn heard_of(second: u32, is_available: bool, labels: &[&str]) -> DynamicObject {
+fn cluster_with_heartbeat(second: u32, is_available: bool, labels: &[&str]) -> DynamicObject {
     let mut object = hub::managed_cluster("c1");
     object["metadata"]["resourceVersion"] = json!(second.to_string());
     for label in labels {
@@ -229,18 +229,23 @@ const AVAILABLE: &str =
     "managedCluster.status.conditions.exists(c, c.type == 'Available' && c.status == 'True')";
 
 #[test]
-fn a_heartbeat_of_a_cluster_wakes_nobody() {
+fn a_heartbeat_of_a_cluster_requeues_no_placement() {
     for expression in [None, Some(AVAILABLE)] {
-        assert!(!wakes(expression, heard_of(1, true, &[]), heard_of(2, true, &[])));
+        assert!(!wakes(
+            expression,
+            cluster_with_heartbeat(1, true, &[]),
+            cluster_with_heartbeat(2, true, &[])
+        ));
     }
 }
 
 #[test]
-fn what_an_expression_says_otherwise_of_a_cluster_wakes_its_placement_and_a_label_everybody() {
-    let (up, down) = (|| heard_of(1, true, &[]), || heard_of(2, false, &[]));
+fn a_new_result_of_an_expression_requeues_its_placement_and_a_label_all() {
+    let (up, down) =
+        (|| cluster_with_heartbeat(1, true, &[]), || cluster_with_heartbeat(2, false, &[]));
     assert!(wakes(Some(AVAILABLE), up(), down()) && wakes(Some(AVAILABLE), down(), up()));
     assert!(!wakes(None, up(), down()));
-    assert!(wakes(None, up(), heard_of(1, true, &["new"])));
+    assert!(wakes(None, up(), cluster_with_heartbeat(1, true, &["new"])));
     let annotated = "managedCluster.metadata.annotations['heard-of'] < '2026-11-20T09:00:02Z'";
     assert!(wakes(Some(annotated), up(), down()), "annotations can be read");
 }
@@ -249,9 +254,10 @@ fn what_an_expression_says_otherwise_of_a_cluster_wakes_its_placement_and_a_labe
 fn expressions_are_evaluated_without_the_lock_and_a_placement_that_is_deleted_by_then_is_not_woken()
 {
     for is_deleted in [false, true] {
-        let (stage, clusters) = listed(Some(AVAILABLE), heard_of(1, true, &[]));
+        let (stage, clusters) = listed(Some(AVAILABLE), cluster_with_heartbeat(1, true, &[]));
         let c1 = Kind::ManagedCluster.identity("", "c1");
-        let down = hub_object(Kind::ManagedCluster, &c1, heard_of(2, false, &[]), now());
+        let down =
+            hub_object(Kind::ManagedCluster, &c1, cluster_with_heartbeat(2, false, &[]), now());
         let change = clusters.hold(&mut stage.cluster.lock(), &c1, down.expect("it is one"));
         let change = change.expect("an expression may read it");
         assert!(stage.turns.is_quiet(), "nothing has been evaluated");

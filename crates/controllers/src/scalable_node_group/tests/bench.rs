@@ -106,7 +106,7 @@ pub(super) struct Bench {
 
 impl Bench {
     /// A group with this many desired nodes and no existing node.
-    pub(super) fn of(replicas: u32) -> Self {
+    pub(super) fn with_replicas(replicas: u32) -> Self {
         let (stub, fence) = (Stub::new(), Fence::open());
         let kind = Kind::ScalableNodeGroup;
         stub.serve(StubKind::new(&kind.api_version(), kind.name(), kind.plural()));
@@ -213,8 +213,8 @@ impl Bench {
     pub(super) async fn events(&self) -> Vec<String> {
         tokio::time::sleep(Duration::from_secs(5)).await;
         let created = self.stub.requests_where(|it| it.path.contains("/events"));
-        let told = created.iter().map(|it| format!("{} {}", it.body["reason"], it.body["note"]));
-        told.map(|event| event.replace('"', "")).collect()
+        let texts = created.iter().map(|it| format!("{} {}", it.body["reason"], it.body["note"]));
+        texts.map(|event| event.replace('"', "")).collect()
     }
 
     pub(super) fn metrics(&self) -> String {

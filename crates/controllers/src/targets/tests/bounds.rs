@@ -17,8 +17,9 @@ async fn a_conflicting_change_of_bounds_leads_to_a_fresh_decision() {
         "spec": { "minReplicas": 2, "maxReplicas": 5 },
     }));
     let room = json!({ "spec": { "maxReplicas": 12 } });
-    let meanwhile = Fault::meanwhile(move |stub| stub.change(kind.2, "default", "shop", &room));
-    stub.inject(meanwhile.matching(ReceivedRequest::is_write));
+    let during_write =
+        Fault::concurrent_change(move |stub| stub.change(kind.2, "default", "shop", &room));
+    stub.inject(during_write.matching(ReceivedRequest::is_write));
     let mut bench = TestBench::at(BEGIN, &stub);
     let mut policy = at_nine("shop", kind.0, kind.1);
     policy["spec"]["rules"] =

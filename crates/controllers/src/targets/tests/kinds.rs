@@ -118,7 +118,7 @@ async fn a_target_whose_policy_goes_while_it_is_read_is_not_kept() {
     let mut bench = TestBench::at("2026-11-20T07:00:00Z", &stub);
     let shop = Identity::new("late.example.com", "Late", "default", "shop");
     let (cluster, read) = (Arc::clone(&bench.cluster), shop.clone());
-    let gone = Fault::meanwhile(move |_| {
+    let gone = Fault::concurrent_change(move |_| {
         cluster.lock().set_target_of(&policy("shop"), Some(&read), None);
     });
     stub.inject(gone.path_contains("/shop/scale"));

@@ -43,7 +43,7 @@ fn what_nothing_has_any_more_does_not_count() {
 }
 
 #[test]
-fn a_namespace_has_a_quarter_of_the_pool_and_the_others_go_on() {
+fn a_namespace_has_a_quarter_of_the_pool_and_the_others_keep_theirs() {
     let pool = PatternPool::of_bytes(400_000);
     let (kept, excess) = fill(&pool, "shop");
     assert_eq!(excess, PatternExcess::Namespace);
@@ -70,7 +70,7 @@ fn a_full_pool_refuses_new_patterns_until_there_is_room() {
 }
 
 #[test]
-fn an_object_has_so_many_patterns_and_so_many_bytes() {
+fn an_object_has_a_maximum_of_patterns_and_bytes() {
     let mut budget = PatternBudget::default();
     for number in 0..MAX_OBJECT_PATTERNS {
         budget.keep(&format!("{number}.")).unwrap();

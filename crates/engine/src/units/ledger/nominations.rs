@@ -335,8 +335,8 @@ mod tests {
             ledger.set_pod(&identity, &Pod { scheduler: scheduler.clone(), ..Pod::default() });
             let pod = ledger.pod_of(&identity, None).unwrap();
             ledger.note_asking(pod);
-            let asking = &ledger.nominations.asking;
-            assert!(asking.contains(&scheduler) && asking.len() <= MAX_SCHEDULERS);
+            let listed = &ledger.nominations.asking;
+            assert!(listed.contains(&scheduler) && listed.len() <= MAX_SCHEDULERS);
             ledger.remove_pod(&identity, None, None);
         }
     }

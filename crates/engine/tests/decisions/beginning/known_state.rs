@@ -140,7 +140,7 @@ fn a_value_changed_since_by_another_writer_is_left_alone() {
 }
 
 #[test]
-fn a_schedule_starts_just_before_the_first_instant_whatever_its_status_says() {
+fn a_schedule_starts_just_before_the_first_instant_despite_its_status() {
     use crate::support::schedule::{Publish as _, Schedule};
     let mut producer = Schedule::utc(1).with(4, "hours=9", "hours=17").published();
     producer.turn(monday("08:00"));
@@ -165,7 +165,7 @@ fn a_rule_that_was_retargeted_is_not_credited_with_the_new_target() {
 }
 
 #[test]
-fn a_policy_that_begins_anew_fires_from_that_instant_on() {
+fn a_policy_that_starts_over_fires_from_that_instant() {
     let rules = [rule("open", "0 9 * * *", 5), rule("close", "0 20 * * *", 2)];
     let mut scaling = Scaling::of_workload(1, &rules);
     let name = scaling.name();

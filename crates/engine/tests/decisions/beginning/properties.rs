@@ -200,7 +200,7 @@ enum Evidence {
 }
 
 /// The world of a case as it is seen, with what is known of each object.
-fn seen(case: &Case, known: [Evidence; 2], is_dated: bool) -> World {
+fn known_world(case: &Case, known: [Evidence; 2], is_dated: bool) -> World {
     let seen_at = case.from();
     let mut life = Run::from_turns_at(case.world(), seen_at - SignedDuration::from_hours(50), &[]);
     life.until(seen_at);
@@ -247,7 +247,7 @@ fn skipping_firings_that_are_sure_to_be_repeated_changes_nothing() {
     };
     let known = (known(), known(), any::<bool>(), 0..20_160_i64);
     holds(name, 200, (cases(), known), |(case, (one, other, is_dated, between))| {
-        let world = seen(&case, [one, other], is_dated);
+        let world = known_world(&case, [one, other], is_dated);
         let short = Run::beginning(world.clone(), case.until());
         let (at, mut through) = match known_until(&world) {
             Some(at) => (at, Run::from_turns_at(world.clone(), at, &short.start.prior_writes)),

@@ -108,7 +108,7 @@ fn a_workload_without_replicas_is_written() {
 }
 
 #[test]
-fn an_object_without_rules_wants_nothing() {
+fn an_object_without_rules_has_no_desired_values() {
     let mut scaling = Scaling::of_workload(5, &[]);
     assert!(!scaling.turn(monday("09:00")));
     assert_eq!(scaling.wake_at, None);

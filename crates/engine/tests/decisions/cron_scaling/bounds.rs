@@ -59,7 +59,8 @@ fn an_autoscaler_written_without_a_lower_bound_has_1() {
 
 #[test]
 fn an_absent_bound_is_not_invented() {
-    let mut scaling = Scaling::of(autoscaler("shop"), &[bounds("r", "3 * * * *", Some(8), None)]);
+    let mut scaling =
+        Scaling::for_target(autoscaler("shop"), &[bounds("r", "3 * * * *", Some(8), None)]);
     scaling.set_bounds(None, None);
     scaling.turn(monday("09:00"));
     scaling.turn(monday("09:03"));

@@ -43,7 +43,7 @@ fn a_fixed_rule_does_not_fire_for_the_time_it_was_broken() {
 }
 
 #[test]
-fn what_is_remembered_of_a_broken_rule_does_not_change_from_turn_to_turn() {
+fn the_state_of_a_broken_rule_does_not_change_between_turns() {
     let mut scaling = Scaling::of_workload(1, &three()).turned("09:00");
     let [a, _, c] = three();
     scaling.edit_with_unusable(&[a, c], &["bad", "never seen"]);

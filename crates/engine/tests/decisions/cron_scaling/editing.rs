@@ -58,7 +58,7 @@ fn a_renamed_rule_is_a_new_one_without_history() {
 }
 
 #[test]
-fn a_removed_rule_is_forgotten_with_its_history() {
+fn a_removed_rule_loses_its_history() {
     let mut scaling = fired();
     scaling.edit(&[]);
     assert!(!scaling.turn(monday("10:03")));
@@ -80,7 +80,7 @@ fn an_added_rule_does_not_disturb_the_others() {
 }
 
 #[test]
-fn reordered_rules_keep_what_they_remember() {
+fn reordered_rules_keep_their_state() {
     let rules = [rule("a", "3 * * * *", 5), rule("b", "10 * * * *", 7)];
     let mut scaling = Scaling::of_workload(1, &rules).turned("09:00");
     scaling.run_until(monday("09:30"));
@@ -108,7 +108,7 @@ fn a_changed_target_is_not_written_for_the_past_nor_when_it_is_changed_back() {
 }
 
 #[test]
-fn an_edited_rule_starts_afresh_whatever_was_handled_before_the_clock_was_set_back() {
+fn an_edited_rule_starts_over_after_the_clock_was_set_back() {
     for back in ["09:02:52", "08:00"] {
         let mut scaling = fired();
         scaling.edit(&[rule("r", "3 * * * *", 7)]);

@@ -41,7 +41,7 @@ fn is_caught(decide: Decide<'_>, use_checker: bool, edits: bool) -> bool {
 /// A fault in what was decided.
 type Spoil = fn(&mut Decision, Timestamp);
 
-const SPOILT_DECISIONS: [(&str, Spoil); 17] = [
+const FAULTY_DECISIONS: [(&str, Spoil); 17] = [
     ("writes twice", |it, _| it.actions.extend(it.actions.first().cloned())),
     ("never writes", |it, _| it.actions.clear()),
     ("writes one replica too many", |it, _| {
@@ -96,7 +96,7 @@ const SPOILT_DECISIONS: [(&str, Spoil); 17] = [
 /// A fault in what a turn has come to.
 type SpoilTurn = fn(&mut Turn);
 
-const SPOILT_TURNS: [(&str, SpoilTurn); 9] = [
+const FAULTY_TURNS: [(&str, SpoilTurn); 9] = [
     ("forgets to record what was done", |it| drop(it.recorded.pop())),
     ("records what was done twice", |it| it.recorded.extend(it.recorded.last().cloned())),
     ("records in the wrong order", |it| it.recorded.reverse()),
@@ -112,7 +112,7 @@ const SPOILT_TURNS: [(&str, SpoilTurn); 9] = [
 
 #[test]
 fn every_fault_in_the_result_of_a_turn_is_caught() {
-    for (fault, spoil) in SPOILT_TURNS {
+    for (fault, spoil) in FAULTY_TURNS {
         assert!(live(&decide, &spoil, true, false).is_err(), "nobody notices a turn that {fault}");
     }
 }
@@ -138,13 +138,13 @@ const MISREAD_POLICIES: [(&str, Misread); 5] = [
 
 #[test]
 fn every_fault_in_a_decision_is_caught() {
-    for (fault, spoil) in SPOILT_DECISIONS {
-        let spoilt = |input: &Input<'_>, now: Timestamp| {
+    for (fault, spoil) in FAULTY_DECISIONS {
+        let faulty = |input: &Input<'_>, now: Timestamp| {
             let mut decision = decide(input, now);
             spoil(&mut decision, now);
             decision
         };
-        assert!(is_caught(&spoilt, true, false), "nobody notices a decision that {fault}");
+        assert!(is_caught(&faulty, true, false), "nobody notices a decision that {fault}");
     }
 }
 
@@ -219,7 +219,7 @@ fn a_decision_that_takes_an_unreachable_target_for_missing_is_caught() {
 }
 
 #[test]
-fn a_decision_that_believes_a_clock_that_was_ahead_is_caught() {
+fn a_decision_that_trusts_a_clock_that_was_ahead_is_caught() {
     let believing = |input: &Input<'_>, now: Timestamp| {
         let mut decision = decide(input, now);
         let known = input.memory.map_or(&[][..], |memory| &memory.rules);

@@ -50,7 +50,7 @@ fn with_no_failures_allowed_a_failure_is_handled_but_not_kept() {
 }
 
 #[test]
-fn lowering_the_limit_of_failures_to_none_forgets_those_there_are() {
+fn lowering_the_limit_of_failures_to_zero_removes_the_existing_ones() {
     let mut scaling = hourly().turned("09:30");
     assert_eq!(scaling.history("r").len(), 1);
     scaling.edit(&[rule("r", "3 * * * *", 5).keeps(3, 0)]);

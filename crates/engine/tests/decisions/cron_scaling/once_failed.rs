@@ -20,7 +20,7 @@ fn lives_on(rules: Vec<Rule>, scales_bounds: bool, steps: Vec<Step>) {
 }
 
 #[test]
-fn an_edit_gives_up_a_pending_attempt_even_if_the_clock_is_set_back_meanwhile() {
+fn an_edit_gives_up_a_pending_attempt_even_if_the_clock_is_set_back() {
     let at_once = rule("r0", "* * * * *", 0).delay(0).keeps(1, 0);
     let steps = vec![
         Step::HideOrShowTarget,

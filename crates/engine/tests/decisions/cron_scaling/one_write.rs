@@ -65,7 +65,7 @@ fn a_partly_superseded_firing_applies_the_rest() {
 }
 
 #[test]
-fn a_firing_whose_values_are_already_set_succeeds_whatever_the_outcome_of_the_write() {
+fn a_firing_whose_values_are_already_set_succeeds_despite_a_failed_write() {
     let rules =
         [bounds("lower", "1 * * * *", Some(2), None), bounds("upper", "1 * * * *", None, Some(6))];
     let mut scaling = Scaling::of_autoscaler(2, 10, &rules).turned("09:00");

@@ -39,13 +39,13 @@ pub(super) struct Life<'a> {
     ledger: Ledger,
     now: Timestamp,
     /// When a write was carried out whose answer or record was lost, until its firing is recorded.
-    in_doubt_since: Option<Timestamp>,
+    unknown_since: Option<Timestamp>,
 }
 
 impl<'a> Life<'a> {
     pub(super) fn new(case: &Case, decide: Decide<'a>) -> Life<'a> {
         let target = if case.scales_bounds { autoscaler("shop") } else { workload("shop") };
-        let mut scaling = Scaling::of(target, &case.rules);
+        let mut scaling = Scaling::for_target(target, &case.rules);
         if case.scales_bounds {
             scaling.set_bounds(Some(2), Some(4));
         } else {
@@ -61,7 +61,7 @@ impl<'a> Life<'a> {
             hidden: None,
             ledger: Ledger::default(),
             now: case.start,
-            in_doubt_since: None,
+            unknown_since: None,
         }
     }
 
@@ -107,7 +107,7 @@ impl<'a> Life<'a> {
             Step::Back(length, fate) => {
                 let latest = self.ledger.latest.unwrap_or(self.now);
                 let back = (self.now - seconds(*length)).max(latest - seconds(300)).min(self.now);
-                self.now = self.in_doubt_since.map_or(back, |limit| back.max(limit.min(self.now)));
+                self.now = self.unknown_since.map_or(back, |limit| back.max(limit.min(self.now)));
                 self.turn(*fate)
             }
             Step::PutRight(length, fate) => {
@@ -152,13 +152,13 @@ impl<'a> Life<'a> {
                 self.rewrite();
                 Ok(())
             }
-            Step::BreakOrMend(index) => {
+            Step::BreakOrFix(index) => {
                 let broken = self.broken.take().is_none();
                 self.broken = broken.then_some(*index).filter(|it| *it < self.rules.len());
                 self.rewrite();
                 Ok(())
             }
-            Step::Forget => {
+            Step::LoseState => {
                 self.scaling.object().memory = Some(Memory::default());
                 Ok(())
             }
@@ -190,7 +190,7 @@ impl<'a> Life<'a> {
     fn turn(&mut self, fate: Fate) -> TestCaseResult {
         let now = self.now;
         let fate = match fate {
-            Fate::CrashWithEffect if self.in_doubt_since.is_some() => Fate::CrashWithoutEffect,
+            Fate::CrashWithEffect if self.unknown_since.is_some() => Fate::CrashWithoutEffect,
             _ => fate,
         };
         let input = self.scaling.input();
@@ -225,7 +225,7 @@ impl<'a> Life<'a> {
         self.ledger.turn(before.as_ref(), memory, now);
         let is_tried = |it: &RuleMemory| it.pending.is_some();
         let is_recorded = !memory.rules.iter().any(is_tried);
-        self.in_doubt_since.take_if(|since| is_recorded && *since <= now);
+        self.unknown_since.take_if(|since| is_recorded && *since <= now);
         self.check_stable_until(turn.wake_at)
     }
 
@@ -249,7 +249,7 @@ impl<'a> Life<'a> {
             self.ledger.write(&decision.memory, &changed);
         }
         if matches!(fate, Fate::UnknownWithEffect | Fate::CrashWithEffect) {
-            self.in_doubt_since = self.in_doubt_since.max(Some(self.now));
+            self.unknown_since = self.unknown_since.max(Some(self.now));
         }
         vec![match fate {
             Fate::Done | Fate::CrashWithEffect => Outcome::Done,
@@ -272,10 +272,10 @@ impl<'a> Life<'a> {
         prop_assert_eq!(again.wake_at, wake_at, "it wakes at another time");
         let until = wake_at.unwrap_or(now + SignedDuration::from_hours(24 * 400));
         for at in between(now, until) {
-            let meanwhile = (self.decide)(&input, at);
-            let is_same = meanwhile.actions == again.actions
-                && meanwhile.memory == again.memory
-                && meanwhile.reasons == again.reasons;
+            let during_write = (self.decide)(&input, at);
+            let is_same = during_write.actions == again.actions
+                && during_write.memory == again.memory
+                && during_write.reasons == again.reasons;
             prop_assert!(is_same, "something changes at {at}, before it wakes at {wake_at:?}");
         }
         if let Some(wake_at) = wake_at {
@@ -324,7 +324,7 @@ fn each_firing_is_carried_out_at_most_once_and_recorded_exactly_once() {
 }
 
 #[test]
-fn every_decision_is_valid_whatever_is_edited_broken_or_lost() {
-    let name = "every_decision_is_valid_whatever_is_edited_broken_or_lost";
+fn every_decision_is_valid_after_edits_faults_and_losses() {
+    let name = "every_decision_is_valid_after_edits_faults_and_losses";
     holds(name, 400, cases(true), |case| Life::new(&case, &decide).live(&case.steps));
 }

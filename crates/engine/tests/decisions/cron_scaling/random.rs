@@ -52,9 +52,9 @@ pub(super) enum Step {
     /// The rules trade places.
     Reverse,
     /// A rule becomes invalid, or is fixed.
-    BreakOrMend(usize),
+    BreakOrFix(usize),
     /// The status is lost.
-    Forget,
+    LoseState,
 }
 
 #[derive(Clone, Debug)]
@@ -143,8 +143,8 @@ fn steps(scales_bounds: bool, edits: bool) -> BoxedStrategy<Step> {
         1 => (1..6_u32).prop_map(Step::Meddle),
         2 => (0..4_usize, rules(scales_bounds, true)).prop_map(|(index, rule)| Step::Edit(index, rule)),
         1 => Just(Step::Reverse),
-        1 => (0..4_usize).prop_map(Step::BreakOrMend),
-        1 => Just(Step::Forget),
+        1 => (0..4_usize).prop_map(Step::BreakOrFix),
+        1 => Just(Step::LoseState),
     ]
     .boxed()
 }

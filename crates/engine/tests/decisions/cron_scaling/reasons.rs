@@ -37,7 +37,8 @@ fn a_rule_that_is_not_due_says_until_when() {
 
 #[test]
 fn a_missed_firing_a_missing_target_and_a_retry_are_reasons_too() {
-    let mut scaling = Scaling::of(workload("shop"), &[rule("r", "3 * * * *", 5)]).turned("09:00");
+    let mut scaling =
+        Scaling::for_target(workload("shop"), &[rule("r", "3 * * * *", 5)]).turned("09:00");
     let missed = Cause::Missed { by: seconds(600) };
     assert_eq!(cause(&scaling, "09:13"), [(Some(0), Verdict::Error, missed)]);
     assert_eq!(cause(&scaling, "09:03"), [(Some(0), Verdict::Error, Cause::TargetMissing)]);

@@ -108,7 +108,7 @@ fn a_superseded_firing_is_recorded_and_sets_nothing() {
 }
 
 #[test]
-fn a_bound_that_had_to_make_way_has_been_set_by_the_rule_that_moved_it() {
+fn a_moved_bound_is_attributed_to_the_rule_that_moved_it() {
     let mut scaling =
         Scaling::of_autoscaler(1, 5, &[bounds("r", "3 * * * *", Some(8), None)]).turned("09:00");
     scaling.turn(monday("09:03"));
@@ -134,8 +134,8 @@ fn skipped_firings_are_recorded_together_with_their_count() {
         let often = rule("r", "3 * * * *", 5).keeps(3, keeps);
         let mut scaling = Scaling::of_workload(1, std::slice::from_ref(&often)).turned("00:00");
         scaling.turn(monday("19:03"));
-        let told = ["00:03 to 18:03 r missed 19", "19:03 r done"];
-        assert_eq!(recorded(&scaling), told, "with room for {keeps}");
+        let expected_records = ["00:03 to 18:03 r missed 19", "19:03 r done"];
+        assert_eq!(recorded(&scaling), expected_records, "with room for {keeps}");
         let scaling = Scaling::of_workload(1, &[often]).turned("00:00").turned("18:30");
         assert_eq!(recorded(&scaling), ["00:03 to 18:03 r missed 19"], "the latest among them");
         assert_eq!(scaling.history("r").len(), usize::from(keeps.min(19)));

@@ -49,7 +49,8 @@ fn the_failed_execution_has_the_last_message() {
 
 #[test]
 fn a_missing_target_is_retried() {
-    let mut scaling = Scaling::of(workload("shop"), &[rule("r", "3 * * * *", 5)]).turned("09:00");
+    let mut scaling =
+        Scaling::for_target(workload("shop"), &[rule("r", "3 * * * *", 5)]).turned("09:00");
     assert!(!scaling.turn(monday("09:03")));
     assert_eq!(scaling.wake_at, Some(monday("09:03:01")));
     scaling.set_replicas(1);
@@ -59,7 +60,8 @@ fn a_missing_target_is_retried() {
 
 #[test]
 fn a_target_that_never_appears_is_one_failed_execution() {
-    let mut scaling = Scaling::of(workload("shop"), &[rule("r", "3 * * * *", 5)]).turned("09:00");
+    let mut scaling =
+        Scaling::for_target(workload("shop"), &[rule("r", "3 * * * *", 5)]).turned("09:00");
     scaling.run_until(monday("09:59"));
     let attempts = 10;
     assert_eq!(

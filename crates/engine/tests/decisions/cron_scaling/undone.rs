@@ -92,16 +92,16 @@ fn a_value_replaced_later_is_legitimate() {
 #[test]
 fn a_value_that_goes_back_and_forth_is_reported_once_per_firing() {
     let mut scaling = scaled();
-    let mut told = Vec::new();
+    let mut all_noticed = Vec::new();
     for second in ["09:03:10", "09:03:30", "09:03:50"] {
         scaling.set_replicas(2);
-        told.extend(noticed(&mut scaling, monday(second)));
+        all_noticed.extend(noticed(&mut scaling, monday(second)));
         assert!(is_undone(&scaling));
         scaling.set_replicas(5);
-        told.extend(noticed(&mut scaling, monday(second)));
+        all_noticed.extend(noticed(&mut scaling, monday(second)));
         assert!(!is_undone(&scaling));
     }
-    assert_eq!(told, ["r: replicas 5 became 2"]);
+    assert_eq!(all_noticed, ["r: replicas 5 became 2"]);
 }
 
 #[test]

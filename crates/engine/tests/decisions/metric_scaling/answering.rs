@@ -116,7 +116,7 @@ fn a_pattern_matches_whole_names() {
 }
 
 #[test]
-fn what_is_divided_by_zero_is_no_finite_number() {
+fn a_division_by_zero_is_not_finite() {
     for operator in [Operator::Divide, Operator::Remainder] {
         let answer = answer(calculated(one("a"), operator, 0.0));
         assert_eq!(answer, Err(SampleProblem::NotFinite), "{operator:?}");

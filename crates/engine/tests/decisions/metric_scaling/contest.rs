@@ -24,7 +24,7 @@ fn what_another_writer_replaces_is_set_again_once_a_query_period() {
 }
 
 #[test]
-fn what_another_recommendation_asks_for_does_not_wait() {
+fn a_value_of_another_recommendation_does_not_wait() {
     let mut scaling = by_one_query(5).answered("q", 8.0).turned("09:00");
     scaling.set(5);
     scaling.answer("q", 9.0);
@@ -32,9 +32,9 @@ fn what_another_recommendation_asks_for_does_not_wait() {
 }
 
 #[test]
-fn a_writer_who_replaces_what_was_just_set_is_told_even_where_something_else_is_wanted_now() {
+fn a_replaced_value_is_recorded_even_if_the_desired_value_has_changed() {
     let down = ScalingRules { select: Select::Disabled, ..ScalingRules::default_down() };
-    let policy = Autoscaler::of("shop", 0, 100).by(external("q")).down(down);
+    let policy = Autoscaler::for_deployment("shop", 0, 100).by(external("q")).down(down);
     let mut scaling = Scaling::new(policy, 5).answered("q", 8.0).turned("09:00");
     scaling.set(9);
     assert_eq!(scaling.turn(monday("09:00:30")), 9, "more than is wanted stays");
@@ -46,7 +46,7 @@ fn a_writer_who_replaces_what_was_just_set_is_told_even_where_something_else_is_
 }
 
 #[test]
-fn what_comes_under_the_name_of_a_deleted_target_is_no_interference() {
+fn a_new_target_of_the_same_name_is_not_interference() {
     let mut scaling = by_one_query(5).answered("q", 8.0).turned("09:00");
     let target = scaling.target.clone();
     scaling.world.remove(&target);
@@ -57,7 +57,7 @@ fn what_comes_under_the_name_of_a_deleted_target_is_no_interference() {
 }
 
 #[test]
-fn a_contest_that_was_over_for_two_minutes_is_told_anew() {
+fn a_contention_is_recorded_again_after_two_quiet_minutes() {
     let mut scaling = by_one_query(5).answered("q", 8.0).turned("09:00");
     scaling.set(5);
     scaling.turn(monday("09:01"));
@@ -102,13 +102,13 @@ fn a_tool_that_resets_the_replicas_for_hours_is_answered_a_few_times_an_hour() {
 
 /// Its replicas are reset right after each write, and it has turns only at its wake times.
 #[test]
-fn a_fight_is_told_once_however_long_its_pauses_are() {
+fn a_contention_is_recorded_once_despite_long_backoffs() {
     let mut scaling = by_one_query(5).answered("q", 8.0);
-    let (mut now, mut told, mut written) = (monday("09:00"), 0, 0);
+    let (mut now, mut undone_count, mut written) = (monday("09:00"), 0, 0);
     while now < monday("13:00") {
         scaling.turn(now);
         let recorded = scaling.recorded();
-        told += recorded.iter().filter(|it| matches!(it, Recorded::Undone { .. })).count();
+        undone_count += recorded.iter().filter(|it| matches!(it, Recorded::Undone { .. })).count();
         if recorded.iter().any(|it| matches!(it, Recorded::Scaled { .. })) {
             written += 1;
             scaling.set(5);
@@ -118,7 +118,7 @@ fn a_fight_is_told_once_however_long_its_pauses_are() {
         }
     }
     assert!((12..25).contains(&written), "{written}");
-    assert_eq!(told, 1);
+    assert_eq!(undone_count, 1);
 }
 
 #[test]

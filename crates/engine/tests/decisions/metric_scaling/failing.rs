@@ -27,7 +27,7 @@ fn problems() -> [SampleProblem; 7] {
 #[test]
 fn with_one_sample_that_cannot_be_used_nothing_is_scaled_by_the_others() {
     for problem in problems() {
-        let policy = Autoscaler::of("shop", 2, 100).by(external("a")).by(external("b"));
+        let policy = Autoscaler::for_deployment("shop", 2, 100).by(external("a")).by(external("b"));
         let mut scaling = Scaling::new(policy, 1).answered("a", 8.0);
         scaling.sample("b", Err(problem.clone()));
         assert_eq!(scaling.turn(monday("09:00")), 1, "{problem:?}");
@@ -64,7 +64,8 @@ fn a_target_that_is_missing_or_cannot_be_read_is_left_alone() {
 
 #[test]
 fn what_is_exempt_has_no_turn_and_a_schedule_that_is_exempt_publishes_nothing() {
-    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(scheduled("shop")), 5);
+    let mut scaling =
+        Scaling::new(Autoscaler::for_deployment("shop", 0, 100).by(scheduled("shop")), 5);
     let schedule = names::metrics_producer("shop").identity;
     let object = PolicyObject::new(Schedule::utc(8).checked());
     scaling.world.scheduled_capacity.policies.insert(schedule.clone(), object);
@@ -83,10 +84,11 @@ fn what_is_exempt_has_no_turn_and_a_schedule_that_is_exempt_publishes_nothing() 
 }
 
 #[test]
-fn where_nobody_knows_the_replicas_only_what_does_not_depend_on_them_is_set() {
+fn with_unknown_replicas_only_values_independent_of_them_are_set() {
     for (target_type, expected) in [(TargetType::AverageValue, Some(8)), (TargetType::Value, None)]
     {
-        let policy = Autoscaler::of("shop", 0, 100).with(external("q"), target_type, 1_000);
+        let policy =
+            Autoscaler::for_deployment("shop", 0, 100).with(external("q"), target_type, 1_000);
         let mut scaling = Scaling::new(policy, 5);
         scaling.world.objects.workloads.insert(scaling.target.clone(), Workload::default());
         scaling.answer("q", 8.0);
@@ -127,7 +129,7 @@ fn prometheus_has_no_number_of_a_schedule_in_an_unreadable_namespace() {
     let text = "max(hours or vector(0))";
     let names = Box::from([Selects::One(schedule.clone())]);
     let query = Query { names, ..external(text) };
-    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(query), 5);
+    let mut scaling = Scaling::new(Autoscaler::for_deployment("shop", 0, 100).by(query), 5);
     let object = PolicyObject::new(Schedule::utc(8).checked());
     scaling.world.scheduled_capacity.policies.insert(schedule, object);
     // The default of the query, since its schedule publishes nothing.

@@ -13,7 +13,7 @@ use crate::support::{NANOSECOND, seconds};
 type Spoil = fn(&Input<'_>, Timestamp, &mut Decision);
 
 /// The replicas that are set, and whether every sample is known.
-fn found(input: &Input<'_>) -> (u32, bool) {
+fn current_replicas(input: &Input<'_>) -> (u32, bool) {
     let TargetState::Workload(workload) = input.target else { return (0, false) };
     (workload.replicas.unwrap_or_default(), input.samples.iter().all(Result::is_ok))
 }
@@ -25,7 +25,7 @@ fn set(input: &Input<'_>, decision: &mut Decision, replicas: u32) {
 
 const FAULTS: [Fault<Spoil>; 22] = [
     ("scale without every sample", "without every sample", |input, _, it| {
-        if !found(input).1 {
+        if !current_replicas(input).1 {
             set(input, it, input.policy.bounds.min());
         }
     }),
@@ -50,30 +50,32 @@ const FAULTS: [Fault<Spoil>; 22] = [
         }
     }),
     ("go below the lower bound", "which is outside", |input, _, it| {
-        if let Some(below) = input.policy.bounds.min().checked_sub(1).filter(|_| found(input).1) {
+        if let Some(below) =
+            input.policy.bounds.min().checked_sub(1).filter(|_| current_replicas(input).1)
+        {
             set(input, it, below);
         }
     }),
     ("set what is set", "again", |input, _, it| {
-        let (replicas, is_known) = found(input);
+        let (replicas, is_known) = current_replicas(input);
         if is_known {
             set(input, it, replicas);
         }
     }),
     ("scale up whatever is recommended", "which is in the window", |input, _, it| {
-        let (replicas, is_known) = found(input);
+        let (replicas, is_known) = current_replicas(input);
         if is_known {
             set(input, it, replicas + 1);
         }
     }),
     ("scale down whatever is recommended", "which is in the window", |input, _, it| {
-        let (replicas, is_known) = found(input);
+        let (replicas, is_known) = current_replicas(input);
         if let Some(fewer) = replicas.checked_sub(1).filter(|_| is_known) {
             set(input, it, fewer);
         }
     }),
     ("scale in a direction that is disabled", "is disabled", |input, _, it| {
-        let (replicas, is_known) = found(input);
+        let (replicas, is_known) = current_replicas(input);
         if is_known {
             set(input, it, replicas + 1);
         }

@@ -11,14 +11,14 @@ fn rules(select: Select, policies: &[RatePolicy]) -> ScalingRules {
 
 /// Every change between two numbers of replicas until a recommendation is reached.
 fn changes(rules: ScalingRules, from: u32, to: u32) -> Vec<(String, u32)> {
-    let policy = Autoscaler::of("shop", 0, 1_000).by(external("q"));
+    let policy = Autoscaler::for_deployment("shop", 0, 1_000).by(external("q"));
     let mut scaling =
         Scaling::new(policy.up(rules.clone()).down(rules), from).answered("q", to.into());
     scaling.run(monday("09:00"), monday("10:00"))
 }
 
 #[test]
-fn a_policy_allows_so_many_replicas_in_each_period() {
+fn a_policy_limits_the_replicas_in_each_period() {
     let rules = rules(Select::Max, &[count_in(4, 60)]);
     let up = owned(&[("09:00:00", 14), ("09:01:00", 18), ("09:02:00", 20)]);
     assert_eq!(changes(rules.clone(), 10, 20), up);
@@ -51,7 +51,8 @@ fn the_policy_that_allows_most_or_least_counts() {
 #[test]
 fn what_is_outside_the_bounds_goes_back_at_once() {
     let slow = rules(Select::Max, &[count_in(1, 60)]);
-    let policy = Autoscaler::of("shop", 5, 8).by(external("q")).up(slow.clone()).down(slow);
+    let policy =
+        Autoscaler::for_deployment("shop", 5, 8).by(external("q")).up(slow.clone()).down(slow);
     let mut scaling = Scaling::new(policy, 20).answered("q", 1.0);
     assert_eq!(scaling.turn(monday("09:00")), 8);
     scaling.set(1);
@@ -59,8 +60,8 @@ fn what_is_outside_the_bounds_goes_back_at_once() {
 }
 
 #[test]
-fn what_was_scaled_one_way_is_no_change_of_the_other() {
-    let policy = Autoscaler::of("shop", 0, 100).by(external("q"));
+fn scaling_in_one_direction_does_not_count_for_the_other() {
+    let policy = Autoscaler::for_deployment("shop", 0, 100).by(external("q"));
     let slow = rules(Select::Max, &[count_in(4, 60)]);
     let mut scaling = Scaling::new(policy.up(slow.clone()).down(slow), 10).answered("q", 20.0);
     assert_eq!(scaling.turn(monday("09:00")), 14);

@@ -136,18 +136,18 @@ pub(super) struct Life<'a> {
     is_put_off: bool,
     answers: [Option<u32>; 2],
     now: Timestamp,
-    last: Option<Written>,
+    last: Option<WrittenReplicas>,
 }
 
 /// The last value set, when, and how often in a row another writer had replaced the one before.
 #[derive(Clone, Copy)]
-struct Written {
+struct WrittenReplicas {
     at: Timestamp,
     replicas: u32,
     again: u32,
 }
 
-impl Written {
+impl WrittenReplicas {
     /// How long nothing is set against another writer, beyond a query period.
     fn pause(self) -> i64 {
         if self.again < 3 { 0 } else { (60 << (self.again - 3).min(10)).min(1200) }
@@ -161,20 +161,26 @@ impl Written {
             && now < self.at + seconds(self.pause().max(10))
     }
 
-    fn then(before: Option<Written>, from: u32, replicas: u32, now: Timestamp) -> Written {
+    fn then(
+        before: Option<WrittenReplicas>,
+        from: u32,
+        replicas: u32,
+        now: Timestamp,
+    ) -> WrittenReplicas {
         let again = before.map_or(0, |before| {
             let is_over = now > before.at + seconds(2 * before.pause() + 600);
             let replaced = u32::from(before.replicas != from);
             if is_over { replaced } else { before.again + replaced }
         });
-        Written { at: now, replicas, again }
+        WrittenReplicas { at: now, replicas, again }
     }
 }
 
 impl Life<'_> {
     pub(super) fn live(case: &Case, decide: Decide<'_>) -> TestCaseResult {
         let (min, max) = case.bounds;
-        let policy = Autoscaler::of("shop", min, max).by(external("a")).by(external("b"));
+        let policy =
+            Autoscaler::for_deployment("shop", min, max).by(external("a")).by(external("b"));
         let policy = policy.up(case.up.clone()).down(case.down.clone());
         // Which of two recommendations counts may depend on what is set, so that scaling feeds back. That is a
         // rule of its own; here both then say the same.
@@ -285,7 +291,7 @@ impl Life<'_> {
         prop_assert_eq!(found, expected, "the model sets others at {} from {}", now, from);
         if found != from {
             self.model.scaled.push((now, i64::from(found) - i64::from(from)));
-            self.last = Some(Written::then(self.last, from, found, now));
+            self.last = Some(WrittenReplicas::then(self.last, from, found, now));
         }
         let world: &mut World = &mut self.scaling.world;
         let outcomes: Vec<Outcome> = open.actions().iter().map(|it| world.apply(it)).collect();
@@ -295,7 +301,7 @@ impl Life<'_> {
 }
 
 #[test]
-fn every_autoscaler_scales_exactly_as_a_model_that_forgets_nothing() {
-    let name = "every_autoscaler_scales_exactly_as_a_model_that_forgets_nothing";
+fn every_autoscaler_scales_exactly_like_a_model_with_the_full_history() {
+    let name = "every_autoscaler_scales_exactly_like_a_model_with_the_full_history";
     holds(name, 300, cases(), |case| Life::live(&case, &decide));
 }

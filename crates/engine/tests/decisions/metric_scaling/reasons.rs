@@ -14,8 +14,8 @@ fn explained(policy: Autoscaler, replicas: u32, answers: &[(&str, f64)]) -> Vec<
 }
 
 #[test]
-fn a_recommendation_is_told_with_its_sample_and_its_target() {
-    let policy = Autoscaler::of("shop", 0, 100)
+fn a_recommendation_is_explained_with_its_sample_and_its_target() {
+    let policy = Autoscaler::for_deployment("shop", 0, 100)
         .with(external("queue"), TargetType::AverageValue, 50_000)
         .with(external("busy"), TargetType::Utilization, 60_000);
     assert_eq!(
@@ -25,9 +25,9 @@ fn a_recommendation_is_told_with_its_sample_and_its_target() {
 }
 
 #[test]
-fn every_limit_that_makes_a_difference_is_told() {
+fn every_effective_limit_is_explained() {
     let slow = ScalingRules { policies: [count_in(1, 60)].into(), ..at_once(Select::Max) };
-    let by = |max| Autoscaler::of("shop", 0, max).by(external("q"));
+    let by = |max| Autoscaler::for_deployment("shop", 0, max).by(external("q"));
     let expected = ["q is 9, AverageValue 1: 9 replicas; 6 by the scaleUp policies (1 in 60 s)"];
     assert_eq!(explained(by(100).up(slow.clone()), 5, &[("q", 9.0)]), expected);
     let expected = ["q is 9, AverageValue 1: 9 replicas; 7 by maxReplicas"];
@@ -37,7 +37,7 @@ fn every_limit_that_makes_a_difference_is_told() {
     let mut scaling = Scaling::new(by(9), 5);
     let since = monday("08:00");
     let recommendations = vec![Recommendation { since, replicas: 8 }];
-    scaling.remember(Some(Memory { recommendations, ..Memory::default() }));
+    scaling.set_memory(Some(Memory { recommendations, ..Memory::default() }));
     scaling.answer("q", 3.0);
     let expected = ["q is 3, AverageValue 1: 3 replicas; 5 by the scaleDown window of 300 s"];
     assert_eq!(scaling.explained(monday("09:00")), expected);
@@ -45,7 +45,7 @@ fn every_limit_that_makes_a_difference_is_told() {
 
 #[test]
 fn a_sample_that_cannot_be_used_says_what_is_wrong_with_it() {
-    let policy = Autoscaler::of("shop", 0, 100).by(external("queue"));
+    let policy = Autoscaler::for_deployment("shop", 0, 100).by(external("queue"));
     assert_eq!(
         explained(policy, 1, &[]),
         ["queue cannot be answered without a Prometheus, because Almanac does not publish it; \

@@ -8,7 +8,7 @@ use crate::support::scaling::{Autoscaler, Scaling, at_once, external};
 
 /// The recommendation of a metric with a target in thousandths at this number of replicas.
 fn metric(target_type: TargetType, thousandths: u32, answer: f64, replicas: u32) -> u32 {
-    let policy = Autoscaler::of("shop", 0, 1_000)
+    let policy = Autoscaler::for_deployment("shop", 0, 1_000)
         .with(external("q"), target_type, thousandths)
         .down(at_once(Select::Max));
     let mut scaling = Scaling::new(policy, replicas).answered("q", answer);
@@ -17,7 +17,7 @@ fn metric(target_type: TargetType, thousandths: u32, answer: f64, replicas: u32)
 
 /// The result of recommendations at five replicas, with rules for up and down and with bounds.
 fn of_five(recommended: &[f64], up: Select, down: Select, (min, max): (u32, u32)) -> u32 {
-    let policy = Autoscaler::of("shop", min, max).up(at_once(up)).down(at_once(down));
+    let policy = Autoscaler::for_deployment("shop", min, max).up(at_once(up)).down(at_once(down));
     let queries = ["a", "b"].into_iter().zip(recommended);
     let policy = queries.clone().fold(policy, |policy, (query, _)| policy.by(external(query)));
     let mut scaling = Scaling::new(policy, 5);
@@ -49,7 +49,8 @@ fn a_utilization_is_a_fraction_of_one_compared_with_a_percentage() {
 
 #[test]
 fn the_replicas_there_are_count_and_not_those_that_are_set() {
-    let policy = Autoscaler::of("shop", 0, 1_000).with(external("q"), TargetType::Value, 3_000);
+    let policy =
+        Autoscaler::for_deployment("shop", 0, 1_000).with(external("q"), TargetType::Value, 3_000);
     let mut scaling = Scaling::new(policy, 5);
     scaling.there_are(8);
     scaling.answer("q", 50.0);
@@ -87,7 +88,8 @@ fn the_bounds_come_last() {
 
 /// The recommendation for a sample at five replicas of ten each.
 fn within(tolerance: f64, answer: f64) -> u32 {
-    let policy = Autoscaler::of("shop", 0, 100).with(external("q"), TargetType::Value, 10_000);
+    let policy =
+        Autoscaler::for_deployment("shop", 0, 100).with(external("q"), TargetType::Value, 10_000);
     let mut scaling = Scaling::new(policy, 5).answered("q", answer);
     scaling.world.metric_scaling.extra.settings.tolerance = tolerance;
     scaling.turn(monday("09:00"))

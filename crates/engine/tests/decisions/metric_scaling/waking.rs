@@ -9,14 +9,15 @@ use crate::support::schedule::Schedule;
 use crate::support::{monday, owned};
 
 #[test]
-fn what_is_as_it_is_to_be_needs_no_turn() {
+fn a_target_with_the_desired_replicas_needs_no_turn() {
     let scaling = by_one_query(5).answered("q", 5.0).turned("09:00");
     assert_eq!(scaling.wake_at(), None);
 }
 
 #[test]
-fn it_wakes_when_a_schedule_that_it_asks_says_another_number() {
-    let mut scaling = Scaling::new(Autoscaler::of("shop", 0, 100).by(scheduled("shop")), 1);
+fn it_wakes_when_a_schedule_of_its_query_has_another_value() {
+    let mut scaling =
+        Scaling::new(Autoscaler::for_deployment("shop", 0, 100).by(scheduled("shop")), 1);
     let schedule = Schedule::utc(2).daily(2, "08:00", "12:00").daily(7, "10:00", "17:00");
     let object = PolicyObject::new(schedule.checked());
     scaling
@@ -34,7 +35,7 @@ fn it_wakes_when_a_schedule_that_it_asks_says_another_number() {
 
 #[test]
 fn what_is_chosen_otherwise_once_it_is_set_is_decided_again_after_a_query_period() {
-    let policy = Autoscaler::of("shop", 0, 100).by(external("a")).by(external("b"));
+    let policy = Autoscaler::for_deployment("shop", 0, 100).by(external("a")).by(external("b"));
     let policy = policy.down(at_once(Select::Min));
     let mut scaling = Scaling::new(policy, 2).answered("a", 4.0).answered("b", 3.0);
     // Four is above two; but then three is below four, and the smallest of those counts.
@@ -44,7 +45,8 @@ fn what_is_chosen_otherwise_once_it_is_set_is_decided_again_after_a_query_period
 
 #[test]
 fn what_multiplies_is_decided_again_every_query_period_until_nothing_changes() {
-    let policy = Autoscaler::of("shop", 0, 100).with(external("q"), TargetType::Value, 10_000);
+    let policy =
+        Autoscaler::for_deployment("shop", 0, 100).with(external("q"), TargetType::Value, 10_000);
     let mut scaling = Scaling::new(policy, 3).answered("q", 20.0);
     let expected = owned(&[
         ("09:00:00", 6),

@@ -15,7 +15,10 @@ fn window(seconds: u32) -> ScalingRules {
 }
 
 fn scaling(up: u32, down: u32, replicas: u32) -> Scaling {
-    let policy = Autoscaler::of("shop", 0, 100).by(external("q")).up(window(up)).down(window(down));
+    let policy = Autoscaler::for_deployment("shop", 0, 100)
+        .by(external("q"))
+        .up(window(up))
+        .down(window(down));
     Scaling::new(policy, replicas).answered("q", replicas.into()).turned("08:00")
 }
 
@@ -61,7 +64,7 @@ fn a_new_autoscaler_has_no_history_and_scales_down_at_once() {
 #[test]
 fn where_the_history_is_lost_the_replicas_count_as_a_recommendation_for_one_window() {
     let mut scaling = by_one_query(8);
-    scaling.remember(Some(Memory { is_lost: true, ..Memory::default() }));
+    scaling.set_memory(Some(Memory { is_lost: true, ..Memory::default() }));
     scaling.answer("q", 3.0);
     assert_eq!(scaling.turn(monday("09:00")), 8);
     assert_eq!(scaling.wake_at(), Some(monday("09:05")));
@@ -69,7 +72,7 @@ fn where_the_history_is_lost_the_replicas_count_as_a_recommendation_for_one_wind
 }
 
 #[test]
-fn only_what_can_still_matter_is_remembered() {
+fn only_relevant_recommendations_are_kept() {
     let mut scaling = scaling(0, 300, 8);
     for (time, answer) in [("09:00", 5.0), ("09:01", 4.0), ("09:02", 6.0), ("09:03", 3.0)] {
         scaling.answer("q", answer);
@@ -87,7 +90,7 @@ fn only_what_can_still_matter_is_remembered() {
 
 #[test]
 fn where_a_restored_memory_lacks_the_last_change_it_counts_as_made_now() {
-    let policy = Autoscaler::of("shop", 0, 100)
+    let policy = Autoscaler::for_deployment("shop", 0, 100)
         .by(external("q"))
         .up(ScalingRules { policies: [count_in(4, 60)].into(), ..ScalingRules::default_up() });
     let mut scaling = Scaling::new(policy, 3).answered("q", 3.0).turned("09:00");
@@ -97,7 +100,7 @@ fn where_a_restored_memory_lacks_the_last_change_it_counts_as_made_now() {
     scaling.answer("q", 20.0);
     assert_eq!(scaling.turn(monday("09:00:10")), 7);
     // The process is killed before it can write that down.
-    scaling.remember(Some(written));
+    scaling.set_memory(Some(written));
     assert_eq!(scaling.turn(monday("09:00:12")), 7, "no faster than its policy allows");
     scaling.answer("q", 3.0);
     assert_eq!(scaling.turn(monday("09:00:20")), 7, "and not down before the window is over");
@@ -105,20 +108,21 @@ fn where_a_restored_memory_lacks_the_last_change_it_counts_as_made_now() {
 }
 
 #[test]
-fn what_is_remembered_of_another_target_is_forgotten() {
+fn the_state_of_another_target_is_dropped() {
     let mut scaling = scaling(0, 300, 8);
     scaling.answer("q", 8.0);
     scaling.turn(monday("09:00"));
     let mut other = scaling.memory().unwrap().clone();
     other.target = Some(Arc::from("Deployment.apps default/other"));
-    scaling.remember(Some(other));
+    scaling.set_memory(Some(other));
     scaling.answer("q", 3.0);
     assert_eq!(scaling.turn(monday("09:01")), 3, "a new autoscaler has no history");
 }
 
 #[test]
 fn a_number_that_multiplies_the_replicas_counts_once() {
-    let policy = Autoscaler::of("shop", 0, 200).with(external("q"), TargetType::Value, 1_000);
+    let policy =
+        Autoscaler::for_deployment("shop", 0, 200).with(external("q"), TargetType::Value, 1_000);
     let mut scaling = Scaling::new(policy.down(at_once(Select::Max)), 5);
     let answer = |scaling: &mut Scaling, number: f64, at: Timestamp| {
         let value = Ok(FiniteNumber::new(number).unwrap());

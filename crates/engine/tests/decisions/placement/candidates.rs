@@ -97,7 +97,7 @@ fn one_predicate_has_to_match_with_its_labels_and_its_claims() {
 }
 
 #[test]
-fn what_keeps_a_placement_from_being_satisfied_is_told_apart() {
+fn the_causes_of_an_unsatisfied_placement_are_distinguished() {
     let mut fleet = Fleet::new(&["a", "b"], Placement::default());
     assert_eq!(satisfaction(&fleet), Satisfaction::Satisfied);
     for (wanted, found) in

@@ -10,7 +10,7 @@ use almanac_fixtures::placements::{
     toleration,
 };
 
-use super::expressions::{NOT_BUSY, by, of};
+use super::expressions::{NOT_BUSY, by, cluster_of};
 use crate::support::monday;
 use crate::support::placements::Fleet;
 
@@ -21,7 +21,7 @@ pub(super) const COSTLY: &str = "managedCluster.status.zones.all(a, managedClust
 /// A cluster with this number of zones. A hundred exceed the share of any cluster with this expression.
 pub(super) fn with_zones(count: usize) -> Cluster {
     let zones: Vec<String> = (0..count).map(|it| format!("z{it}")).collect();
-    of("v1", &zones.iter().map(String::as_str).collect::<Vec<_>>())
+    cluster_of("v1", &zones.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// Gives the clusters with these numbers this number of zones each.
@@ -57,8 +57,9 @@ fn what_takes_too_many_steps_on_one_cluster_excludes_that_one() {
     let all = format!("{zones}.all(a, {zones}.all(b, {zones}.all(c, a + b + c != '')))");
     let many: Vec<String> = (0..100).map(|it| it.to_string()).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    let fleet =
-        Fleet::new(&[], by(&[&[&all]])).with("a", of("", &["x"])).with("wide", of("", &many));
+    let fleet = Fleet::new(&[], by(&[&[&all]]))
+        .with("a", cluster_of("", &["x"]))
+        .with("wide", cluster_of("", &many));
     assert_eq!(fleet.selects(), "a");
     let lines = fleet.explained(monday("12:00"));
     assert!(lines[1].ends_with("has no result: it would take more than 100000 steps"), "{lines:?}");
@@ -75,7 +76,7 @@ fn the_expressions_of_a_placement_are_refused_for_what_they_take_together() {
 }
 
 #[test]
-fn the_only_cluster_that_is_asked_about_cannot_make_itself_stay_by_costing_too_much() {
+fn the_only_candidate_cannot_stay_by_costing_too_much() {
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..1, 1);
     assert_eq!(after(&mut fleet, "11:00"), "c000");
@@ -85,7 +86,7 @@ fn the_only_cluster_that_is_asked_about_cannot_make_itself_stay_by_costing_too_m
 }
 
 #[test]
-fn what_costs_too_much_everywhere_changes_nothing_and_says_so() {
+fn an_expression_too_costly_everywhere_changes_nothing_and_is_explained() {
     let mut fleet = overwhelmed();
     assert_eq!(satisfaction(&fleet), Satisfaction::TooCostly);
     zones(&mut fleet, 3..4, 100);
@@ -106,7 +107,7 @@ fn clusters_over_which_expressions_cost_much_leave_all_others_as_they_are() {
     let _turn = fleet.turn(monday("11:00"));
     // From here on, fifty agents do what they can.
     zones(&mut fleet, 0..50, 100);
-    add_cluster(&mut fleet.world, "c053", of("v1", &[""]));
+    add_cluster(&mut fleet.world, "c053", cluster_of("v1", &[""]));
     fleet.world.remove(&object("ManagedCluster", "", "c054"));
     zones(&mut fleet, 60..61, 1);
     zones(&mut fleet, 61..62, 100);
@@ -137,7 +138,7 @@ fn as_many_as_are_wanted_are_enough_if_it_is_known_of_them_that_they_match() {
 }
 
 #[test]
-fn taints_deletion_and_the_end_of_a_binding_count_whatever_expressions_cost() {
+fn taints_deletion_and_the_end_of_a_binding_count_despite_costly_expressions() {
     let mut fleet = overwhelmed();
     let tainted = Cluster { taints: [taint("down:NoSelect", None)].into(), ..with_zones(100) };
     add_cluster(&mut fleet.world, "c000", tainted);
@@ -155,7 +156,7 @@ fn taints_deletion_and_the_end_of_a_binding_count_whatever_expressions_cost() {
 }
 
 #[test]
-fn a_decision_that_somebody_edits_is_restored_whatever_expressions_cost() {
+fn an_edited_decision_is_restored_despite_costly_expressions() {
     let mut fleet = overwhelmed();
     zones(&mut fleet, 3..4, 100);
     let _turn = fleet.turn(monday("11:45"));
@@ -166,7 +167,7 @@ fn a_decision_that_somebody_edits_is_restored_whatever_expressions_cost() {
 }
 
 #[test]
-fn what_was_written_before_a_write_failed_is_told_of_whatever_expressions_cost() {
+fn writes_before_a_failed_one_are_recorded_despite_costly_expressions() {
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..150, 1);
     let mut writes = 0;
@@ -196,7 +197,7 @@ fn recorded_added(recorded: &Recorded) -> usize {
 }
 
 #[test]
-fn scores_and_tolerations_wake_whatever_expressions_cost() {
+fn scores_and_tolerations_wake_despite_costly_expressions() {
     let both = format!("{NOT_BUSY} && {COSTLY}");
     let mut it = by(&[&[&both]]);
     it.tolerations = [toleration("down", Some(3600))].into();
@@ -242,8 +243,8 @@ fn a_costly_predicate_leaves_its_share_to_the_next() {
     assert_eq!(fleet(&[&[COSTLY], &[zone]], 100), "a");
     assert_eq!(fleet(&[&[zone], &[COSTLY]], 100), "a");
     assert_eq!(fleet(&[&[COSTLY], &["false"]], 1), "a");
-    let told = Fleet::new(&[], by(&[&[COSTLY], &["false"]])).with("a", with_zones(100));
-    let lines = told.explained(monday("12:00"));
+    let rejected = Fleet::new(&[], by(&[&[COSTLY], &["false"]])).with("a", with_zones(100));
+    let lines = rejected.explained(monday("12:00"));
     assert!(
         lines[0].contains("it would take more than 50000 steps; or the expression false"),
         "{lines:?}"
@@ -255,9 +256,9 @@ fn a_cluster_is_looked_at_again_where_its_steps_do_not_suffice_to_say_until_when
     // Of nine objects, one more expires every minute, and nothing follows from any of them.
     let mut fleet = Fleet::new(&[], by(&[&["true"]]));
     let names: Vec<String> = (0..9).map(|it| format!("scores-{it}")).collect();
-    let asks = names.iter().map(|it| format!("managedCluster.scores('{it}').size() >= 0"));
-    let asks = asks.collect::<Vec<_>>().join(" && ");
-    let both = format!("{asks} && {COSTLY}");
+    let reads = names.iter().map(|it| format!("managedCluster.scores('{it}').size() >= 0"));
+    let reads = reads.collect::<Vec<_>>().join(" && ");
+    let both = format!("{reads} && {COSTLY}");
     let mut it = by(&[&[&both]]);
     it.tolerations = [toleration("down", Some(60))].into();
     fleet.set(it);
@@ -292,20 +293,20 @@ fn costly_placements_do_not_wake_those_after_them_when_a_cluster_changes() {
     placements.push(("later".to_owned(), "managedCluster.status.version == 'v1'"));
     let placements: Vec<(&str, &str)> =
         placements.iter().map(|(name, it)| (&**name, *it)).collect();
-    let other = Cluster { object: of("v2", &["x"]).object, ..with_zones(100) };
+    let other = Cluster { object: cluster_of("v2", &["x"]).object, ..with_zones(100) };
     assert!(!woken(&placements, with_zones(100), with_zones(99)).contains("later"));
     assert!(woken(&placements, with_zones(100), other).ends_with("later"));
 }
 
 #[test]
-fn what_takes_longer_and_says_the_same_wakes_nobody() {
+fn a_costlier_expression_with_the_same_result_wakes_no_placement() {
     let all = [("all", "managedCluster.status.zones.all(z, z.size() > 0)")];
     assert_eq!(woken(&all, with_zones(1), with_zones(20)), "");
-    assert_eq!(woken(&all, with_zones(1), of("v1", &["a", ""])), "all");
+    assert_eq!(woken(&all, with_zones(1), cluster_of("v1", &["a", ""])), "all");
 }
 
 #[test]
-fn a_placement_that_knows_that_a_cluster_costs_too_much_is_not_woken_by_its_heartbeats() {
+fn heartbeats_of_a_cluster_that_costs_too_much_wake_no_placement() {
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..1, 100);
     let said = |fleet: &Fleet| {

@@ -25,7 +25,7 @@ pub(super) fn by(predicates: &[&[&str]]) -> Placement {
 }
 
 /// A cluster whose object has this version and these zones.
-pub(super) fn of(version: &str, zones: &[&str]) -> Cluster {
+pub(super) fn cluster_of(version: &str, zones: &[&str]) -> Cluster {
     let zones: Vec<String> = zones.iter().map(|it| format!("{it:?}")).collect();
     let status = format!("{{\"version\": {version:?}, \"zones\": [{}]}}", zones.join(","));
     with_object(cluster(""), &status)
@@ -33,9 +33,9 @@ pub(super) fn of(version: &str, zones: &[&str]) -> Cluster {
 
 fn three(it: Placement) -> Fleet {
     Fleet::new(&[], it)
-        .with("a", of("v1.30.0", &["x", "y"]))
-        .with("b", of("v1.31.4", &["y"]))
-        .with("c", of("none", &[]))
+        .with("a", cluster_of("v1.30.0", &["x", "y"]))
+        .with("b", cluster_of("v1.31.4", &["y"]))
+        .with("c", cluster_of("none", &[]))
 }
 
 const NEW: &str = "semver(managedCluster.status.version, true).isGreaterThan(semver('1.30.5'))";
@@ -53,7 +53,7 @@ fn expressions_of_a_predicate_all_have_to_hold_and_predicates_are_alternatives()
 }
 
 #[test]
-fn what_fails_or_is_no_boolean_does_not_match_and_says_so() {
+fn an_expression_that_fails_or_is_not_boolean_does_not_match_with_a_reason() {
     let fleet = three(by(&[&[NEW]]));
     let expected = [
         "b Won: rank 1 of 1: total 0".to_owned(),
@@ -67,7 +67,7 @@ fn what_fails_or_is_no_boolean_does_not_match_and_says_so() {
     let mut odd = by(&[&["true", "managedCluster.status.version"]]);
     let labels = cluster_selector("region=eu", "");
     odd.predicates = odd.predicates.iter().cloned().chain([labels]).collect();
-    let fleet = Fleet::new(&[], odd).with("a", of("v1", &[]));
+    let fleet = Fleet::new(&[], odd).with("a", cluster_of("v1", &[]));
     let expected = [
         "a Excluded: no predicate matches: the expression managedCluster.status.version has no result: the \
       result is no boolean, but of type string; or labels region=eu",
@@ -91,7 +91,7 @@ fn loaded(it: Placement, of: &[(&str, i64, Option<&str>)]) -> Fleet {
 }
 
 #[test]
-fn an_expired_score_is_absent_from_the_list_and_the_reason_says_so() {
+fn an_expired_score_is_absent_from_the_list_and_named_in_the_reason() {
     let clusters = [("a", 90, Some("11:00")), ("b", 90, Some("12:30")), ("c", 90, None)];
     let busy = loaded(by(&[&[BUSY]]), &clusters);
     assert_eq!(busy.selects(), "b c");
@@ -179,7 +179,7 @@ fn a_changed_score_touches_the_placements_whose_expressions_may_read_it() {
 }
 
 #[test]
-fn a_cluster_that_says_nothing_fails_every_expression_that_asks() {
+fn a_cluster_without_fields_fails_every_expression_that_reads_them() {
     let bare = Cluster { object: Document::default(), ..cluster("") };
     let fleet = Fleet::new(&[], by(&[&["managedCluster.metadata.name == 'a'"]])).with("a", bare);
     assert_eq!(fleet.selects(), "");
@@ -189,8 +189,8 @@ fn a_cluster_that_says_nothing_fails_every_expression_that_asks() {
 fn what_only_expressions_read_matters_to_those_that_say_something_else_of_it() {
     let ready = "managedCluster.status.ready";
     let mut fleet = three(by(&[&[ready]]));
-    let asked = [("busy", BUSY), ("zones", "managedCluster.status.zones.size() > 1")];
-    for (name, expression) in asked {
+    let cases = [("busy", BUSY), ("zones", "managedCluster.status.zones.size() > 1")];
+    for (name, expression) in cases {
         add_placement(&mut fleet.world, name, by(&[&[expression]]));
     }
     add_placement(&mut fleet.world, "all", Placement::default());
@@ -213,17 +213,17 @@ fn what_only_expressions_read_matters_to_those_that_say_something_else_of_it() {
     assert_eq!(changed(is_ready(true, 1)).0, HubChange::None);
     assert_eq!(changed(is_ready(true, 2)), (only_read, String::new()), "a heartbeat");
     assert_eq!(changed(is_ready(false, 3)), (only_read, "web".to_owned()));
-    let labelled = Cluster { labels: cluster("a=b").labels, ..is_ready(false, 3) };
-    assert_eq!(changed(labelled).0, HubChange::Any);
+    let labeled = Cluster { labels: cluster("a=b").labels, ..is_ready(false, 3) };
+    assert_eq!(changed(labeled).0, HubChange::Any);
 }
 
 #[test]
-fn what_is_said_of_a_cluster_is_bounded_whatever_its_object_says() {
+fn the_explanation_of_a_cluster_is_bounded() {
     let long = "x".repeat(10_000);
-    let asks = "semver(managedCluster.status.version).major() == 1";
-    let predicates: Vec<[&str; 1]> = vec![[asks]; 8];
+    let queries = "semver(managedCluster.status.version).major() == 1";
+    let predicates: Vec<[&str; 1]> = vec![[queries]; 8];
     let predicates: Vec<&[&str]> = predicates.iter().map(|it| &it[..]).collect();
-    let fleet = Fleet::new(&[], by(&predicates)).with("a", of(&long, &[]));
+    let fleet = Fleet::new(&[], by(&predicates)).with("a", cluster_of(&long, &[]));
     let lines = fleet.explained(monday("12:00"));
     assert!(lines[0].contains("has no result") && lines[0].len() < 2_500, "{lines:?}");
     assert!(lines[0].ends_with("; nor do 4 more"), "{lines:?}");
@@ -237,9 +237,9 @@ fn what_is_said_of_a_cluster_is_bounded_whatever_its_object_says() {
 #[test]
 fn of_many_objects_whose_scores_have_expired_some_are_named() {
     let names: Vec<String> = (0..9).map(|it| format!("scores-{it}")).collect();
-    let asks: Vec<String> =
+    let queries: Vec<String> =
         names.iter().map(|it| format!("managedCluster.scores('{it}') == []")).collect();
-    let mut fleet = Fleet::new(&["a"], by(&[&[&asks.join(" && ")]]));
+    let mut fleet = Fleet::new(&["a"], by(&[&[&queries.join(" && ")]]));
     for name in &names {
         add_scores(&mut fleet.world, "a", name, scores(&[("load", 1)], Some(monday("11:00"))));
     }
@@ -249,7 +249,7 @@ fn of_many_objects_whose_scores_have_expired_some_are_named() {
 }
 
 #[test]
-fn a_taint_without_a_time_is_told_of_as_long_as_the_cluster_matches_though_another_excludes_it() {
+fn an_undated_taint_is_listed_while_its_cluster_matches_despite_another_taint() {
     let mut it = by(&[&[BUSY]]);
     it.tolerations = [toleration("down", Some(60))].into();
     let mut fleet = loaded(it, &[("a", 90, Some("13:00"))]);
@@ -267,7 +267,7 @@ fn a_taint_without_a_time_is_told_of_as_long_as_the_cluster_matches_though_anoth
 }
 
 #[test]
-fn scores_whose_end_cannot_be_read_count_nowhere_and_the_reason_says_so() {
+fn scores_with_an_unreadable_end_never_count_and_are_named_in_the_reason() {
     let mut it = by(&[&[NOT_BUSY], &["true"]]);
     it.prioritizers = placement(None, PrioritizerMode::Exact, &[("default/load", 1)]).prioritizers;
     let mut fleet = Fleet::new(&["a"], it);

@@ -147,13 +147,13 @@ fn scanned(world: &World, changed: &Identity) -> Vec<PolicyName> {
 }
 
 fn scanned_by_expressions(world: &World, cluster: &str) -> Vec<PolicyName> {
-    let asks = |policy: &Placement| {
+    let reads_cluster = |policy: &Placement| {
         policy.standing == Standing::Active
             && policy.predicates.iter().any(|it| !it.expressions.is_empty())
     };
-    let readers = all(world)
-        .into_iter()
-        .filter(|(identity, policy)| asks(policy) && may_select(world, identity, policy, cluster));
+    let readers = all(world).into_iter().filter(|(identity, policy)| {
+        reads_cluster(policy) && may_select(world, identity, policy, cluster)
+    });
     readers.map(|(it, _)| PolicyName::new(Family::Placement, it.clone())).collect()
 }
 
@@ -180,8 +180,9 @@ fn the_index_of_placements_answers_as_a_scan_of_all_does() {
                 prop_assert_eq!(readers, scanned(&world, &object), "{}", object);
             }
             for cluster in NAMES {
-                let asked: Vec<_> = ExpressionReaders::of(world.view(), cluster).names().collect();
-                prop_assert_eq!(asked, scanned_by_expressions(&world, cluster), "{}", cluster);
+                let reading: Vec<_> =
+                    ExpressionReaders::of(world.view(), cluster).names().collect();
+                prop_assert_eq!(reading, scanned_by_expressions(&world, cluster), "{}", cluster);
             }
             let usable = all(&world).into_iter().filter(|(_, it)| it.is_usable());
             let usable: Vec<_> = usable.collect();

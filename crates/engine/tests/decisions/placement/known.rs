@@ -65,7 +65,7 @@ fn a_heartbeat_evaluates_only_the_cluster_as_it_is_then() {
 }
 
 #[test]
-fn an_edited_placement_knows_nothing_of_what_it_was() {
+fn an_edited_placement_keeps_no_matches_from_before() {
     let mut fleet = Fleet::new(&["a", "b"], by(&[&["true"]]));
     let _turn = fleet.turn(monday("12:00"));
     assert_eq!(names(&fleet), "a b");

@@ -64,7 +64,7 @@ fn without_candidates_it_says_what_is_missing() {
 }
 
 /// The record of the only change in a turn: the event, its rule and its reason.
-fn told(fleet: &mut Fleet, time: &str) -> (Option<String>, String) {
+fn recorded_reason(fleet: &mut Fleet, time: &str) -> (Option<String>, String) {
     let turn = fleet.turn(monday(time));
     let [recorded] = &turn.recorded[..] else { panic!("{:?}", turn.recorded) };
     let placement = Fleet::name();
@@ -86,14 +86,14 @@ fn a_change_names_the_score_or_the_taint_that_time_has_ended() {
     for (name, score, end) in [("a", 90, None), ("b", 80, until("14:00")), ("c", 70, None)] {
         add_scores(&mut fleet.world, name, "default", scores(&[("cpuratio", score)], end));
     }
-    let first = told(&mut fleet, "12:30");
+    let first = recorded_reason(&mut fleet, "12:30");
     let by_score = "1 of 3 matching clusters selected by AddOn/default/cpuratio 1";
     assert_eq!(first, (None, by_score.to_owned()));
     let expected = (
         Some("down:NoSelect".to_owned()),
         "the toleration of down:NoSelect on a has ended".to_owned(),
     );
-    assert_eq!(told(&mut fleet, "13:00"), expected);
+    assert_eq!(recorded_reason(&mut fleet, "13:00"), expected);
     let quiet = fleet.turn(monday("13:30"));
     let (rule, _) = quiet.effects[0].reason.render(&fleet.world, &Fleet::name().identity).unwrap();
     assert_eq!(rule.as_deref(), Some("down:NoSelect"), "what it follows from stays the same");
@@ -101,9 +101,9 @@ fn a_change_names_the_score_or_the_taint_that_time_has_ended() {
         Some("AddOn/default/cpuratio".to_owned()),
         "AddOn/default/cpuratio of b has expired".to_owned(),
     );
-    assert_eq!(told(&mut fleet, "14:00"), expected);
+    assert_eq!(recorded_reason(&mut fleet, "14:00"), expected);
     add_cluster(&mut fleet.world, "c", tainted("gone:NoSelect", "09:00"));
-    let edited = told(&mut fleet, "14:30");
+    let edited = recorded_reason(&mut fleet, "14:30");
     assert_eq!(edited.0, None, "what somebody has edited is no score and no taint that has ended");
 }
 
@@ -116,8 +116,8 @@ fn of_scores_that_end_at_one_instant_that_of_a_cluster_that_has_come_or_gone_is_
         let values = scores(&[("cpuratio", score)], Some(monday(end)));
         add_scores(&mut fleet.world, name, "default", values);
     }
-    told(&mut fleet, "12:00");
-    assert_eq!(told(&mut fleet, "13:00").1, "AddOn/default/cpuratio of b has expired");
+    recorded_reason(&mut fleet, "12:00");
+    assert_eq!(recorded_reason(&mut fleet, "13:00").1, "AddOn/default/cpuratio of b has expired");
 }
 
 #[test]
@@ -125,24 +125,24 @@ fn a_toleration_whose_end_puts_a_cluster_behind_others_is_named() {
     let mut one = placement(Some(1), PrioritizerMode::Exact, &[]);
     one.tolerations = [toleration("old", Some(3600))].into();
     let mut fleet = Fleet::new(&["b"], one).with("a", tainted("old:PreferNoSelect", "12:00"));
-    told(&mut fleet, "12:30");
+    recorded_reason(&mut fleet, "12:30");
     let expected = (
         Some("old:PreferNoSelect".to_owned()),
         "the toleration of old:PreferNoSelect on a has ended".to_owned(),
     );
-    assert_eq!(told(&mut fleet, "13:00"), expected);
+    assert_eq!(recorded_reason(&mut fleet, "13:00"), expected);
 }
 
 #[test]
-fn a_reason_stays_with_its_cluster_when_others_come_and_goes_with_it_and_with_an_edit() {
+fn a_reason_lasts_until_its_cluster_leaves_or_the_placement_is_edited() {
     let scored = [("default/cpuratio", 1)];
     let one = placement(Some(1), PrioritizerMode::Exact, &scored);
     let mut fleet = Fleet::new(&["b", "c"], one.clone());
     for (name, score, end) in [("b", 90, Some(monday("13:00"))), ("c", 50, None)] {
         add_scores(&mut fleet.world, name, "default", scores(&[("cpuratio", score)], end));
     }
-    told(&mut fleet, "12:00");
-    told(&mut fleet, "13:00");
+    recorded_reason(&mut fleet, "12:00");
+    recorded_reason(&mut fleet, "13:00");
     let why = |fleet: &mut Fleet| {
         let turn = fleet.turn(monday("13:30"));
         turn.effects[0].reason.render(&fleet.world, &Fleet::name().identity).unwrap().1
@@ -163,7 +163,7 @@ fn a_reason_stays_with_its_cluster_when_others_come_and_goes_with_it_and_with_an
 }
 
 #[test]
-fn of_what_is_equal_the_name_decides_and_is_said_to() {
+fn the_name_breaks_a_tie_and_the_reason_states_it() {
     let one = placement(Some(1), PrioritizerMode::Exact, &[]);
     let fleet = Fleet::new(&["a", "b"], one);
     let lines = fleet.explained(monday("12:00"));
@@ -175,7 +175,7 @@ fn of_what_is_equal_the_name_decides_and_is_said_to() {
 }
 
 #[test]
-fn the_reason_names_the_same_taint_whatever_others_come_before_it() {
+fn the_reason_names_the_same_taint_even_if_others_precede_it() {
     let mut two = placement(Some(2), PrioritizerMode::Additive, &[]);
     two.tolerations = [toleration("down", Some(60))].into();
     let mut fleet = Fleet::new(&["a"], two).with("b", tainted("down:NoSelect", "12:00"));
@@ -195,7 +195,7 @@ fn the_reason_names_the_same_taint_whatever_others_come_before_it() {
 }
 
 #[test]
-fn a_turn_during_which_the_placement_is_edited_is_not_remembered() {
+fn a_turn_during_which_the_placement_is_edited_leaves_no_state() {
     let mut fleet = Fleet::new(&["a", "b"], placement(Some(1), PrioritizerMode::Exact, &[]));
     let edited = placement(Some(2), PrioritizerMode::Exact, &[]);
     let _turn = fleet.turn_with(monday("12:00"), |world, action| {

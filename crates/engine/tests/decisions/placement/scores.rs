@@ -149,7 +149,7 @@ fn a_score_that_changes_expires_or_is_emptied_moves_the_selection_at_that_instan
 }
 
 #[test]
-fn a_score_of_a_cluster_that_may_not_be_selected_wakes_nobody() {
+fn a_score_of_a_cluster_that_may_not_be_selected_wakes_no_placement() {
     let mut fleet = Fleet::new(&["a"], exact(&[("default/cpuratio", 1)]));
     let mut tainted = cluster("");
     tainted.taints = [almanac_fixtures::placements::taint("gone:NoSelect", None)].into();

@@ -82,7 +82,7 @@ fn what_other_placements_select_is_counted_and_what_it_selects_itself_is_not() {
 }
 
 #[test]
-fn the_four_stories_of_the_design_have_the_clusters_it_tells_of() {
+fn the_four_stories_of_the_design_select_the_clusters_it_names() {
     // Scores that agents push, and those computed on the hub, are treated equally here.
     let best = placement(Some(1), PrioritizerMode::Exact, &[("default/cpuratio", 1)]);
     let mut fleet = Fleet::new(&[], best);

@@ -57,7 +57,7 @@ fn a_cluster_that_is_selected_already_stays_where_new_ones_would_not_be() {
 }
 
 #[test]
-fn a_toleration_ends_so_many_seconds_after_the_taint_was_added() {
+fn a_toleration_ends_its_seconds_after_the_taint_was_added() {
     let mut fleet = Fleet::new(&["a"], tolerating(&[toleration("down", Some(300))]))
         .with("b", tainted(&["down:NoSelect"], Some("12:00")));
     let end = monday("12:05");
@@ -87,7 +87,7 @@ fn the_toleration_that_lasts_longest_counts() {
 }
 
 #[test]
-fn a_taint_that_does_not_say_when_it_was_added_is_tolerated_forever_and_told_of() {
+fn an_undated_taint_is_tolerated_forever_and_listed() {
     let fleet = Fleet::new(&["a"], tolerating(&[toleration("down", Some(1))]))
         .with("b", tainted(&["down:NoSelect"], None))
         .with("c", tainted(&["full:NoSelectIfNew"], None));
@@ -97,7 +97,7 @@ fn a_taint_that_does_not_say_when_it_was_added_is_tolerated_forever_and_told_of(
 }
 
 #[test]
-fn a_taint_that_is_tolerated_forever_anyway_or_on_a_cluster_that_does_not_match_is_not_told_of() {
+fn an_undated_taint_without_effect_is_not_listed() {
     let ends = toleration("down", Some(1));
     let undated = |tolerations: &[Toleration]| {
         let fleet = Fleet::new(&[], tolerating(tolerations))
@@ -115,7 +115,7 @@ fn a_taint_that_is_tolerated_forever_anyway_or_on_a_cluster_that_does_not_match_
 }
 
 #[test]
-fn a_cluster_that_is_given_up_and_may_not_come_back_wakes_nobody() {
+fn a_removed_cluster_that_may_not_return_wakes_no_placement() {
     let listed = [("default/cpuratio", 1)];
     let exact = |clusters| {
         let mode = almanac_engine::placement::PrioritizerMode::Exact;

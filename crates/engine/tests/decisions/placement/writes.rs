@@ -92,12 +92,12 @@ fn a_write_that_fails_is_wanted_again_and_what_was_selected_is_still_there() {
 }
 
 #[test]
-fn a_change_of_which_a_part_was_written_is_told_as_a_whole_once_all_of_it_is() {
+fn a_partly_written_change_is_recorded_once_it_is_complete() {
     let all = names(0..150);
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let mut fleet = Fleet::new(&all, Placement::default());
     // All are written; the last response is lost.
-    let told = |turn: &almanac_engine::turn::Turn| match &turn.recorded[..] {
+    let recorded_counts = |turn: &almanac_engine::turn::Turn| match &turn.recorded[..] {
         [] => None,
         [almanac_engine::Recorded::Placement(it)] => Some((it.added.len(), it.removed.len())),
         other => panic!("{other:?}"),
@@ -108,22 +108,22 @@ fn a_change_of_which_a_part_was_written_is_told_as_a_whole_once_all_of_it_is() {
         let outcome = world.apply(action);
         if number % 2 == 0 { Outcome::Conflict } else { outcome }
     };
-    assert_eq!(told(&fleet.turn_with(monday("12:00"), &mut lossy)), None);
-    assert_eq!(told(&fleet.turn(monday("12:01"))), Some((150, 0)));
-    assert_eq!(told(&fleet.turn(monday("12:02"))), None);
+    assert_eq!(recorded_counts(&fleet.turn_with(monday("12:00"), &mut lossy)), None);
+    assert_eq!(recorded_counts(&fleet.turn(monday("12:01"))), Some((150, 0)));
+    assert_eq!(recorded_counts(&fleet.turn(monday("12:02"))), None);
     for gone in [all[0], all[149]] {
         fleet.world.remove(&object("ManagedCluster", "", gone));
     }
     let failed = fleet.turn_with(monday("12:03"), &mut lossy);
-    assert_eq!((told(&failed), failed.done.len()), (None, 2));
-    assert_eq!(told(&fleet.turn(monday("12:04"))), Some((0, 2)));
+    assert_eq!((recorded_counts(&failed), failed.done.len()), (None, 2));
+    assert_eq!(recorded_counts(&fleet.turn(monday("12:04"))), Some((0, 2)));
 }
 
 #[test]
 fn decisions_with_other_labels_or_another_name_are_made_right() {
     let mut fleet = Fleet::new(&["a"], Placement::default());
-    let unlabelled = PlacementDecision { placement: None, ..decision("web", &["a"]) };
-    add_decision(&mut fleet.world, "web-decision-1", unlabelled);
+    let unlabeled = PlacementDecision { placement: None, ..decision("web", &["a"]) };
+    add_decision(&mut fleet.world, "web-decision-1", unlabeled);
     add_decision(&mut fleet.world, "odd", decision("web", &["a"]));
     add_decision(&mut fleet.world, "web-decision-7", decision("web", &["b"]));
     add_decision(&mut fleet.world, "other-decision-1", decision("other", &["a"]));

@@ -137,12 +137,12 @@ const FOUND_BY_THE_CHECKER: [Fault<Spoil>; 8] = [
 ];
 
 fn logic(spoil: Spoil, is_checked: bool) -> Logic<'static> {
-    let spoilt = move |input: &Input<'_>, now: Timestamp| {
+    let corrupted = move |input: &Input<'_>, now: Timestamp| {
         let mut decision = decide(input, now);
         spoil(input, now, &mut decision);
         decision
     };
-    Logic { decide: Box::new(spoilt), is_checked, ..Logic::sound() }
+    Logic { decide: Box::new(corrupted), is_checked, ..Logic::sound() }
 }
 
 /// The failures of months with this logic, the same in each run.

@@ -72,7 +72,7 @@ fn a_restart_with_a_list_that_cannot_be_used_touches_nothing() {
 }
 
 #[test]
-fn a_list_that_cannot_be_used_keeps_its_last_good_form_and_the_others_go_on() {
+fn an_unusable_list_keeps_its_last_good_form_and_the_others_apply() {
     let pool = |pool: PolicyList| [(Some("pool=x"), pool)];
     let before = with_nodes(levels([policy("global", -1)]), &pool(list([policy("pool", 1)])));
     let mut it = cluster(before.clone());

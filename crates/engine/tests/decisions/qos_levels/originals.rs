@@ -74,7 +74,7 @@ fn an_edit_that_is_found_after_the_window_stays() {
 }
 
 #[test]
-fn a_new_target_while_nobody_was_looking_is_no_edit_of_the_user() {
+fn a_target_changed_between_turns_is_not_an_edit_of_the_user() {
     let mut cluster = Cluster::new([level_policy("p", "09:00", "10:00", "a=b", -1)]).with(
         "pod",
         "a=b",

@@ -102,7 +102,7 @@ fn a_config_map_by_itself_says_which_policies_are_open() {
 }
 
 #[test]
-fn clock_changes_are_told_of_enabled_policies() {
+fn clock_changes_are_explained_for_enabled_policies() {
     let berlin = |name: &str| {
         almanac_fixtures::levels::level_policy_in(
             "Europe/Berlin",

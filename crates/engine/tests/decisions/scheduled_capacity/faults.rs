@@ -15,18 +15,18 @@ type Spoil = fn(&Input<'_>, Timestamp, &mut Decision);
 
 /// Lets a behavior win that is open or not.
 fn let_win(input: &Input<'_>, now: Timestamp, it: &mut Decision, is_open: bool) {
-    let behaviours = input.policy.behaviours.iter();
-    let other = behaviours.enumerate().find(|(index, behaviour)| {
+    let all = input.policy.behaviours.iter();
+    let other = all.enumerate().find(|(index, behavior)| {
         let is_other = it.memory.winner.is_some_and(|winner| winner as usize != *index);
-        is_other && behaviour.windows.is_open(now) == is_open
+        is_other && behavior.windows.is_open(now) == is_open
     });
-    if let Some((index, behaviour)) = other {
-        (it.memory.winner, it.memory.value) = (u32::try_from(index).ok(), behaviour.value);
+    if let Some((index, behavior)) = other {
+        (it.memory.winner, it.memory.value) = (u32::try_from(index).ok(), behavior.value);
     }
 }
 
 const FAULTS: [Fault<Spoil>; 20] = [
-    ("publish another number than the winner's", "is not what behaviour", |_, _, it| {
+    ("publish another number than the winner's", "is not what behavior", |_, _, it| {
         it.memory.value += u32::from(it.memory.winner.is_some());
     }),
     ("publish another number than the default", "is not the default", |_, _, it| {
@@ -35,7 +35,7 @@ const FAULTS: [Fault<Spoil>; 20] = [
     ("let none win", "is open, but does not win", |input, _, it| {
         (it.memory.winner, it.memory.value) = (None, input.policy.default_value);
     }),
-    ("let a behavior win that is not there", "there is no behaviour", |_, _, it| {
+    ("let a behavior win that is not there", "there is no behavior", |_, _, it| {
         it.memory.winner = Some(99);
     }),
     ("let a closed behavior win", "wins, but is closed", |input, now, it| {

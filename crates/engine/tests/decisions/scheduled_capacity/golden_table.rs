@@ -31,7 +31,7 @@ fn row_1_nights_and_weekends_of_an_office() {
 }
 
 #[test]
-fn row_2_the_first_of_two_open_behaviours_wins() {
+fn row_2_the_first_of_two_open_behaviors_wins() {
     let schedule = Schedule::utc(1)
         .with(5, "weekdays=Mon; hours=9", "weekdays=Mon; hours=17")
         .with(9, "weekdays=Mon; hours=8", "weekdays=Mon; hours=12");
@@ -107,7 +107,7 @@ fn row_9_the_leap_day() {
 }
 
 #[test]
-fn row_10_a_behaviour_holds_at_its_start_and_not_at_its_end() {
+fn row_10_a_behavior_holds_at_its_start_and_not_at_its_end() {
     let producer = Schedule::utc(1).with(4, "hours=9", "hours=17").published();
     assert_eq!(producer.value("2026-11-23T08:59:59.999Z"), 1);
     assert_eq!(producer.value("2026-11-23T08:59:59.999999999Z"), 1);
@@ -117,7 +117,7 @@ fn row_10_a_behaviour_holds_at_its_start_and_not_at_its_end() {
 }
 
 #[test]
-fn row_11_a_window_that_coincides_or_never_happens_cannot_be_a_behaviour() {
+fn row_11_a_window_that_coincides_or_never_happens_cannot_be_a_behavior() {
     let message = |start, end| {
         PatternWindow::new(pattern(start), pattern(end)).expect_err("they coincide").to_string()
     };

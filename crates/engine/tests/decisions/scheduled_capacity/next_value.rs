@@ -20,7 +20,7 @@ fn a_change_of_winner_with_the_same_value_is_not_a_next_value() {
 }
 
 #[test]
-fn losing_behaviours_neither_wake_nor_change_anything() {
+fn losing_behaviors_neither_wake_nor_change_anything() {
     let producer = Schedule::utc(1)
         .with_priority(1, 5, "hours=9", "hours=17")
         .with(7, "hours=10", "hours=11")
@@ -40,7 +40,7 @@ fn the_next_value_is_that_of_the_next_winner() {
 }
 
 #[test]
-fn behaviours_equal_to_the_default_have_no_next_value() {
+fn behaviors_equal_to_the_default_have_no_next_value() {
     let producer = Schedule::utc(5)
         .with(5, "hours=12; minutes=0,2,4,6", "hours=12; minutes=1,3,5,7")
         .published();

@@ -19,7 +19,7 @@ use crate::support::schedule::{Close, Producer, close, pattern};
 use crate::support::{NANOSECOND, instant};
 
 /// One behavior: its window as text, its value and its priority.
-type Written = (Window, u32, i32);
+type BehaviorCase = (Window, u32, i32);
 
 #[derive(Clone, Debug)]
 enum Window {
@@ -31,7 +31,7 @@ enum Window {
 pub(super) struct Case {
     zone: &'static str,
     default_value: u32,
-    behaviours: Vec<Written>,
+    behaviors: Vec<BehaviorCase>,
     now: Timestamp,
     /// The delay of the requested turn.
     late: SignedDuration,
@@ -71,7 +71,7 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
         Just("Australia/Lord_Howe"),
         Just("Africa/Cairo"),
     ];
-    let behaviour = (windows(), 0..4_u32, -1..2_i32);
+    let behavior = (windows(), 0..4_u32, -1..2_i32);
     let seconds =
         instant("2025-06-01T00:00:00Z").as_second()..instant("2029-01-01T00:00:00Z").as_second();
     let aligned = prop_oneof![Just(1_i64), Just(1800), Just(3600)];
@@ -81,12 +81,12 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
     });
     let late = prop_oneof![2 => Just(0_i64), 1 => Just(1), 1 => 2..5_000_000_000_i64];
     let late = late.prop_map(SignedDuration::from_nanos);
-    let behaviours = prop::collection::vec(behaviour, 0..6);
-    (zones, 0..4_u32, behaviours, now, late).prop_map(
-        |(zone, default_value, behaviours, now, late)| Case {
+    let behaviors = prop::collection::vec(behavior, 0..6);
+    (zones, 0..4_u32, behaviors, now, late).prop_map(
+        |(zone, default_value, behaviors, now, late)| Case {
             zone,
             default_value,
-            behaviours,
+            behaviors,
             now,
             late,
         },
@@ -96,7 +96,7 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
 impl Case {
     fn policy(&self) -> ScheduledCapacity {
         let zone = Zone::named(self.zone).unwrap();
-        let behaviours = self.behaviours.iter().map(|(window, value, priority)| Behaviour {
+        let all = self.behaviors.iter().map(|(window, value, priority)| Behaviour {
             windows: match window {
                 Window::Daily(start, end) => DailyWindow::parse(start, end).unwrap().in_zone(zone),
                 Window::Pattern(start, end) => {
@@ -106,11 +106,7 @@ impl Case {
             value: *value,
             priority: *priority,
         });
-        ScheduledCapacity {
-            zone,
-            default_value: self.default_value,
-            behaviours: behaviours.collect(),
-        }
+        ScheduledCapacity { zone, default_value: self.default_value, behaviours: all.collect() }
     }
 }
 
@@ -134,8 +130,8 @@ pub(super) fn check(case: &Case, decide: Decide<'_>, spoil: Close<'_>) -> TestCa
     let wake_at = again.wake_at;
     let until = wake_at.unwrap_or(now + LOOKS_AHEAD);
     for instant in between(now, until) {
-        let meanwhile = decide(&settled, instant);
-        prop_assert_eq!(&meanwhile, &again, "{} is before it wakes at {:?}", instant, wake_at);
+        let within = decide(&settled, instant);
+        prop_assert_eq!(&within, &again, "{} is before it wakes at {:?}", instant, wake_at);
     }
     if let Some(wake_at) = wake_at {
         let then = decide(&settled, wake_at);

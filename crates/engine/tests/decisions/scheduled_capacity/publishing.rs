@@ -36,7 +36,7 @@ fn a_number_that_could_not_be_published_is_wanted_again() {
 }
 
 #[test]
-fn a_schedule_remembers_all_it_needs() {
+fn a_schedule_keeps_no_more_than_its_status_shows() {
     // Its memory is only what its status shows: mangled or lost, the next decision is the same.
     let mut producer = office_hours().published();
     let now = instant("2026-11-23T10:00:00Z");
@@ -63,7 +63,7 @@ fn after_a_clock_is_set_back_the_value_is_that_of_the_new_time() {
 }
 
 #[test]
-fn an_exempt_schedule_publishes_nothing_and_says_so() {
+fn an_exempt_schedule_publishes_nothing_and_is_explained_as_exempt() {
     let mut producer = office_hours().published();
     let now = instant("2026-11-23T10:00:00Z");
     producer.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));

@@ -8,7 +8,7 @@ use crate::support::instant;
 use crate::support::schedule::{Producer, Publish as _, Schedule};
 
 #[test]
-fn every_behaviour_is_explained_as_winning_losing_or_closed() {
+fn every_behavior_is_explained_as_winning_losing_or_closed() {
     let producer = Schedule::utc(1)
         .with_priority(1, 5, "hours=9", "hours=17")
         .with(7, "hours=10", "hours=18")
@@ -91,7 +91,7 @@ fn a_winner_is_dated_from_when_it_began_to_win_not_from_its_opening() {
 }
 
 #[test]
-fn losing_behaviours_do_not_change_the_start_of_the_winner() {
+fn losing_behaviors_do_not_change_the_start_of_the_winner() {
     let producer = Schedule::utc(1)
         .with_priority(1, 5, "hours=9", "hours=17")
         .with(7, "hours=10", "hours=11")

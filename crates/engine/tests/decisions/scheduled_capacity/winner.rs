@@ -43,7 +43,7 @@ fn a_value_of_zero_wins_like_any_other() {
 }
 
 #[test]
-fn without_behaviours_the_default_always_applies() {
+fn without_behaviors_the_default_always_applies() {
     let producer = Schedule::utc(4).published();
     let decision = producer.decide(instant("2026-11-23T10:00:00Z"));
     assert_eq!((decision.memory.value, decision.memory.winner), (4, None));
@@ -51,7 +51,7 @@ fn without_behaviours_the_default_always_applies() {
 }
 
 #[test]
-fn a_behaviour_ends_where_the_next_begins_without_a_dip() {
+fn a_behavior_ends_where_the_next_begins_without_a_dip() {
     let producer =
         Schedule::utc(0).with(5, "hours=9", "hours=12").with(5, "hours=12", "hours=17").published();
     assert_eq!(producer.value("2026-11-23T11:59:59.999999999Z"), 5);

@@ -66,20 +66,20 @@ pub(crate) fn hourly() -> Scaling {
 impl Scaling {
     /// Rules of a deployment that is there, with as many replicas.
     pub(crate) fn of_workload(replicas: u32, rules: &[Rule]) -> Scaling {
-        let mut scaling = Scaling::of(workload("shop"), rules);
+        let mut scaling = Scaling::for_target(workload("shop"), rules);
         scaling.set_replicas(replicas);
         scaling
     }
 
     /// Rules of an autoscaler that is there, with these bounds.
     pub(crate) fn of_autoscaler(min: u32, max: u32, rules: &[Rule]) -> Scaling {
-        let mut scaling = Scaling::of(autoscaler("shop"), rules);
+        let mut scaling = Scaling::for_target(autoscaler("shop"), rules);
         scaling.set_bounds(Some(min), Some(max));
         scaling
     }
 
     /// Rules of a target that is not there.
-    pub(crate) fn of(target: Target, rules: &[Rule]) -> Scaling {
+    pub(crate) fn for_target(target: Target, rules: &[Rule]) -> Scaling {
         let identity = names::cron_federated_hpa("shop").identity;
         let mut world = World::default();
         let object = PolicyObject::new(checked(target, rules, &[]));

@@ -41,7 +41,8 @@ impl Run {
     /// Begins where the engine says.
     pub(crate) fn beginning(mut world: World, from: Timestamp) -> Run {
         let start = begin(&mut world, from);
-        let mut run = Run::of(world, start.first_turns.iter().cloned(), &start.prior_writes);
+        let mut run =
+            Run::from_turns(world, start.first_turns.iter().cloned(), &start.prior_writes);
         run.start = start;
         run.until(from);
         run
@@ -49,8 +50,8 @@ impl Run {
 
     /// Starts with a turn of every policy.
     pub(crate) fn from_turns_at(world: World, at: Timestamp, held: &[PriorWrite]) -> Run {
-        let everybody: Vec<PolicyName> = world.policies().collect();
-        Run::of(world, everybody.into_iter().map(|policy| (policy, at)), held)
+        let all: Vec<PolicyName> = world.policies().collect();
+        Run::from_turns(world, all.into_iter().map(|policy| (policy, at)), held)
     }
 
     /// Starts with a turn of every policy at its creation.
@@ -58,10 +59,10 @@ impl Run {
         let created = |policy: &PolicyName| world.cron_scaling.policies[&policy.identity].created;
         let turns: Vec<(PolicyName, Timestamp)> =
             world.policies().filter_map(|it| created(&it).map(|at| (it, at))).collect();
-        Run::of(world, turns, &[])
+        Run::from_turns(world, turns, &[])
     }
 
-    fn of(
+    fn from_turns(
         world: World,
         first_turns: impl IntoIterator<Item = (PolicyName, Timestamp)>,
         held: &[PriorWrite],

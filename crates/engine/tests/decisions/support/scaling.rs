@@ -30,16 +30,16 @@ pub(crate) struct Scaling {
 /// Zero to a hundred replicas by the query `q`, which recommends one replica a unit; the target has `replicas` of
 /// them.
 pub(crate) fn by_one_query(replicas: u32) -> Scaling {
-    Scaling::new(Autoscaler::of("shop", 0, 100).by(external("q")), replicas)
+    Scaling::new(Autoscaler::for_deployment("shop", 0, 100).by(external("q")), replicas)
 }
 
 impl Scaling {
     /// An autoscaler of the Deployment `shop`, which has this number of replicas.
     pub(crate) fn new(policy: Autoscaler, replicas: u32) -> Scaling {
-        Scaling::of(policy.checked(), replicas)
+        Scaling::from_policy(policy.checked(), replicas)
     }
 
-    pub(crate) fn of(policy: MetricScaling, replicas: u32) -> Scaling {
+    pub(crate) fn from_policy(policy: MetricScaling, replicas: u32) -> Scaling {
         let (name, target) = (names::horizontal_autoscaler("shop"), names::deployment("shop"));
         let mut world = World::default();
         world.metric_scaling.policies.insert(name.identity.clone(), PolicyObject::new(policy));
@@ -89,7 +89,7 @@ impl Scaling {
         self.world.metric_scaling.policies[&self.name.identity].memory.as_ref()
     }
 
-    pub(crate) fn remember(&mut self, memory: Option<Memory>) {
+    pub(crate) fn set_memory(&mut self, memory: Option<Memory>) {
         self.world.metric_scaling.policies.get_mut(&self.name.identity).unwrap().memory = memory;
     }
 

@@ -20,7 +20,7 @@ fn scene_with_room_for(max: u32) -> Scene {
     scene
 }
 
-fn seen(name: &str, pod: Pod) -> Pod {
+fn with_uid(name: &str, pod: Pod) -> Pod {
     Pod { uid: Some(name.into()), ..pod }
 }
 
@@ -30,7 +30,7 @@ fn version(version: u64, pod: Pod) -> Pod {
 
 /// Read at some version, and reserved by that.
 fn reserve_at(scene: &mut Scene, name: &str, read: &Pod) -> Result<ReservationId, Unreserved> {
-    let read = seen(name, read.clone());
+    let read = with_uid(name, read.clone());
     let node = ("n-a", &node("zone=a"));
     scene.ledger.reserve((&pod_name(name), &read), node, scene.now, LONGEST_BIND)
 }
@@ -84,14 +84,14 @@ fn what_was_read_of_a_node_and_a_pod_outweighs_a_watch_that_is_behind() {
     let versioned = |version, text| Node { version: Some(version), ..node(text) };
     scene.ledger.set_node("n-a", &versioned(3, "zone=a"));
     let name = pod_name("one");
-    let read = seen("one", pod("app=a"));
-    let relabelled = ("n-a", &versioned(5, "zone=b"));
-    let refused = scene.ledger.reserve((&name, &read), relabelled, scene.now, LONGEST_BIND);
+    let read = with_uid("one", pod("app=a"));
+    let relabeled = ("n-a", &versioned(5, "zone=b"));
+    let refused = scene.ledger.reserve((&name, &read), relabeled, scene.now, LONGEST_BIND);
     assert_eq!(refused.unwrap_err(), Unreserved::Outside { policy: policy_name("p") });
     let late = ("n-a", &versioned(4, "zone=a"));
     let refused = scene.ledger.reserve((&name, &read), late, scene.now, LONGEST_BIND);
     assert!(refused.is_err(), "the watch, or another read, is ahead of this one");
-    let gone = seen("one", Pod { deleted: Some(second(0)), ..pod("app=a") });
+    let gone = with_uid("one", Pod { deleted: Some(second(0)), ..pod("app=a") });
     let back = ("n-a", &versioned(6, "zone=a"));
     let refused = scene.ledger.reserve((&name, &gone), back, scene.now, LONGEST_BIND);
     assert_eq!(refused.unwrap_err(), Unreserved::NotPending);
@@ -209,7 +209,7 @@ fn a_timeout_holds_the_place_until_a_late_enough_read_settles_it() {
     scene.ledger.settle(id, BindOutcome::Unknown);
     assert_eq!(scene.counts("p"), (vec![1], 0));
     assert_eq!(scene.ledger.unsettled(scene.now).count(), 0, "it may still be under way");
-    let unbound = seen("one", pod("app=a"));
+    let unbound = with_uid("one", pod("app=a"));
     assert!(!scene.ledger.settle_by_read(id, Some(&unbound), scene.now));
     assert_eq!(scene.counts("p"), (vec![1], 0), "the read was begun too early to say");
     assert_eq!(scene.ledger.next_unsettled(), Some(ends_by));
@@ -221,7 +221,7 @@ fn a_timeout_holds_the_place_until_a_late_enough_read_settles_it() {
 
 #[test]
 fn a_read_that_shows_the_pod_bound_or_gone_settles_at_any_time() {
-    for found in [Some(seen("one", on("n-a", pod("app=a")))), None] {
+    for found in [Some(with_uid("one", on("n-a", pod("app=a")))), None] {
         let mut scene = scene_with_room_for(2);
         let (id, _) = scene.bind("one", "n-a");
         assert!(scene.ledger.settle_by_read(id, found.as_ref(), scene.now));
@@ -245,7 +245,7 @@ fn a_watch_that_is_behind_does_not_give_a_place_away() {
 }
 
 #[test]
-fn a_pod_that_somebody_else_has_bound_counts_where_it_is() {
+fn a_pod_that_another_scheduler_bound_counts_on_its_node() {
     let mut scene = scene_with_room_for(1);
     scene.reserve("one", "n-a").unwrap();
     scene.set_pod("one", &on("n-x", pod("app=a")));
@@ -273,16 +273,16 @@ fn what_cannot_be_bound_is_refused_with_the_reason() {
     let gone = reserve_at(&mut scene, "one", &version(8, pod("app=a")));
     assert_eq!(gone.unwrap_err(), Unreserved::UnknownPod, "the list is newer than the read");
     let mut scene = scene_with_room_for(5);
-    scene.ledger.set_pod(&pod_name("one"), &seen("anew", version(9, pod("app=a"))));
+    scene.ledger.set_pod(&pod_name("one"), &with_uid("anew", version(9, pod("app=a"))));
     let other = reserve_at(&mut scene, "one", &version(8, pod("app=a")));
     assert_eq!(other.unwrap_err(), Unreserved::UnknownPod, "another pod has this name by now");
 }
 
 #[test]
-fn a_pod_that_is_made_anew_under_the_same_name_has_nothing_reserved() {
+fn a_recreated_pod_of_the_same_name_has_no_reservation() {
     let mut scene = scene_with_room_for(1);
     let id = scene.reserve("one", "n-a").unwrap();
-    scene.ledger.set_pod(&pod_name("one"), &seen("anew", pod("app=a")));
+    scene.ledger.set_pod(&pod_name("one"), &with_uid("anew", pod("app=a")));
     assert_eq!(scene.ledger.reservations(), 0);
     assert!(scene.reserve("two", "n-a").is_ok());
     scene.ledger.settle(id, BindOutcome::Failed);
@@ -290,7 +290,7 @@ fn a_pod_that_is_made_anew_under_the_same_name_has_nothing_reserved() {
 }
 
 #[test]
-fn a_pod_that_is_being_bound_moves_when_its_node_is_relabelled() {
+fn a_pod_that_is_being_bound_moves_when_its_node_is_relabeled() {
     let units = [unit("a", 2, None, "zone=a"), unit("b", 1, None, "zone=b")];
     let mut scene = Scene::new(prefer(units), &ZONES);
     scene.set_pod("one", &pod("app=a"));
@@ -334,7 +334,7 @@ fn a_pod_takes_a_place_under_the_labels_that_its_binding_may_give_it() {
 }
 
 #[test]
-fn a_pod_that_is_being_bound_comes_after_all_that_are_whatever_the_clock_says() {
+fn a_pod_that_is_being_bound_comes_after_all_bound_pods() {
     let mut scene = scene_with_room_for(2);
     scene.set_pod("far", &on("n-a", Pod { bound: Some(Timestamp::MAX), ..pod("app=a") }));
     scene.reserve("one", "n-a").unwrap();

@@ -13,7 +13,7 @@ fn capped(max: u32) -> ResourcePolicy {
 }
 
 #[test]
-fn a_relabelled_node_moves_its_pods_and_evicts_none() {
+fn a_relabeled_node_moves_its_pods_and_evicts_none() {
     let mut scene =
         Scene::new(prefer([unit("a", 2, 1, "zone=a"), unit("b", 1, 1, "zone=b")]), &ZONES);
     scene.fill("n-a", 1, &pod("app=a"));
@@ -21,7 +21,7 @@ fn a_relabelled_node_moves_its_pods_and_evicts_none() {
     scene.set_node("n-b", "zone=a");
     assert_eq!(scene.counts("p"), (vec![2, 0], 0));
     scene.set_pod("new", &pod("app=a"));
-    assert_eq!(scene.ask("new", &["n-a", "n-b"]).unwrap(), [Verdict::Full; 2]);
+    assert_eq!(scene.verdicts_without_hold("new", &["n-a", "n-b"]).unwrap(), [Verdict::Full; 2]);
     let report = scene.ledger.report(&policy_name("p")).unwrap();
     assert!(report.groups[0].units[0].is_over_cap());
     scene.set_node("n-b", "");
@@ -37,7 +37,11 @@ fn pods_on_a_node_that_is_gone_count_where_it_was_until_they_are_gone_too() {
     assert!(scene.ledger.node("n-a").is_none(), "nothing is scheduled there");
     assert_eq!(scene.counts("p"), (vec![1], 0));
     scene.set_pod("new", &pod("app=a"));
-    assert_eq!(scene.ask("new", &["n-c"]).unwrap(), [Verdict::Full], "it may be registered again");
+    assert_eq!(
+        scene.verdicts_without_hold("new", &["n-c"]).unwrap(),
+        [Verdict::Full],
+        "it may be registered again"
+    );
     scene.set_policy("q", prefer([unit("all", 1, 1, "zone=a")]));
     assert_eq!(scene.counts("q"), (vec![1], 0), "under a new policy, too");
     scene.remove_policy("q");
@@ -70,9 +74,9 @@ fn a_cap_that_is_edited_up_and_down_counts_at_once() {
     for _ in 0..3 {
         scene.set_policy("p", capped(1));
         assert_eq!(scene.counts("p"), (vec![3, 0], 0), "nothing is evicted");
-        assert_eq!(scene.ask("new", &["n-a"]).unwrap(), [Verdict::Full]);
+        assert_eq!(scene.verdicts_without_hold("new", &["n-a"]).unwrap(), [Verdict::Full]);
         scene.set_policy("p", capped(4));
-        assert_eq!(scene.ask("new", &["n-a"]).unwrap(), [Verdict::Chosen]);
+        assert_eq!(scene.verdicts_without_hold("new", &["n-a"]).unwrap(), [Verdict::Chosen]);
         assert_eq!(scene.counts("p"), (vec![3, 0], 0));
     }
 }
@@ -88,7 +92,7 @@ fn a_unit_that_is_added_or_removed_takes_its_pods_along() {
 }
 
 #[test]
-fn a_relabelled_pod_changes_its_policy() {
+fn a_relabeled_pod_changes_its_policy() {
     let mut scene = Scene::new(capped(3), &ZONES);
     scene.fill("n-a", 1, &pod("app=a"));
     scene.set_pod("n-a-0", &on("n-a", pod("app=z")));
@@ -99,14 +103,14 @@ fn a_relabelled_pod_changes_its_policy() {
 fn after_its_policy_is_deleted_a_pod_may_go_anywhere() {
     let mut scene = Scene::new(required([unit("a", 1, 0, "zone=a")]), &ZONES);
     scene.set_pod("new", &pod("app=a"));
-    assert_eq!(scene.ask("new", &["n-a"]).unwrap(), [Verdict::Closed]);
+    assert_eq!(scene.verdicts_without_hold("new", &["n-a"]).unwrap(), [Verdict::Closed]);
     scene.remove_policy("p");
-    assert_eq!(scene.ask("new", &["n-a", "n-b"]).unwrap(), [Verdict::Chosen; 2]);
+    assert_eq!(scene.verdicts_without_hold("new", &["n-a", "n-b"]).unwrap(), [Verdict::Chosen; 2]);
     assert!(scene.ledger.report(&policy_name("p")).is_none());
 }
 
 #[test]
-fn news_that_is_older_than_what_is_known_is_passed_over() {
+fn a_watch_event_older_than_the_known_version_is_ignored() {
     let mut scene = Scene::new(capped(3), &ZONES);
     let at = |version: u64, pod: almanac_engine::units::Pod| almanac_engine::units::Pod {
         version: Some(version),

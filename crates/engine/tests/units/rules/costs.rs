@@ -53,7 +53,7 @@ fn of_pods_over_a_cap_the_last_bound_goes_first() {
 }
 
 #[test]
-fn only_what_nobody_else_wrote_is_written() {
+fn costs_of_other_field_managers_are_not_overwritten() {
     let mut scene = scene();
     scene.set_pod("ours", &on("n-a", ours(100, pod("app=a"))));
     scene.set_pod("right", &on("n-a", ours(600, pod("app=a"))));
@@ -96,7 +96,7 @@ fn a_cost_goes_with_its_policy() {
 }
 
 #[test]
-fn costs_follow_relabelled_nodes_and_edited_priorities() {
+fn costs_follow_relabeled_nodes_and_edited_priorities() {
     let mut scene = scene();
     scene.set_pod("one", &on("n-a", ours(600, pod("app=a"))));
     scene.set_pod("two", &on("n-b", ours(100, pod("app=a"))));

@@ -77,7 +77,10 @@ fn pods_of_a_daemon_set_and_mirror_pods_are_never_governed() {
 fn a_pod_of_no_policy_may_go_anywhere() {
     let mut scene = Scene::new(required([unit("only", 1, 0, "zone=a")]), &ZONES);
     scene.set_pod("other", &pod("app=z"));
-    assert_eq!(scene.ask("other", &["n-a", "n-x"]).unwrap(), [Verdict::Chosen; 2]);
+    assert_eq!(
+        scene.verdicts_without_hold("other", &["n-a", "n-x"]).unwrap(),
+        [Verdict::Chosen; 2]
+    );
     assert_eq!(scene.bind("other", "n-x").1.bound, None);
 }
 
@@ -88,13 +91,13 @@ fn a_pod_of_two_policies_may_go_nowhere_and_both_are_named() {
     scene.fill("n-a", 1, &pod("app=a"));
     scene.set_pod("new", &pod("app=a"));
     let why = "2 ResourcePolicies select the pod (shop/p, shop/q), and only one may";
-    assert_eq!(scene.ask("new", &["n-a"]).unwrap_err(), why);
+    assert_eq!(scene.verdicts_without_hold("new", &["n-a"]).unwrap_err(), why);
     assert_eq!(scene.reserve("new", "n-a").unwrap_err().to_string(), why);
     let report = scene.ledger.report(&policy_name("q")).unwrap();
     assert_eq!((report.conflicts.len(), report.conflicts[0].pods), (1, 2));
     scene.remove_policy("q");
     assert_eq!(scene.counts("p"), (vec![1], 0));
-    assert_eq!(scene.ask("new", &["n-a"]).unwrap(), [Verdict::Chosen]);
+    assert_eq!(scene.verdicts_without_hold("new", &["n-a"]).unwrap(), [Verdict::Chosen]);
 }
 
 #[test]
@@ -105,7 +108,11 @@ fn pods_on_nodes_count_under_every_policy_that_selects_them() {
     scene.set_policy("q", ResourcePolicy { pod_selector: selector("tier=web"), ..units(1) });
     assert_eq!((scene.counts("p"), scene.counts("q")), ((vec![2], 0), (vec![2], 0)));
     scene.set_pod("new", &pod("app=a"));
-    assert_eq!(scene.ask("new", &["n-a"]).unwrap(), [Verdict::Full], "p alone selects it");
+    assert_eq!(
+        scene.verdicts_without_hold("new", &["n-a"]).unwrap(),
+        [Verdict::Full],
+        "p alone selects it"
+    );
     assert!(scene.reserve("new", "n-a").is_err(), "a conflict frees no place");
     scene.remove_policy("p");
     assert_eq!(scene.counts("q"), (vec![2], 0));
@@ -126,8 +133,8 @@ fn two_revisions_are_counted_apart_during_a_rollout() {
     scene.fill("n-a", 2, &pod("app=a,pod-template-hash=old"));
     scene.set_pod("new", &pod("app=a,pod-template-hash=new"));
     scene.set_pod("old", &pod("app=a,pod-template-hash=old"));
-    assert_eq!(scene.ask("new", &["n-a"]).unwrap(), [Verdict::Chosen]);
-    assert_eq!(scene.ask("old", &["n-a"]).unwrap(), [Verdict::Full]);
+    assert_eq!(scene.verdicts_without_hold("new", &["n-a"]).unwrap(), [Verdict::Chosen]);
+    assert_eq!(scene.verdicts_without_hold("old", &["n-a"]).unwrap(), [Verdict::Full]);
 }
 
 #[test]
@@ -148,7 +155,11 @@ fn a_missing_label_is_a_group_of_its_own_and_no_value_can_pass_for_another() {
     for (number, labels) in all.iter().enumerate() {
         let name = format!("p{number}");
         scene.set_pod(&name, &pod(labels));
-        assert_eq!(scene.ask(&name, &["n-a"]).unwrap(), [Verdict::Chosen], "{labels}");
+        assert_eq!(
+            scene.verdicts_without_hold(&name, &["n-a"]).unwrap(),
+            [Verdict::Chosen],
+            "{labels}"
+        );
         scene.set_pod(&name, &on("n-a", pod(labels)));
     }
     let report = scene.ledger.report(&policy_name("p")).unwrap();

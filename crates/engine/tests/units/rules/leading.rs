@@ -23,7 +23,7 @@ fn reserve(ledger: &mut Ledger, now: Elapsed) -> Result<ReservationId, Unreserve
 }
 
 #[test]
-fn a_standby_knows_everything_and_decides_nothing() {
+fn a_standby_has_everything_and_decides_nothing() {
     let mut ledger = standby();
     let candidates = [ledger.node("n-a").unwrap()];
     let name = pod_name("one");
@@ -36,7 +36,7 @@ fn a_standby_knows_everything_and_decides_nothing() {
 }
 
 #[test]
-fn a_standby_names_no_costs_and_no_pods_to_wake_and_forgets_none() {
+fn a_standby_returns_no_costs_and_no_pods_to_requeue_and_keeps_all() {
     let mut ledger = standby();
     ledger.set_pod(&pod_name("two"), &Pod { uid: Some("two".into()), ..on("n-a", pod("app=a")) });
     let waiting = Pod { uid: Some("one".into()), is_refused: true, ..pod("app=a") };
@@ -68,7 +68,7 @@ fn a_new_leader_waits_out_the_longest_bind_before_it_lists() {
 }
 
 #[test]
-fn whoever_regains_the_lead_knows_by_its_list_what_became_of_its_bindings() {
+fn a_leader_that_returns_resolves_its_bindings_by_its_list() {
     let mut ledger = standby();
     ledger.take_lead(1, at(0), LONGEST_BIND);
     ledger.serve(at(10)).unwrap();
@@ -97,7 +97,7 @@ fn a_list_removes_what_it_does_not_have_unless_that_is_newer() {
 }
 
 #[test]
-fn whoever_regains_the_lead_names_all_costs_that_are_not_written() {
+fn a_leader_that_returns_lists_all_unwritten_costs() {
     let mut ledger = standby();
     let bound = Pod { uid: Some("two".into()), ..on("n-a", pod("app=a")) };
     ledger.set_pod(&pod_name("two"), &bound);
@@ -139,7 +139,7 @@ fn what_the_watch_has_shown_since_is_newer_than_a_list() {
 }
 
 #[test]
-fn whoever_starts_over_forgets_all_versions_and_waits_for_new_lists() {
+fn a_restart_drops_all_versions_and_waits_for_new_lists() {
     let mut ledger = standby();
     ledger.take_lead(1, at(0), LONGEST_BIND);
     ledger.serve(at(10)).unwrap();

@@ -76,7 +76,7 @@ fn a_kept_place_is_taken_by_no_other_pod_until_it_is_given_up() {
     scene.set_pods(&["one", "two"], &pod("app=a"));
     assert_eq!(preempt(&mut scene, "one", &["a-1"]), ["a-1"]);
     assert_eq!(scene.filter("two", &["a-2"]).unwrap(), [Verdict::Full]);
-    let why = scene.why("two", &["a-2"], "a-2");
+    let why = scene.reason("two", &["a-2"], "a-2");
     let expected = "unit \"only\" of ResourcePolicy shop/p is full: 0 of 1 pod, and 1 place is kept for a pod that \
                     evicts others";
     assert_eq!(why, expected);

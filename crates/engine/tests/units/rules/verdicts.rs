@@ -19,10 +19,10 @@ fn scores(scene: &Scene, pod: &str, candidates: &[NodeId]) -> Vec<u8> {
 fn the_nodes_of_the_best_unit_with_room_are_chosen() {
     let mut scene = Scene::new(required(two_units()), &ZONES);
     scene.set_pod("new", &pod("app=a"));
-    let before = scene.ask("new", &ALL).unwrap();
+    let before = scene.verdicts_without_hold("new", &ALL).unwrap();
     assert_eq!(before, [Verdict::Chosen, Verdict::Lower, Verdict::Outside]);
     scene.fill("n-a", 2, &pod("app=a"));
-    let full = scene.ask("new", &ALL).unwrap();
+    let full = scene.verdicts_without_hold("new", &ALL).unwrap();
     assert_eq!(full, [Verdict::Full, Verdict::Chosen, Verdict::Outside]);
     assert!(full[0].is_unresolvable() && full[2].is_unresolvable());
     assert!(!Verdict::Lower.is_unresolvable(), "a lower unit may be next");
@@ -32,9 +32,9 @@ fn the_nodes_of_the_best_unit_with_room_are_chosen() {
 fn only_the_candidates_compete() {
     let mut scene = Scene::new(required(two_units()), &ZONES);
     scene.set_pod("new", &pod("app=a"));
-    assert_eq!(scene.ask("new", &["n-b"]).unwrap(), [Verdict::Chosen]);
-    assert_eq!(scene.ask("new", &["n-x"]).unwrap(), [Verdict::Outside]);
-    assert_eq!(scene.ask("new", &[]).unwrap(), []);
+    assert_eq!(scene.verdicts_without_hold("new", &["n-b"]).unwrap(), [Verdict::Chosen]);
+    assert_eq!(scene.verdicts_without_hold("new", &["n-x"]).unwrap(), [Verdict::Outside]);
+    assert_eq!(scene.verdicts_without_hold("new", &[]).unwrap(), []);
 }
 
 #[test]
@@ -43,18 +43,27 @@ fn units_of_equal_priority_are_chosen_together() {
     let mut scene = Scene::new(required(units), &ZONES);
     scene.set_pod("new", &pod("app=a"));
     let both = [Verdict::Chosen, Verdict::Chosen, Verdict::Outside];
-    assert_eq!(scene.ask("new", &ALL).unwrap(), both);
+    assert_eq!(scene.verdicts_without_hold("new", &ALL).unwrap(), both);
     scene.fill("n-a", 1, &pod("app=a"));
-    assert_eq!(scene.ask("new", &ALL).unwrap(), [Verdict::Full, Verdict::Chosen, Verdict::Outside]);
+    assert_eq!(
+        scene.verdicts_without_hold("new", &ALL).unwrap(),
+        [Verdict::Full, Verdict::Chosen, Verdict::Outside]
+    );
 }
 
 #[test]
 fn with_prefer_nodes_outside_every_unit_come_last() {
     let mut scene = Scene::new(prefer([unit("only", 0, 1, "zone=a")]), &ZONES);
     scene.set_pod("new", &pod("app=a"));
-    assert_eq!(scene.ask("new", &ALL).unwrap(), [Verdict::Chosen, Verdict::Lower, Verdict::Lower]);
+    assert_eq!(
+        scene.verdicts_without_hold("new", &ALL).unwrap(),
+        [Verdict::Chosen, Verdict::Lower, Verdict::Lower]
+    );
     scene.fill("n-a", 1, &pod("app=a"));
-    assert_eq!(scene.ask("new", &ALL).unwrap(), [Verdict::Full, Verdict::Chosen, Verdict::Chosen]);
+    assert_eq!(
+        scene.verdicts_without_hold("new", &ALL).unwrap(),
+        [Verdict::Full, Verdict::Chosen, Verdict::Chosen]
+    );
 }
 
 #[test]
@@ -62,7 +71,7 @@ fn with_required_a_pod_waits_when_all_is_full() {
     let mut scene = Scene::new(required([unit("only", 0, 1, "zone=a")]), &ZONES);
     scene.fill("n-a", 1, &pod("app=a"));
     scene.set_pod("new", &pod("app=a"));
-    let verdicts = scene.ask("new", &ALL).unwrap();
+    let verdicts = scene.verdicts_without_hold("new", &ALL).unwrap();
     assert_eq!(verdicts, [Verdict::Full, Verdict::Outside, Verdict::Outside]);
 }
 
@@ -71,10 +80,10 @@ fn a_cap_of_zero_closes_a_unit() {
     let units = [unit("shut", 9, 0, "zone=a"), unit("open", 0, None, "zone=b")];
     let mut scene = Scene::new(required(units), &ZONES);
     scene.set_pod("new", &pod("app=a"));
-    let verdicts = scene.ask("new", &ALL).unwrap();
+    let verdicts = scene.verdicts_without_hold("new", &ALL).unwrap();
     assert_eq!(verdicts, [Verdict::Closed, Verdict::Chosen, Verdict::Outside]);
     assert!(Verdict::Closed.is_unresolvable());
-    let why = scene.why("new", &ALL, "n-a");
+    let why = scene.reason("new", &ALL, "n-a");
     assert_eq!(why, "unit \"shut\" of ResourcePolicy shop/p is closed: its maxCount is 0");
 }
 
@@ -90,7 +99,7 @@ fn the_order_is_strict_among_five_thousand_nodes() {
     for best in (0..5).rev() {
         let pod_name = format!("new-{best}");
         scene.set_pod(&pod_name, &pod("app=a"));
-        let verdicts = scene.ask(&pod_name, &names).unwrap();
+        let verdicts = scene.verdicts_without_hold(&pod_name, &names).unwrap();
         for (number, verdict) in verdicts.into_iter().enumerate() {
             let expected = match (number % 5).cmp(&best) {
                 std::cmp::Ordering::Greater => Verdict::Full,
@@ -109,17 +118,17 @@ fn reasons_name_the_unit_the_policy_and_the_count() {
     let mut scene = Scene::new(policy, &ZONES);
     scene.set_pod("new", &pod("app=a,hash=1"));
     assert_eq!(
-        scene.why("new", &ALL, "n-b"),
+        scene.reason("new", &ALL, "n-b"),
         "unit \"low\" of ResourcePolicy shop/p comes after unit \"high\", which has room"
     );
     let expected = "the node is in no unit of ResourcePolicy shop/p, whose strategy is required";
-    assert_eq!(scene.why("new", &ALL, "n-x"), expected);
+    assert_eq!(scene.reason("new", &ALL, "n-x"), expected);
     scene.fill("n-a", 2, &pod("app=a,hash=1"));
     let expected = "unit \"high\" of ResourcePolicy shop/p is full: 2 of 2 pods with hash=1";
-    assert_eq!(scene.why("new", &ALL, "n-a"), expected);
+    assert_eq!(scene.reason("new", &ALL, "n-a"), expected);
     scene.set_pod("bare", &pod("app=a"));
     let expected = "unit \"high\" of ResourcePolicy shop/p has room: 0 of 2 pods without hash";
-    assert_eq!(scene.why("bare", &ALL, "n-a"), expected);
+    assert_eq!(scene.reason("bare", &ALL, "n-a"), expected);
     let unknown = scene.ledger.verdicts(&pod_name("nobody"), None, &[]).why_refused();
     let expected = "no ResourcePolicy decides on a pod that is not known, or is gone";
     assert_eq!(unknown.unwrap(), expected);
@@ -155,7 +164,7 @@ fn units_that_all_have_priority_zero_still_score_before_nodes_outside_under_pref
 }
 
 #[test]
-fn a_lease_sends_nobody_to_a_lower_unit() {
+fn a_hold_sends_no_pod_to_a_lower_unit() {
     let units = [unit("high", 5, 1, "zone=a"), unit("low", 1, None, "zone=b")];
     let mut scene = Scene::new(required(units), &ZONES);
     scene.set_pod("one", &pod("app=a"));
@@ -163,7 +172,7 @@ fn a_lease_sends_nobody_to_a_lower_unit() {
     let high = [Verdict::Chosen, Verdict::Lower, Verdict::Outside];
     assert_eq!(scene.filter("one", &ALL).unwrap(), high);
     assert_eq!(scene.filter("two", &ALL).unwrap(), high, "the first may never be bound");
-    assert!(scene.why("two", &ALL, "n-a").ends_with("0 of 1 pod, and 2 on the way"));
+    assert!(scene.reason("two", &ALL, "n-a").ends_with("0 of 1 pod, and 2 on the way"));
     scene.bind("one", "n-a");
     assert!(scene.reserve("two", "n-a").is_err());
     let low = [Verdict::Full, Verdict::Chosen, Verdict::Outside];
@@ -181,7 +190,7 @@ fn of_units_that_are_as_good_one_with_a_place_that_is_not_leased_is_chosen() {
     assert_eq!(scene.filter("b", &ALL).unwrap(), both);
     assert_eq!(scene.filter("a", &ALL).unwrap(), both, "its own lease is not in its way");
     assert_eq!(scene.filter("c", &ALL).unwrap(), second);
-    let why = scene.why("c", &ALL, "n-a");
+    let why = scene.reason("c", &ALL, "n-a");
     let expected = "unit \"one\" of ResourcePolicy shop/p has no place left that no other pod is on the way to: \
                     0 of 2 pods, and 2 on the way";
     assert_eq!(why, expected);

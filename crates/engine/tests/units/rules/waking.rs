@@ -147,7 +147,7 @@ fn a_node_that_comes_wakes_those_that_may_go_there() {
 }
 
 #[test]
-fn a_new_lead_wakes_those_that_were_refused_under_the_one_before_and_nobody_else() {
+fn a_new_leader_requeues_only_pods_rejected_in_the_term_before() {
     let mut scene = full_scene();
     let refused = Pod { is_refused: true, ..pod("app=a") };
     scene.set_pod("refused", &refused);
@@ -213,7 +213,7 @@ fn a_pod_that_is_on_its_way_keeps_the_place_it_was_woken_for() {
 }
 
 #[test]
-fn a_lowered_cap_wakes_nobody() {
+fn lowering_a_cap_requeues_no_pod() {
     for strategy in [required, prefer] {
         let units = |max| [unit("a", 1, max, "zone=a"), unit("any", 1, None, "zone=c")];
         let mut scene = Scene::new(strategy(units(3).to_vec()), &[("n-a", "zone=a")]);

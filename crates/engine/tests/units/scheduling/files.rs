@@ -89,7 +89,7 @@ fn pods_that_are_made_up_are_of_the_newest_revision_there_is() {
 }
 
 #[test]
-fn without_a_revision_in_sight_all_pods_are_of_one_and_that_is_said() {
+fn without_a_known_revision_all_pods_are_assumed_to_be_of_one() {
     let policy = grouped_by(&["pod-template-hash"], required([unit("a", 1, 2, "pool=a")]));
     let shop = Shop::new(policy).workload("web", "app=a", 3).begun();
     assert_eq!(shop.filled("web"), "a 2; 1");
@@ -159,7 +159,7 @@ fn without_nodes_every_unit_has_some_and_with_nodes_only_those_there_are() {
 }
 
 #[test]
-fn a_workload_whose_number_is_not_known_keeps_the_pods_it_has_and_that_is_said() {
+fn a_workload_of_unknown_size_is_assumed_to_keep_its_pods() {
     let mut shop = shop().pod("web-7d9-x", of_web("7d9", Some("a1"), -10));
     shop = shop.workload("web", "app=a", 1);
     shop.world.remove(&workload("web"));

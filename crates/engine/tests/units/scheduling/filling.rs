@@ -40,7 +40,7 @@ fn a_closed_unit_takes_no_pod_and_one_without_a_cap_takes_all() {
 }
 
 #[test]
-fn of_units_with_the_same_priority_the_first_fills_first_and_that_is_said() {
+fn of_units_with_the_same_priority_the_first_is_assumed_to_fill_first() {
     let units = [unit("b", 1, 2, "pool=b"), unit("a", 1, 2, "pool=a")];
     let shop = Shop::new(required(units)).workload("web", "app=a", 3).begun();
     assert_eq!(shop.filled("web"), "a 1, b 2; 0");
@@ -226,26 +226,26 @@ fn a_pod_of_two_policies_waits_and_counts_for_both() {
 }
 
 #[test]
-fn a_unit_that_comes_to_be_full_is_told_once_and_so_is_its_room() {
+fn a_unit_that_fills_up_or_gets_free_capacity_is_recorded_once() {
     let mut shop = Shop::new(required(two_units(2, 9))).workload("web", "app=a", 2).begun();
-    let told = |shop: &mut Shop, at, replicas| {
+    let recorded_events = |shop: &mut Shop, at, replicas| {
         shop.scale(&workload("web"), replicas);
         let turns = shop.turns(at);
         let recorded = turns.into_iter().flat_map(|turn| turn.recorded);
         let policy = policy_name("web");
-        let told = recorded.map(|it| {
+        let recorded_events = recorded.map(|it| {
             let (what, unit) = it.occurrence(&shop.world, &policy).unwrap();
             format!("{} {}", unit.unwrap(), what.name())
         });
-        told.collect::<Vec<_>>().join(", ")
+        recorded_events.collect::<Vec<_>>().join(", ")
     };
-    assert_eq!(told(&mut shop, 1, 3), "a overflows");
-    assert_eq!(told(&mut shop, 2, 5), "");
-    assert_eq!(told(&mut shop, 3, 2), "a suffices");
+    assert_eq!(recorded_events(&mut shop, 1, 3), "a overflows");
+    assert_eq!(recorded_events(&mut shop, 2, 5), "");
+    assert_eq!(recorded_events(&mut shop, 3, 2), "a suffices");
 }
 
 #[test]
-fn numbers_that_nobody_means_are_bounded_and_that_is_said() {
+fn excessive_numbers_are_bounded_with_an_assumption() {
     let shop =
         Shop::new(prefer([unit("a", 1, 7, "pool=a")])).workload("web", "app=a", u32::MAX).begun();
     assert_eq!(shop.filled("web"), "a 7, outside all units 9993; 0");
@@ -255,7 +255,7 @@ fn numbers_that_nobody_means_are_bounded_and_that_is_said() {
 }
 
 #[test]
-fn nothing_is_poured_before_a_run_begins() {
+fn no_pod_is_scheduled_before_a_run_begins() {
     let mut shop = Shop::new(required(two_units(3, 2))).workload("web", "app=a", 7);
     let policy = shop.world.policies().next().unwrap();
     let due = |shop: &Shop, at| shop.world.follows_target(&policy, second(at));

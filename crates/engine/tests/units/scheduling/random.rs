@@ -10,23 +10,23 @@ use almanac_fixtures::trials;
 use fastrand::Rng;
 
 use super::shop::{Shop, node, owner, pod, workload};
-use crate::naive::Seen;
+use crate::naive::ClusterView;
 use crate::support::{pod_name, policy_name, prefer, second, selector, unit};
 
 const SHOPS: u64 = 400;
 
 /// The true state, from an independent point of view.
-fn seen(shop: &Shop) -> Seen {
+fn cluster_view(shop: &Shop) -> ClusterView {
     let world = &shop.world;
     let policies = world.units.policies.iter();
     let policies =
         policies.filter_map(|(name, it)| Some((name.clone(), (**it.policy.as_ref()?).clone())));
     let pods = world.units.extra.scheduling.as_ref().unwrap().pods();
-    Seen {
+    ClusterView {
         policies: policies.collect(),
         nodes: world.units.extra.pods_and_nodes.nodes.clone(),
         pods: pods.map(|(name, pod)| (name.clone(), pod.clone())).collect(),
-        ..Seen::default()
+        ..ClusterView::default()
     }
 }
 
@@ -116,7 +116,11 @@ fn random_pod(rng: &mut Rng, labels: &str, workload: &str) -> Pod {
 }
 
 /// The broken property of a shop after a simulation, if any; `began` is its state at the start.
-fn wrong(seen: &Seen, began: &Seen, values: &BTreeMap<String, Value>) -> Option<String> {
+fn wrong(
+    seen: &ClusterView,
+    began: &ClusterView,
+    values: &BTreeMap<String, Value>,
+) -> Option<String> {
     for (name, policy) in &seen.policies {
         let counted = seen.counted(name);
         let at_first = began.counted(name);
@@ -131,11 +135,11 @@ fn wrong(seen: &Seen, began: &Seen, values: &BTreeMap<String, Value>) -> Option<
                 }
             }
         }
-        let told = values.get(name.name());
-        let Some(Value::Numbers(numbers)) = told else { continue };
+        let published = values.get(name.name());
+        let Some(Value::Numbers(numbers)) = published else { continue };
         let sum: u32 = numbers.values().sum();
         if sum as usize != total {
-            return Some(format!("{total} pods, of which {sum} are told"));
+            return Some(format!("{total} pods, of which {sum} are recorded"));
         }
     }
     let waiting = seen.pods.iter().filter(|(_, pod)| {
@@ -154,19 +158,19 @@ fn wrong(seen: &Seen, began: &Seen, values: &BTreeMap<String, Value>) -> Option<
 }
 
 /// Whether a node has room for one more pod.
-fn has_room(seen: &Seen, name: &Arc<str>, pod: &Pod) -> bool {
+fn has_room(seen: &ClusterView, name: &Arc<str>, pod: &Pod) -> bool {
     let node = &seen.nodes[name];
     let there = seen.pods.values().filter(|it| it.node.as_ref() == Some(name) && !it.is_finished);
     let (cpu, pods) =
         there.fold((0, 0), |(cpu, pods), it| (cpu + it.requests.milli_cpu.unwrap_or(0), pods + 1));
     let free = node.allocatable.unwrap_or_default();
-    let asked = pod.requests.milli_cpu.unwrap_or(0);
-    let has_cpu = asked == 0 || free.milli_cpu.is_none_or(|free| free >= cpu + asked);
+    let requested = pod.requests.milli_cpu.unwrap_or(0);
+    let has_cpu = requested == 0 || free.milli_cpu.is_none_or(|free| free >= cpu + requested);
     has_cpu && free.pods.is_none_or(|free| free > pods) && !node.is_unschedulable
 }
 
 /// A pod that went although it was worth more to its user than one that its workload has kept.
-fn wrongly_gone(before: &Seen, now: &Seen) -> Option<String> {
+fn wrongly_gone(before: &ClusterView, now: &ClusterView) -> Option<String> {
     let own = |pod: &Pod| match pod.cost {
         DeletionCost::Others(cost) if pod.node.is_some() => Some(cost),
         _ => None,
@@ -187,16 +191,16 @@ fn wrongly_gone(before: &Seen, now: &Seen) -> Option<String> {
     None
 }
 
-fn told(shop: &Shop) -> BTreeMap<String, Value> {
+fn recorded_values(shop: &Shop) -> BTreeMap<String, Value> {
     let policies = shop.world.units.policies.keys();
-    let told = policies.filter_map(|policy| {
+    let published = policies.filter_map(|policy| {
         Some((policy.name().to_owned(), Field::UnitPods.read(&shop.world, policy)?))
     });
-    told.collect()
+    published.collect()
 }
 
 #[test]
-fn whatever_is_scaled_no_cap_is_passed_and_no_pod_waits_that_could_have_a_node() {
+fn scaling_never_exceeds_a_cap_or_leaves_a_schedulable_pod_pending() {
     let seed = trials::seed("pouring");
     let (mut scheduled, mut waited) = (0, 0);
     for number in 0..SHOPS {
@@ -204,16 +208,17 @@ fn whatever_is_scaled_no_cap_is_passed_and_no_pod_waits_that_could_have_a_node()
         let shop = random_shop(&mut rng);
         let mut shop = shop.begun();
         // The counts before any pod is scheduled: with the replicas unchanged, only the pods that exist.
-        let mut began = seen(&shop);
+        let mut began = cluster_view(&shop);
         began.pods = shop.world.units.extra.pods_and_nodes.pods.clone();
         for at in 0..10 {
             if at > 0 {
                 shop.scale(&workload(["x", "y", "z"][rng.usize(..3)]), rng.u32(0..9));
             }
-            let before = if at == 0 { began.clone() } else { seen(&shop) };
+            let before = if at == 0 { began.clone() } else { cluster_view(&shop) };
             shop.turns(at);
-            let now = seen(&shop);
-            let wrong = wrong(&now, &began, &told(&shop)).or_else(|| wrongly_gone(&before, &now));
+            let now = cluster_view(&shop);
+            let wrong = wrong(&now, &began, &recorded_values(&shop))
+                .or_else(|| wrongly_gone(&before, &now));
             assert_eq!(wrong, None, "ALMANAC_SEED={seed}, shop {number}, at {at}");
             scheduled += now.pods.len();
             waited += now.pods.values().filter(|pod| pod.node.is_none()).count();
@@ -237,9 +242,9 @@ fn nothing_changes_by_time_alone_before_the_instant_that_is_named_and_then_somet
             let pods_at = |later: i64| {
                 let mut shop = shop.clone();
                 shop.turns(later);
-                seen(&shop).pods
+                cluster_view(&shop).pods
             };
-            let now = seen(&shop).pods;
+            let now = cluster_view(&shop).pods;
             let changed = (at..20).find(|later| pods_at(*later) != now);
             let why = format!("ALMANAC_SEED={seed}, shop {number}, at {at}");
             assert_eq!(named, BTreeSet::from([changed.map(second)]), "{why}");
@@ -259,7 +264,7 @@ fn the_same_shop_is_filled_in_the_same_way_each_time() {
             for at in 0..6 {
                 shop.scale(&workload("y"), rng.u32(0..9));
                 shop.turns(at);
-                all.push((told(&shop), shop.nodes("")));
+                all.push((recorded_values(&shop), shop.nodes("")));
             }
             all
         };

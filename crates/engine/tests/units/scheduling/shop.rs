@@ -19,7 +19,7 @@ use crate::support::{NAMESPACE, labels, pod_name, policy_name, second};
 pub(super) struct Shop {
     pub(super) world: World,
     /// The last reported numbers.
-    told: BTreeMap<(Identity, Field), Value>,
+    values: BTreeMap<(Identity, Field), Value>,
 }
 
 pub(super) fn workload(name: &str) -> Identity {
@@ -50,7 +50,7 @@ pub(super) fn pod(text: &str) -> Pod {
 impl Shop {
     /// A policy called `web`.
     pub(super) fn new(policy: ResourcePolicy) -> Shop {
-        Shop { world: World::default(), told: BTreeMap::new() }.policy("web", policy)
+        Shop { world: World::default(), values: BTreeMap::new() }.policy("web", policy)
     }
 
     pub(super) fn policy(mut self, name: &str, policy: ResourcePolicy) -> Shop {
@@ -107,7 +107,7 @@ impl Shop {
             let Some(turn) = self.turn(policy, at) else { continue };
             for effect in &turn.effects {
                 let place = (effect.target.clone(), effect.field);
-                self.told.insert(place, effect.value.clone());
+                self.values.insert(place, effect.value.clone());
             }
             turns.push(turn);
         }
@@ -128,8 +128,8 @@ impl Shop {
 
     /// The pods in the units of a policy, and those that wait: `a 3, b 1; 2`.
     pub(super) fn filled(&self, policy: &str) -> String {
-        let told = |field| self.told[&(policy_name(policy), field)].to_string();
-        format!("{}; {}", told(Field::UnitPods), told(Field::PendingPods))
+        let values = |field| self.values[&(policy_name(policy), field)].to_string();
+        format!("{}; {}", values(Field::UnitPods), values(Field::PendingPods))
     }
 
     /// The nodes of the pods whose names begin so, in the order of the names; `-` for none.

@@ -7,14 +7,14 @@ use almanac_engine::units::{Bound, DeletionCost, Node, Pod, ResourcePolicy};
 use almanac_engine::{Identity, Labels};
 use jiff::Timestamp;
 
-use crate::naive::Seen;
+use crate::naive::ClusterView;
 
 /// The label of a node that pods are given.
 pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// One change of one object; `None` for an object that is gone.
 #[derive(Clone)]
-pub(super) enum News {
+pub(super) enum WatchEvent {
     Policy(Identity, Option<ResourcePolicy>, u64),
     Node(Arc<str>, Option<Node>, u64),
     Pod(Identity, Arc<str>, Option<Pod>, u64),
@@ -24,20 +24,20 @@ pub(super) enum News {
 #[derive(Clone, Default)]
 pub(super) struct Feed {
     begins: u64,
-    news: VecDeque<News>,
+    events: VecDeque<WatchEvent>,
 }
 
 impl Feed {
     pub(super) fn end(&self) -> u64 {
-        self.begins + self.news.len() as u64
+        self.begins + self.events.len() as u64
     }
 
-    pub(super) fn get(&self, position: u64) -> Option<&News> {
-        self.news.get(usize::try_from(position.checked_sub(self.begins)?).ok()?)
+    pub(super) fn get(&self, position: u64) -> Option<&WatchEvent> {
+        self.events.get(usize::try_from(position.checked_sub(self.begins)?).ok()?)
     }
 
-    pub(super) fn forget_before(&mut self, position: u64) {
-        while self.begins < position && self.news.pop_front().is_some() {
+    pub(super) fn discard_before(&mut self, position: u64) {
+        while self.begins < position && self.events.pop_front().is_some() {
             self.begins += 1;
         }
     }
@@ -46,7 +46,7 @@ impl Feed {
 #[derive(Clone, Default)]
 pub(super) struct ApiServer {
     pub(super) version: u64,
-    pub(super) held: Seen,
+    pub(super) held: ClusterView,
     pub(super) policy_versions: BTreeMap<Identity, u64>,
     /// Of policies, nodes and pods.
     pub(super) feeds: [Feed; 3],
@@ -66,7 +66,7 @@ impl ApiServer {
             None => self.held.policies.remove(name),
         };
         self.policy_versions.insert(name.clone(), self.version);
-        self.feeds[0].news.push_back(News::Policy(name.clone(), policy, self.version));
+        self.feeds[0].events.push_back(WatchEvent::Policy(name.clone(), policy, self.version));
     }
 
     pub(super) fn set_node(&mut self, name: &Arc<str>, node: Option<Node>) {
@@ -76,7 +76,7 @@ impl ApiServer {
             Some(node) => self.held.nodes.insert(Arc::clone(name), node.clone()),
             None => self.held.nodes.remove(name),
         };
-        self.feeds[1].news.push_back(News::Node(Arc::clone(name), node, self.version));
+        self.feeds[1].events.push_back(WatchEvent::Node(Arc::clone(name), node, self.version));
     }
 
     pub(super) fn set_pod(&mut self, name: &Identity, pod: &Pod) {
@@ -84,7 +84,7 @@ impl ApiServer {
         let pod = Pod { version: Some(self.version), ..pod.clone() };
         let uid = pod.uid.clone().unwrap();
         self.held.pods.insert(name.clone(), pod.clone());
-        self.feeds[2].news.push_back(News::Pod(name.clone(), uid, Some(pod), self.version));
+        self.feeds[2].events.push_back(WatchEvent::Pod(name.clone(), uid, Some(pod), self.version));
     }
 
     pub(super) fn edit_pod(&mut self, name: &Identity, edit: impl FnOnce(&mut Pod)) {
@@ -98,7 +98,7 @@ impl ApiServer {
         self.version += 1;
         let uid = pod.uid.unwrap();
         self.bound_by_us.remove(&uid);
-        self.feeds[2].news.push_back(News::Pod(name.clone(), uid, None, self.version));
+        self.feeds[2].events.push_back(WatchEvent::Pod(name.clone(), uid, None, self.version));
     }
 
     /// Binds a pod as Kubernetes does; whether it was.

@@ -7,10 +7,10 @@ use std::time::Duration;
 use almanac_engine::units::{BindOutcome, Confirmed, Elapsed, Pod};
 use almanac_engine::{Identity, Labels};
 
-use super::faults::{Check, Fault, Wrong, wrong};
+use super::faults::{Check, Fault, Violation, wrong};
 use super::replica::Task;
 use super::world::World;
-use crate::naive::{Pods, Seen, group_of};
+use crate::naive::{ClusterView, Pods, group_of};
 use crate::support::LONGEST_BIND;
 
 /// A request to bind that has been sent.
@@ -43,7 +43,7 @@ impl Flight {
 impl World {
     /// A scheduler requests the binding that it has decided on. If the pod is not bound, the scheduler retries after
     /// a while.
-    pub(super) fn ask_to_bind(&mut self, index: usize) -> Result<(), Wrong> {
+    pub(super) fn ask_to_bind(&mut self, index: usize) -> Result<(), Violation> {
         if self.decided.is_empty() {
             return Ok(());
         }
@@ -79,7 +79,7 @@ impl World {
     }
 
     /// Every policy has the node in the unit that its labels say as they were read.
-    fn check_unit(&self, index: usize, node: &Arc<str>, read: &Labels) -> Result<(), Wrong> {
+    fn check_unit(&self, index: usize, node: &Arc<str>, read: &Labels) -> Result<(), Violation> {
         let replica = &self.replicas[index];
         for (name, policy) in &replica.seen.policies {
             let id = replica.ledger.node(node);
@@ -97,7 +97,7 @@ impl World {
         let replica = &self.replicas[index];
         let known = replica.seen.pods.get(pod)?;
         let view = replica.view();
-        let really = Seen { pods: self.really_bound(&view), ..view.clone() };
+        let really = ClusterView { pods: self.really_bound(&view), ..view.clone() };
         let to_come = view.being_bound.get(pod).map(|(_, labels)| labels);
         for labels in [Some(&known.labels), to_come].into_iter().flatten() {
             let with_labels = Pod { labels: labels.clone(), ..known.clone() };
@@ -119,7 +119,7 @@ impl World {
     }
 
     /// The pods in a replica's view, on the nodes that we have really bound them to, or may have.
-    fn really_bound(&self, view: &Seen) -> Pods {
+    fn really_bound(&self, view: &ClusterView) -> Pods {
         let mut pods = view.pods.clone();
         let mut bound: BTreeMap<&Identity, (&Arc<str>, &Arc<str>)> = BTreeMap::new();
         for (name, pod) in &self.api.held.pods {
@@ -152,7 +152,7 @@ impl World {
     }
 
     /// Sends a binding that is reserved.
-    pub(super) fn post(&mut self, index: usize) -> Result<(), Wrong> {
+    pub(super) fn post(&mut self, index: usize) -> Result<(), Violation> {
         if self.replicas[index].tasks.is_empty() || !self.is_leading(index) {
             return Ok(());
         }
@@ -198,7 +198,7 @@ impl World {
     }
 
     /// Requests land, answers arrive, and what does not arrive in time is given up.
-    pub(super) fn fly(&mut self) -> Result<(), Wrong> {
+    pub(super) fn fly(&mut self) -> Result<(), Violation> {
         let mut flights = std::mem::take(&mut self.flights);
         flights.sort_by_key(|flight| flight.lands_at);
         for mut flight in flights {
@@ -223,7 +223,7 @@ impl World {
                 }
             }
             let replica = &mut self.replicas[flight.replica];
-            let is_heard = replica.life == flight.life && !flight.has_given_up;
+            let is_received = replica.life == flight.life && !flight.has_given_up;
             let is_answered =
                 !flight.is_conflict && flight.answers_at.is_some_and(|at| at <= self.now);
             let outcome = match flight.is_bound {
@@ -235,7 +235,7 @@ impl World {
                 }
                 _ => Some(BindOutcome::Unknown),
             };
-            if let Some(outcome) = outcome.filter(|_| is_heard) {
+            if let Some(outcome) = outcome.filter(|_| is_received) {
                 replica.settle(&task.pod, task.id, outcome);
                 flight.has_given_up = true;
                 let pod = task.pod.clone();
@@ -251,7 +251,7 @@ impl World {
         Ok(())
     }
 
-    fn check_bound(&self) -> Result<(), Wrong> {
+    fn check_bound(&self) -> Result<(), Violation> {
         self.heed(self.check_caps())?;
         let lost = self.api.lost_costs.first();
         let lost = lost.map(|pod| wrong(Check::UserCosts, format!("{pod} lost its user's cost")));
@@ -259,7 +259,7 @@ impl World {
     }
 
     /// No cap is exceeded, where only we could have exceeded it.
-    fn check_caps(&self) -> Result<(), Wrong> {
+    fn check_caps(&self) -> Result<(), Violation> {
         if !self.is_calm {
             return Ok(());
         }

@@ -58,7 +58,7 @@ impl World {
             36..60 => self.end_pod(),
             60..65 => self.edit_labels(),
             65..68 => self.edit_cost(),
-            68..73 => self.bind_beside_us(),
+            68..73 => self.bind_by_another_scheduler(),
             73..82 => {
                 let number = self.rng.usize(..NODES);
                 self.set_node(number);
@@ -128,7 +128,7 @@ impl World {
             2..5 if !is_deleted => self.api.edit_pod(&name, |pod| pod.deleted = Some(now)),
             _ => {
                 self.api.remove_pod(&name);
-                self.is_made_anew(&name);
+                self.note_recreated(&name);
                 // A StatefulSet creates the pod again, with requests for the previous one still in progress.
                 if self.rng.bool() {
                     self.create(&name);
@@ -156,7 +156,7 @@ impl World {
         self.api.edit_pod(&name, |pod| pod.cost = cost);
     }
 
-    fn bind_beside_us(&mut self) {
+    fn bind_by_another_scheduler(&mut self) {
         let Some(name) = self.any_pod() else { return };
         let (node, now) = (node_name(self.rng.usize(..NODES)), self.wall());
         let pod = &self.api.held.pods[&name];

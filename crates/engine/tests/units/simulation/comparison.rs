@@ -7,14 +7,14 @@ use almanac_engine::Identity;
 use almanac_engine::units::{FilterOutcome, Ledger, Node, NodeId, Pod, Verdict};
 use fastrand::Rng;
 
-use super::faults::{Check, Wrong, wrong};
+use super::faults::{Check, Violation, wrong};
 use super::replica::Replica;
-use crate::naive::Seen;
+use crate::naive::ClusterView;
 
 /// The checks that this is about.
 pub(super) const CHECKS: [Check; 3] = [Check::Counts, Check::Costs, Check::Order];
 
-pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Wrong> {
+pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Violation> {
     let view = replica.view();
     if let Some(why) = view.difference(&replica.ledger) {
         return Err(wrong(Check::Counts, why));
@@ -25,8 +25,8 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Wrong> {
     // A pod that is being bound gets its cost with the binding.
     let mut costs: BTreeMap<Identity, Option<i32>> = view.cost_changes();
     costs.retain(|name, _| !replica.held.contains_key(name));
-    let is_asked = replica.is_serving();
-    for name in view.pods.keys().filter(|_| is_asked) {
+    let is_serving = replica.is_serving();
+    for name in view.pods.keys().filter(|_| is_serving) {
         let change = replica.ledger.cost_change(name).map(|change| change.cost);
         if change != costs.get(name).copied() {
             let expected = costs.get(name);
@@ -42,7 +42,7 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Wrong> {
     // A ledger that receives everything at once has no record of pods being bound, nor of the labels they get.
     let gives_labels =
         view.being_bound.iter().any(|(name, (_, to_come))| view.pods[name].labels != *to_come);
-    let view = Seen { being_bound: BTreeMap::new(), ..view };
+    let view = ClusterView { being_bound: BTreeMap::new(), ..view };
     let rebuilt = rebuilt(&view, rng);
     if let Some(why) = view.difference(&rebuilt) {
         return Err(wrong(Check::Counts, format!("made anew, {why}")));
@@ -51,7 +51,7 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Wrong> {
 }
 
 /// A ledger that receives everything at once, in any order.
-fn rebuilt(view: &Seen, rng: &mut Rng) -> Ledger {
+fn rebuilt(view: &ClusterView, rng: &mut Rng) -> Ledger {
     enum ObjectChange<'a> {
         Policy(&'a Identity),
         Node(&'a str),
@@ -65,8 +65,8 @@ fn rebuilt(view: &Seen, rng: &mut Rng) -> Ledger {
     all.extend(view.pods.iter().map(|(name, pod)| ObjectChange::Pod(name, pod)));
     rng.shuffle(&mut all);
     let mut ledger = Ledger::alone();
-    for told in all {
-        match told {
+    for object in all {
+        match object {
             ObjectChange::Policy(name) => {
                 ledger.set_policy(name, view.policies[name].clone(), None)
             }
@@ -87,10 +87,10 @@ fn rebuilt(view: &Seen, rng: &mut Rng) -> Ledger {
 /// One pod that has yet to be scheduled has the same verdicts in both.
 fn compare_verdicts(
     replica: &Replica,
-    view: &Seen,
+    view: &ClusterView,
     rebuilt: &Ledger,
     rng: &mut Rng,
-) -> Result<(), Wrong> {
+) -> Result<(), Violation> {
     let pending: Vec<&Identity> =
         view.pods.iter().filter(|(_, pod)| pod.node.is_none()).map(|(name, _)| name).collect();
     let Some(pod) = rng.choice(pending) else { return Ok(()) };

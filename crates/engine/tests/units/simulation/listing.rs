@@ -32,7 +32,7 @@ pub(super) struct ListedAt {
 
 impl Replica {
     /// The position from which it still needs the watch events of a kind.
-    pub(super) fn needs_news_from(&self, kind: usize) -> u64 {
+    pub(super) fn needs_events_from(&self, kind: usize) -> u64 {
         let watched = if self.has_listed { self.positions[kind] } else { u64::MAX };
         let list = self.list.as_ref();
         let listed = list.and_then(|list| match kind {
@@ -74,10 +74,10 @@ impl Replica {
         let Some(List { begun_at, policies, nodes, pods }) = self.list.take() else { return };
         let (Some(policies), Some(nodes), Some(pods)) = (policies, nodes, pods) else { return };
         self.is_changed = true;
-        if self.fault == Some(Fault::ForgetsReservationsInALongList) && self.is_serving() {
+        if self.fault == Some(Fault::DropsReservationsInALongList) && self.is_serving() {
             let held: Vec<Identity> = self.held.keys().cloned().collect();
             for pod in &held {
-                self.forget_held(pod);
+                self.drop_held(pod);
             }
         }
         self.take_policies(policies.0, policies.1);
@@ -92,15 +92,15 @@ impl Replica {
         if self.leads_until.is_some() && self.ledger.serve(begun_at).is_ok() && was_waiting {
             self.held.retain(|_, held| held.ends_by > begun_at);
         }
-        self.forget_gone_nodes();
+        self.drop_gone_nodes();
     }
 
     fn take_policies(&mut self, all: VersionedPolicies, at: ListedAt) {
-        let told: Vec<(Identity, ResourcePolicy, Option<u64>)> = all
+        let contents: Vec<(Identity, ResourcePolicy, Option<u64>)> = all
             .iter()
-            .map(|(name, (it, version))| (name.clone(), self.policy_as_told(it), Some(*version)))
+            .map(|(name, (it, version))| (name.clone(), self.faulty_policy(it), Some(*version)))
             .collect();
-        self.ledger.replace_policies(told, Some(at.version));
+        self.ledger.replace_policies(contents, Some(at.version));
         let versions = &self.policy_versions;
         self.seen
             .policies
@@ -124,9 +124,9 @@ impl Replica {
             });
         let unlisted: Vec<Arc<str>> = unlisted.map(|(name, _)| Arc::clone(name)).collect();
         for name in unlisted {
-            self.forget_node(&name);
+            self.drop_node(&name);
         }
-        self.forget_gone_nodes();
+        self.drop_gone_nodes();
         for (name, node) in all {
             self.note_read_node(name, node);
         }
@@ -135,11 +135,11 @@ impl Replica {
     }
 
     fn take_pods(&mut self, all: &Pods, at: ListedAt, rng: &mut Rng) {
-        let mut told: Vec<(&Identity, Pod)> =
-            all.iter().map(|(name, pod)| (name, self.as_told(pod))).collect();
-        rng.shuffle(&mut told);
-        let told = told.iter().map(|(name, pod)| (*name, pod));
-        self.ledger.replace_pods(told, Some(at.version));
+        let mut contents: Vec<(&Identity, Pod)> =
+            all.iter().map(|(name, pod)| (name, self.faulty_pod(pod))).collect();
+        rng.shuffle(&mut contents);
+        let contents = contents.iter().map(|(name, pod)| (*name, pod));
+        self.ledger.replace_pods(contents, Some(at.version));
         self.seen.pods.retain(|name, pod| all.contains_key(name) || pod.version > Some(at.version));
         for (name, pod) in all {
             self.note_read_pod(name, pod);

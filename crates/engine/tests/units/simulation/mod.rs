@@ -18,7 +18,7 @@ mod world;
 
 use almanac_fixtures::trials;
 
-use self::faults::{Check, Fault, Wrong};
+use self::faults::{Check, Fault, Violation};
 use self::world::World;
 
 /// How many steps one cluster lives.
@@ -45,7 +45,7 @@ fn live(
     let mut world = World::new(seed, is_calm, fault, only);
     for step in 1..=steps {
         let happened = if step.is_multiple_of(UNQUIET) { world.calm_down() } else { world.step() };
-        if let Err(Wrong { check, why }) = happened {
+        if let Err(Violation { check, why }) = happened {
             return Err(format!("seed {seed}, step {step}, at {:?}, {check:?}: {why}", world.now));
         }
     }
@@ -71,13 +71,13 @@ fn run(is_calm: bool, of: &str) {
 }
 
 #[test]
-fn no_cap_is_exceeded_where_nobody_else_binds_or_edits() {
-    run(true, "no_cap_is_exceeded_where_nobody_else_binds_or_edits");
+fn no_cap_is_exceeded_without_foreign_bindings_and_edits() {
+    run(true, "no_cap_is_exceeded_without_foreign_bindings_and_edits");
 }
 
 #[test]
-fn nothing_is_bound_beyond_a_cap_whatever_others_do() {
-    run(false, "nothing_is_bound_beyond_a_cap_whatever_others_do");
+fn no_pod_is_bound_beyond_a_cap_despite_others() {
+    run(false, "no_pod_is_bound_beyond_a_cap_despite_others");
 }
 
 #[test]

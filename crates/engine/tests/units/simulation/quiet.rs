@@ -10,7 +10,7 @@ use almanac_engine::Identity;
 use almanac_engine::units::{Pod, Verdict};
 
 use super::api_server::ZONE;
-use super::faults::{Check, Wrong, wrong};
+use super::faults::{Check, Violation, wrong};
 use super::scheduling::fits;
 use super::world::World;
 
@@ -22,7 +22,7 @@ const TOO_LONG: u32 = 2_000;
 
 impl World {
     /// All faults end. Everything arrives, one replica leads, and does all there is to do.
-    pub(super) fn calm_down(&mut self) -> Result<(), Wrong> {
+    pub(super) fn calm_down(&mut self) -> Result<(), Violation> {
         self.is_quiet = true;
         self.cut_off = None;
         let (mut at_rest, mut before) = (0, self.traces());
@@ -59,12 +59,12 @@ impl World {
         let lost: Vec<Identity> = pods.map(|(name, _)| name.clone()).collect();
         for name in lost {
             self.api.remove_pod(&name);
-            self.is_made_anew(&name);
+            self.note_recreated(&name);
         }
     }
 
     /// A few seconds in which every component does all its pending work.
-    fn go_on(&mut self) -> Result<(), Wrong> {
+    fn go_on(&mut self) -> Result<(), Violation> {
         self.now = self.now + Duration::from_secs(4);
         self.fly()?;
         self.collect_garbage();
@@ -82,7 +82,7 @@ impl World {
             }
         }
         for kind in 0..3 {
-            self.hear(holder, kind, usize::MAX);
+            self.receive_events(holder, kind, usize::MAX);
         }
         for _ in 0..4 {
             self.read(holder);
@@ -106,12 +106,12 @@ impl World {
             for patch in std::mem::take(&mut self.patches) {
                 self.write_cost(&patch);
             }
-            self.hear(index, 2, usize::MAX);
+            self.receive_events(index, 2, usize::MAX);
             self.price(index);
         }
     }
 
-    fn check_rest(&self) -> Result<(), Wrong> {
+    fn check_rest(&self) -> Result<(), Violation> {
         let Some(index) = self.holder.filter(|index| self.replicas[*index].is_serving()) else {
             return Err(wrong(Check::Quiet, "nobody serves though nothing is in the way"));
         };
@@ -131,7 +131,7 @@ impl World {
     }
 
     /// No pod is pending that could have a node.
-    fn check_woken(&self) -> Result<(), Wrong> {
+    fn check_woken(&self) -> Result<(), Violation> {
         let (held, replica) = (&self.api.held, &self.replicas[self.holder.unwrap_or(0)]);
         let waits = |it: &Pod| it.node.is_none() && it.deleted.is_none() && !it.is_finished;
         for (name, pod) in held.pods.iter().filter(|(_, pod)| waits(pod)) {
@@ -147,8 +147,8 @@ impl World {
                 _ => false,
             };
             if has_node {
-                let told = replica.ledger.explain(name).map(|it| it.summary);
-                let why = format!("{name} waits though it has room, and {told:?}");
+                let explained = replica.ledger.explain(name).map(|it| it.summary);
+                let why = format!("{name} waits though it has room, and {explained:?}");
                 return Err(wrong(Check::Woken, why));
             }
         }

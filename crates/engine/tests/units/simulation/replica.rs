@@ -10,15 +10,15 @@ use almanac_engine::units::{
 };
 use almanac_engine::{Identity, Labels};
 
-use super::api_server::{ApiServer, News, with_given};
+use super::api_server::{ApiServer, WatchEvent, with_given};
 use super::faults::Fault;
 use super::listing::List;
-use crate::naive::Seen;
+use crate::naive::ClusterView;
 use crate::support::LONGEST_BIND;
 
 /// A binding that is reserved, as the plain account has it.
 #[derive(Clone)]
-pub(super) struct Held {
+pub(super) struct HeldBinding {
     pub(super) id: ReservationId,
     pub(super) uid: Arc<str>,
     pub(super) node: Arc<str>,
@@ -49,12 +49,12 @@ pub(super) struct Read {
 pub(super) struct Replica {
     pub(super) ledger: Ledger,
     pub(super) fault: Option<Fault>,
-    pub(super) seen: Seen,
+    pub(super) seen: ClusterView,
     pub(super) pods_seen: u64,
     pub(super) nodes_seen: u64,
     pub(super) policies_seen: u64,
     pub(super) policy_versions: BTreeMap<Identity, u64>,
-    pub(super) held: BTreeMap<Identity, Held>,
+    pub(super) held: BTreeMap<Identity, HeldBinding>,
     pub(super) positions: [u64; 3],
     /// The list in progress. Its watches start at its end.
     pub(super) list: Option<List>,
@@ -74,7 +74,7 @@ impl Replica {
         Replica {
             ledger: Ledger::new(),
             fault,
-            seen: Seen::default(),
+            seen: ClusterView::default(),
             pods_seen: 0,
             nodes_seen: 0,
             policies_seen: 0,
@@ -92,7 +92,7 @@ impl Replica {
     }
 
     /// Its view, with the pods that are being bound on their nodes.
-    pub(super) fn view(&self) -> Seen {
+    pub(super) fn view(&self) -> ClusterView {
         let mut view = self.seen.clone();
         for (name, held) in &self.held {
             if let Some(pod) = view.pods.get_mut(name) {
@@ -108,18 +108,18 @@ impl Replica {
     }
 
     /// Processes the watch events of one kind of object, at most `most` of them.
-    pub(super) fn hear(&mut self, api: &ApiServer, kind: usize, most: usize) {
+    pub(super) fn receive_events(&mut self, api: &ApiServer, kind: usize, most: usize) {
         for _ in 0..most {
-            let Some(news) = api.feeds[kind].get(self.positions[kind]).cloned() else { return };
+            let Some(event) = api.feeds[kind].get(self.positions[kind]).cloned() else { return };
             self.positions[kind] += 1;
             self.is_changed = true;
-            self.hear_one(news);
-            self.forget_gone_nodes();
+            self.apply_event(event);
+            self.drop_gone_nodes();
         }
     }
 
     /// Keeps deleted nodes as long as pods are bound to them.
-    pub(super) fn forget_gone_nodes(&mut self) {
+    pub(super) fn drop_gone_nodes(&mut self) {
         let (pods, held) = (&self.seen.pods, &self.held);
         self.seen.gone_nodes.retain(|node, _| {
             let is_there = |pod: &Pod| pod.node.as_ref() == Some(node);
@@ -127,20 +127,20 @@ impl Replica {
         });
     }
 
-    pub(super) fn forget_node(&mut self, name: &Arc<str>) {
+    pub(super) fn drop_node(&mut self, name: &Arc<str>) {
         if let Some(node) = self.seen.nodes.remove(name) {
             self.seen.gone_nodes.insert(Arc::clone(name), node.labels);
         }
     }
 
-    fn hear_one(&mut self, news: News) {
-        match news {
-            News::Policy(name, Some(policy), version) => {
-                self.tell_policy(&name, &policy, version);
+    fn apply_event(&mut self, event: WatchEvent) {
+        match event {
+            WatchEvent::Policy(name, Some(policy), version) => {
+                self.set_policy_in_ledger(&name, &policy, version);
                 self.policies_seen = self.policies_seen.max(version);
                 self.note_policy(&name, policy, version);
             }
-            News::Policy(name, None, version) => {
+            WatchEvent::Policy(name, None, version) => {
                 self.ledger.remove_policy(&name, Some(version));
                 self.policies_seen = self.policies_seen.max(version);
                 if self.policy_versions.get(&name).is_some_and(|known| *known < version) {
@@ -148,8 +148,8 @@ impl Replica {
                     self.seen.policies.remove(&name);
                 }
             }
-            News::Node(name, Some(node), version) => {
-                if self.fault != Some(Fault::IgnoresRelabelledNodes)
+            WatchEvent::Node(name, Some(node), version) => {
+                if self.fault != Some(Fault::IgnoresRelabeledNodes)
                     || self.ledger.node(&name).is_none()
                 {
                     self.ledger.set_node(&name, &node);
@@ -157,23 +157,23 @@ impl Replica {
                 self.nodes_seen = self.nodes_seen.max(version);
                 self.note_node(name, node);
             }
-            News::Node(name, None, version) => {
+            WatchEvent::Node(name, None, version) => {
                 self.ledger.remove_node(&name, Some(version));
                 self.nodes_seen = self.nodes_seen.max(version);
                 if self.seen.nodes.get(&name).is_some_and(|it| it.version < Some(version)) {
-                    self.forget_node(&name);
+                    self.drop_node(&name);
                 }
             }
-            News::Pod(name, _, Some(pod), version) => {
+            WatchEvent::Pod(name, _, Some(pod), version) => {
                 self.pods_seen = self.pods_seen.max(version);
-                let told = self.as_told(&pod);
-                if self.fault == Some(Fault::TakesNoNodeForNews) && pod.node.is_none() {
-                    self.forget_held(&name);
+                let reported = self.faulty_pod(&pod);
+                if self.fault == Some(Fault::IgnoresPodsWithoutANode) && pod.node.is_none() {
+                    self.drop_held(&name);
                 }
-                self.ledger.set_pod(&name, &told);
+                self.ledger.set_pod(&name, &reported);
                 self.note_pod(&name, pod);
             }
-            News::Pod(name, uid, None, version) => {
+            WatchEvent::Pod(name, uid, None, version) => {
                 self.ledger.remove_pod(&name, Some(&uid), Some(version));
                 self.pods_seen = self.pods_seen.max(version);
                 let known = self.seen.pods.get(&name);
@@ -187,37 +187,39 @@ impl Replica {
         }
     }
 
-    fn tell_policy(&mut self, name: &Identity, policy: &ResourcePolicy, version: u64) {
+    fn set_policy_in_ledger(&mut self, name: &Identity, policy: &ResourcePolicy, version: u64) {
         let version = Some(version);
         let is_edit = self.seen.policies.contains_key(name);
         match self.fault {
             Some(Fault::IgnoresEditedPolicies) if is_edit => {}
-            Some(Fault::KnowsOnePolicy) if !is_edit && !self.seen.policies.is_empty() => {}
-            _ => self.ledger.set_policy(name, self.policy_as_told(policy), version),
+            Some(Fault::KeepsOnePolicy) if !is_edit && !self.seen.policies.is_empty() => {}
+            _ => self.ledger.set_policy(name, self.faulty_policy(policy), version),
         }
     }
 
-    pub(super) fn policy_as_told(&self, policy: &ResourcePolicy) -> ResourcePolicy {
-        let mut told = policy.clone();
+    pub(super) fn faulty_policy(&self, policy: &ResourcePolicy) -> ResourcePolicy {
+        let mut reported = policy.clone();
         if self.fault == Some(Fault::IgnoresCaps) {
-            told.units.iter_mut().for_each(|unit| unit.max = unit.max.map(|_| 1000));
+            reported.units.iter_mut().for_each(|unit| unit.max = unit.max.map(|_| 1000));
         }
-        told
+        reported
     }
 
     /// A pod as passed to the ledger; some faults are injected here.
-    pub(super) fn as_told(&self, pod: &Pod) -> Pod {
-        let mut told = pod.clone();
+    pub(super) fn faulty_pod(&self, pod: &Pod) -> Pod {
+        let mut reported = pod.clone();
         match self.fault {
-            Some(Fault::CountsFinished) => told.is_finished = false,
-            Some(Fault::NeverSeesDeletion) => told.deleted = None,
-            Some(Fault::TakesTerminatingForFinished) => told.is_finished |= pod.deleted.is_some(),
-            Some(Fault::BelievesOldNews) => told.version = None,
-            Some(Fault::GovernsDaemonSets) => told.ungoverned = None,
+            Some(Fault::CountsFinished) => reported.is_finished = false,
+            Some(Fault::NeverSeesDeletion) => reported.deleted = None,
+            Some(Fault::TakesTerminatingForFinished) => {
+                reported.is_finished |= pod.deleted.is_some()
+            }
+            Some(Fault::AppliesOldEvents) => reported.version = None,
+            Some(Fault::GovernsDaemonSets) => reported.ungoverned = None,
             Some(Fault::OverwritesCostsOfUsers)
-                if matches!(told.cost, almanac_engine::units::DeletionCost::Others(_)) =>
+                if matches!(reported.cost, almanac_engine::units::DeletionCost::Others(_)) =>
             {
-                told.cost = almanac_engine::units::DeletionCost::Unset;
+                reported.cost = almanac_engine::units::DeletionCost::Unset;
             }
             Some(Fault::TakesMissingLabelsForEmptyOnes) => {
                 let pairs = pod.labels.iter().chain([("hash", "")]);
@@ -225,11 +227,11 @@ impl Replica {
                 for (key, value) in pairs {
                     all.entry(key).or_insert(value);
                 }
-                told.labels = almanac_engine::Labels::new(all);
+                reported.labels = almanac_engine::Labels::new(all);
             }
             _ => {}
         }
-        told
+        reported
     }
 
     pub(super) fn note_policy(&mut self, name: &Identity, policy: ResourcePolicy, version: u64) {
@@ -251,7 +253,7 @@ impl Replica {
             return;
         }
         // Without a node at a later version than the binding is conditional on, it was not bound.
-        let is_settled = |held: &Held| {
+        let is_settled = |held: &HeldBinding| {
             let is_other = Some(&held.uid) != pod.uid.as_ref();
             is_other || pod.node.is_some() || pod.version > held.version
         };
@@ -269,10 +271,10 @@ impl Replica {
 
     pub(super) fn read_pod(&mut self, name: &Identity, pod: &Pod) {
         self.is_changed = true;
-        let told = self.as_told(pod);
-        self.ledger.read_pod(name, &told);
+        let reported = self.faulty_pod(pod);
+        self.ledger.read_pod(name, &reported);
         self.note_read_pod(name, pod);
-        self.forget_gone_nodes();
+        self.drop_gone_nodes();
     }
 
     pub(super) fn note_read_pod(&mut self, name: &Identity, pod: &Pod) {
@@ -288,13 +290,13 @@ impl Replica {
         now: Elapsed,
     ) -> Result<ReservationId, Unreserved> {
         self.is_changed = true;
-        let told = self.as_told(read);
+        let reported = self.faulty_pod(read);
         let by_watch = self.seen.nodes.get(node).cloned();
         let found = match by_watch.as_ref() {
             Some(known) if self.fault == Some(Fault::ReservesByTheWatch) => known,
             _ => found,
         };
-        let reserved = self.ledger.reserve((pod, &told), (node, found), now, LONGEST_BIND);
+        let reserved = self.ledger.reserve((pod, &reported), (node, found), now, LONGEST_BIND);
         // They are read whether or not there is room, unless it does not lead.
         if reserved != Err(Unreserved::NotServing) {
             self.note_read_pod(pod, read);
@@ -302,14 +304,14 @@ impl Replica {
                 self.note_read_node(node, found);
             }
         }
-        self.forget_gone_nodes();
+        self.drop_gone_nodes();
         let id = reserved?;
         let uid = Arc::clone(read.uid.as_ref().unwrap());
         let version = self.seen.pods[pod].version;
         let of_node = &self.seen.nodes[node].labels;
         let to_come = with_given(&self.seen.pods[pod].labels, of_node);
         let ends_by = LONGEST_BIND.after(now);
-        let held = Held { id, uid, node: Arc::clone(node), version, to_come, ends_by };
+        let held = HeldBinding { id, uid, node: Arc::clone(node), version, to_come, ends_by };
         self.held.insert(pod.clone(), held);
         Ok(id)
     }
@@ -332,7 +334,7 @@ impl Replica {
     pub(super) fn start_over(&mut self, now: Elapsed) {
         if self.fault != Some(Fault::KeepsVersionsOfARestoredServer) {
             self.ledger.start_over(now, LONGEST_BIND);
-            (self.seen, self.pods_seen, self.nodes_seen) = (Seen::default(), 0, 0);
+            (self.seen, self.pods_seen, self.nodes_seen) = (ClusterView::default(), 0, 0);
             (self.policies_seen, self.policy_versions) = (0, BTreeMap::new());
             self.held.clear();
             self.reads.clear();
@@ -353,7 +355,7 @@ impl Replica {
         self.is_changed = true;
         let outcome = match (self.fault, outcome) {
             (Some(Fault::TakesTimeoutForFailure), BindOutcome::Unknown)
-            | (Some(Fault::ForgetsWhatItPosted), BindOutcome::Posted) => BindOutcome::Failed,
+            | (Some(Fault::DropsPostedBindings), BindOutcome::Posted) => BindOutcome::Failed,
             _ => outcome,
         };
         self.ledger.settle(id, outcome);
@@ -364,7 +366,7 @@ impl Replica {
     }
 
     /// Settles what is held for a pod though nothing says that it may be.
-    pub(super) fn forget_held(&mut self, pod: &Identity) {
+    pub(super) fn drop_held(&mut self, pod: &Identity) {
         if let Some(held) = self.held.remove(pod) {
             self.ledger.settle(held.id, BindOutcome::Failed);
         }
@@ -374,7 +376,7 @@ impl Replica {
         self.is_changed = true;
         let is_hasty = self.fault == Some(Fault::SettlesByEarlyReads);
         let begun_at = if is_hasty { Elapsed::MAX } else { read.begun_at };
-        let found = read.found.as_ref().map(|pod| self.as_told(pod));
+        let found = read.found.as_ref().map(|pod| self.faulty_pod(pod));
         self.ledger.settle_by_read(read.id, found.as_ref(), begun_at);
         let Some(held) = self.held.get(&read.pod).filter(|held| held.id == read.id).cloned() else {
             return;
@@ -392,6 +394,6 @@ impl Replica {
                 }
             }
         }
-        self.forget_gone_nodes();
+        self.drop_gone_nodes();
     }
 }

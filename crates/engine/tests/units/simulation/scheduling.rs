@@ -9,7 +9,7 @@ use std::time::Duration;
 use almanac_engine::Identity;
 use almanac_engine::units::{FilterOutcome, Ledger, NodeId, Pod, Verdict};
 
-use super::faults::{Check, Fault, Wrong, wrong};
+use super::faults::{Check, Fault, Violation, wrong};
 use super::replica::Replica;
 use super::world::World;
 use crate::support::LEASE;
@@ -43,7 +43,7 @@ impl World {
     }
 
     /// A scheduler filters the nodes for a pod.
-    pub(super) fn schedule(&mut self, index: usize) -> Result<(), Wrong> {
+    pub(super) fn schedule(&mut self, index: usize) -> Result<(), Violation> {
         // Now and then, all that were refused are tried again.
         if !self.is_quiet && self.rng.u16(..400) == 0 {
             self.refused.clear();
@@ -53,7 +53,7 @@ impl World {
         self.filter(index, &pod)
     }
 
-    fn filter(&mut self, index: usize, pod: &Identity) -> Result<(), Wrong> {
+    fn filter(&mut self, index: usize, pod: &Identity) -> Result<(), Violation> {
         if !self.is_leading(index) {
             self.back_off(pod);
             return Ok(());
@@ -118,7 +118,7 @@ impl World {
         names: &[Arc<str>],
         chosen: &[usize],
         leased: u32,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), Violation> {
         let replica = &self.replicas[index];
         let view = replica.view();
         let Some(expected) = view.verdicts(pod, names) else { return Ok(()) };

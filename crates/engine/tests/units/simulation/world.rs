@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::api_server::ApiServer;
 use super::binding::Flight;
-use super::faults::{Check, Fault, Wrong, wrong};
+use super::faults::{Check, Fault, Violation, wrong};
 use super::replica::{Read, Replica};
 use crate::support::{LONGEST_BIND, at, second};
 
@@ -107,7 +107,7 @@ impl World {
     }
 
     /// One thing happens; what is wrong after it.
-    pub(super) fn step(&mut self) -> Result<(), Wrong> {
+    pub(super) fn step(&mut self) -> Result<(), Violation> {
         let length = if self.rng.u8(..200) == 0 { 20_000 } else { 300 };
         self.now = self.now + Duration::from_millis(self.rng.u64(0..length));
         // Requests that have landed by now are visible to all reads from now on.
@@ -134,7 +134,7 @@ impl World {
             0..20 => self.change(),
             20..40 => {
                 let (kind, most) = (self.rng.usize(..3), self.rng.usize(1..8));
-                self.hear(replica, kind, most);
+                self.receive_events(replica, kind, most);
             }
             40..56 => self.schedule(replica)?,
             56..68 => self.ask_to_bind(replica)?,
@@ -146,12 +146,12 @@ impl World {
             97 if self.rng.u8(..6) == 0 => self.crash(replica),
             _ => self.wake(replica),
         }
-        self.forget_old_news();
+        self.discard_old_events();
         self.compare()
     }
 
     /// Returns the failure, if its check is being tested.
-    pub(super) fn heed(&self, found: Result<(), Wrong>) -> Result<(), Wrong> {
+    pub(super) fn heed(&self, found: Result<(), Violation>) -> Result<(), Violation> {
         found.or_else(
             |it| if self.only.is_none_or(|only| only == it.check) { Err(it) } else { Ok(()) },
         )
@@ -174,25 +174,25 @@ impl World {
         self.backing_off.clear();
     }
 
-    pub(super) fn hear(&mut self, replica: usize, kind: usize, most: usize) {
+    pub(super) fn receive_events(&mut self, replica: usize, kind: usize, most: usize) {
         let replica = &mut self.replicas[replica];
         if replica.has_listed {
-            replica.hear(&self.api, kind, most);
+            replica.receive_events(&self.api, kind, most);
         }
     }
 
-    fn forget_old_news(&mut self) {
+    fn discard_old_events(&mut self) {
         for kind in 0..3 {
-            let needed = self.replicas.iter().map(|it| it.needs_news_from(kind));
+            let needed = self.replicas.iter().map(|it| it.needs_events_from(kind));
             let end = self.api.feeds[kind].end();
             let needed = needed.min().unwrap_or(end).min(end);
-            self.api.feeds[kind].forget_before(needed);
+            self.api.feeds[kind].discard_before(needed);
         }
     }
 
     /// Whether a replica leads by its own reckoning, with the current time.
     pub(super) fn is_leading(&mut self, index: usize) -> bool {
-        let (now, ignores_time) = (self.now, self.fault == Some(Fault::BelievesItStillLeads));
+        let (now, ignores_time) = (self.now, self.fault == Some(Fault::IgnoresLossOfLeadership));
         let replica = &mut self.replicas[index];
         if replica.leads_until.is_some_and(|until| now >= until) && !ignores_time {
             replica.leads_until = None;
@@ -309,13 +309,13 @@ impl World {
     }
 
     /// A pod of this name is another one.
-    pub(super) fn is_made_anew(&mut self, pod: &Identity) {
+    pub(super) fn note_recreated(&mut self, pod: &Identity) {
         self.refused.remove(pod);
         self.backing_off.remove(pod);
     }
 
     /// Every ledger that has changed counts as the plain count does, and as a newly built ledger does.
-    pub(super) fn compare(&mut self) -> Result<(), Wrong> {
+    pub(super) fn compare(&mut self) -> Result<(), Violation> {
         if self.only.is_some_and(|only| !super::comparison::CHECKS.contains(&only)) {
             return Ok(());
         }

@@ -31,13 +31,13 @@ fn weeks(weeks: i32) -> CivilPeriod {
     (BEGIN, BEGIN + (7 * weeks).days())
 }
 
-fn told(period: CivilPeriod, holds: impl Fn(DateTime) -> bool) -> Vec<String> {
+fn described_times(period: CivilPeriod, holds: impl Fn(DateTime) -> bool) -> Vec<String> {
     let all = recurrences(&stretches(period, holds), period);
-    let tell = |told| match told {
+    let describe = |group| match group {
         StretchGroup::Recurring(recurrence, _) => recurrence.to_string(),
         StretchGroup::Once(position) => format!("#{position}"),
     };
-    all.into_iter().map(tell).collect()
+    all.into_iter().map(describe).collect()
 }
 
 fn is_weekend(at: DateTime) -> bool {
@@ -54,55 +54,67 @@ fn is_work(at: DateTime) -> bool {
 }
 
 #[test]
-fn what_comes_every_week_is_told_by_its_days_and_times() {
-    assert_eq!(told(weeks(5), is_weekend), ["Fri 17:00 to Mon 09:00, each week"]);
-    assert_eq!(told(weeks(5), is_work), ["Mon to Fri, 09:00 to 17:00"]);
-    assert_eq!(told(weeks(1), is_work), ["Mon to Fri, 09:00 to 17:00"]);
+fn a_weekly_recurrence_is_described_by_its_days_and_times() {
+    assert_eq!(described_times(weeks(5), is_weekend), ["Fri 17:00 to Mon 09:00, each week"]);
+    assert_eq!(described_times(weeks(5), is_work), ["Mon to Fri, 09:00 to 17:00"]);
+    assert_eq!(described_times(weeks(1), is_work), ["Mon to Fri, 09:00 to 17:00"]);
     let night = |at: DateTime| !(6..22).contains(&at.hour());
-    assert_eq!(told(weeks(2), night), ["every day, 22:00 to 06:00 the next day"]);
+    assert_eq!(described_times(weeks(2), night), ["every day, 22:00 to 06:00 the next day"]);
     let rest = |at: DateTime| !is_work(at);
     assert_eq!(
-        told(weeks(3), rest),
+        described_times(weeks(3), rest),
         ["Fri 17:00 to Mon 09:00, each week", "Mon to Thu, 17:00 to 09:00 the next day"]
     );
     let twice =
         |at: DateTime| [0, 2, 4].contains(&number(at.date())) && [8, 9, 18].contains(&at.hour());
-    assert_eq!(told(weeks(2), twice), ["Mon, Wed and Fri, 08:00 to 10:00 and 18:00 to 19:00"]);
+    assert_eq!(
+        described_times(weeks(2), twice),
+        ["Mon, Wed and Fri, 08:00 to 10:00 and 18:00 to 19:00"]
+    );
     let evening = |at: DateTime| at.hour() >= 22;
-    assert_eq!(told(weeks(1), evening), ["every day, 22:00 to midnight"]);
+    assert_eq!(described_times(weeks(1), evening), ["every day, 22:00 to midnight"]);
 }
 
 #[test]
 fn exceptions_and_a_beginning_are_named() {
     let holiday = date(2026, 12, 25);
     let open = |at: DateTime| is_work(at) && at.date() != holiday;
-    assert_eq!(told(weeks(5), open), ["Mon to Fri, 09:00 to 17:00, except Fri 2026-12-25"]);
+    assert_eq!(
+        described_times(weeks(5), open),
+        ["Mon to Fri, 09:00 to 17:00, except Fri 2026-12-25"]
+    );
     let from = date(2026, 12, 2);
     let later = |at: DateTime| is_work(at) && at.date() >= from;
-    assert_eq!(told(weeks(5), later), ["Mon to Fri, 09:00 to 17:00, from Wed 2026-12-02"]);
+    assert_eq!(
+        described_times(weeks(5), later),
+        ["Mon to Fri, 09:00 to 17:00, from Wed 2026-12-02"]
+    );
     let short = |at: DateTime| is_work(at) && at.date() < from;
-    assert_eq!(told(weeks(5), short), ["Mon to Fri, 09:00 to 17:00, until Tue 2026-12-01"]);
+    assert_eq!(
+        described_times(weeks(5), short),
+        ["Mon to Fri, 09:00 to 17:00, until Tue 2026-12-01"]
+    );
 }
 
 #[test]
-fn a_day_of_each_month_is_told_as_one() {
+fn a_day_of_each_month_is_described_as_one() {
     let first = |at: DateTime| at.day() == 1 && at.hour() < 6;
     let period = (BEGIN, date(2027, 11, 23).at(0, 0, 0, 0));
-    assert_eq!(told(period, first), ["on day 1 of each month, 00:00 to 06:00"]);
+    assert_eq!(described_times(period, first), ["on day 1 of each month, 00:00 to 06:00"]);
 }
 
 #[test]
-fn what_has_no_pattern_is_told_one_by_one() {
+fn stretches_without_a_recurrence_are_listed_one_by_one() {
     let days = [date(2026, 11, 25), date(2026, 12, 3), date(2026, 12, 19)];
-    assert_eq!(told(weeks(5), |at| days.contains(&at.date())), ["#0", "#1", "#2"]);
-    assert_eq!(told(weeks(5), |_| true), ["#0"]);
+    assert_eq!(described_times(weeks(5), |at| days.contains(&at.date())), ["#0", "#1", "#2"]);
+    assert_eq!(described_times(weeks(5), |_| true), ["#0"]);
 }
 
 #[test]
 fn many_times_of_a_day_are_counted() {
     let even = |at: DateTime| at.hour() % 2 == 0;
     assert_eq!(
-        told(weeks(2), even),
+        described_times(weeks(2), even),
         ["every day, 00:00 to 01:00, 02:00 to 03:00, 04:00 to 05:00, 06:00 to 07:00, … and \
           22:00 to 23:00 (12 in all)"]
     );
@@ -133,8 +145,8 @@ proptest! {
             (at(stretch.from, period.0), at(stretch.to, period.1))
         };
         let (mut found, mut positions) = (Vec::new(), Vec::new());
-        for told in recurrences(&all, period) {
-            match told {
+        for group in recurrences(&all, period) {
+            match group {
                 StretchGroup::Recurring(recurrence, of) => {
                     found.extend(recurrence.occurrences(period).into_iter().map(cut));
                     positions.extend(of);

@@ -2,14 +2,14 @@
 
 use almanac_engine::PolicyObject;
 use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
-use almanac_fixtures::schedules::{Schedule, behaviour};
+use almanac_fixtures::schedules::{Schedule, behavior};
 use almanac_fixtures::{at, names};
 
 use super::*;
 
 fn first_met(windows: &[(&str, &str, u32, i32)]) -> Vec<String> {
     let of = |(start, end, value, priority): &(&str, &str, u32, i32)| -> Behaviour {
-        behaviour("UTC", start, end, *value, *priority)
+        behavior("UTC", start, end, *value, *priority)
     };
     let schedule = ScheduledCapacity {
         behaviours: windows.iter().map(of).collect(),

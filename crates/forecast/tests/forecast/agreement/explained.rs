@@ -95,7 +95,7 @@ impl Part<'_> {
             forecasts.continue_the_whole(&whole, at)?;
             for (policy, target, explainer) in &mut explainers {
                 let explained = explainer.explain_object(policy, target, at, &none).unwrap();
-                forecasts.say(&explained)?;
+                forecasts.check_explanation(&explained)?;
                 if others.contains(&at) {
                     let alone = Explainer::new(world).explain_object(policy, target, at, &none);
                     if alone.as_ref() != Some(&explained) {
@@ -172,7 +172,7 @@ impl Forecasts<'_> {
     }
 
     /// Whether they say what an explanation says.
-    fn say(&self, explained: &Explanation) -> TestCaseResult {
+    fn check_explanation(&self, explained: &Explanation) -> TestCaseResult {
         let Explanation { policy, target, at, values, reasons, next, .. } = explained;
         let problem = format!("{policy} of {target} at {at}");
         for (field, write) in values {

@@ -111,7 +111,7 @@ fn what_comes_next_are_the_changes_of_a_forecast() {
     holds("what_comes_next_are_the_changes_of_a_forecast", 100, 10_000, |case| {
         let (world, period) = (case.world(), period(case.from(), WATCHED));
         let series = all_series(&world, period);
-        let mut last: BTreeMap<(Timestamp, Identity, Field), Listed> = BTreeMap::new();
+        let mut last: BTreeMap<(Timestamp, Identity, Field), ListedValue> = BTreeMap::new();
         for event in Upcoming::new(world.clone(), period, &AssumedValues::new()) {
             let hour = event.at.duration_since(instant(0)).as_secs().rem_euclid(86_400);
             let window = event.rule.as_deref().and_then(|rule| window(&case, &event.policy, rule));
@@ -135,7 +135,7 @@ fn what_comes_next_are_the_changes_of_a_forecast() {
                     continue;
                 }
                 let (policy, rule) = (event.policy.clone(), event.rule.clone());
-                let listed = Listed { value, policy, rule, is_by_rule };
+                let listed = ListedValue { value, policy, rule, is_by_rule };
                 last.insert((event.at, event.target.clone(), field), listed);
             }
         }
@@ -162,7 +162,7 @@ fn what_comes_next_are_the_changes_of_a_forecast() {
 
 /// The value of a field in an entry of `next`.
 #[derive(Debug)]
-struct Listed {
+struct ListedValue {
     value: Value,
     policy: PolicyName,
     rule: Option<Arc<str>>,
@@ -170,7 +170,7 @@ struct Listed {
     is_by_rule: bool,
 }
 
-impl Listed {
+impl ListedValue {
     /// Whether a forecast has the value there, by the same policy and rule. An autoscaler decides also where it only confirms
     /// what another policy has just set; that is nothing that happens.
     fn is_in(&self, segment: &Segment) -> bool {

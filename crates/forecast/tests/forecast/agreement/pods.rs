@@ -19,7 +19,7 @@ pub(super) struct Pods {
     caps: [u32; 2],
     all: Vec<Pod>,
     /// The last values in the timelines.
-    told: BTreeMap<Field, Value>,
+    published: BTreeMap<Field, Value>,
 }
 
 struct Pod {
@@ -29,7 +29,7 @@ struct Pod {
 
 impl Pods {
     pub(super) fn new(caps: (u32, u32)) -> Pods {
-        Pods { caps: caps.into(), all: Vec::new(), told: BTreeMap::new() }
+        Pods { caps: caps.into(), all: Vec::new(), published: BTreeMap::new() }
     }
 
     fn count(&self, is_counted: impl Fn(&Pod) -> bool) -> u32 {
@@ -65,7 +65,7 @@ impl Pods {
     }
 
     /// Adds the units of the pods, and the number of pending ones.
-    pub(super) fn tell(&mut self, timelines: &mut Timelines, at: Timestamp) {
+    pub(super) fn publish_numbers(&mut self, timelines: &mut Timelines, at: Timestamp) {
         let numbers: BTreeMap<Arc<str>, u32> =
             (0..UNITS.len()).map(|it| (UNITS[it].into(), self.in_unit(it))).collect();
         let waiting = self.count(|pod| pod.unit.is_none());
@@ -73,12 +73,12 @@ impl Pods {
         // A unit takes the last pod, unless one waits.
         let by = worst.filter(|_| waiting == 0).map(|it| UNITS[it].into());
         let policy = names::resource_policy("u");
-        let told = [
+        let published = [
             (Field::UnitPods, Value::Numbers(Arc::new(numbers)), by),
             (Field::PendingPods, Value::Number(waiting), None),
         ];
-        for (field, value, by) in told {
-            if self.told.insert(field, value.clone()).as_ref() != Some(&value) {
+        for (field, value, by) in published {
+            if self.published.insert(field, value.clone()).as_ref() != Some(&value) {
                 let place: (Identity, Field) = (policy.identity.clone(), field);
                 let by = Some((policy.clone(), by));
                 add(timelines.entry(place).or_default(), (at, Some(value), by));

@@ -200,7 +200,7 @@ fn follow(pods: &mut Option<Pods>, world: &World, timelines: &mut Timelines, at:
     pods.become_as_many(
         [0, 1].map(|it| world.objects.workloads[&deployment(it)].replicas.unwrap()),
     );
-    pods.tell(timelines, at);
+    pods.publish_numbers(timelines, at);
 }
 
 fn forward(due: &mut BTreeSet<(Timestamp, PolicyName)>, policy: &PolicyName, at: Timestamp) {

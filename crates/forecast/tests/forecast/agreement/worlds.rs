@@ -328,8 +328,11 @@ impl Scaler {
         let up = ScalingRules { window_seconds, select, policies };
         let down =
             ScalingRules { window_seconds: self.down_window, select, policies: Box::default() };
-        let autoscaler =
-            autoscalers::Autoscaler::of(&format!("d{}", self.deployment), min, min + more);
+        let autoscaler = autoscalers::Autoscaler::for_deployment(
+            &format!("d{}", self.deployment),
+            min,
+            min + more,
+        );
         let checked = autoscaler.with(query, self.kind, self.target).up(up).down(down).checked();
         let created = self.created.map(|minutes| from - SignedDuration::from_mins(minutes));
         let object = PolicyObject { created, ..PolicyObject::new(checked) };

@@ -63,8 +63,8 @@ fn lease(stub: &Stub) -> Value {
     stub.object("leases", "default", "almanac").expect("it is there")
 }
 
-fn is_renewal(asked: &ReceivedRequest) -> bool {
-    asked.method == Method::PUT && asked.path.ends_with("/leases/almanac")
+fn is_renewal(request: &ReceivedRequest) -> bool {
+    request.method == Method::PUT && request.path.ends_with("/leases/almanac")
 }
 
 /// Held by a process that does not renew it.
@@ -139,7 +139,7 @@ async fn a_candidate_creates_a_missing_lease_renews_it_every_two_seconds_and_rel
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_stands_by_finds_where_the_leader_can_be_reached() {
+async fn a_standby_finds_the_address_of_the_leader() {
     let stub = Stub::new();
     let [one, two] = ["10.0.0.1:1", "10.0.0.2:1"].map(Addresses::new);
     let end = CancellationToken::new();
@@ -189,7 +189,7 @@ async fn a_lease_is_taken_only_after_no_renewal_for_the_longer_of_both_durations
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_nobody_holds_is_taken_at_once() {
+async fn a_lease_without_a_holder_is_acquired_at_once() {
     let stub = Stub::new();
     stub.put(held_by("", 15));
     assert_eq!(
@@ -232,8 +232,8 @@ async fn when_renewals_fail_the_fence_closes_before_another_takes_the_lease() {
             sleep(Duration::from_secs(1)).await;
             wins_after(&mut other).await.map(|_| Instant::now())
         });
-        let ours = |asked: &ReceivedRequest| {
-            is_renewal(asked) && asked.body["spec"]["holderIdentity"] == "one"
+        let ours = |request: &ReceivedRequest| {
+            is_renewal(request) && request.body["spec"]["holderIdentity"] == "one"
         };
         let (led, open_for) =
             leads_while(&stub, || stub.inject(fault.matching(ours).always())).await;
@@ -308,7 +308,7 @@ async fn a_renewal_that_is_answered_after_the_machine_slept_does_not_open_the_fe
     let stub = Stub::new();
     let machine = Machine::before(&stub);
     let sleeper = machine.clone();
-    let sleeps = Fault::meanwhile(move |_| sleeper.sleeps(11)).matching(is_renewal);
+    let sleeps = Fault::concurrent_change(move |_| sleeper.sleeps(11)).matching(is_renewal);
     let end = CancellationToken::new();
     let term = async |fence: Fence| {
         stub.inject(sleeps);
@@ -326,8 +326,8 @@ async fn a_renewal_that_is_answered_after_the_machine_slept_does_not_open_the_fe
 async fn a_candidate_shut_down_while_acquiring_the_lease_releases_it() {
     let stub = Stub::new();
     let end = CancellationToken::new();
-    let told = end.clone();
-    stub.inject(Fault::meanwhile(move |_| told.cancel()).method(Method::POST));
+    let cancel = end.clone();
+    stub.inject(Fault::concurrent_change(move |_| cancel.cancel()).method(Method::POST));
     let term = async |_| panic!("there is no term any more");
     assert_eq!(Machine::before(&stub).candidate("one").lead(&end, term).await, Ok(()));
     assert!(lease(&stub)["spec"].get("holderIdentity").is_none_or(Value::is_null));
@@ -353,7 +353,7 @@ async fn a_lease_deleted_while_everything_is_stopped_is_recreated_with_the_stop(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_deleted_under_its_holder_is_not_recreated_before_the_holder_knows() {
+async fn a_deleted_lease_is_not_recreated_before_its_holder_notices() {
     let stub = Stub::new();
     stub.put(held_by("two", 15));
     let mut candidate = Machine::before(&stub).candidate("one");
@@ -380,17 +380,17 @@ async fn the_obstacle_to_acquiring_the_lease_is_reported_until_it_is_gone() {
         health.waiting_for()
     };
     assert_eq!(awaited_after(60).await, Some(format!("the lease: {words}")));
-    let asked = stub.requests().len();
-    assert!((4..=15).contains(&asked), "with pauses that grow: {asked}");
-    stub.mend();
+    let request = stub.requests().len();
+    assert!((4..=15).contains(&request), "with pauses that grow: {request}");
+    stub.clear_faults();
     stub.inject(Fault::hang().always());
     assert_eq!(awaited_after(60).await.as_deref(), Some("the lease: no response in time"));
-    stub.mend();
+    stub.clear_faults();
     assert_eq!(awaited_after(60).await, None);
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_two_candidates_lead_at_once_whatever_requests_fail() {
+async fn no_two_candidates_lead_at_once_despite_failed_requests() {
     let mut terms = 0;
     for seed in 0..10 {
         let stub = Stub::new();

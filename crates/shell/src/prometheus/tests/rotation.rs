@@ -9,7 +9,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use super::server::{After, Server, vector};
+use super::server::{AfterResponse, Server, vector};
 use super::*;
 use crate::prometheus::access::CHECK_INTERVAL;
 
@@ -37,7 +37,7 @@ impl Ca {
         let config = ServerConfig::builder().with_no_client_auth();
         let config = config.with_single_cert(vec![certificate.der().clone()], key);
         let tls = TlsAcceptor::from(Arc::new(config.expect("they belong together")));
-        Server::start_with(vector(&["1"]), After::Close, Some(tls)).await
+        Server::start_with(vector(&["1"]), AfterResponse::Close, Some(tls)).await
     }
 }
 
@@ -60,7 +60,7 @@ async fn a_while() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rotated_token_is_used_and_an_unreadable_one_is_ignored() {
-    let (folder, server) = (folder(), Server::start(vector(&["1"]), After::Close).await);
+    let (folder, server) = (folder(), Server::start(vector(&["1"]), AfterResponse::Close).await);
     let file = folder.path().join("token");
     write(&file, "first\n");
     let options = PrometheusOptions { token_file: Some(file.clone()), ..options(&server.url()) };
@@ -72,8 +72,8 @@ async fn a_rotated_token_is_used_and_an_unreadable_one_is_ignored() {
             a_while().await;
         }
         assert_eq!(send_query(&prometheus, "shop", "tide").await, Ok(1.0));
-        let asked = server.asked().pop().expect("it was asked");
-        let token = asked.lines().find_map(|line| line.strip_prefix("authorization: Bearer "));
+        let request = server.requests().pop().expect("it was asked");
+        let token = request.lines().find_map(|line| line.strip_prefix("authorization: Bearer "));
         sent.push(token.expect("it is sent").to_owned());
     }
     fs::remove_file(&file).expect("it is removed");
@@ -120,7 +120,7 @@ async fn only_a_certificate_from_the_configured_ca_is_trusted() {
     let problem = send_query(&prometheus, "shop", "tide").await.expect_err("it is not trusted");
     assert_eq!(problem.reason(), "unreachable");
     assert!(problem.to_string().contains("certificate"), "{problem}");
-    assert_eq!(server.asked(), Vec::<String>::new());
+    assert_eq!(server.requests(), Vec::<String>::new());
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use tokio_rustls::TlsAcceptor;
 
 /// The behavior after the response.
 #[derive(Clone, Copy)]
-pub(super) enum After {
+pub(super) enum AfterResponse {
     /// The end of the connection.
     Close,
     /// Nothing, for as long as the client stays.
@@ -26,12 +26,12 @@ pub(super) enum After {
 /// Ends with its test.
 pub(super) struct Server {
     address: SocketAddr,
-    seen: Arc<Seen>,
+    seen: Arc<ServerState>,
     _accepting: JoinSet<()>,
 }
 
-struct Seen {
-    asked: Mutex<Vec<String>>,
+struct ServerState {
+    requests: Mutex<Vec<String>>,
     /// How many connections there are, and the most there ever were at once.
     connections: watch::Sender<(usize, usize)>,
 }
@@ -54,19 +54,19 @@ pub(super) fn vector(values: &[&str]) -> Vec<u8> {
 }
 
 impl Server {
-    pub(super) async fn start(answer: impl Into<Vec<u8>>, after: After) -> Self {
+    pub(super) async fn start(answer: impl Into<Vec<u8>>, after: AfterResponse) -> Self {
         Self::start_with(answer, after, None).await
     }
 
     pub(super) async fn start_with(
         answer: impl Into<Vec<u8>>,
-        after: After,
+        after: AfterResponse,
         tls: Option<TlsAcceptor>,
     ) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("it listens");
         let address = listener.local_addr().expect("it has one");
         let connections = watch::Sender::new((0, 0));
-        let seen = Arc::new(Seen { asked: Mutex::default(), connections });
+        let seen = Arc::new(ServerState { requests: Mutex::default(), connections });
         let (answer, accepted): (Arc<[u8]>, _) = (answer.into().into(), Arc::clone(&seen));
         let mut accepting = JoinSet::new();
         accepting.spawn(async move {
@@ -101,8 +101,8 @@ impl Server {
     }
 
     /// The requests that have come as a whole.
-    pub(super) fn asked(&self) -> Vec<String> {
-        self.seen.asked.lock().expect("whole").clone()
+    pub(super) fn requests(&self) -> Vec<String> {
+        self.seen.requests.lock().expect("whole").clone()
     }
 
     pub(super) fn most_at_once(&self) -> usize {
@@ -119,22 +119,22 @@ impl Server {
 async fn serve(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     answer: &[u8],
-    after: After,
-    seen: &Seen,
+    after: AfterResponse,
+    seen: &ServerState,
 ) {
     let Some(request) = request(&mut stream).await else { return };
-    seen.asked.lock().expect("whole").push(request);
+    seen.requests.lock().expect("whole").push(request);
     let mut goes_on = stream.write_all(answer).await.is_ok();
     let spaces = vec![b' '; 64 * 1024];
     while goes_on {
         goes_on = match after {
-            After::Close => stream.shutdown().await.is_err(),
-            After::Hang => stream.read(&mut [0; 1]).await.is_ok_and(|read| read > 0),
-            After::Drip => {
+            AfterResponse::Close => stream.shutdown().await.is_err(),
+            AfterResponse::Hang => stream.read(&mut [0; 1]).await.is_ok_and(|read| read > 0),
+            AfterResponse::Drip => {
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 stream.write_all(b" ").await.is_ok()
             }
-            After::Endless => stream.write_all(&spaces).await.is_ok(),
+            AfterResponse::Endless => stream.write_all(&spaces).await.is_ok(),
         };
     }
 }

@@ -9,7 +9,7 @@ fn checked(text: &str) -> Result<QueryEvaluator, Finding> {
 }
 
 #[test]
-fn what_is_no_promql_is_refused_with_what_was_meant_where_that_is_known() {
+fn a_query_that_is_not_promql_is_rejected_with_a_fix_if_one_exists() {
     for (text, message, fix) in [
         (
             "max(a, b)",

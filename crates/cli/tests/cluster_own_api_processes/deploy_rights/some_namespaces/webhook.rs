@@ -52,16 +52,16 @@ impl Desk<'_> {
         }
         let everything = json!([{"op": "remove", "path": "/webhooks/0/namespaceSelector"}]);
         self.change_configuration(&everything).await?;
-        let asked = async || {
+        let request_count = async || {
             let (_, text) = webhook.get("/metrics").await?;
             let line = text.lines().find(|it| it.contains("reviews_total{answer=\"allowed\"}"));
             anyhow::Ok(line.unwrap_or_default().to_owned())
         };
-        let before = asked().await?;
+        let before = request_count().await?;
         await_condition("it to be asked about another namespace", PATIENCE, async || {
             let (is_done, said) = self.apply_wrong(SEA).await?;
             ensure!(is_done && said.is_empty(), "{said}");
-            let now = asked().await?;
+            let now = request_count().await?;
             Ok(Observation::of(now != before, now))
         })
         .await

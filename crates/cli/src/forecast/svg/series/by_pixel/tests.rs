@@ -37,11 +37,12 @@ fn three_successive_narrow_steps_are_drawn_by_pixels_and_wide_ones_are_not() {
     let values = lengths.iter().zip(0..).map(|(it, number)| (*it, Some(Value::Number(number))));
     let series = series(values);
     let blocks = blocks(&series);
-    let told = |piece: &Piece<'_, '_>| match piece {
+    let described = |piece: &Piece<'_, '_>| match piece {
         Piece::One(_) => 1,
         Piece::Many(stretches) => stretches.len(),
     };
-    let pieces: Vec<usize> = pieces(view(), 6, &blocks[0].stretches).iter().map(told).collect();
+    let pieces: Vec<usize> =
+        pieces(view(), 6, &blocks[0].stretches).iter().map(described).collect();
     assert_eq!(pieces, [1, 1, 1, 1, 3, 1]);
 }
 
@@ -85,11 +86,11 @@ fn the_legend_names_what_is_drawn_and_nothing_else() {
 
 #[test]
 fn the_axis_and_the_bars_are_those_of_steps() {
-    let alike = |one: f64, tenths: i64| {
+    let is_near = |one: f64, tenths: i64| {
         (one * 10.0 - f64::from(i32::try_from(tenths).unwrap())).abs() < 0.01
     };
-    assert!(alike(svg::LENGTH, i64::from(PIXELS) * TENTHS) && alike(svg::LEFT, LEFT));
-    assert!(alike(super::super::BAR, BAR));
+    assert!(is_near(svg::LENGTH, i64::from(PIXELS) * TENTHS) && is_near(svg::LEFT, LEFT));
+    assert!(is_near(super::super::BAR, BAR));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::{SPOT, deployment, for_pods, unit, with, workload};
 use crate::written::{fails_like, findings, messages, only_message};
 
 #[test]
-fn two_policies_of_a_pod_are_told_with_the_pod() {
+fn two_policies_of_a_pod_are_reported_with_the_pod() {
     let both =
         [for_pods("a", "{matchLabels: {app: web}}"), for_pods("b", "{matchLabels: {tier: front}}")];
     let both = both.join("---\n");
@@ -29,7 +29,7 @@ fn two_policies_of_a_pod_are_told_with_the_pod() {
 }
 
 #[test]
-fn two_policies_whose_selectors_say_so_are_told_without_a_pod() {
+fn two_policies_with_overlapping_selectors_are_reported_without_a_pod() {
     let two = |one: &str, other: &str| [for_pods("a", one), for_pods("b", other)].join("---\n");
     let web = "{matchLabels: {app: web}}";
     let either = "{matchExpressions: [{key: app, operator: In, values: [web, shop]}]}";
@@ -111,14 +111,14 @@ profiles:
 ";
 
 #[test]
-fn a_profile_with_the_plugin_of_the_design_is_told() {
-    let told = "scheduler-plugin profiles[0].plugins.multiPoint.enabled[0].name: the plugin resourcepolicy is not a \
+fn a_profile_with_the_plugin_of_the_design_is_reported() {
+    let expected = "scheduler-plugin profiles[0].plugins.multiPoint.enabled[0].name: the plugin resourcepolicy is not a \
                 part of kube-scheduler; one that was built without it does not start";
     let typo = "1:1 unknown-field piVersion: Unknown field: this is not apiVersion";
-    assert_eq!(findings(PROFILE), [typo.to_owned(), format!("10:15 {told}")]);
+    assert_eq!(findings(PROFILE), [typo.to_owned(), format!("10:15 {expected}")]);
     let profile = PROFILE.replace("piVersion", "apiVersion");
-    assert_eq!(findings(&profile), [format!("10:15 {told}")]);
-    assert_eq!(messages(&profile.replace("resourcepolicy", "ResourcePolicy")), [told]);
+    assert_eq!(findings(&profile), [format!("10:15 {expected}")]);
+    assert_eq!(messages(&profile.replace("resourcepolicy", "ResourcePolicy")), [expected]);
     assert_eq!(findings(&profile.replace("resourcepolicy", "Coscheduling")), [""; 0]);
     let settings = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n\
                     - pluginConfig: [{name: resourcepolicy}]\n";
@@ -131,7 +131,7 @@ fn a_profile_with_the_plugin_of_the_design_is_told() {
 }
 
 #[test]
-fn units_that_take_fewer_pods_than_a_workload_is_to_have_are_told_with_what_asks_for_more() {
+fn units_that_take_fewer_pods_than_desired_are_reported_with_the_source() {
     let policy = |strategy: &str, max: &str| {
         let units = [unit("name: a, maxCount: 3", "a"), unit(&format!("name: b{max}"), "b")];
         let pods = "podSelector: {matchLabels: {app: web}}";

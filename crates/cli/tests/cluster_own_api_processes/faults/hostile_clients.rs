@@ -17,23 +17,23 @@ use crate::faults::replica::{
 
 /// The number of clients with an address of their own each, and of connections of each, which are kept as long as the
 /// process allows.
-const STRANGERS: u8 = 16;
+const HOSTILE_CLIENTS: u8 = 16;
 const CONNECTIONS: usize = 128;
 /// The beginning of a request that never ends.
 const HEADER: usize = 400 * 1024;
 
-async fn connect(address: SocketAddr, stranger: u8) -> Result<TcpStream> {
+async fn connect(address: SocketAddr, client: u8) -> Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
-    socket.bind((Ipv4Addr::new(127, 0, 1, stranger), 0).into())?;
+    socket.bind((Ipv4Addr::new(127, 0, 1, client), 0).into())?;
     Ok(socket.connect(address).await?)
 }
 
 /// A client that keeps opening connections: every other one is silent, the rest send headers without an end.
-async fn besiege(address: SocketAddr, stranger: u8) {
+async fn besiege(address: SocketAddr, client: u8) {
     let header = format!("GET /metrics HTTP/1.1\r\nx: {}", "x".repeat(HEADER));
     let mut held = VecDeque::new();
     for number in 0_usize.. {
-        if let Ok(mut stream) = connect(address, stranger).await {
+        if let Ok(mut stream) = connect(address, client).await {
             if number % 2 == 0 {
                 let _ = stream.write_all(header.as_bytes()).await;
             }
@@ -56,8 +56,8 @@ fn an_attack_on_the_listener_delays_no_firing() -> TestResult {
         let before = program.peak_resident_memory()?;
         let address = program.address()?.parse()?;
         let mut siege = JoinSet::new();
-        for stranger in 1..=STRANGERS {
-            siege.spawn(besiege(address, stranger));
+        for client in 1..=HOSTILE_CLIENTS {
+            siege.spawn(besiege(address, client));
         }
         await_record(cluster, "shop").await?;
         ensure_carried_out_once(cluster, "shop", 1).await?;

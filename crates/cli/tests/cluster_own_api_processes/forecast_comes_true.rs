@@ -55,8 +55,8 @@ async fn prepare(cluster: &Cluster) -> TestResult {
         let hours: Vec<String> = (0..24).map(|hour: u32| hour.to_string()).collect();
         json!({ "minutes": all.join(","), "hours": hours.join(",") })
     };
-    let behaviour = json!({ "replicas": 9, "start": minutes(0), "end": minutes(1) });
-    let schedule = json!({ "defaultReplicas": 2, "behaviors": [behaviour] });
+    let behavior = json!({ "replicas": 9, "start": minutes(0), "end": minutes(1) });
+    let schedule = json!({ "defaultReplicas": 2, "behaviors": [behavior] });
     let producer = objects::metrics_producer("nodes", &schedule);
     cluster.create(PRODUCER, NAMESPACE, &producer).await
 }
@@ -67,8 +67,8 @@ async fn forecast(kubeconfig: &Path) -> Result<Value> {
     command.args(["forecast", "-n", NAMESPACE, "--for", "1h", "-o", "json"]);
     command.env("KUBECONFIG", kubeconfig).stdin(Stdio::null());
     let output = command.output().await?;
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    let said: Value = serde_json::from_slice(&output.stdout).context(told)?;
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said: Value = serde_json::from_slice(&output.stdout).context(stderr)?;
     // That two policies write one target is worth a warning.
     assert_eq!(said["findings"].as_array().map(Vec::len), Some(1), "{:#}", said["findings"]);
     Ok(said)
@@ -101,7 +101,7 @@ fn live(series: &Value) -> Result<(Kind, &str, &'static str)> {
 }
 
 /// Waits until all values and records are as forecast for a minute.
-async fn await_what_was_said(cluster: &Cluster, said: &Value, minute: Timestamp) -> TestResult {
+async fn await_forecast_state(cluster: &Cluster, said: &Value, minute: Timestamp) -> TestResult {
     for series in said["series"].as_array().context("there are series")? {
         let segment = segment_at(series, minute)?;
         let (kind, name, place) = live(series)?;
@@ -153,7 +153,7 @@ fn a_cluster_does_minute_by_minute_what_its_forecast_said() -> TestResult {
             let minute = minute?;
             let before = (minute - SignedDuration::from_secs(3)).to_string();
             let controller = cluster.start_at(&before, ALONE).await?;
-            await_what_was_said(cluster, &said, minute).await?;
+            await_forecast_state(cluster, &said, minute).await?;
             let is_last = minute.as_second() / 60 == first + MINUTES - 1;
             let is_in_time = controller.now() < minute + 50.seconds();
             ensure!(is_last || is_in_time, "too slow a machine to tell");

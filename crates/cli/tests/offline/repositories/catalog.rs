@@ -424,7 +424,7 @@ fn repository_of<'a>(
 
 /// A new code needs a case of it here, or a file in `tests/offline/lint/found` if it is one that shows over time.
 #[test]
-fn one_of_each_code_is_told_as_text_and_as_sarif_as_the_golden_files_say() {
+fn text_and_sarif_of_each_code_match_the_golden_files() {
     let cases = cases();
     let mut of_codes: Vec<&Case> = Vec::new();
     for case in &cases {
@@ -434,21 +434,21 @@ fn one_of_each_code_is_told_as_text_and_as_sarif_as_the_golden_files_say() {
     }
     let files = of_codes.iter().enumerate().map(|(number, case)| case.file(number));
     let repository = repository_of("catalogue-golden", files);
-    let mut told = String::new();
+    let mut output = String::new();
     for (format, name) in [("text", "each-code.txt"), ("sarif", "each-code.sarif")] {
-        let asked = ["lint", "*.yaml", "--from", PRESENT, "-o", format];
-        let said = repository.run(&asked).said;
-        assert_written_down(Path::new("repositories/catalogue").join(name), &said);
-        told = said;
+        let arguments = ["lint", "*.yaml", "--from", PRESENT, "-o", format];
+        let said = repository.run(&arguments).said;
+        assert_written_down(Path::new("repositories/catalog").join(name), &said);
+        output = said;
     }
-    let log: Value = serde_json::from_str(&told).unwrap();
+    let log: Value = serde_json::from_str(&output).unwrap();
     let results = list(&log["runs"][0]["results"]).iter();
-    let told: BTreeSet<&str> = results.filter_map(|it| it["ruleId"].as_str()).collect();
+    let output: BTreeSet<&str> = results.filter_map(|it| it["ruleId"].as_str()).collect();
     for code in Code::ALL.iter().map(|code| code.name()) {
         let over_time =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/offline/lint/found").join(code);
         let has = |extension| over_time.with_extension(extension).is_file();
-        assert!(told.contains(code) || has("txt") && has("sarif"), "{code} has no golden output");
+        assert!(output.contains(code) || has("txt") && has("sarif"), "{code} has no golden output");
     }
 }
 
@@ -459,8 +459,8 @@ fn findings_of_every_code_have_a_column_and_a_fix() {
         cases.iter().enumerate().map(|(number, case)| (case.file(number).0, case)).collect();
     let all = cases.iter().enumerate().map(|(number, case)| case.file(number));
     let repository = repository_of("catalogue", all);
-    let told = repository.ask("lint", &["-f", "*.yaml", "-f", "*.json"]);
-    let all = list(&told["findings"]);
+    let output = repository.run_json("lint", &["-f", "*.yaml", "-f", "*.json"]);
+    let all = list(&output["findings"]);
     for finding in all {
         for place in ["line", "column"] {
             assert!(finding[place].as_u64().is_some_and(|place| place > 0), "{finding:#}");
@@ -472,10 +472,10 @@ fn findings_of_every_code_have_a_column_and_a_fix() {
     for (file, Case { code, fix, .. }) in &files {
         let is_it = |it: &&Value| it["file"] == file.as_str() && it["code"] == code.name();
         let of_file: Vec<&Value> = all.iter().filter(is_it).collect();
-        assert!(!of_file.is_empty(), "{file} has no {code}: {:#?}", of(all, file));
+        assert!(!of_file.is_empty(), "{file} has no {code}: {:#?}", in_file(all, file));
         if let Some(fix) = fix {
-            let told: Vec<&str> = of_file.iter().filter_map(|it| it["fix"].as_str()).collect();
-            assert_eq!(told, [*fix], "{file}");
+            let output: Vec<&str> = of_file.iter().filter_map(|it| it["fix"].as_str()).collect();
+            assert_eq!(output, [*fix], "{file}");
         }
     }
     let found = all.iter().filter_map(|it| it["code"].as_str());
@@ -485,9 +485,9 @@ fn findings_of_every_code_have_a_column_and_a_fix() {
     };
     let (over_time, expected) = (names(true), names(false));
     assert_eq!(found.filter(|name| !over_time.contains(name)).collect::<BTreeSet<_>>(), expected);
-    assert!(findings(&told).contains(&"unreadable-file large.yaml:1:1".to_owned()));
+    assert!(findings(&output).contains(&"unreadable-file large.yaml:1:1".to_owned()));
 }
 
-fn of<'a>(all: &'a [Value], file: &str) -> Vec<&'a Value> {
+fn in_file<'a>(all: &'a [Value], file: &str) -> Vec<&'a Value> {
     all.iter().filter(|it| it["file"] == file).collect()
 }

@@ -30,7 +30,7 @@ const CONFIGURATION: &str = "deploy/extender/kube-scheduler.yaml";
 const KUBECONFIG: &str = "/etc/kubernetes/scheduler.conf";
 
 /// The programs of the static pod.
-struct Beside {
+struct StaticPod {
     extender: Program,
     /// Between the extender and the API server.
     proxy: FaultProxy,
@@ -38,13 +38,13 @@ struct Beside {
     _port: ProgramPort,
 }
 
-impl Beside {
+impl StaticPod {
     /// Starts what a kubelet would, with the arguments of the manifest.
-    async fn start(test: &OwnTest, scene: &Scene) -> anyhow::Result<Beside> {
+    async fn start(test: &OwnTest, scene: &Scene) -> anyhow::Result<StaticPod> {
         let manifest = format!("{ROOT}/{STATIC_POD}");
         scene.kubectl.run(&["apply", "--dry-run=server", "-f", &manifest]).await?;
-        let told = ["create", "--dry-run=client", "-o", "json", "-f", &manifest];
-        let pod: Value = serde_json::from_str(&scene.kubectl.run(&told).await?)?;
+        let dry_run = ["create", "--dry-run=client", "-o", "json", "-f", &manifest];
+        let pod: Value = serde_json::from_str(&scene.kubectl.run(&dry_run).await?)?;
         let [scheduler, extender] = [0, 1].map(|index| {
             let arguments = pod["spec"]["containers"][index]["args"].clone();
             serde_json::from_value::<Vec<String>>(arguments)
@@ -83,7 +83,7 @@ impl Beside {
         let almanac = env!("CARGO_BIN_EXE_almanac").as_ref();
         let extender = Program::start_listening(almanac, &arguments, &[])?;
         extender.await_ready().await?;
-        Ok(Beside { extender, proxy, _scheduler: scheduler, _port: port })
+        Ok(StaticPod { extender, proxy, _scheduler: scheduler, _port: port })
     }
 
     /// Has this happen to the binding of a pod, once.
@@ -125,14 +125,14 @@ fn all_pods_of_the_clusters_own_scheduler_go_through_it_and_no_step_of_a_binding
         let kubectl = test.kubectl().await?;
         run_section(test, &kubectl, (PAGE, "With the cluster's own scheduler")).await?;
         let scene = Scene::whole(test).await?;
-        let beside = Beside::start(test, &scene).await?;
+        let static_pod = StaticPod::start(test, &scene).await?;
         all_kinds_of_pods_are_placed(&scene).await?;
         let pods = || Api::default_namespaced(test.client());
-        no_answer_to_a_binding_costs_a_cap(&beside, &scene, pods()).await?;
-        no_crash_costs_a_cap_and_pods_wait_for_the_extender(&beside, &scene, pods()).await?;
+        no_answer_to_a_binding_costs_a_cap(&static_pod, &scene, pods()).await?;
+        no_crash_costs_a_cap_and_pods_wait_for_the_extender(&static_pod, &scene, pods()).await?;
         scene.check_export().await?;
         // The test has no machine with a static pod to put back.
-        drop(beside);
+        drop(static_pod);
         run_section(test, &kubectl, (PAGE, "Uninstall with the cluster's own scheduler")).await?;
         Ok(())
     })
@@ -171,7 +171,7 @@ async fn all_kinds_of_pods_are_placed(scene: &Scene) -> TestResult {
 
 /// Bindings that land and are answered with an error, and bindings that do not land.
 async fn no_answer_to_a_binding_costs_a_cap(
-    beside: &Beside,
+    static_pod: &StaticPod,
     scene: &Scene,
     pods: Api<Pod>,
 ) -> TestResult {
@@ -191,7 +191,7 @@ async fn no_answer_to_a_binding_costs_a_cap(
     let watched = Watched::begin(pods, ("vault", &["vault"], cap));
     scene.govern(&policy("vault", "required", &[("vault", 1, Some(u32::try_from(cap)?))])).await?;
     for (name, fault) in fates {
-        let injected = beside.spoil_binding(name, fault);
+        let injected = static_pod.spoil_binding(name, fault);
         scene.apply(&own(name, "vault")).await?;
         injected.await_taken(1).await?;
     }
@@ -203,7 +203,7 @@ async fn no_answer_to_a_binding_costs_a_cap(
 
 /// The extender is killed while one pod is being read, one binding is on its way, and one is made and not answered.
 async fn no_crash_costs_a_cap_and_pods_wait_for_the_extender(
-    beside: &Beside,
+    static_pod: &StaticPod,
     scene: &Scene,
     pods: Api<Pod>,
 ) -> TestResult {
@@ -217,20 +217,20 @@ async fn no_crash_costs_a_cap_and_pods_wait_for_the_extender(
     let is_posted = Arc::clone(&posted);
     let landed = Fault::replace_response(InjectedResponse::with(StatusCode::GATEWAY_TIMEOUT));
     let landed = landed.method(Method::POST).path_contains("/pods/unanswered/binding");
-    let landed = beside.proxy.inject(landed.matching(move |_| {
+    let landed = static_pod.proxy.inject(landed.matching(move |_| {
         is_posted.store(true, Ordering::SeqCst);
         true
     }));
     let steps = [
-        ("unread", beside.hang_reads("unread", None)),
-        ("unanswered", beside.hang_reads("unanswered", Some(&posted))),
-        ("unsent", beside.spoil_binding("unsent", Fault::hang())),
+        ("unread", static_pod.hang_reads("unread", None)),
+        ("unanswered", static_pod.hang_reads("unanswered", Some(&posted))),
+        ("unsent", static_pod.spoil_binding("unsent", Fault::hang())),
     ];
     for (name, step) in &steps {
         scene.apply(&own(name, "brink")).await?;
         step.await_taken(1).await?;
     }
-    beside.extender.kill()?;
+    static_pod.extender.kill()?;
     assert_eq!(landed.taken(), 1);
     for (_, step) in &steps {
         step.withdraw();
@@ -247,7 +247,7 @@ async fn no_crash_costs_a_cap_and_pods_wait_for_the_extender(
         Ok(Observation::of(events.contains("connection refused"), events))
     })
     .await?;
-    beside.extender.start_again()?;
+    static_pod.extender.start_again()?;
     watched.await_spread("all but three to have a place", PATIENCE, |it| it == [CAP, 0, 3]).await?;
     let phase = "/status/phase";
     await_value(&scene.kubectl, &["pod", "meanwhile"], phase, &json!("Running")).await

@@ -10,12 +10,12 @@ fn what_has_one_meaning_is_written_by_fix_and_nothing_is_left_to_write() {
     let cases = cases();
     let all = cases.iter().enumerate().map(|(number, case)| case.file(number));
     let repository = repository_of("catalogue-fix", all);
-    let asked = ["--fix", "-f", "*.yaml", "-f", "*.json"];
-    let told = repository.ask("lint", &asked);
-    let fixed = told["fixed"].as_array().unwrap();
+    let arguments = ["--fix", "-f", "*.yaml", "-f", "*.json"];
+    let output = repository.run_json("lint", &arguments);
+    let fixed = output["fixed"].as_array().unwrap();
     assert!(fixed.len() > 20, "{fixed:#?}");
-    assert_eq!(repository.ask("lint", &asked)["fixed"], Value::Null);
-    let findings = told["findings"].as_array().unwrap();
+    assert_eq!(repository.run_json("lint", &arguments)["fixed"], Value::Null);
+    let findings = output["findings"].as_array().unwrap();
     // Nothing is written into a comment, nor into a file in another encoding.
     let encoded = findings.iter().filter(|it| it["code"] == "encoding").map(|it| &it["file"]);
     let encoded: Vec<&Value> = encoded.collect();

@@ -18,7 +18,7 @@ fn summary(scene: &Scene, pod: &str) -> String {
 }
 
 #[test]
-fn a_pod_on_a_node_is_told_its_unit() {
+fn a_pod_on_a_node_is_explained_with_its_unit() {
     let mut scene = scene();
     scene.fill("n-a", 2, &pod("app=a,hash=1"));
     scene.set_pod("outside", &on("n-x", pod("app=a,hash=1")));
@@ -33,7 +33,7 @@ fn a_pod_on_a_node_is_told_its_unit() {
 }
 
 #[test]
-fn a_pending_pod_is_told_where_it_would_go_and_why_not_elsewhere() {
+fn a_pending_pod_is_explained_with_its_next_unit_and_the_excluded_ones() {
     let mut scene = scene();
     scene.fill("n-a", 1, &pod("app=a"));
     scene.set_pod("new", &pod("app=a"));
@@ -52,7 +52,7 @@ fn a_pending_pod_is_told_where_it_would_go_and_why_not_elsewhere() {
 }
 
 #[test]
-fn pods_that_no_policy_decides_on_are_told_why() {
+fn pods_without_a_policy_are_explained_with_the_cause() {
     let mut scene = scene();
     scene.set_pod("other", &pod("app=z"));
     scene.set_pod("daemon", &Pod { ungoverned: Some(Ungoverned::DaemonSet), ..pod("app=a") });
@@ -101,7 +101,7 @@ fn a_report_has_the_counts_of_each_group_and_unit() {
 }
 
 #[test]
-fn a_unit_without_nodes_is_not_said_to_have_room_anywhere() {
+fn a_unit_without_nodes_is_not_explained_as_free() {
     let units = [unit("high", 5, 1, "zone=a"), unit("none", 3, 9, "zone=nowhere")];
     let mut scene = Scene::new(required(units.clone()), &[("n-a", "zone=a")]);
     scene.fill("n-a", 1, &pod("app=a"));
@@ -127,7 +127,7 @@ fn a_unit_without_nodes_is_not_said_to_have_room_anywhere() {
 }
 
 #[test]
-fn of_a_pod_that_has_its_node_it_is_told_where_the_next_one_would_go() {
+fn a_bound_pod_is_explained_with_the_unit_of_the_next_one() {
     let mut scene = scene();
     scene.fill("n-a", 1, &pod("app=a,hash=1"));
     let next = |scene: &Scene| scene.ledger.explain(&pod_name("n-a-0")).unwrap();
@@ -147,7 +147,7 @@ fn of_a_pod_that_has_its_node_it_is_told_where_the_next_one_would_go() {
 }
 
 #[test]
-fn a_pod_that_is_being_bound_is_told_so() {
+fn a_pod_that_is_being_bound_is_explained_as_such() {
     let mut scene = scene();
     scene.set_pod("new", &pod("app=a"));
     scene.reserve("new", "n-a").unwrap();

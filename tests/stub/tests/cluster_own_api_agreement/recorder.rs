@@ -14,23 +14,23 @@ pub(crate) const JSON: &str = "application/json";
 pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
 /// A client that keeps the responses.
-pub(crate) struct Asking {
+pub(crate) struct Recorder {
     client: Client,
     pub(crate) responses: Vec<(String, Value)>,
     /// The newest known version of each object, by path.
     versions: BTreeMap<String, u64>,
 }
 
-impl Asking {
-    pub(crate) fn of(client: Client) -> Self {
+impl Recorder {
+    pub(crate) fn new(client: Client) -> Self {
         Self { client, responses: Vec::new(), versions: BTreeMap::new() }
     }
 
     /// Sends a request; returns the code and the relevant parts of the body.
-    pub(crate) async fn ask(&mut self, what: &str, request: Request<Body>) -> Result<Value> {
+    pub(crate) async fn record(&mut self, what: &str, request: Request<Body>) -> Result<Value> {
         let (code, body) = self.send(request).await?;
-        let told = told(&body);
-        self.responses.push((what.to_owned(), json!({ "code": code, "told": told })));
+        let relevant_parts = relevant_parts(&body);
+        self.responses.push((what.to_owned(), json!({ "code": code, "told": relevant_parts })));
         Ok(body)
     }
 
@@ -42,19 +42,19 @@ impl Asking {
     }
 
     pub(crate) async fn get(&mut self, what: &str, path: &str) -> Result<Value> {
-        self.ask(what, request(Method::GET, path, JSON, &Value::Null)?).await
+        self.record(what, request(Method::GET, path, JSON, &Value::Null)?).await
     }
 
     pub(crate) async fn post(&mut self, what: &str, path: &str, object: &Value) -> Result<Value> {
-        self.ask(what, request(Method::POST, path, JSON, object)?).await
+        self.record(what, request(Method::POST, path, JSON, object)?).await
     }
 
     pub(crate) async fn put(&mut self, what: &str, path: &str, object: &Value) -> Result<Value> {
-        self.ask(what, request(Method::PUT, path, JSON, object)?).await
+        self.record(what, request(Method::PUT, path, JSON, object)?).await
     }
 
     pub(crate) async fn patch(&mut self, what: &str, path: &str, change: &Value) -> Result<Value> {
-        self.ask(what, request(Method::PATCH, path, MERGE, change)?).await
+        self.record(what, request(Method::PATCH, path, MERGE, change)?).await
     }
 
     pub(crate) async fn delete(
@@ -63,7 +63,7 @@ impl Asking {
         path: &str,
         options: &Value,
     ) -> Result<Value> {
-        self.ask(what, request(Method::DELETE, path, JSON, options)?).await
+        self.record(what, request(Method::DELETE, path, JSON, options)?).await
     }
 
     /// Watches until the watch ends; returns the relevant parts of each line.
@@ -80,7 +80,7 @@ impl Asking {
             let event: Value = serde_json::from_slice(line)?;
             let (of, object) = (&event["type"], &event["object"]);
             if of == "ERROR" {
-                lines.push(json!({ "type": of, "told": told(object) }));
+                lines.push(json!({ "type": of, "told": relevant_parts(object) }));
                 continue;
             }
             let version = number(version(object)?);
@@ -93,7 +93,7 @@ impl Asking {
             }
             lines.push(match of.as_str() {
                 Some("BOOKMARK") => json!({ "type": of, "kind": object["kind"] }),
-                _ => json!({ "type": of, "told": told(object) }),
+                _ => json!({ "type": of, "told": relevant_parts(object) }),
             });
         }
         self.responses.push((what.to_owned(), json!({ "code": code, "lines": lines })));
@@ -105,13 +105,13 @@ impl Asking {
         let name = object["metadata"]["name"].as_str().context("no name")?.to_owned();
         let now = number(version(object)?);
         let before = self.versions.insert(name, now);
-        let told = match before {
+        let relevant_parts = match before {
             None => "the first",
             Some(before) if before == now => "the same",
             Some(before) if before < now => "a later one",
             Some(_) => "an earlier one",
         };
-        self.responses.push((format!("{what}: its version"), json!(told)));
+        self.responses.push((format!("{what}: its version"), json!(relevant_parts)));
         Ok(())
     }
 }
@@ -139,7 +139,7 @@ fn number(version: &str) -> u64 {
 }
 
 /// The relevant parts of a response; absent ones are left out.
-fn told(body: &Value) -> Value {
+fn relevant_parts(body: &Value) -> Value {
     let (metadata, details) = (&body["metadata"], &body["details"]);
     let is_list = body["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
     let all = |name: &str, read: fn(&Value) -> Value| {
@@ -148,7 +148,7 @@ fn told(body: &Value) -> Value {
         };
         json!(body[name].as_array().map(read_all))
     };
-    let mut told = json!({
+    let mut relevant_parts = json!({
         "kind": body["kind"], "apiVersion": body["apiVersion"],
         "name": metadata["name"], "namespace": metadata["namespace"],
         "generation": metadata["generation"].as_u64().filter(|_| body["kind"] == "Deployment"),
@@ -159,12 +159,12 @@ fn told(body: &Value) -> Value {
         "status": body["status"].as_str(), "reason": body["reason"], "code": body["code"],
         "message": body["message"].as_str().map(in_general),
         "of": details["name"], "in": details["group"], "as": details["kind"],
-        "items": all("items", told), "resources": all("resources", resource),
+        "items": all("items", relevant_parts), "resources": all("resources", resource),
     });
-    if let Some(told) = told.as_object_mut() {
-        told.retain(|_, it| !it.is_null());
+    if let Some(relevant_parts) = relevant_parts.as_object_mut() {
+        relevant_parts.retain(|_, it| !it.is_null());
     }
-    told
+    relevant_parts
 }
 
 /// An entry of discovery.
