@@ -132,10 +132,9 @@ impl fmt::Display for Assumption {
             Assumption::Stated { target, field, value } => {
                 write!(formatter, "{field} of {target} starts at {value}, as specified")
             }
-            Assumption::MadeWay { target, field, value } => write!(
-                formatter,
-                "{field} of {target} starts at {value}, to make way for the other bound"
-            ),
+            Assumption::MadeWay { target, field, value } => {
+                write!(formatter, "{field} of {target} starts at {value}, to fit the other bound")
+            }
         }
     }
 }

@@ -262,7 +262,7 @@ impl fmt::Display for About {
             }
             About::MovesOtherBound { target, moved, values: (from, to), at } => write!(
                 f,
-                "at {at:.0}, sets a bound of {target} beyond the other, which has to make way: {moved} goes from \
+                "at {at:.0}, sets a bound of {target} beyond the other, which is moved to fit: {moved} goes from \
                  {from} to {to}"
             ),
             About::OutOfBounds { target, value, since, autoscaler, bounds, at } => {

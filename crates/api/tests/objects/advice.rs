@@ -277,7 +277,8 @@ fn a_cron_job_for_starts_by_hand_is_nothing_to_mend() {
     let finding = &findings[0].finding;
     let expected = ("never-fires", "info".to_owned());
     assert_eq!((finding.code.name(), finding.severity().to_string()), expected);
-    let expected = Some("leave it so if its Jobs are started by hand; suspend: true says the same");
+    let expected =
+        Some("keep it if its Jobs are started manually; suspend: true has the same effect");
     assert_eq!(finding.fix.as_deref(), expected);
     let (reading, _, _) = check(&cron_job("schedule: '0 0 31 2 *', suspend: true"));
     assert!(reading.cron_jobs[0].findings.is_empty());

@@ -75,7 +75,7 @@ fn other_sources_of_a_metric_are_accepted_with_a_warning() {
     );
     fails(
         &other("{}"),
-        &["missing-field spec.schedule: Required value: a schedule, with at least one behaviour"],
+        &["missing-field spec.schedule: Required value: a schedule, with at least one behavior"],
     );
 }
 

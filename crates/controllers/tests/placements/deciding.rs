@@ -333,7 +333,7 @@ async fn a_taint_that_does_not_say_when_it_was_added_is_told_where_its_toleratio
     hub.run(&[]).await;
     assert_eq!(
         hub.condition("web", "Ready"),
-        "False TaintWithoutTimeAdded: a taint does not say when it was added, so its toleration never ends, on: \
+        "False TaintWithoutTimeAdded: a taint has no timeAdded, so its toleration never ends, on: \
          c1; set timeAdded in the taint of c1"
     );
     let dated = json!({ "spec": { "taints": [

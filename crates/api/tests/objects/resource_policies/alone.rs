@@ -190,11 +190,11 @@ fn what_is_legal_but_seldom_meant_is_said_and_the_policy_is_used() {
         ),
         (
             for_pods("web", twice),
-            "contradiction spec.podSelector: its requirements contradict each other, so no pod fulfils all of them",
+            "contradiction spec.podSelector: its requirements contradict each other, so no pod fulfills all of them",
         ),
         (
             policy(&format!("{SPOT}, {{nodeSelector: {twice}}}")),
-            "contradiction spec.units[1].nodeSelector: its requirements contradict each other, so no node fulfils all of them",
+            "contradiction spec.units[1].nodeSelector: its requirements contradict each other, so no node fulfills all of them",
         ),
         (
             policy(&format!("{closed}, {SPOT}")),

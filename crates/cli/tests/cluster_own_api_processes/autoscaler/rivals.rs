@@ -30,7 +30,7 @@ fn a_rule_and_an_autoscaler_of_one_target_report_each_other() -> TestResult {
         let event = format!(
             "Warning UndoneByAnotherWriter: rule often set replicas of Deployment.apps {home}/shop to 3; another \
              writer, {autoscaler}, has since set it to 7. That value is left as it is: {autoscaler} scales the \
-             same target: let only one of them scale it"
+             same target: scale it with only one of them"
         );
         cluster.await_event(home, "rules", &event).await?;
         let is_named = |status: &Value| {

@@ -112,7 +112,7 @@ fn relabelled_nodes_bad_edits_own_costs_and_deleted_policies() -> TestResult {
         let mut bad = policy("shop", "required", &units);
         bad["spec"]["podSelector"] = json!({"matchLabels": {"app": "not a value"}});
         scene.govern(&bad).await?;
-        await_condition_of(scene, "Active", "True", "the version before is still carried out")
+        await_condition_of(scene, "Active", "True", "the last valid version stays in effect")
             .await?;
         scene.kubectl.run(&["scale", "deployment", "shop", "--replicas=4"]).await?;
         scene.await_spread("shop", &OF, &[2, 2, 0]).await?;
