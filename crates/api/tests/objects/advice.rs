@@ -258,7 +258,7 @@ fn an_offset_is_told_with_places_that_have_it() {
     ] {
         let (_, _, findings) = check(&rule(&format!("targetReplicas: 3, timeZone: '{zone}'")));
         let told = &findings[0].finding.message;
-        assert!(told.ends_with(&format!("knows no clock changes; write {places}")), "{told}");
+        assert!(told.ends_with(&format!("has no clock changes; write {places}")), "{told}");
     }
 }
 

@@ -39,7 +39,7 @@ fn patterns_fire_and_windows_have_a_length() {
     };
     passes(&behaviour("{hours: 9, weekdays: 'Mon, tue,3'}", "{hours: '17', minutes: 30}"));
     let same = "window spec.schedule.behaviors[0]: Invalid value: start and end are always the same \
-                moment, so the window has no length; write an end that differs from the start";
+                instant, so the window has no length; write an end that differs from the start";
     fails(&behaviour("{hours: 9}", "{hours: 9}"), &[same]);
     fails(&behaviour("{}", "{}"), &[same]);
     for (start, begins) in [
