@@ -87,8 +87,7 @@ impl Compiler<'_> {
     fn node(&mut self, part: &Part) -> Typed {
         self.steps = self.steps.saturating_add(self.times);
         if self.steps > MOST_STEPS {
-            let message =
-                format!("it would take more than {MOST_STEPS} steps, whatever the object is");
+            let message = format!("it would take more than {MOST_STEPS} steps for any object");
             return Err(self.error(part, message).too_much());
         }
         match &part.syntax {
@@ -150,7 +149,7 @@ impl Compiler<'_> {
             Known::Dyn => Ok(Known::Dyn),
             Known::Map(key, value) if key.fits(&Known::Plain(Type::Text)) => Ok((**value).clone()),
             Known::Optional(of) => self.field_type(part, of).map(Known::optional),
-            of => Err(self.error(part, format!("what is of type {of} has no fields"))),
+            of => Err(self.error(part, format!("type {of} has no fields"))),
         }
     }
 
@@ -205,7 +204,8 @@ impl Compiler<'_> {
             Known::Optional(of) => (*of).clone(),
             Known::Dyn => Known::Dyn,
             known => {
-                let message = format!("what is optional is no value of type {known}");
+                let message =
+                    format!("an optional entry needs an optional value, not one of type {known}");
                 return Err(self.error(part, message));
             }
         };

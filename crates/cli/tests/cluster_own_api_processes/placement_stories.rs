@@ -70,7 +70,10 @@ fn expressions_select_by_what_the_objects_of_clusters_say_and_follow_it() -> Tes
     on_hub(async |test, _, kubectl| {
         let told = run_section(test, kubectl, (SETTING_UP, "By an expression")).await?;
         ensure!(told.contains(">= 0 is false"), "{told}");
-        ensure!(told.contains("has no result: \"unknown\" is no semantic version"), "{told}");
+        ensure!(
+            told.contains("has no result: \"unknown\" is not a valid semantic version"),
+            "{told}"
+        );
         let told = run_section(test, kubectl, (SETTING_UP, "Before you apply a placement")).await?;
         ensure!(told.contains("clusters is east, north"), "{told}");
         Ok(())
