@@ -111,7 +111,7 @@ impl fmt::Display for Assumption {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Assumption::InForceBefore { from } => {
-                write!(formatter, "before {from:.0}, the rules were in force as they are now")
+                write!(formatter, "before {from:.0}, the current rules were in force")
             }
             Assumption::TakesOver { from } => write!(
                 formatter,
@@ -154,7 +154,7 @@ mod tests {
             let exist = names.iter().map(|name| exists(name));
             told_together([other].into_iter().chain(exist).chain([unknown]).map(|it| it.sentence()))
         };
-        let in_force = "before 1970-01-01T00:00:00Z, the rules were in force as they are now";
+        let in_force = "before 1970-01-01T00:00:00Z, the current rules were in force";
         let unknown = "replicas of Deployment.apps default/a is unknown until a rule sets it";
         let one = "Deployment.apps default/a exists, although it is not in the input";
         assert_eq!(all(&["a"]), [in_force, one, unknown]);

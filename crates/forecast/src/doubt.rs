@@ -210,18 +210,20 @@ impl About {
                 "correct the schedule, or remove it if its time is over"
             }
             About::NeverWins { .. } => "remove it, or change when the other one applies",
-            About::ListOrder { .. } => "give the one that is to win a higher priority",
-            About::Gap { .. } => "let the one end at the time at which the other begins",
+            About::ListOrder { .. } => "give the one that must win a higher priority",
+            About::Gap { .. } => "end the first window when the second one opens",
             About::CutShort { is_rare: true, .. } => "let the rarer one fire after it",
             About::CutShort { own_end: None, .. } => "let it fire only when both are over",
             About::CutShort { .. } => "let one rule lower it, when the last of them is over",
-            About::TwoWriters { .. } => "let only one of the two set it at a time",
+            About::TwoWriters { .. } => "remove one policy, or change when it applies",
             About::MovesOtherBound { .. } => "set both bounds in this rule",
             About::OutOfBounds { .. } => "set the bounds of the autoscaler instead of the replicas",
             About::ScoreEnded { .. } => "renew the score, or leave validUntil out",
             About::PodsWait { .. } => "raise a maxCount, add nodes, or ask for fewer replicas",
             About::ScoreEnds { .. } => "renew the score before it ends, or leave validUntil out",
-            About::SelectsNothing { .. } => "correct the selector, or add what it is to select",
+            About::SelectsNothing { .. } => {
+                "correct the selector, or add the objects that it must select"
+            }
             About::MetricsAlternate { .. } => {
                 "write Max for both directions to have enough for every metric, or Min for both to have enough for \
                  the least"

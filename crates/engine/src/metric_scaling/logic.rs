@@ -175,7 +175,7 @@ impl PolicyFamily for Autoscalers {
                 }
                 (None, Answer::External(why)) => {
                     let why = SampleProblem::External(Arc::clone(why));
-                    let why: Arc<str> = format!("{why}; state its value with --sample").into();
+                    let why: Arc<str> = format!("{why}; set --sample").into();
                     all.push(presumed::unanswered(policy, target, query, &why));
                 }
                 (Some(Err(_)), _) | (None, Answer::Published(_)) => {}

@@ -11,7 +11,7 @@ pub(super) fn unanswered(
     query: &Arc<str>,
     why: &Arc<str>,
 ) -> Presumption {
-    let sentence = format!("{policy} leaves {target} as it is: {query} {why}");
+    let sentence = format!("{policy} does not change {target}: {query} {why}");
     Presumption::new(0, [policy, target], sentence)
         .with_texts([query, why])
         .with_consequence(Consequence::Unchanged(target.clone()))

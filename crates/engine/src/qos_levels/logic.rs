@@ -263,9 +263,9 @@ fn why_left_alone(view: View<'_, Levels>, object: &Identity) -> Option<String> {
             super::LeftAlone::Terminating => "the pod is being deleted",
             super::LeftAlone::Mirror => "the pod is a mirror of one that its node runs by itself",
         };
-        return Some(format!("it stays as it is; {why}"));
+        return Some(format!("it is unchanged; {why}"));
     }
-    view.objects.exempt.of(object).map(|why| format!("it stays as it is; {}", Exempt::Target(why)))
+    view.objects.exempt.of(object).map(|why| format!("it is unchanged; {}", Exempt::Target(why)))
 }
 
 /// The state of every policy, independent of the pods.

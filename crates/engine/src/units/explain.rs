@@ -136,7 +136,7 @@ fn explain_pod(
         pod.filter(|it| !it.is_finished).and_then(|it| it.deleted).filter(is_overdue)
     {
         let told = format!(
-            "it was to be gone at {gone:.0}, and is not counted any more; a node that does not answer, or a \
+            "it was due to be gone at {gone:.0}, and is not counted any more; a node that does not respond, or a \
              finalizer, may keep it"
         );
         return vec![line(None, Verdict::Excluded, told)];
@@ -229,12 +229,12 @@ fn cost_of(found: &Pouring, identity: &Identity, pod: &Pod) -> String {
             "its deletion cost is its user's own, and is left".to_owned()
         }
         (_, Some(change)) => match change.cost {
-            Some(cost) => format!("its deletion cost is to be {cost}"),
-            None => "its deletion cost is to be removed".to_owned(),
+            Some(cost) => format!("its deletion cost will be {cost}"),
+            None => "its deletion cost will be removed".to_owned(),
         },
         (DeletionCost::Ours(cost), None) => format!("its deletion cost is {cost}"),
         (DeletionCost::Unset, None) if !is_ours => {
-            "it gets no deletion cost, which only a ReplicaSet asks for".to_owned()
+            "it gets no deletion cost, which only a ReplicaSet uses".to_owned()
         }
         (DeletionCost::Unset, None) => "it has no deletion cost".to_owned(),
     }
@@ -300,7 +300,7 @@ fn explain_policy(
         let whose =
             if kind.is_empty() { "without an owner".to_owned() } else { format!("of a {kind}") };
         let message = format!(
-            "no deletion cost for {} {whose}: only a ReplicaSet asks for it",
+            "no deletion cost for {} {whose}: only a ReplicaSet uses it",
             counted(*number, "pod")
         );
         line(None, Verdict::Inactive, message)

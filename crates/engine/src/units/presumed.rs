@@ -5,10 +5,9 @@ use crate::{Identity, Presumption};
 /// There are no nodes in sight. `uses_outside` says whether pods may be outside of all units.
 #[must_use]
 pub fn nodes_enough(policy: &Identity, uses_outside: bool) -> Presumption {
-    let outside = if uses_outside { ", and so have nodes outside of them" } else { "" };
-    let sentence = format!(
-        "there are no nodes here, so each unit of {policy} has room for all pods that it may take{outside}"
-    );
+    let outside = if uses_outside { ", and nodes outside of them to have room" } else { "" };
+    let sentence =
+        format!("no nodes in the input; each unit of {policy} is assumed to fit its cap{outside}");
     Presumption::new(7, [policy], sentence)
 }
 

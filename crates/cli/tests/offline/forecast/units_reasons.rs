@@ -119,8 +119,8 @@ fn a_pod_that_was_to_be_gone_is_not_counted_any_more() {
         ],
     );
     let expected = [
-        "excluded -: it was to be gone at 2026-02-01T00:00:00Z, and is not counted any more; a node that does not \
-      answer, or a finalizer, may keep it",
+        "excluded -: it was due to be gone at 2026-02-01T00:00:00Z, and is not counted any more; a node that does not \
+      respond, or a finalizer, may keep it",
     ];
     assert_eq!(lines(&explained(&folder, "pod/web-7d9-x")), expected);
     let told = lines(&explained(&folder, "pod/web-7d9-y"));
