@@ -62,7 +62,7 @@ mod tests {
             ("helm-controller", "chart"),
             ("keda-operator", "ScaledObject"),
             ("kube-controller-manager", "HorizontalPodAutoscaler"),
-            ("HorizontalAutoscaler.autoscaling.karpenter.sh shop/web", "let only one of them"),
+            ("HorizontalAutoscaler.autoscaling.karpenter.sh shop/web", "with only one of them"),
         ] {
             let advice = advice(manager, Field::Replicas).expect("it is known");
             assert!(advice.contains(part), "{manager}: {advice}");

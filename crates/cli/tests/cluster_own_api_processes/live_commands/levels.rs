@@ -97,7 +97,7 @@ fn levels_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
         let told = answer(&kubeconfig, &explain("pod/shop/left-behind")).await?;
         assert!(told.contains("qosLevel of Pod shop/left-behind is 2"), "{told}");
         let told = answer(&kubeconfig, &explain("pod/shop/ours")).await?;
-        assert!(told.contains("it stays as it is"), "{told}");
+        assert!(told.contains("it is unchanged"), "{told}");
         an_exempt_config_map_is_not_carried_out(&kubectl, &kubeconfig).await?;
         without_a_config_map_nothing_is_said_of_levels(&kubectl, &kubeconfig).await
     })
