@@ -144,7 +144,7 @@ pub async fn serve_calls<A: Answering>(
     let mut connections = JoinSet::new();
     while let Some((stream, peer)) = next(&listener, &mut connections, &end).await {
         let Some(slot) = slots.take(peer.ip()) else {
-            tracing::debug!("refused a connection, for all others are being answered");
+            tracing::debug!("refused a connection, because all others have a request in progress");
             continue;
         };
         // The connection chosen to close is closed before the new one is served.
@@ -179,8 +179,8 @@ impl<A: Answering> Served<A> {
         };
         match shaken {
             Ok(Ok(stream)) => self.serve(stream).await,
-            Ok(Err(error)) => tracing::debug!(%error, "a caller failed to agree on a connection"),
-            Err(_) => tracing::debug!("a caller took too long to agree on a connection"),
+            Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+            Err(_) => tracing::debug!("TLS handshake took too long"),
         }
     }
 

@@ -31,8 +31,7 @@ fn a_disk_that_is_full_is_told_of_before_anything_begins() -> TestResult {
         let up = on_a_disk(&user, "64m")?;
         let status = up.await_end().await?;
         ensure!(status.code() == Some(2), "{status}: {}", up.log()?);
-        up.await_log("is full: 67 MB are free, and a control plane takes 268 MB to begin with")
-            .await?;
+        up.await_log("67 MB free; the control plane needs 268 MB").await?;
         user.has_nothing_left().await
     })
 }
