@@ -215,7 +215,7 @@ fn unavailable(why: &str) -> Answer {
 
 pub(super) fn malformed(why: &str) -> Answer {
     // Kube-scheduler tells nobody of it.
-    tracing::warn!(error = why, "a call cannot be used");
+    tracing::warn!(error = why, "rejected a malformed request");
     Answer::refusal(StatusCode::BAD_REQUEST, why)
 }
 
@@ -223,7 +223,7 @@ pub(super) fn json(value: &impl Serialize) -> Answer {
     match serde_json::to_vec(value) {
         Ok(body) => Answer::json(body),
         Err(error) => {
-            let why = format!("failed to write the answer: {error}");
+            let why = format!("failed to write the response: {error}");
             Answer::refusal(StatusCode::INTERNAL_SERVER_ERROR, &why)
         }
     }

@@ -59,7 +59,7 @@ impl Collector for Gauges {
         };
         let deciding = self.leading.cluster();
         // Not the name that controllers have: a query over both would find two leaders.
-        let help = "Whether this extender is the one that decides (1) or not (0)";
+        let help = "Whether this extender is the leader (1) or not (0)";
         gauge("almanac_extender_leader", help, usize::from(deciding.is_some()))?;
         let Some(deciding) = deciding else { return Ok(()) };
         let numbers = numbers(&deciding);
@@ -82,7 +82,7 @@ impl Collector for Gauges {
             ),
             (
                 "almanac_units_bindings_unsettled",
-                "Bindings under way, or of which it is not known yet whether they were carried out",
+                "Bindings under way, or whose result is not known yet",
                 numbers.unsettled,
             ),
         ] {

@@ -47,7 +47,7 @@ fn event_of(of: &ReportSubject, recorded: &Recorded) -> Option<Event> {
                 advice.unwrap_or_else(|| "scale the target with only one of them".to_owned());
             let note = format!(
                 "set the replicas of {target} to {set}; another writer{writer} has since set them to {found}. \
-                 They are set again, less and less often: {advice}"
+                 They are set again at growing intervals: {advice}"
             );
             (true, "UndoneByAnotherWriter", note)
         }

@@ -142,7 +142,7 @@ const GAUGES: [Gauge; 2] = [
     }),
     (
         "almanac_placement_missing_clusters",
-        "The clusters that a placement wants and that may not be selected or are not there",
+        "The clusters that a placement requests beyond those that exist and may be selected",
         |it| it.missing.map(f64::from),
     ),
 ];

@@ -108,7 +108,7 @@ impl GroupState {
                     Some(_) => format!("the group has {has}, as wanted"),
                     None => format!("spec.replicas is not set: the group keeps its {has}"),
                 };
-                let able = "nodes are made and removed as spec.replicas says".to_owned();
+                let able = "nodes are made and removed to match spec.replicas".to_owned();
                 (ConditionReason::NodesProvided, Ok(able), Ok(ready))
             }
             Self::Stopped { replicas, wanted } => {
@@ -166,7 +166,7 @@ fn unsupported(kind: &str) -> String {
              for trying things out; {instead}"
         );
     }
-    format!("nobody here makes nodes for groups of type {kind}; {instead}")
+    format!("no provider here makes nodes for groups of type {kind}; {instead}")
 }
 
 impl NodeGroups {

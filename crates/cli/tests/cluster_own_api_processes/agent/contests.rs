@@ -69,7 +69,9 @@ fn agents_that_write_levels_in_different_forms_do_so_ever_more_rarely_until_they
             contestant.await_writes(7).await?;
             contestant.agent.await_metric("almanac_qos_contested_total 1").await?;
         }
-        place.await_event("job", "Warning LevelContested: something else keeps changing").await?;
+        place
+            .await_event("job", "Warning LevelContested: another field manager keeps changing")
+            .await?;
         names.agent.await_clock(closes).await?;
         place.await_pods(&[("job", own("1"))]).await?;
         for contestant in [&numbers, &names] {

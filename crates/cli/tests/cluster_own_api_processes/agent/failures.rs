@@ -179,7 +179,7 @@ fn a_pod_that_the_api_server_refuses_holds_up_no_other_and_says_so() -> TestResu
         place.await_pods(&[("full", under("night", "-1", "1"))]).await?;
         await_condition("all to be well", PATIENCE, async || {
             let log = agent.program.log()?;
-            Ok(Observation::of(log.contains("no pod is waiting any more"), "it is not"))
+            Ok(Observation::of(log.contains("no failed pod write remains"), "it is not"))
         })
         .await?;
         agent.stop().await

@@ -96,7 +96,7 @@ async fn is_told(cluster: &Cluster) -> TestResult {
     }
     let event = format!(
         "Warning UndoneByAnotherWriter: set the replicas of Deployment.apps {shop} to 7; another writer, \
-         kubectl, has since set them to 3. They are set again, less and less often: scale the target with only \
+         kubectl, has since set them to 3. They are set again at growing intervals: scale the target with only \
          one of them"
     );
     cluster.await_event(cluster.home(), "shop", &event).await

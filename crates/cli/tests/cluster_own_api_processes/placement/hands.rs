@@ -54,7 +54,7 @@ fn an_object_of_somebody_else_is_left_as_it_is_and_told() -> TestResult {
         cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await?;
         let controller = start(cluster).await?;
         let told = await_reason(cluster, "web", "Ready", "False DecisionNameTaken").await?;
-        ensure!(told.contains("belongs to nobody, by its labels and owners"), "{told}");
+        ensure!(told.contains("belongs to no placement, by its labels and owners"), "{told}");
         let found = cluster.get(DECISION, NAMESPACE, "web-decision-1").await?;
         ensure!(clusters_of(&found) == ["c7"], "{found}");
         ensure!(decision_writes(cluster).await?.is_empty(), "it was written");
