@@ -128,7 +128,7 @@ impl Up {
         let telling = async {
             if !documents.are_none() {
                 let listed = self.foretelling.listed(FORETOLD_MINUTES).await?;
-                terminal.tell_listed("What will happen in the next ten minutes:", &listed)?;
+                terminal.tell_listed("The next ten minutes:", &listed)?;
             }
             self.happenings.tell(&self.foretelling, terminal).await
         };

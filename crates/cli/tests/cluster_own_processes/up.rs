@@ -325,7 +325,7 @@ fn beside_a_cluster_that_is_there_only_almanac_runs_and_the_kubeconfig_is_only_r
         let unasked = user.types(&["--cluster", context])?;
         let status = unasked.await_end().await?;
         ensure!(status.code() == Some(2), "{status}");
-        unasked.await_log("nobody is at the terminal to be asked: add --yes").await?;
+        unasked.await_log("there is no terminal to confirm it at: add --yes").await?;
         let unknown = user.types(&["--cluster", "nowhere", "--yes"])?;
         unknown.await_end().await?;
         unknown.await_log(&format!("has no context \"nowhere\"; it has {context}")).await?;

@@ -129,7 +129,7 @@ impl<'a> Terminal<'a> {
     /// That everything ends.
     pub(super) fn tell_end(&self, place: &Place) -> anyhow::Result<()> {
         self.line(match place.kept_in() {
-            Some(_) => "Ending. The next start goes on from here.",
+            Some(_) => "Ending. The next start continues from here.",
             None => "Ending.",
         })
     }
