@@ -119,8 +119,8 @@ impl fmt::Display for Assumption {
             ),
             Assumption::Replayed { from } => write!(
                 formatter,
-                "{from:.0} is earlier than the state that was read; what happened in between is replayed \
-                 from the rules and may differ from what really happened"
+                "{from:.0} is earlier than the state that was read; the time in between is replayed \
+                 from the rules and may differ from the actual events"
             ),
             Assumption::TargetExists { target } => {
                 write!(formatter, "{target} exists, although it is not in the input")

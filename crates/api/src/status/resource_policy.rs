@@ -185,7 +185,7 @@ fn without_attention(report: &PolicyReport) -> String {
     }
     if report.with_others_cost > 0 {
         let count = report.with_others_cost;
-        parts.push(format!("pods with a deletion cost of their own, which is left: {count}"));
+        parts.push(format!("pods with a deletion cost of their own, which is kept: {count}"));
     }
     parts.join("; ")
 }

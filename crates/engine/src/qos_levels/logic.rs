@@ -245,7 +245,7 @@ fn why_not_carried_out(view: View<'_, Levels>, config: &Identity) -> Option<Stri
             Some(format!("not carried out; {exempt}"))
         }
         Standing::After(first) => {
-            Some(format!("not carried out; {first} is there too, and counts"))
+            Some(format!("not carried out; {first} exists too, and takes precedence"))
         }
         Standing::Elsewhere => {
             let namespace = view.state.extra.config_namespace.as_deref().unwrap_or_default();
@@ -259,9 +259,9 @@ fn why_left_alone(view: View<'_, Levels>, object: &Identity) -> Option<String> {
     let pod = view.objects.pods.get(object)?;
     if let Some(why) = pod.left_alone {
         let why = match why {
-            super::LeftAlone::Finished => "the pod has run to its end",
+            super::LeftAlone::Finished => "the pod has finished",
             super::LeftAlone::Terminating => "the pod is being deleted",
-            super::LeftAlone::Mirror => "the pod is a mirror of one that its node runs by itself",
+            super::LeftAlone::Mirror => "the pod is a mirror pod",
         };
         return Some(format!("it is unchanged; {why}"));
     }

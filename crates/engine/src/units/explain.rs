@@ -205,8 +205,8 @@ fn why_pending(identity: &Identity, policy: &ResourcePolicy, pod: &Pod, next: &[
     let policy = format!("ResourcePolicy {}/{}", identity.namespace(), identity.name());
     if !chosen.is_empty() {
         return format!(
-            "{policy} allows a node {chosen}, and one has room; whether taints, affinities or its node selector keep it \
-             from there is not looked at"
+            "{policy} allows a node {chosen}, and one has room; taints, affinities and its node \
+             selector are not considered"
         );
     }
     if without_node.is_empty() {
@@ -226,7 +226,7 @@ fn cost_of(found: &Pouring, identity: &Identity, pod: &Pod) -> String {
     let is_ours = pod.owner.as_ref().is_some_and(|owner| &*owner.kind == "ReplicaSet");
     match (pod.cost, found.ledger().cost_change(identity)) {
         (DeletionCost::Others(_), _) => {
-            "its deletion cost is its user's own, and is left".to_owned()
+            "its deletion cost is set by its user, and is kept".to_owned()
         }
         (_, Some(change)) => match change.cost {
             Some(cost) => format!("its deletion cost will be {cost}"),
@@ -250,7 +250,7 @@ fn foretold(
     let told = match (poured.pod(identity), pod.deleted) {
         (_, Some(_)) => return None,
         (None, None) => {
-            "forecast: gone, since its workload has fewer replicas, and it is among the first to go"
+            "forecast: deleted, since its workload has fewer replicas, and it is among the first to be deleted"
                 .to_owned()
         }
         (Some(then), None) if then.node == pod.node => return None,
@@ -262,7 +262,7 @@ fn foretold(
             let of = unit.map_or(OUTSIDE.to_owned(), |unit| format!("of unit \"{}\"", unit.name));
             let named =
                 if poured.has_stand_ins() { "a node".to_owned() } else { format!("node {name}") };
-            format!("forecast: it gets {named} {of}, if nothing else keeps it from there")
+            format!("forecast: it gets {named} {of}, if nothing else prevents that")
         }
     };
     Some(line(None, Verdict::Inactive, told))
@@ -307,7 +307,7 @@ fn explain_policy(
     }));
     if report.with_others_cost > 0 {
         let pods = counted(report.with_others_cost, "pod");
-        let message = format!("a deletion cost of their users, which is left: {pods}");
+        let message = format!("a deletion cost set by their users, which is kept: {pods}");
         lines.push(line(None, Verdict::Inactive, message));
     }
     lines

@@ -313,7 +313,7 @@ fn a_placement_that_is_decided_otherwise_each_time_says_so() {
     almanac(&folder, &explain).assert_said(&[
         "clusters is east",
         "inactive  the placement",
-        "when it is decided next, it selects west",
+        "the next decision selects west",
     ]);
 }
 

@@ -41,7 +41,7 @@ fn a_pod_is_explained_by_its_unit_and_where_the_next_one_goes() {
         (
             "z",
             format!(
-                "won b: {}; its deletion cost is its user's own, and is left",
+                "won b: {}; its deletion cost is set by its user, and is kept",
                 here("2 of 9 pods", "b1", "b")
             ),
         ),

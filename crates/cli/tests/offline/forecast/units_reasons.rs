@@ -71,8 +71,8 @@ fn each_cause_for_which_a_pod_waits_is_told() {
         ),
         (
             vec![required(), waits(), node("b1", "b")],
-            "ResourcePolicy default/web allows a node of unit \"b\", and one has room; whether taints, affinities or \
-             its node selector keep it from there is not looked at",
+            "ResourcePolicy default/web allows a node of unit \"b\", and one has room; taints, \
+             affinities and its node selector are not considered",
             "every pod has a place".into(),
         ),
     ]
@@ -163,7 +163,7 @@ fn workloads_are_within_the_bounds_of_their_autoscalers_also_when_a_cron_rule_se
     assert_eq!(later["from"], "2026-03-02T12:30:00Z");
     assert_eq!(later["value"], json!({ "a": 5, "b": 3 }));
     let assumed = told["assumptions"].to_string();
-    let said = "HorizontalPodAutoscaler.autoscaling default/web does no more than keep Deployment.apps default/web within \
+    let said = "HorizontalPodAutoscaler.autoscaling default/web only keeps Deployment.apps default/web within \
                 its bounds";
     assert!(assumed.contains(said), "{assumed}");
 }
