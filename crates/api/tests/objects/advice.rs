@@ -168,7 +168,7 @@ fn a_field_is_removed_only_if_nothing_else_is_meant() {
     advised(&terms, "spec.units[0].nodeSelector.nodeSelectorTerms", by_expressions);
     let excluded =
         units("podSelector: {}\n  excludeNodes: {}\n  units: [{name: x, nodeSelector: {}}]");
-    let carefully = "remove it only if as much may be selected as without it";
+    let carefully = "remove it only if the wider selection is intended";
     advised(&excluded, "spec.excludeNodes", carefully);
     let minutes = rule("targetReplicas: 3, maxDelayMinutes: 5");
     advised(&minutes, "spec.rules[0].maxDelayMinutes", "write maxDelaySeconds: 300 instead");

@@ -51,7 +51,7 @@ impl PlacementMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
             "almanac_placement_lag_seconds",
-            "Delay from a change, or the instant of one, until the decisions it led to were written",
+            "Delay from a change, or from a due instant, until the resulting decisions were written",
             self.lag.clone(),
         );
         let turns = "Times that a placement was decided, whether or not it selected other clusters";

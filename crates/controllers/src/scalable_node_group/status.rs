@@ -157,12 +157,11 @@ pub(super) fn counted(nodes: u32) -> String {
 const SIMULATED: &str = "Simulated";
 
 fn unsupported(kind: &str) -> String {
-    let instead = "to scale real nodes, name what has them as the scaleTargetRef of a HorizontalAutoscaler or a \
-                   CronFederatedHPA, such as a MachineDeployment of Cluster API: anything with a scale subresource \
-                   will do";
+    let instead = "to scale real nodes, set the scaleTargetRef of a HorizontalAutoscaler or a CronFederatedHPA \
+                   to an object with a scale subresource, such as a MachineDeployment of Cluster API";
     if kind == SIMULATED {
         return format!(
-            "this controller makes no nodes: only one that runs with --simulated-nodes does, on a control plane \
+            "this controller makes no nodes: only a controller with --simulated-nodes does, on a control plane \
              for trying things out; {instead}"
         );
     }
