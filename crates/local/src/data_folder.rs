@@ -220,7 +220,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         fs::write(home.path().join("letter.txt"), "dear").expect("written");
         let error = refused(home.path(), "1.36");
-        assert!(error.contains("holds letter.txt, and is no data directory"), "{error}");
+        assert!(error.contains("holds letter.txt, and is not a data directory"), "{error}");
         assert_eq!(fs::read_dir(home.path()).expect("a directory").count(), 1);
     }
 }

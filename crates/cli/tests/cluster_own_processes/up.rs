@@ -375,7 +375,7 @@ fn what_cannot_begin_says_how_to_mend_it_and_leaves_nothing() -> TestResult {
         let nothing = [("PATH", &*empty), ("ALMANAC_CACHE", &*empty), ("KUBEBUILDER_ASSETS", "")];
         for (arguments, further, said) in [
             (vec!["up"], &nothing[..], "Go is not on the PATH"),
-            (vec!["up", "--data-dir", &full], &[], "holds letter, and is no data directory"),
+            (vec!["up", "--data-dir", &full], &[], "holds letter, and is not a data directory"),
         ] {
             let program = Path::new(env!("CARGO_BIN_EXE_almanac"));
             let up = user.runs_program(program, &arguments, further)?;

@@ -94,7 +94,7 @@ fn relabelled_nodes_bad_edits_own_costs_and_deleted_policies() -> TestResult {
             scene,
             "Ready",
             "True",
-            "with a deletion cost of their own, which is left: 1",
+            "with a deletion cost of their own, which is kept: 1",
         )
         .await?;
         await_costs(scene, &["300", "300", "7"]).await?;
