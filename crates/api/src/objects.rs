@@ -5,7 +5,7 @@
 
 #![allow(
     clippy::duplicated_attributes,
-    reason = "columns of a table share types; clippy takes them for the same attribute twice"
+    reason = "columns of a table share types; clippy reports them as one attribute twice"
 )]
 #![allow(unreachable_pub, reason = "kube's derive of a schema declares an inner copy of each type")]
 

@@ -76,7 +76,7 @@ fn about(note: &CronNote, schedule: &str) -> (Code, String) {
         CronNote::LongStep { .. } => {
             (Code::LongStep, "write a shorter step, or list the values that are meant".to_owned())
         }
-        _ => (Code::LongStep, "write what is meant".to_owned()),
+        _ => (Code::LongStep, "write the intended value".to_owned()),
     }
 }
 

@@ -367,7 +367,7 @@ impl Shape {
             }
             // A placeholder in braces is a map in YAML.
             (Value::Map(entries), ShapeKind::Text) if is_word_in_braces(entries) => {
-                finding.with_fix("replace the braces and what is in them by what is meant")
+                finding.with_fix("replace the braces and their content with the value")
             }
             // The documents of a ConfigMap are texts.
             (Value::Map(_), ShapeKind::Text)

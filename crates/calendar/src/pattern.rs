@@ -163,7 +163,7 @@ impl PatternWindow {
 /// let midnight = || Pattern::parse(PatternText::default()).unwrap();
 /// assert_eq!(
 ///     PatternWindow::new(midnight(), midnight()).unwrap_err().to_string(),
-///     "start and end are always the same moment, so the window has no length; write an end that \
+///     "start and end are always the same instant, so the window has no length; write an end that \
 ///      differs from the start",
 /// );
 /// ```
@@ -173,7 +173,7 @@ pub struct PatternWindowError;
 impl fmt::Display for PatternWindowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "start and end are always the same moment, so the window has no length; write an end \
+            "start and end are always the same instant, so the window has no length; write an end \
              that differs from the start",
         )
     }

@@ -142,7 +142,7 @@ impl ShownCronJob {
         match &self.job.starts {
             _ if self.job.is_suspended() => "is suspended".to_owned(),
             Starts::At(_) => "starts nothing in this period".to_owned(),
-            Starts::Every(every) => format!("starts {every:?}, from when on is not known"),
+            Starts::Every(every) => format!("starts {every:?}, at unknown instants"),
             Starts::Never => NEVER.to_owned(),
             Starts::Unusable => "can't be used as it is written".to_owned(),
         }

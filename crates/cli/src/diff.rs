@@ -73,8 +73,8 @@ pub(crate) struct DiffArguments {
     #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<String>,
 
-    /// Two revisions, as with git: A..B, A...B for what B has changed since it left A, or A for what
-    /// the working tree has changed since
+    /// Two revisions, as with git: A..B, A...B for the changes of B since it branched from A, or A for the
+    /// changes of the working tree since A
     #[arg(long, value_name = "REVISIONS")]
     git: Option<String>,
 

@@ -81,7 +81,7 @@ enum Output {
 }
 
 /// Why nothing is explained of a name, and of everything in files.
-const UNUSABLE: &str = "nothing to explain: what has this name can't be used as it is written";
+const UNUSABLE: &str = "nothing to explain: the object of this name can't be used as written";
 const NO_POLICY: &str = "nothing to explain: no usable policy";
 
 /// The question, and one of the answers.

@@ -142,7 +142,7 @@ impl InputArguments {
             || self.conditions.narrowing.namespace.is_some();
         let (paths, names) = told_apart(words, !is_told);
         if let Some(path) = paths.first().filter(|_| self.cluster.is_named()) {
-            let message = "this is a path, and a cluster is named as well; give one of both";
+            let message = "this is a path, and a cluster is named as well; give only one of them";
             return Err(ArgumentError::whole("FILE", path, message));
         }
         let mut input = self.clone();

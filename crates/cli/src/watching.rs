@@ -53,7 +53,7 @@ pub(crate) struct Drawn {
 
 /// An error where files are named: these are read once.
 pub(crate) fn check(read: &InputArguments) -> Result<(), ArgumentError> {
-    let message = "watches a cluster, and files are named; leave one of both out";
+    let message = "watches a cluster, and files are named; leave one of them out";
     if read.are_files() { Err(ArgumentError::whole(ARGUMENT, "", message)) } else { Ok(()) }
 }
 

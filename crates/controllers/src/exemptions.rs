@@ -226,8 +226,8 @@ impl<Tell: Fn(&str, NamespaceMark) + Send> Follower for NamespaceFollower<Tell> 
             self.has_complained = true;
             tracing::warn!(
                 error = why.reason,
-                "failed to watch namespaces: whether they are marked with {MARK} is not known, and what is in \
-                 them is carried out"
+                "failed to watch namespaces: whether they are marked with {MARK} is not known, and their \
+                 policies are carried out"
             );
         }
         self.progress.failed(why);

@@ -140,7 +140,7 @@ impl Awaited {
             let may_go_on = is_any_settled && is_refused_only;
             if parts.is_empty() || (may_go_on && Instant::now() >= patient_until) {
                 for (part, _) in &parts {
-                    tracing::warn!("not allowed to list {what} in {part}: going on without it");
+                    tracing::warn!("not allowed to list {what} in {part}: continuing without it");
                 }
                 return;
             }

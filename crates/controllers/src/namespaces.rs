@@ -36,8 +36,8 @@ impl Namespaces {
         if let Some(names) = self.limit() {
             tracing::info!(
                 namespaces = names.iter().map(|it| &**it).collect::<Vec<_>>().join(","),
-                "limited to these namespaces: nothing else is watched or changed, and whether another controller \
-                 carries out the same kinds is not looked for"
+                "limited to these namespaces: nothing else is watched or changed, and upstream controllers \
+                 of the same kinds are not detected"
             );
         }
     }

@@ -160,7 +160,7 @@ impl NodeGroups {
             Ok(()) if replicas == wanted => GroupState::Provided { replicas, wanted: Some(wanted) },
             Ok(()) if !may_write() => GroupState::Withdrawn,
             Ok(()) => GroupState::failed(format!(
-                "the provider was asked for {wanted} nodes and has {replicas}"
+                "the provider received a request for {wanted} nodes and has {replicas}"
             )),
         };
         Outcome { nodes: Some(after), state }

@@ -42,7 +42,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The groups of tasks, except for the watches and the writer of Events.
 const TURNS: &str = "running turns";
-const SAMPLES: &str = "asking Prometheus";
+const SAMPLES: &str = "querying Prometheus";
 const STATUSES: &str = "writing statuses";
 
 /// The inputs of a term.

@@ -159,7 +159,7 @@ impl Upstreams {
             let kind = family.flag();
             tracing::warn!(
                 error = why,
-                "failed to look whether {} runs in this cluster; carrying out {kind} as if it did not",
+                "failed to check whether {} runs in this cluster; carrying out {kind} as if it did not",
                 upstream.name
             );
         }

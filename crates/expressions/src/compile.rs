@@ -87,8 +87,7 @@ impl Compiler<'_> {
     fn node(&mut self, part: &Part) -> Typed {
         self.steps = self.steps.saturating_add(self.times);
         if self.steps > MOST_STEPS {
-            let message =
-                format!("it would take more than {MOST_STEPS} steps, whatever the object is");
+            let message = format!("it would take more than {MOST_STEPS} steps for any object");
             return Err(self.error(part, message).too_much());
         }
         match &part.syntax {
@@ -152,7 +151,7 @@ impl Compiler<'_> {
                 Ok((**value).clone())
             }
             StaticType::Optional(of) => self.field_type(part, of).map(StaticType::optional),
-            of => Err(self.error(part, format!("what is of type {of} has no fields"))),
+            of => Err(self.error(part, format!("type {of} has no fields"))),
         }
     }
 
@@ -207,7 +206,8 @@ impl Compiler<'_> {
             StaticType::Optional(of) => (*of).clone(),
             StaticType::Dyn => StaticType::Dyn,
             known => {
-                let message = format!("what is optional is no value of type {known}");
+                let message =
+                    format!("an optional entry needs an optional value, not one of type {known}");
                 return Err(self.error(part, message));
             }
         };

@@ -56,12 +56,14 @@ impl fmt::Display for Failure {
                 write!(formatter, "{function} is not for {}", of.join(" and "))
             }
             Failure::NotABoolean(found) => {
-                write!(formatter, "the result is no boolean, but of type {found}")
+                write!(formatter, "the result is not a boolean, but of type {found}")
             }
             Failure::TooManySteps => {
                 write!(formatter, "it would take more than {MOST_STEPS} steps")
             }
-            Failure::Malformed { text, wanted } => write!(formatter, "{text:?} is no {wanted}"),
+            Failure::Malformed { text, wanted } => {
+                write!(formatter, "{text:?} is not a valid {wanted}")
+            }
             Failure::Other(message) => formatter.write_str(message),
         }
     }

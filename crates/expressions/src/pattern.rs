@@ -131,10 +131,10 @@ mod tests {
     #[test]
     fn an_invalid_or_too_large_pattern_is_reported() {
         for (pattern, why) in [
-            ("a(", "\"a(\" is no regular expression"),
-            ("(?x)a b", "\"(?x)a b\" is no regular expression"),
-            ("a**", "\"a**\" is no regular expression"),
-            (r"\p{Alphabetic}", "\"\\\\p{Alphabetic}\" is no regular expression"),
+            ("a(", "\"a(\" is not a valid regular expression"),
+            ("(?x)a b", "\"(?x)a b\" is not a valid regular expression"),
+            ("a**", "\"a**\" is not a valid regular expression"),
+            (r"\p{Alphabetic}", "\"\\\\p{Alphabetic}\" is not a valid regular expression"),
             (r"\pL{60}", "the pattern \"\\\\pL{60}\" is too large"),
         ] {
             let meter = Allowance::new().patterns;

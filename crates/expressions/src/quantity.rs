@@ -44,7 +44,7 @@ impl Quantity {
     }
 
     /// About how much it is.
-    #[expect(clippy::cast_precision_loss, reason = "it is asked for as an approximation")]
+    #[expect(clippy::cast_precision_loss, reason = "the caller requests an approximation")]
     pub(crate) fn approximate(self) -> f64 {
         self.0 as f64 / BILLION as f64
     }

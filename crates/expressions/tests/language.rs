@@ -169,10 +169,10 @@ fn durations_are_written_exactly_and_offsets_may_be_larger_than_those_of_any_zon
         ["a:00", "1:", ":1", "99999999999:00", "9223372036854775807:00", "-1:-9223372036854775808"]
     {
         let text = format!("timestamp(0).getHours('{offset}') == 0");
-        assert_eq!(result(&text), format!("{offset:?} is no time zone"), "{text}");
+        assert_eq!(result(&text), format!("{offset:?} is not a valid time zone"), "{text}");
     }
     let unknown = "timestamp(0).getHours('Europe/Berlim') == 0";
-    assert_eq!(result(unknown), "\"Europe/Berlim\" is no time zone");
+    assert_eq!(result(unknown), "\"Europe/Berlim\" is not a valid time zone");
 }
 
 #[test]
@@ -181,14 +181,14 @@ fn what_fails_says_why() {
         ("managedCluster.metadata.labels.absent == 'x'", "there is no \"absent\""),
         ("managedCluster.metadata.name.first == 'x'", "selecting a field is not for string"),
         ("managedCluster.metadata.name > 1", "> is not for string and int"),
-        ("managedCluster.metadata.name", "the result is no boolean, but of type string"),
+        ("managedCluster.metadata.name", "the result is not a boolean, but of type string"),
         ("managedCluster.status.clusterClaims[2].name == ''", "there is no item 2"),
         ("9223372036854775807 + 1 == 0", "the result is too large"),
-        ("int(managedCluster.metadata.name) == 1", "\"east\" is no whole number"),
+        ("int(managedCluster.metadata.name) == 1", "\"east\" is not a valid whole number"),
         ("managedCluster.metadata.name.size() / 0 == 1", "division by zero"),
         (
             "quantity(managedCluster.metadata.name) == quantity('1')",
-            "\"east\" is no quantity such as 1500m or 4Gi",
+            "\"east\" is not a valid quantity such as 1500m or 4Gi",
         ),
         ("managedCluster.metadata.name.all(c, true)", "going through its items is not for string"),
         ("managedCluster.status.ratio ? true : false", "?: is not for double"),
@@ -226,10 +226,7 @@ fn what_cannot_be_evaluated_is_refused_by_name_where_it_stands() {
         ("'a' == 1", "!== is not for string and int, at column 5"),
         ("'a' && true", "!this is of type string, and has to be true or false, at column 1"),
         ("[1].all(x, 'a')", "!this is of type string, and has to be true or false, at column 12"),
-        (
-            "'abc'.all(x, true)",
-            "!all is for lists and maps, and not for what is of type string, at column 1",
-        ),
+        ("'abc'.all(x, true)", "!all is for lists and maps, and not for type string, at column 1"),
         ("'%s'.format(['a']) == 'a'", "!there is no function format, at column 12"),
         ("Cluster{name: 'a'} == null", "!there are no messages, such as Cluster{}, at column 8"),
         (
@@ -254,15 +251,15 @@ fn what_always_fails_is_noted_and_fails_where_it_is_needed() {
     for (text, why) in [
         (
             "quantity('four') == quantity('4')",
-            "\"four\" is no quantity such as 1500m or 4Gi, at column 9",
+            "\"four\" is not a valid quantity such as 1500m or 4Gi, at column 9",
         ),
         (
             "managedCluster.metadata.name.matches('a(')",
-            "\"a(\" is no regular expression, at column 37",
+            "\"a(\" is not a valid regular expression, at column 37",
         ),
         (
             "timestamp('yesterday') < timestamp(0)",
-            "\"yesterday\" is no instant such as 2026-03-02T12:00:00Z, at column 10",
+            "\"yesterday\" is not a valid instant such as 2026-03-02T12:00:00Z, at column 10",
         ),
     ] {
         assert_eq!(warnings(text), [format!("it always fails: {why}")], "{text}");

@@ -111,7 +111,7 @@ impl fmt::Display for Assumption {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Assumption::InForceBefore { from } => {
-                write!(formatter, "before {from:.0}, the rules were in force as they are now")
+                write!(formatter, "before {from:.0}, the current rules were in force")
             }
             Assumption::TakesOver { from } => write!(
                 formatter,
@@ -119,8 +119,8 @@ impl fmt::Display for Assumption {
             ),
             Assumption::Replayed { from } => write!(
                 formatter,
-                "{from:.0} is earlier than the state that was read; what happened in between is replayed \
-                 from the rules and may differ from what really happened"
+                "{from:.0} is earlier than the state that was read; the time in between is replayed \
+                 from the rules and may differ from the actual events"
             ),
             Assumption::TargetExists { target } => {
                 write!(formatter, "{target} exists, although it is not in the input")
@@ -132,10 +132,9 @@ impl fmt::Display for Assumption {
             Assumption::Stated { target, field, value } => {
                 write!(formatter, "{field} of {target} starts at {value}, as specified")
             }
-            Assumption::MadeWay { target, field, value } => write!(
-                formatter,
-                "{field} of {target} starts at {value}, to make way for the other bound"
-            ),
+            Assumption::MadeWay { target, field, value } => {
+                write!(formatter, "{field} of {target} starts at {value}, to fit the other bound")
+            }
         }
     }
 }
@@ -155,7 +154,7 @@ mod tests {
             let exist = names.iter().map(|name| exists(name));
             told_together([other].into_iter().chain(exist).chain([unknown]).map(|it| it.sentence()))
         };
-        let in_force = "before 1970-01-01T00:00:00Z, the rules were in force as they are now";
+        let in_force = "before 1970-01-01T00:00:00Z, the current rules were in force";
         let unknown = "replicas of Deployment.apps default/a is unknown until a rule sets it";
         let one = "Deployment.apps default/a exists, although it is not in the input";
         assert_eq!(all(&["a"]), [in_force, one, unknown]);

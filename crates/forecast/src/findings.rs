@@ -210,12 +210,12 @@ impl Problem {
                 "correct the schedule, or remove it if its time is over"
             }
             Problem::NeverWins { .. } => "remove it, or change when the other one applies",
-            Problem::ListOrder { .. } => "give the one that is to win a higher priority",
-            Problem::Gap { .. } => "let the one end at the time at which the other begins",
+            Problem::ListOrder { .. } => "give the one that must win a higher priority",
+            Problem::Gap { .. } => "end the first window when the second one opens",
             Problem::CutShort { is_rare: true, .. } => "let the rarer one fire after it",
             Problem::CutShort { own_end: None, .. } => "let it fire only when both are over",
             Problem::CutShort { .. } => "let one rule lower it, when the last of them is over",
-            Problem::TwoWriters { .. } => "let only one of the two set it at a time",
+            Problem::TwoWriters { .. } => "remove one policy, or change when it applies",
             Problem::MovesOtherBound { .. } => "set both bounds in this rule",
             Problem::OutOfBounds { .. } => {
                 "set the bounds of the autoscaler instead of the replicas"
@@ -223,7 +223,9 @@ impl Problem {
             Problem::ScoreEnded { .. } => "renew the score, or leave validUntil out",
             Problem::PodsWait { .. } => "raise a maxCount, add nodes, or ask for fewer replicas",
             Problem::ScoreEnds { .. } => "renew the score before it ends, or leave validUntil out",
-            Problem::SelectsNothing { .. } => "correct the selector, or add what it is to select",
+            Problem::SelectsNothing { .. } => {
+                "correct the selector, or add the objects that it must select"
+            }
             Problem::MetricsAlternate { .. } => {
                 "write Max for both directions to have enough for every metric, or Min for both to have enough for \
                  the least"
@@ -264,7 +266,7 @@ impl fmt::Display for Problem {
             }
             Problem::MovesOtherBound { target, moved, values: (from, to), at } => write!(
                 f,
-                "at {at:.0}, sets a bound of {target} beyond the other, which has to make way: {moved} goes from \
+                "at {at:.0}, sets a bound of {target} beyond the other, which is moved to fit: {moved} goes from \
                  {from} to {to}"
             ),
             Problem::OutOfBounds { target, value, since, autoscaler, bounds, at } => {

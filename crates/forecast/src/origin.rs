@@ -59,7 +59,7 @@ impl Origin {
 
     /// The value has moved because of a bound that the caller specified.
     pub(crate) fn made_way() -> Arc<Origin> {
-        Origin::of_nobody("moved to make way for the assumed bound")
+        Origin::of_nobody("moved to fit the assumed bound")
     }
 
     /// Another writer has changed the value since a policy set it.

@@ -107,7 +107,7 @@ fn check_contents(path: &Path) -> Result<bool> {
         let is_ours = name == LOCK || name.to_string_lossy().starts_with(".tmp");
         ensure!(
             is_ours,
-            "{} holds {}, and is no data directory of a control plane: name one that is empty or not there yet",
+            "{} holds {}, and is not a data directory of a control plane: name one that is empty or does not exist yet",
             path.display(),
             name.display()
         );
@@ -151,7 +151,7 @@ fn check_mark(path: &Path, expected: &Mark) -> Result<()> {
     );
     ensure!(
         kubernetes == expected.kubernetes,
-        "{} was written by Kubernetes {kubernetes}, and the programs here are of Kubernetes {}: {mend}",
+        "{} holds data of Kubernetes {kubernetes}, but the binaries are Kubernetes {}: {mend}",
         path.display(),
         expected.kubernetes
     );
@@ -169,7 +169,7 @@ fn check_room(path: &Path) -> Result<()> {
     let free = free_room(path)?;
     ensure!(
         free >= ROOM,
-        "the disk of {} is full: {} MB are free, and a control plane takes {} MB to begin with",
+        "{}: {} MB free; the control plane needs {} MB",
         path.display(),
         free / 1_000_000,
         ROOM / 1_000_000
@@ -205,7 +205,7 @@ mod tests {
         drop(DataFolder::take(data.path(), "1.36").expect("it is free"));
         let error = refused(data.path(), "1.35");
         assert!(
-            error.contains("was written by Kubernetes 1.36, and the programs here are"),
+            error.contains("holds data of Kubernetes 1.36, but the binaries are Kubernetes 1.35"),
             "{error}"
         );
         let mark = data.path().join(MARK);
@@ -220,7 +220,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         fs::write(home.path().join("letter.txt"), "dear").expect("written");
         let error = refused(home.path(), "1.36");
-        assert!(error.contains("holds letter.txt, and is no data directory"), "{error}");
+        assert!(error.contains("holds letter.txt, and is not a data directory"), "{error}");
         assert_eq!(fs::read_dir(home.path()).expect("a directory").count(), 1);
     }
 }

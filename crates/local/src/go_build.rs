@@ -268,7 +268,7 @@ fn run_with_progress(mut command: Command) -> Result<()> {
     let status = go.wait()?;
     dismiss(watcher);
     if reader.join().is_err() {
-        bail!("failed to read what go said");
+        bail!("failed to read the output of go");
     }
     if !status.success() {
         let end = lines[lines.len().saturating_sub(20)..].join("\n");

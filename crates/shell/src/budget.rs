@@ -141,7 +141,8 @@ impl std::fmt::Debug for WriteBudget {
 
 impl Collector for WriteBudget {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
-        let (name, help) = ("almanac_writes_waiting", "Writes waiting for their turn, by purpose");
+        let (name, help) =
+            ("almanac_writes_waiting", "Writes waiting for the write budget, by purpose");
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for urgency in Urgency::ALL {
             let waiting = i64::try_from(self.waiting_for(urgency)).unwrap_or(i64::MAX);

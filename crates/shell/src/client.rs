@@ -178,7 +178,7 @@ fn cause_of(error: &UnusableKubeconfig, contexts: &[String]) -> String {
             format!("its context names the cluster {name:?}, which is not in it")
         }
         KubeconfigError::CurrentContextNotSet => {
-            "it has no current context, and none was asked for".to_owned()
+            "it has no current context, and none was requested".to_owned()
         }
         other => other.to_string(),
     }

@@ -116,7 +116,7 @@ impl Health {
         let awaited = self.inner.awaited.lock().unwrap_or_else(PoisonError::into_inner).clone();
         awaited.or_else(|| {
             let kind = self.inner.watch_ages.stale()?;
-            Some(format!("news of {kind}: the watch has been silent for minutes"))
+            Some(format!("a watch event of {kind}: the watch has been silent for minutes"))
         })
     }
 

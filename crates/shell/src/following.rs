@@ -161,7 +161,7 @@ pub async fn follow_selected(
                 // A missing permission or a missing kind is reported once: it may be missing on purpose.
                 let error = &failure.unseen.reason;
                 if is_withheld && failure.is_withheld() {
-                    tracing::debug!(kind = kind.kind, error, "still not to be watched");
+                    tracing::debug!(kind = kind.kind, error, "still unable to watch");
                 } else {
                     tracing::warn!(kind = kind.kind, error, "failed to watch");
                 }

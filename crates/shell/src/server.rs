@@ -147,7 +147,7 @@ pub async fn serve_requests<A: Handler>(
     let mut connections = JoinSet::new();
     while let Some((stream, peer)) = next(&listener, &mut connections, &end).await {
         let Some(slot) = slots.take(peer.ip()) else {
-            tracing::debug!("refused a connection, for all others are being answered");
+            tracing::debug!("refused a connection, because all others have a request in progress");
             continue;
         };
         // The connection chosen to close is closed before the new one is served.
@@ -182,8 +182,8 @@ impl<A: Handler> Connection<A> {
         };
         match shaken {
             Ok(Ok(stream)) => self.serve(stream).await,
-            Ok(Err(error)) => tracing::debug!(%error, "a caller failed to agree on a connection"),
-            Err(_) => tracing::debug!("a caller took too long to agree on a connection"),
+            Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+            Err(_) => tracing::debug!("TLS handshake took too long"),
         }
     }
 

@@ -62,7 +62,7 @@ fn over_time(job: &CronJob, from: Timestamp) -> impl Iterator<Item = (Span, Find
             "the CronJob names no timeZone, so it follows that of the kube-controller-manager, taken as {}",
             firings.zone()
         );
-        let fix = "write the zone that is meant as timeZone, such as Etc/UTC";
+        let fix = "write the intended zone as timeZone, such as Etc/UTC";
         at_schedule(Code::AssumedZone, told, fix)
     });
     suspended.into_iter().chain(never).chain(assumed)

@@ -235,7 +235,7 @@ fn check_amount(written: &Json, field: &Path<'_>, example: &str, findings: &mut 
 
 fn check_key(key: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
     if key.starts_with(OUR_DOMAIN) {
-        let why = "labels and taints of almanac.dev say whose a node is";
+        let why = "labels and taints of almanac.dev mark the owner of a node";
         findings.push(
             Finding::forbidden(Code::UnsupportedValue, field, why).with_fix("write another key"),
         );

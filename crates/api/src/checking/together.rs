@@ -82,6 +82,6 @@ fn two_writers(target: &Identity, writer: impl Display, place: &str) -> Finding 
         at(place)
     );
     Finding::new(Code::TwoWriters, spec.key("scaleTargetRef"), message).with_fix(
-        "let only one of them scale it; cron rules can set the bounds of an autoscaler instead",
+        "scale the target with only one of them; cron rules can set the bounds of an autoscaler instead",
     )
 }

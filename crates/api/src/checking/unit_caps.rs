@@ -80,8 +80,8 @@ impl PodDemand {
         let missing = u64::from(*replicas).checked_sub(all).filter(|missing| *missing > 0)?;
         let replicas = counted(*replicas, "replica");
         let asked = match by {
-            ReplicasSource::Itself => format!("is to have {replicas}"),
-            ReplicasSource::Policy(policy) => format!("is to have {replicas} by {policy}"),
+            ReplicasSource::Itself => format!("sets {replicas}"),
+            ReplicasSource::Policy(policy) => format!("is set to {replicas} by {policy}"),
             ReplicasSource::Autoscaler(it) => format!("may have {replicas} by the bounds of {it}"),
         };
         let (pods, stay) = (counted(all, "pod"), if missing == 1 { "stays" } else { "stay" });
@@ -91,7 +91,7 @@ impl PodDemand {
         );
         let spec = Path::Root.key("spec");
         let list = spec.key("units");
-        let fix = format!("raise a maxCount, or ask for no more than {}", counted(all, "replica"));
+        let fix = format!("raise a maxCount, or set at most {}", counted(all, "replica"));
         Some(Finding::new(Code::UnitsTooSmall, list, message).with_fix(fix))
     }
 }

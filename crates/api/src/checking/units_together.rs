@@ -166,7 +166,7 @@ fn own_costs(governed: &[&Governed<'_>], pod_place: impl Fn(usize) -> String) ->
         more => format!(" and {more} more"),
     };
     let message = format!(
-        "{}{}{more}, has the annotation {DELETION_COST} itself; it is left as it is, so the order of the units \
+        "{}{}{more}, has the annotation {DELETION_COST} itself; it is kept, so the order of the units \
          does not decide which of these pods is deleted first",
         first.identity,
         at(&pod_place(first.index))

@@ -94,11 +94,11 @@ impl fmt::Display for MissingFields {
             write!(formatter, " and {others} more fields")?;
         }
         formatter.write_str(
-            "; what is written there is lost, also what Almanac needs after a restart. ",
+            "; values written there are lost, including those that Almanac needs after a restart. ",
         )?;
         if kind.is_defined_by_hub() {
             return formatter.write_str(
-                "Update what has installed this CRD: Open Cluster Management, or Almanac's deploy/hub-crds",
+                "Update the installer of this CRD: Open Cluster Management, or Almanac's deploy/hub-crds",
             );
         }
         write!(

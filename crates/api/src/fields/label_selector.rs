@@ -117,7 +117,7 @@ pub(crate) fn check_key(key: &str, field: &Path<'_>, findings: &mut Vec<Finding>
     } else if !is_label_key(key) {
         findings.push(
             Finding::invalid(Code::Selector, field, key, KEY_OF_LABEL)
-                .with_fix("write the key as it is in the labels that are meant"),
+                .with_fix("write the key as in the intended labels"),
         );
     }
 }
@@ -126,7 +126,7 @@ fn check_value(value: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
     if !is_label_text(value) {
         findings.push(
             Finding::invalid(Code::Selector, field, value, VALUE_OF_LABEL)
-                .with_fix("write the value as it is in the labels that are meant"),
+                .with_fix("write the value as in the intended labels"),
         );
     }
 }

@@ -141,7 +141,7 @@ fn kind_of_group(group: &str, kind: &str, field: &Path<'_>) -> Option<Finding> {
             let why = format!("a {kind} has no replicas to set");
             return Some(
                 Finding::invalid(Code::Target, field, kind, &why)
-                    .with_fix("name what is to be scaled, such as a Deployment"),
+                    .with_fix("name the object to scale, such as a Deployment"),
             );
         };
         let choices = scalable().collect::<Vec<_>>().join(" or a ");

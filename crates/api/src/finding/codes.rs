@@ -65,7 +65,7 @@ codes! {
     UnreadableFile = "unreadable-file", Error;
     /// A file is UTF-16 or Windows-1252. Save it as UTF-8.
     Encoding = "encoding", Error;
-    /// The lines of a file end with a carriage return only, so kubectl takes it for a single document. Save it with LF line endings.
+    /// The lines of a file end with a carriage return only, so kubectl reads a single document. Save it with LF line endings.
     LineEnds = "line-ends", Warning;
     /// A Helm template, or a file with `${VARIABLES}`, which is an object only once rendered. Check the output of `helm template`, `envsubst` or `flux envsubst` instead.
     Template = "template", Error;
@@ -133,11 +133,11 @@ codes! {
     MaxDelay = "max-delay", Error;
     /// A query Prometheus would reject: `max(a, b)` should be `max(a or b)`. Or one that is too long or too deep, or whose regular expressions take too much memory.
     Query = "query", Error;
-    /// A CEL expression that can't be used: it is none, it needs what Almanac does not support, it costs too much, or there are too many. A placement with one is not decided, and keeps what it has selected.
+    /// A CEL expression that can't be used: it is not CEL, it needs what Almanac does not support, it costs too much, or there are too many. A placement with one is not decided, and keeps what it has selected.
     Expression = "expression", Error;
     /// Two policies for units of nodes select the same pods of their namespace. Such a pod is not scheduled at all. Change the selectors, or put all units in one policy.
     TwoPolicies = "two-policies", Error;
-    /// A field that has no effect: on a target of this kind, in a policy that has no such field, or in letters of another case. Correct it or remove it, so that nobody relies on it.
+    /// A field that has no effect: on a target of this kind, in a policy that has no such field, or in letters of another case. Correct it or remove it, so that no user relies on it.
     IgnoredField = "ignored-field", Warning;
     /// Two rules of one object fire in the same minute with different values: the later one in the list wins.
     SameMinute = "same-minute", Warning;
@@ -165,11 +165,11 @@ codes! {
     LabelOfNoPod = "label-of-no-pod", Warning;
     /// A pod that a policy for units of nodes governs has a deletion cost of its own. It is kept, so the order of the units does not decide which pod is deleted first.
     OwnDeletionCost = "own-deletion-cost", Warning;
-    /// All units of nodes of a policy together take fewer pods than a workload is to have, by its own number or by what sets it, and with `strategy: required` the others are never scheduled.
+    /// All units of nodes of a policy together take fewer pods than a workload gets, by its own number or by the policy or autoscaler that sets it, and with `strategy: required` the others are never scheduled.
     UnitsTooSmall = "units-too-small", Warning;
     /// A profile of kube-scheduler names the plugin `resourcepolicy`, which is not a part of it: a scheduler that was not built with the plugin does not start.
     SchedulerPlugin = "scheduler-plugin", Warning;
-    /// A rule, or a `CronJob`, that does not fire within two years: its date is over, or comes rarely. Correct the schedule, or remove the rule. A `CronJob` with a date that does not exist, such as 31 February, is one to start by hand, and only worth knowing.
+    /// A rule, or a `CronJob`, that does not fire within two years: its date is over, or comes rarely. Correct the schedule, or remove the rule. A `CronJob` with a date that does not exist, such as 31 February, is started manually, and is only worth knowing.
     NeverFires = "never-fires", Warning;
     /// A window that does not open within two years: its date is over, or comes rarely. Correct it, or remove it.
     NeverOpens = "never-opens", Warning;
@@ -179,9 +179,9 @@ codes! {
     ListOrder = "list-order", Warning;
     /// Between the end of one window and the beginning of the next there are at most five minutes in which only what lies beneath applies, as with `23:59` and `00:00`. A window ends just before its end: let one end when the other begins.
     Gap = "gap", Warning;
-    /// What a rule has set is lowered by a rule of another policy or of another time zone, before its own would have lowered it; or what a rule sets once a year, by one that raises it on other days. The message has both instants and the numbers. Let one rule lower it, when the last of them is over.
+    /// The value that a rule has set is lowered by a rule of another policy or of another time zone, before its own would have lowered it; or the value that a rule sets once a year is lowered by one that raises it on other days. The message has both instants and the numbers. Let one rule lower it, when the last of them is over.
     CutShort = "cut-short", Warning;
-    /// A rule sets one bound of an autoscaler beyond the other one, which has to make way. Set both.
+    /// A rule sets one bound of an autoscaler beyond the other one, which is moved to fit. Set both.
     MovesOtherBound = "moves-other-bound", Warning;
     /// A rule sets replicas that are outside the bounds of the workload's autoscaler, or the bounds below the replicas, and the autoscaler sets them back at once. Let the rules set the bounds instead.
     OutOfBounds = "out-of-bounds", Warning;
@@ -209,11 +209,11 @@ codes! {
     AssumedZone = "assumed-zone", Info;
     /// A CEL expression whose result is never a boolean, so it matches nothing, or that has a part which always fails. Compare it with something, or correct what the part is given.
     NeverHolds = "never-holds", Warning;
-    /// A status that `kubectl apply` drops, although it is all that the object says. Apply it with `--subresource=status`.
+    /// A status that `kubectl apply` drops, although the object has nothing else. Apply it with `--subresource=status`.
     DroppedStatus = "dropped-status", Warning;
     /// A comment `# almanac:ignore` names no code of a finding, or one that doesn't exist, so it ignores nothing. Write the code that stands in brackets in front of the finding.
     NothingIgnored = "nothing-ignored", Warning;
-    /// A part of the API that Almanac does not implement. The object is accepted and says so in its conditions.
+    /// A part of the API that Almanac does not implement. The object is accepted, and its conditions report this.
     Unsupported = "unsupported", Warning;
 }
 

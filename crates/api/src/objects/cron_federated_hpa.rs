@@ -59,7 +59,7 @@ pub(crate) const MAX_MESSAGE: usize = 4_096;
     validation = Rule::new("has(self.scaleTargetRef.apiVersion) && (self.scaleTargetRef.apiVersion.startsWith('autoscaling.karmada.io/') && self.scaleTargetRef.kind == 'FederatedHPA' || self.scaleTargetRef.apiVersion.startsWith('autoscaling/') && self.scaleTargetRef.kind == 'HorizontalPodAutoscaler') ? true : self.rules.all(r, has(r.targetReplicas))").message("rules: every rule for a workload needs targetReplicas"),
 )]
 pub struct CronFederatedHPASpec {
-    /// What the rules change: anything with a `scale` subresource, such as a Deployment, or the
+    /// The object that the rules change: anything with a `scale` subresource, such as a Deployment, or the
     /// bounds of a `FederatedHPA` or a `HorizontalPodAutoscaler`.
     pub scale_target_ref: ScaleTargetReference,
     /// When to scale, and to what.
@@ -84,7 +84,7 @@ pub struct CronFederatedHPARule {
     #[serde(default)]
     #[schemars(length(max = MAX_RULE_NAME))]
     pub name: String,
-    /// Not supported: some published examples use it instead of `name`, and the error says so.
+    /// Not supported: some published examples use it instead of `name`, and the error explains this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]
     pub rule_name: Option<String>,
@@ -96,7 +96,7 @@ pub struct CronFederatedHPARule {
     #[schemars(range(min = 0))]
     pub target_replicas: Option<i32>,
     /// The lower bound to set. For autoscalers, which require this, `targetMaxReplicas` or both. A
-    /// bound that isn't set keeps its value, unless it has to make way for the one that is.
+    /// bound that isn't set keeps its value, unless it is moved to fit the one that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub target_min_replicas: Option<i32>,
@@ -104,7 +104,7 @@ pub struct CronFederatedHPARule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub target_max_replicas: Option<i32>,
-    /// Stops the rule from firing while it is true. Firings missed meanwhile are not made up for.
+    /// Stops the rule from firing while it is true. Firings missed in the meantime are skipped.
     #[serde(default = "not_suspended", skip_serializing_if = "Option::is_none")]
     pub suspend: Option<bool>,
     /// The time zone of the schedule, by its IANA name, such as `Europe/Berlin`. Defaults to UTC.
@@ -137,7 +137,7 @@ fn three() -> Option<i32> {
     Some(3)
 }
 
-/// What has happened, and what comes next.
+/// The past firings, and the next ones.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CronFederatedHPAStatus {
@@ -202,7 +202,7 @@ pub struct SuccessfulExecution {
     /// The lower bound that was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied_min_replicas: Option<i32>,
-    /// Additional information, such as a bound that had to make way although the rule doesn't set
+    /// Additional information, such as a bound that was moved to fit although the rule doesn't set
     /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = MAX_MESSAGE))]

@@ -20,7 +20,7 @@ use super::schema::{self, Observed, ScaleTargetReference};
     namespaced,
     status = "HorizontalAutoscalerStatus",
     derive = "PartialEq",
-    doc = "Scales anything with a scale subresource by the answer to a Prometheus query.",
+    doc = "Scales anything with a scale subresource by the result of a Prometheus query.",
     printcolumn(
         name = "REFERENCE-KIND",
         type_ = "string",
@@ -91,7 +91,7 @@ pub struct MetricTarget {
     /// How the result is compared with the value.
     #[serde(rename = "type")]
     pub kind: MetricTargetType,
-    /// The value: as it is, for each replica, or in percent.
+    /// The value: unchanged, for each replica, or in percent.
     #[schemars(schema_with = "schema::quantity")]
     pub value: Quantity,
 }
@@ -154,7 +154,7 @@ pub enum SelectPolicy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScalingPolicy {
-    /// What the value counts.
+    /// The unit of the value.
     #[serde(rename = "type")]
     pub kind: ScalingPolicyType,
     /// How much.
@@ -177,14 +177,14 @@ pub enum ScalingPolicyType {
     Percent,
 }
 
-/// What was found and done.
+/// The observed state, and the last changes.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HorizontalAutoscalerStatus {
     /// What every status says.
     #[serde(flatten)]
     pub observed: Observed,
-    /// What was scaled, to which the rest of this status belongs.
+    /// The scaled object, to which the rest of this status belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 600))]
     pub target: Option<String>,
@@ -202,20 +202,20 @@ pub struct HorizontalAutoscalerStatus {
     #[schemars(length(max = 32))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub current_metrics: Vec<CurrentMetric>,
-    /// What was recommended within the stabilization windows, oldest first: only changes. Each holds
+    /// The recommendations within the stabilization windows, oldest first: only changes. Each holds
     /// until the next one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = MAX_RECOMMENDATIONS))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub recommendations: Vec<Recommendation>,
-    /// What was scaled within the longest period of a policy, oldest first.
+    /// The changes within the longest period of a policy, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = MAX_SCALE_EVENTS))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub scale_events: Vec<ScaleEvent>,
 }
 
-/// A number of replicas that was recommended, whatever the bounds.
+/// A recommended number of replicas, regardless of the bounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Recommendation {

@@ -54,7 +54,7 @@ pub struct MetricsProducerSpec {
     /// An alias of `schedule` from the first releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule_spec: Option<Schedule>,
-    /// The length of a queue. Accepted, but not supported: the object says so in its conditions.
+    /// The length of a queue. Accepted, but not supported: its conditions report this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::anything")]
     pub queue: Option<Value>,
@@ -134,7 +134,7 @@ pub struct Pattern {
     pub years: Option<IntOrString>,
 }
 
-/// What is published now, and what comes next.
+/// The published value, and the next one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricsProducerStatus {

@@ -62,7 +62,7 @@ pub struct PlacementSpec {
     /// One of them has to match a cluster. Without any, every cluster matches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub predicates: Vec<ClusterPredicate>,
-    /// What ranks the clusters.
+    /// How the clusters are ranked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prioritizer_policy: Option<PrioritizerPolicy>,
     /// Accepted, and has no effect yet.
@@ -83,7 +83,7 @@ pub struct PlacementSpec {
     pub score_rate_limit: Option<String>,
 }
 
-/// What a cluster has to be like.
+/// The requirements of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterPredicate {

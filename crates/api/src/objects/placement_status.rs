@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hub;
 
-/// What was selected.
+/// The selected clusters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlacementStatus {
@@ -16,7 +16,7 @@ pub struct PlacementStatus {
     /// The groups of decisions, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decision_groups: Vec<DecisionGroupStatus>,
-    /// Whether as many clusters are selected as the object asks for, and whether it can be used at all.
+    /// Whether as many clusters are selected as the object requests, and whether it can be used at all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "hub::conditions")]
     pub conditions: Vec<Condition>,

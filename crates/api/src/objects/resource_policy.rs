@@ -75,7 +75,7 @@ pub struct ResourcePolicySpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "label_keys")]
     pub match_label_keys: Vec<String>,
-    /// What nodes outside of all units are for: with `prefer` they are used after all units, with `required` never.
+    /// The use of nodes outside of all units: with `prefer` they are used after all units, with `required` never.
     #[serde(default = "prefer", skip_serializing_if = "Option::is_none")]
     pub strategy: Option<UnitStrategy>,
     /// The units. A node belongs to the unit with the highest priority whose selector matches it, or to the first of
@@ -98,7 +98,7 @@ pub struct MatchPolicy {
     pub ignore_terminating_pod: Option<bool>,
 }
 
-/// What nodes outside of all units are for: with `prefer` they are used after all units, with `required` never.
+/// The use of nodes outside of all units: with `prefer` they are used after all units, with `required` never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum UnitStrategy {

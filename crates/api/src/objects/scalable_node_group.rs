@@ -48,7 +48,7 @@ pub struct ScalableNodeGroupSpec {
     pub id: String,
 }
 
-/// What was found.
+/// The observed state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScalableNodeGroupStatus {

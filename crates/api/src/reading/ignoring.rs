@@ -95,7 +95,7 @@ impl Wrong {
         match self {
             Wrong::NoCode => format!("'{MARK}' needs the codes of findings"),
             Wrong::Unknown(word) => format!("there is no code {word:?}"),
-            Wrong::NothingBelow => format!("there is nothing below that '{MARK}' could be about"),
+            Wrong::NothingBelow => format!("nothing follows that '{MARK}' could apply to"),
         }
     }
 
@@ -108,7 +108,7 @@ impl Wrong {
                 Some(meant) => format!("write {meant}"),
                 None => "write one of the codes in docs/findings.md".to_owned(),
             },
-            Wrong::NothingBelow => "move it above what it is about".to_owned(),
+            Wrong::NothingBelow => "move it above the line that it applies to".to_owned(),
         }
     }
 }

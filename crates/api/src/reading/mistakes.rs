@@ -40,7 +40,7 @@ fn in_plain_words(problem: &str) -> (String, &'static str) {
             ("a key was expected here", "check the indentation of this line and the one before")
         }
         "did not find expected '-' indicator" => {
-            ("another '-' was expected here", "indent all items of a list alike")
+            ("another '-' was expected here", "indent all items of a list equally")
         }
         "could not find expected ':'" => (
             "a line that should be a key has no ':'",
@@ -85,15 +85,15 @@ fn in_plain_words(problem: &str) -> (String, &'static str) {
         ),
         "did not find expected hexdecimal number"
         | "found invalid Unicode character escape code" => (
-            "this escape is no character",
+            "the escape is not a valid character",
             "put the text in single quotes, or write \\\\ for a backslash",
         ),
         "did not find expected comment or line break" => (
-            "only a comment may stand behind '|' or '>'",
+            "only a comment may follow '|' or '>'",
             "put the text on the next line and indent it, or put it in quotes",
         ),
         "found an indentation indicator equal to 0" => {
-            ("a text can't be indented by 0", "leave out the number behind '|' or '>'")
+            ("a text can't be indented by 0", "leave out the number after '|' or '>'")
         }
         "found unexpected ':'" => ("a ':' is not allowed here", "put the value in quotes"),
         problem => in_plain_words_of_signs(problem),
@@ -113,7 +113,7 @@ fn in_plain_words_of_signs(problem: &str) -> (&str, &'static str) {
         "expected '>'",
         "whitespace or line break",
     ]) {
-        ("'!' begins a tag, and this is none", "put text that begins with '!' in quotes")
+        ("'!' begins a tag, and this is not one", "put text that begins with '!' in quotes")
     } else if is_about(&[
         "directive",
         "version number",
@@ -292,7 +292,7 @@ pub(super) fn escaped_slash(text: &str, offset: usize, span: Span) -> Option<Tex
     let finding = TextFinding::new(
         Code::Syntax,
         Span::new(slash - 1..slash + 1),
-        "kubectl does not know the escape '\\/'",
+        "kubectl does not support the escape '\\/'",
     );
     Some(finding.with_fix("write '/' without the backslash"))
 }

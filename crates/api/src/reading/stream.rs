@@ -119,7 +119,7 @@ fn split<'a>(text: &'a str, findings: &mut TextFindings) -> Vec<(usize, &'a str)
             if !rest.is_empty() && !rest.starts_with('#') {
                 let span = Span::new(byte..byte + line.trim_end().len());
                 findings.push(
-                    TextFinding::new(Code::Syntax, span, "only a comment may stand beside '---'")
+                    TextFinding::new(Code::Syntax, span, "only a comment may follow '---'")
                         .with_fix("put the document on the next line"),
                 );
             }

@@ -54,7 +54,7 @@ fn forms() -> Vec<Form> {
             Code::UnsupportedValue,
             "the key has letters, digits, '-', '_' and '.', begins and ends with a letter or a digit, and may have a \
              DNS name and '/' before it",
-            "write the key as it is in the labels or taints that are meant",
+            "write the key as in the intended labels or taints",
         ),
         (
             NAME_OF_GROUP,

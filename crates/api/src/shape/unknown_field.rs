@@ -246,7 +246,7 @@ fn without_name(
         return Some("write it as requiredClusterSelector of an item of predicates".to_owned());
     }
     if narrows {
-        return Some("remove it only if as much may be selected as without it".to_owned());
+        return Some("remove it only if the wider selection is intended".to_owned());
     }
     into_part(shape, key, present, level).or_else(|| Some(outer?.fix(key)))
 }

@@ -13,26 +13,26 @@ pub fn advice(manager: &str, field: Field) -> Option<String> {
     let is = |names: &[&str]| names.contains(&manager);
     if manager.starts_with("argocd") {
         return Some(format!(
-            "Argo CD applies what its repository says: add /spec/{field} to ignoreDifferences of the Application and \
+            "Argo CD applies its repository: add /spec/{field} to ignoreDifferences of the Application and \
              RespectIgnoreDifferences=true to its syncOptions"
         ));
     }
     if is(&["kustomize-controller", "gotk", "flux"]) {
         let by = if field == Field::Replicas { "kubectl scale" } else { "kubectl patch" };
         return Some(format!(
-            "Flux applies what its repository says: suspend it, set spec.{field} once by {by}, so that it is no longer \
+            "Flux applies its repository: suspend it, set spec.{field} once by {by}, so that it is no longer \
              Flux's, leave it out of the manifest, and resume"
         ));
     }
     if is(&["helm-controller", "helm", "Helm"]) {
         return Some(format!(
-            "Helm applies what its chart says: have the template leave spec.{field} out; that upgrade sets its default once"
+            "Helm applies its chart: have the template leave spec.{field} out; that upgrade sets its default once"
         ));
     }
     if manager.starts_with("keda") {
         return Some(
-            "KEDA sets what its ScaledObject says: set minReplicaCount and maxReplicaCount there, or let only one of them \
-             scale the target"
+            "KEDA applies its ScaledObject: set minReplicaCount and maxReplicaCount there, or scale the target with only \
+             one of them"
                 .to_owned(),
         );
     }
@@ -44,7 +44,7 @@ pub fn advice(manager: &str, field: Field) -> Option<String> {
         );
     }
     if manager.starts_with(AUTOSCALER) {
-        return Some(format!("{manager} scales the same target: let only one of them scale it"));
+        return Some(format!("{manager} scales the same target: scale it with only one of them"));
     }
     None
 }
@@ -62,7 +62,7 @@ mod tests {
             ("helm-controller", "chart"),
             ("keda-operator", "ScaledObject"),
             ("kube-controller-manager", "HorizontalPodAutoscaler"),
-            ("HorizontalAutoscaler.autoscaling.karpenter.sh shop/web", "let only one of them"),
+            ("HorizontalAutoscaler.autoscaling.karpenter.sh shop/web", "with only one of them"),
         ] {
             let advice = advice(manager, Field::Replicas).expect("it is known");
             assert!(advice.contains(part), "{manager}: {advice}");

@@ -102,11 +102,11 @@ pub fn condition_states(input: &StatusInput<'_>) -> Vec<ConditionState> {
     let active = match (&invalid, input.report) {
         (None, _) => state(
             (ConditionType::Active, true, ConditionReason::UnitsCounted),
-            "pods are counted in units, and scheduled by that".to_owned(),
+            "pods are counted in units, and scheduled by these counts".to_owned(),
         ),
         (Some(why), Some(_)) => state(
             (ConditionType::Active, true, ConditionReason::PolicyInvalid),
-            format!("the version before is still carried out: {why}"),
+            format!("the last valid version stays in effect: {why}"),
         ),
         (Some(why), None) => state(
             (ConditionType::Active, false, ConditionReason::PolicyInvalid),
@@ -165,7 +165,7 @@ fn conflict(policy: &Identity, conflicts: &[Conflict]) -> ConditionState {
     };
     let all: Vec<String> = conflicts.iter().map(one).collect();
     let all = few_joined(all, "; ");
-    let message = format!("{all}; such pods are not scheduled: let one policy select each pod");
+    let message = format!("{all}; these pods are unschedulable; select each pod with one policy");
     state((ConditionType::Conflict, true, ConditionReason::SeveralPolicies), message)
 }
 
@@ -180,12 +180,12 @@ fn without_attention(report: &PolicyReport) -> String {
         };
         let kinds = few(report.without_cost.keys().map(kind));
         parts.push(format!(
-            "pods of {kinds}, which get no deletion cost, because only a ReplicaSet asks for it: {without}"
+            "pods of {kinds}, which get no deletion cost, because only a ReplicaSet uses it: {without}"
         ));
     }
     if report.with_others_cost > 0 {
         let count = report.with_others_cost;
-        parts.push(format!("pods with a deletion cost of their own, which is left: {count}"));
+        parts.push(format!("pods with a deletion cost of their own, which is kept: {count}"));
     }
     parts.join("; ")
 }

@@ -194,7 +194,7 @@ proptest! {
 
 #[test]
 fn an_escape_that_only_json_has_is_rejected_in_yaml() {
-    let expected = ["1:8 syntax kubectl does not know the escape '\\/'"];
+    let expected = ["1:8 syntax kubectl does not support the escape '\\/'"];
     assert_eq!(findings("a: \"x\\\\\\/\"\n"), expected);
     assert_eq!(
         findings("{\"a\": \"\\/\"}").len(),

@@ -219,7 +219,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "checkInterval: soon",
-        "duration .checkInterval: Invalid value: \"soon\": is no duration; write one such as 30s or 1m30s",
+        "duration .checkInterval: Invalid value: \"soon\": is not a duration; write one such as 30s or 1m30s",
     ),
     (
         "checkInterval: 500ms",

@@ -39,7 +39,7 @@ fn patterns_fire_and_windows_have_a_length() {
     };
     passes(&behavior("{hours: 9, weekdays: 'Mon, tue,3'}", "{hours: '17', minutes: 30}"));
     let same = "window spec.schedule.behaviors[0]: Invalid value: start and end are always the same \
-                moment, so the window has no length; write an end that differs from the start";
+                instant, so the window has no length; write an end that differs from the start";
     fails(&behavior("{hours: 9}", "{hours: 9}"), &[same]);
     fails(&behavior("{}", "{}"), &[same]);
     for (start, begins) in [
@@ -75,7 +75,7 @@ fn other_sources_of_a_metric_are_accepted_with_a_warning() {
     );
     fails(
         &other("{}"),
-        &["missing-field spec.schedule: Required value: a schedule, with at least one behaviour"],
+        &["missing-field spec.schedule: Required value: a schedule, with at least one behavior"],
     );
 }
 

@@ -296,12 +296,12 @@ impl Loss {
             Loss::Seconds => "cron fires at most once a minute, on the minute".into(),
             Loss::Years(years) => format!("five fields have no year, so {years} can't be kept"),
             Loss::BothDays if dialect == Dialect::Spring => {
-                "it wants both the day of the month and the weekday to match, where here one of them \
+                "it requires both the day of the month and the weekday to match, but here one of them \
                  is enough, so that can't be kept"
                     .into()
             }
             Loss::BothDays => "it takes a day of the month or a weekday, and ? for the other".into(),
-            Loss::Once => "it fires once, which five fields can't say".into(),
+            Loss::Once => "it fires once, which five fields can't express".into(),
             Loss::Uneven => {
                 "no five fields fire at that interval".into()
             }

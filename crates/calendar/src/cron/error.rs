@@ -296,17 +296,19 @@ impl CronErrorKind {
                 let sunday = if field == CronField::Weekday { " (0 and 7 are Sunday)" } else { "" };
                 format!("{} run from {first} to {last}{sunday}, not {given}", field.values())
             }
-            CronErrorKind::LastDay => "`L` for the last day can't be said in five fields".into(),
+            CronErrorKind::LastDay => {
+                "`L` for the last day can't be expressed in five fields".into()
+            }
             CronErrorKind::NearestWeekday => {
-                "`W` for the nearest weekday can't be said in five fields".into()
+                "`W` for the nearest weekday can't be expressed in five fields".into()
             }
             CronErrorKind::NthWeekday => {
-                "`#` for the nth weekday of a month can't be said in five fields".into()
+                "`#` for the nth weekday of a month can't be expressed in five fields".into()
             }
             CronErrorKind::AnyValue { stepped } => {
                 let choice = || format!("{} of your choice", field.value());
                 let instead = stepped.clone().unwrap_or_else(choice);
-                format!("`H` is Jenkins' word for any value; write {instead}")
+                format!("`H` means any value in Jenkins; write {instead}")
             }
             CronErrorKind::StarWithMore(given) => format!(
                 "{} mixes a star with something else; a star is used alone or with a step, such \

@@ -180,7 +180,7 @@ impl fmt::Display for ZoneError {
             ),
             ZoneErrorKind::Offset => write!(
                 f,
-                "an offset is not a time zone, because it knows no clock changes; write {}",
+                "an offset is not a time zone, because it has no clock changes; write {}",
                 instead.unwrap_or("an IANA name such as Asia/Shanghai")
             ),
             ZoneErrorKind::Abbreviation => write!(

@@ -43,10 +43,14 @@ const TRANSLATIONS: &[Translation] = &[
     (
         "at(2026-11-20T13:00:00)",
         "this is EventBridge's at(…)",
-        Err("it fires once, which five fields can't say"),
+        Err("it fires once, which five fields can't express"),
     ),
     ("0 0 12 * * ?", QUARTZ, Ok("0 12 * * *")),
-    ("0 15 10 ? * 6L 2026-2028", QUARTZ, Err("`L` for the last day can't be said in five fields")),
+    (
+        "0 15 10 ? * 6L 2026-2028",
+        QUARTZ,
+        Err("`L` for the last day can't be expressed in five fields"),
+    ),
     (
         "0 0 9 ? * 2-6 *",
         "this is Quartz's dialect, with seconds first, where weekdays count from 1 for Sunday",
@@ -60,12 +64,12 @@ const TRANSLATIONS: &[Translation] = &[
     ),
     ("0 0 22-2 ? NOV-FEB *", QUARTZ, Ok("0 22-23,0-2 * nov-dec,jan-feb *")),
     ("0 0 9 * * MON-FRI", SPRING, Ok("0 9 * * MON-FRI")),
-    ("0 0 12 L * *", SPRING, Err("`L` for the last day can't be said in five fields")),
+    ("0 0 12 L * *", SPRING, Err("`L` for the last day can't be expressed in five fields")),
     (
         "0 0 9 13 * FRI",
         SPRING,
         Err(
-            "it wants both the day of the month and the weekday to match, where here one of them is \
+            "it requires both the day of the month and the weekday to match, but here one of them is \
              enough, so that can't be kept",
         ),
     ),
@@ -111,7 +115,7 @@ const TRANSLATIONS: &[Translation] = &[
         SPRING,
         Err("write 10 * * * *; or EventBridge's dialect, with the year last; write 0 10 * * *"),
     ),
-    ("0 0 12 ? * FRIL", QUARTZ, Err("`L` for the last day can't be said in five fields")),
+    ("0 0 12 ? * FRIL", QUARTZ, Err("`L` for the last day can't be expressed in five fields")),
     (
         "0 0 12 * * */2",
         SPRING,
@@ -140,11 +144,11 @@ const WRONG_FIELDS: &[(&str, &str, Option<&str>)] = &[
     ("0 8 * * *; 0 20 * * *", "a cron expression has five fields, this has ten", None),
     ("0 22-2/2 * * *", "the range 22-2 runs backwards; write 22,0,2", Some("0 22,0,2 * * *")),
     ("0 9 * * 7-2", "the range 7-2 runs backwards; write 0-2", Some("0 9 * * 0-2")),
-    ("H 8 * * *", "`H` is Jenkins' word for any value; write a minute of your choice", None),
-    ("H/15 * * * *", "`H` is Jenkins' word for any value; write */15", Some("*/15 * * * *")),
+    ("H 8 * * *", "`H` means any value in Jenkins; write a minute of your choice", None),
+    ("H/15 * * * *", "`H` means any value in Jenkins; write */15", Some("*/15 * * * *")),
     (
         "H(0-29)/10 8 * * *",
-        "`H` is Jenkins' word for any value; write 0-29/10",
+        "`H` means any value in Jenkins; write 0-29/10",
         Some("0-29/10 8 * * *"),
     ),
     ("0 22-2 * * *", "the range 22-2 runs backwards; write 22-23,0-2", Some("0 22-23,0-2 * * *")),

@@ -156,7 +156,7 @@ fn row_11_a_window_that_always_coincides_or_never_fires_is_rejected() {
     for text in [nine, NO_FIELDS] {
         assert_eq!(
             PatternWindow::new(parse(text), parse(text)).unwrap_err().to_string(),
-            "start and end are always the same moment, so the window has no length; \
+            "start and end are always the same instant, so the window has no length; \
              write an end that differs from the start"
         );
     }

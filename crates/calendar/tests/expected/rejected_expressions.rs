@@ -106,19 +106,23 @@ fn an_error_between_quotes_is_pointed_at() {
 
 #[test]
 fn the_last_day_is_not_in_this_dialect() {
-    let message = "`L` for the last day can't be said in five fields";
+    let message = "`L` for the last day can't be expressed in five fields";
     assert_cron("0 0 L * *", "L", message);
     assert_cron("0 0 * * 5L", "5L", message);
 }
 
 #[test]
 fn the_nearest_weekday_is_not_in_this_dialect() {
-    assert_cron("0 0 15W * *", "15W", "`W` for the nearest weekday can't be said in five fields");
+    assert_cron(
+        "0 0 15W * *",
+        "15W",
+        "`W` for the nearest weekday can't be expressed in five fields",
+    );
 }
 
 #[test]
 fn the_nth_weekday_is_not_in_this_dialect() {
-    let message = "`#` for the nth weekday of a month can't be said in five fields";
+    let message = "`#` for the nth weekday of a month can't be expressed in five fields";
     assert_cron("0 0 * * fri#2", "fri#2", message);
     assert_cron("0 0 * * 5#2", "5#2", message);
 }

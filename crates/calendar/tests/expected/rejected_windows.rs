@@ -186,7 +186,7 @@ fn a_pattern_that_never_fires_is_rejected() {
 
 #[test]
 fn a_pattern_window_whose_start_is_always_its_end_is_rejected() {
-    let message = "start and end are always the same moment, so the window has no length; \
+    let message = "start and end are always the same instant, so the window has no length; \
                    write an end that differs from the start";
     let nine_on = |weekdays| PatternText { hours: Some("9"), weekdays, ..NO_FIELDS };
     for (start, end) in [

@@ -24,11 +24,11 @@ fn local_is_not_a_zone() {
 fn an_offset_is_not_a_zone() {
     assert_zone(
         "+08:00",
-        "an offset is not a time zone, because it knows no clock changes; write Asia/Shanghai for this offset all year",
+        "an offset is not a time zone, because it has no clock changes; write Asia/Shanghai for this offset all year",
     );
     assert_zone(
         "-08:00",
-        "an offset is not a time zone, because it knows no clock changes; write Etc/GMT+8, whose sign is reversed, for \
+        "an offset is not a time zone, because it has no clock changes; write Etc/GMT+8, whose sign is reversed, for \
          this offset all year, or America/Los_Angeles, which has it in winter",
     );
 }

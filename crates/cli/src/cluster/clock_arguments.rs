@@ -7,15 +7,15 @@ use jiff::{SignedDuration, Timestamp};
 /// How the policies' clock was set beside the machine's.
 #[derive(Args, Clone)]
 pub(crate) struct ClockArguments {
-    /// Offset of the policies' clock from the machine's
+    /// Offset of the policy clock from the machine's
     #[arg(long = "clock-offset", value_name = "DURATION", hide = true, allow_hyphen_values = true)]
     offset: Option<SignedDuration>,
 
-    /// How many seconds of the policies' clock pass in one
+    /// Speed of the policy clock, in seconds per second
     #[arg(long = "clock-rate", value_name = "N", hide = true, requires = "since")]
     rate: Option<u32>,
 
-    /// When the policies' clock began to pass at that rate, by the machine's clock
+    /// When the policy clock got that speed, by the machine's clock
     #[arg(long = "clock-since", value_name = "INSTANT", hide = true, requires = "rate")]
     since: Option<Timestamp>,
 }

@@ -36,13 +36,13 @@ pub(super) fn incomplete(question: &Question<'_>) -> Option<String> {
         let more = more.len();
         let all = if more > 0 { format!("{first} and {more} more") } else { first.clone() };
         said.push(format!(
-            "The new side is incomplete: {all} cannot be used as written. What depends on it is not compared; see the \
-             findings."
+            "The new side is incomplete: {all} cannot be used as written. Anything that depends on it is not compared; \
+             see the findings."
         ));
     }
     if !question.coverage.uncompared.is_empty() {
         said.push(format!(
-            "Not compared, although something differs in it: {}. It is not read as it stands; see the notes.",
+            "Not compared, although something differs in it: {}. It is not read in this form; see the notes.",
             some_of(&question.coverage.uncompared)
         ));
     }

@@ -282,7 +282,7 @@ fn fixes(report: &Report) -> BTreeMap<usize, Fix> {
 fn fix(source: &Source, placed: &PlacedFinding, change: &Change) -> Option<Fix> {
     let position = |byte: usize| Some(source.position(u32::try_from(byte).ok()?));
     let (start, end): (Position, Position) = (position(change.at.start)?, position(change.at.end)?);
-    let told = placed.finding.fix.as_deref().unwrap_or("write what is meant");
+    let told = placed.finding.fix.as_deref().unwrap_or("write the intended value");
     Some(Fix {
         description: message(told),
         artifact_changes: [ArtifactChange {

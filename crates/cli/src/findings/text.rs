@@ -187,7 +187,7 @@ fn write_skipped(output: &mut impl Write, report: &Report, read: usize) -> io::R
     }
     let may_be = [
         (true, "without a policy or its target"),
-        (*is_narrowed, "not asked about"),
+        (*is_narrowed, "not requested"),
         (notes.iter().any(Note::is_of_template), "not rendered yet"),
     ];
     let may_be: Vec<&str> = may_be.into_iter().filter(|(may, _)| *may).map(|(_, it)| it).collect();

@@ -92,7 +92,7 @@ fn work_off<T>(
     work: impl Fn(usize, &mut dyn FnMut(T) -> anyhow::Result<()>) -> anyhow::Result<()>,
     sender: &SyncSender<Message<T>>,
 ) {
-    let nobody_waits = |_| anyhow!("nobody waits for this any more");
+    let nobody_waits = |_| anyhow!("no receiver waits for this any more");
     for piece in pieces {
         let done =
             work(piece, &mut |found| sender.send(Message::Found(found)).map_err(nobody_waits));

@@ -55,7 +55,7 @@ fn replace(path: &Path, before: &str, after: &str) -> anyhow::Result<Option<&'st
     // A read-only file is not replaced either.
     let there = fs::OpenOptions::new().append(true).open(&path)?.metadata()?;
     if there.nlink() > 1 {
-        return Ok(Some("it has other names, by hard links, which would keep what it says now"));
+        return Ok(Some("it has other names, by hard links, which would keep its current content"));
     }
     let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new("")))?;
     file.write_all(after.as_bytes())?;
@@ -63,7 +63,7 @@ fn replace(path: &Path, before: &str, after: &str) -> anyhow::Result<Option<&'st
     fs::set_permissions(file.path(), there.permissions())?;
     file.as_file().sync_all()?;
     if fs::read(&path)? != before.as_bytes() {
-        return Ok(Some("it has been changed meanwhile, or is not UTF-8 with LF line endings"));
+        return Ok(Some("it has changed since it was read, or is not UTF-8 with LF line endings"));
     }
     file.persist(&path).map_err(|error| error.error)?;
     Ok(None)

@@ -40,7 +40,7 @@ pub(crate) struct AgentArguments {
     #[arg(long, value_name = "NAMESPACE", default_value = CONFIG_NAMESPACE)]
     config_namespace: String,
 
-    /// How levels are written: as a number, as the design has it, or as the name that Volcano's agent reads
+    /// The format of levels: a number, as in the design, or the name that Volcano's agent reads
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LevelFormat::Number)]
     qos_level_format: LevelFormat,
 

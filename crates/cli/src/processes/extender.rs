@@ -40,7 +40,7 @@ pub(crate) struct ExtenderArguments {
     #[arg(long, value_name = "ADDRESS", requires = "peer_address")]
     peer_listen: Option<SocketAddr>,
 
-    /// Where other replicas reach this one
+    /// The address at which other replicas reach this one
     #[arg(long, value_name = "HOST:PORT", requires = "peer_listen", value_parser = peer_address)]
     peer_address: Option<String>,
 
@@ -87,7 +87,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<ExitCode> {
     ensure!(
         arguments.scheduler_listen.ip().is_loopback() || arguments.tls_client_ca_file.is_some(),
-        "--scheduler-listen: whoever reaches {} could bind pods; use an address of this machine or pod, such as \
+        "--scheduler-listen: any client that reaches {} could bind pods; use an address of this machine or pod, such as \
          127.0.0.1:8890, or add --tls-client-ca-file",
         arguments.scheduler_listen
     );
@@ -95,13 +95,13 @@ pub(crate) fn run(
         arguments.peer_listen.is_none()
             || arguments.tls_cert_file.is_none()
             || arguments.tls_client_ca_file.is_some(),
-        "--peer-listen: with TLS, replicas know each other by their certificates: add --tls-client-ca-file"
+        "--peer-listen: with TLS, replicas identify each other by their certificates: add --tls-client-ca-file"
     );
     ensure!(
         arguments.peer_listen.is_none()
             || arguments.peer_token_file.is_some()
             || arguments.tls_client_ca_file.is_some(),
-        "--peer-listen: whoever reaches it could bind pods: add --peer-token-file, or certificates with \
+        "--peer-listen: any client that reaches it could bind pods: add --peer-token-file, or certificates with \
          --tls-client-ca-file"
     );
     let begin = |connection: &Connection, health, registry: &mut Registry, end| {

@@ -130,7 +130,7 @@ impl Session {
         let telling = async {
             if !documents.are_none() {
                 let listed = self.next_actions.listed(LISTED_MINUTES).await?;
-                terminal.tell_listed("What will happen in the next ten minutes:", &listed)?;
+                terminal.tell_listed("The next ten minutes:", &listed)?;
             }
             self.event_feed.tell(&self.next_actions, terminal).await
         };

@@ -46,7 +46,8 @@ pub(crate) struct WebhookArguments {
     #[arg(long, value_name = "NAME", default_value = "almanac")]
     webhook_configuration: String,
 
-    /// The mutating webhook configuration, if it exists; the API server calls them in the order of their names
+    /// The mutating webhook configuration, if it exists; the API server calls such configurations in the order of
+    /// their names
     #[arg(long, value_name = "NAME", default_value = "taints.almanac.dev")]
     mutating_webhook_configuration: String,
 
@@ -65,7 +66,8 @@ pub(crate) struct WebhookArguments {
     #[arg(long, value_name = "NAME", default_value = "almanac-webhook")]
     certificate_secret: String,
 
-    /// The names and addresses by which the API server calls [default: those of the Service almanac-webhook]
+    /// The names and addresses at which the API server reaches the webhook [default: those of the Service
+    /// almanac-webhook]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     certificate_names: Vec<String>,
 
@@ -77,7 +79,7 @@ pub(crate) struct WebhookArguments {
     #[arg(long, value_name = "DURATION", default_value = "720h", value_parser = lifetime)]
     certificate_lifetime: SignedDuration,
 
-    /// Answer with this certificate, which another product makes, in place of one of our own
+    /// Serve with this certificate, which another product renews, instead of a generated one
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_key_file")]
     tls_cert_file: Option<PathBuf>,
 

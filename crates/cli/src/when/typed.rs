@@ -16,10 +16,10 @@ pub(super) fn expression(arguments: &WhenArguments) -> Result<Option<&str>, Argu
     };
     let wrong = |message: &str| Err(ArgumentError::whole(ARGUMENT, text, message));
     if words.len() > 1 {
-        return wrong("one schedule is explained at a time, without names and files beside it");
+        return wrong("one schedule is explained at a time, without names and files");
     }
     if arguments.has_flag_of_schedule() {
-        return wrong("another schedule is typed with a flag; leave one of both out");
+        return wrong("another schedule is typed with a flag; leave one of them out");
     }
     if let Some(flags) = arguments.flags_of_objects() {
         return wrong(&format!(
@@ -41,7 +41,7 @@ fn check_names(arguments: &WhenArguments) -> Result<(), ArgumentError> {
     let Some(first) = words.first() else { return Ok(()) };
     if arguments.has_flag_of_schedule() {
         let message =
-            "a schedule is typed, and an object or a file is named as well; give one of both";
+            "a schedule is typed, and an object or a file is named as well; give only one of them";
         return Err(ArgumentError::whole("NAME", first, message));
     }
     if let [minute, hour, ..] = &words[..]
@@ -60,7 +60,7 @@ fn check_names(arguments: &WhenArguments) -> Result<(), ArgumentError> {
     match arguments.period.typed_zone() {
         Some(zone) => {
             let message = "is for a typed schedule; objects are explained in their own time zones; to see another one \
-                           beside these, set ALMANAC_ZONE";
+                           as well, set ALMANAC_ZONE";
             Err(ArgumentError::whole("--zone", zone, message))
         }
         None => Ok(()),

@@ -324,7 +324,7 @@ fn with_an_existing_cluster_only_almanac_runs_and_reads_the_kubeconfig() -> Test
         let unasked = user.types(&["--cluster", context])?;
         let status = unasked.await_end().await?;
         ensure!(status.code() == Some(2), "{status}");
-        unasked.await_log("nobody is at the terminal to be asked: add --yes").await?;
+        unasked.await_log("there is no terminal to confirm it at: add --yes").await?;
         let unknown = user.types(&["--cluster", "nowhere", "--yes"])?;
         unknown.await_end().await?;
         unknown.await_log(&format!("has no context \"nowhere\"; it has {context}")).await?;
@@ -374,7 +374,7 @@ fn a_failed_start_names_the_fix_and_leaves_nothing() -> TestResult {
         let nothing = [("PATH", &*empty), ("ALMANAC_CACHE", &*empty), ("KUBEBUILDER_ASSETS", "")];
         for (arguments, further, said) in [
             (vec!["up"], &nothing[..], "Go is not on the PATH"),
-            (vec!["up", "--data-dir", &full], &[], "holds letter, and is no data directory"),
+            (vec!["up", "--data-dir", &full], &[], "holds letter, and is not a data directory"),
         ] {
             let program = Path::new(env!("CARGO_BIN_EXE_almanac"));
             let up = user.runs_program(program, &arguments, further)?;

@@ -240,7 +240,10 @@ fn what_is_assumed_of_a_change_is_in_the_comment_on_it() {
     let lines: Vec<&str> = assumptions.lines().collect();
     assert_eq!(lines.len(), 3, "{said}");
     assert_eq!(lines[0], "- Deployment.apps default/shop exists, although it is not in the input");
-    assert!(lines[1].starts_with("- old: before 2026-11-22T23:00:00Z, the rules"), "{said}");
+    assert!(
+        lines[1].starts_with("- old: before 2026-11-22T23:00:00Z, the current rules"),
+        "{said}"
+    );
     assert!(lines[2].starts_with("- new: this version takes over at"), "{said}");
     let same = diff(&folder, &["new", "new", "-o", "markdown"]).said;
     assert!(!same.contains("Assumptions"), "{same}");

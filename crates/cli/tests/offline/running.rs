@@ -122,7 +122,7 @@ pub(crate) fn assert_written_down(file: impl AsRef<Path>, found: &str) {
         fs::write(&path, found).unwrap();
     }
     let expected = fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(found, expected, "{} differs; ALMANAC_UPDATE=1 writes it anew", path.display());
+    assert_eq!(found, expected, "{} differs; ALMANAC_UPDATE=1 rewrites it", path.display());
 }
 
 /// The items of a list of JSON.

@@ -68,10 +68,8 @@ impl ConfigFollower {
             let policy = PolicyName::new(Family::QosLevels, self.config.clone());
             let then = match state.world.why_not_carried_out(&policy) {
                 Some(unused) => unused,
-                None if is_kept => "the last good policies stay in force".to_owned(),
-                None => {
-                    "no good ones are known, so the pods under them stay as they are".to_owned()
-                }
+                None if is_kept => "the last valid policies stay in force".to_owned(),
+                None => "no valid ones are known, so the pods under them are unchanged".to_owned(),
             };
             tracing::warn!(config = %self.config, "rejected: {why}; {then}");
             let note = format!("{why}; {then}");

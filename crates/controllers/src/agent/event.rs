@@ -36,9 +36,9 @@ pub(super) fn of_change(recorded: &Recorded, uid: &str) -> Vec<Event> {
 
 /// The Event about a pod that another field manager keeps changing.
 pub(super) fn of_contest(pod: &Identity, uid: &str) -> Event {
-    let note = "something else keeps changing the annotations of the QoS level; they are now written again at \
-                growing intervals. Another agent with another ConfigMap or level format does that, and so does an \
-                admission webhook that rewrites them";
+    let note = "another field manager keeps changing the annotations of the QoS level; they are now written again \
+                at growing intervals. Possible causes are another agent with another ConfigMap or level format, and \
+                an admission webhook that rewrites them";
     about_pod(pod, uid, (true, "LevelContested"), note.to_owned())
 }
 

@@ -98,7 +98,7 @@ impl Collector for Gauges {
             ),
             (
                 "almanac_qos_restores_pending",
-                "Pods whose own level is still to be restored",
+                "Pods whose original level is not restored yet",
                 numbers.restores_pending,
             ),
         ] {

@@ -37,7 +37,7 @@ impl LevelMetrics {
         registry.register("almanac_qos_lag_seconds", help, self.lag.clone());
         for (name, help, counter) in [
             ("almanac_qos_activated", "Pods whose level a policy began to set", &self.activated),
-            ("almanac_qos_restored", "Pods that got back the level of their user", &self.restored),
+            ("almanac_qos_restored", "Pods whose original level was restored", &self.restored),
             ("almanac_qos_failed", "Attempts to write a pod that failed", &self.failed),
             (
                 "almanac_qos_contested",

@@ -137,7 +137,7 @@ impl AgentState {
         let failure = self.pods.get_mut(pod)?.failure.take()?;
         self.failing -= 1;
         if self.failing == 0 {
-            tracing::info!("no pod is waiting any more for a write that has failed");
+            tracing::info!("no failed pod write remains");
         }
         Some(*failure)
     }

@@ -239,7 +239,10 @@ impl Turns {
         let wrote = LastWrite::note(entry.wrote, wanted, now);
         if wrote.is_contested() {
             self.resync.metrics.contested.inc();
-            tracing::warn!(%pod, "something else keeps changing the annotations of this pod");
+            tracing::warn!(
+                %pod,
+                "another field manager keeps changing the annotations of this pod"
+            );
         }
         if wrote.is_contested() || wrote.is_told_again() {
             self.events.emit(event::of_contest(pod, &entry.uid));

@@ -86,8 +86,9 @@ pub(crate) fn name_rivals(states: &mut [ConditionState], rivals: &[PolicyName]) 
         more => format!(" and {more} more"),
     };
     let message = &ready.message;
-    ready.message =
-        format!("{message}; the target is also set by {named}{more}: let only one policy set it");
+    ready.message = format!(
+        "{message}; the target is also set by {named}{more}: set the target with only one policy"
+    );
 }
 
 #[cfg(test)]
@@ -122,7 +123,7 @@ mod tests {
         let [a, b, c] = ["a", "b", "c"].map(producer);
         let said = |rivals: &str| {
             format!(
-                "nothing needs attention; the target is also set by {rivals}: let only one policy set it"
+                "nothing needs attention; the target is also set by {rivals}: set the target with only one policy"
             )
         };
         assert_eq!(named(0), "nothing needs attention");

@@ -61,7 +61,7 @@ impl CronMetrics {
         registry.register("almanac_cron_missed", missed, self.missed.clone());
         let superseded = "Firings superseded by another firing of the same object";
         registry.register("almanac_cron_superseded", superseded, self.superseded.clone());
-        let stopped = "Firings that fell due while everything was stopped by hand";
+        let stopped = "Firings that fell due while everything was stopped";
         registry.register("almanac_cron_stopped", stopped, self.stopped.clone());
         let ahead = "Rules that had been handled by a clock far in the future";
         registry.register("almanac_cron_clock_was_ahead", ahead, self.clock_was_ahead.clone());

@@ -50,7 +50,7 @@ fn event_of<'a>(of: &ReportSubject, recorded: &'a Recorded) -> Option<(&'a str, 
             let advice = advice.map_or_else(String::new, |advice| format!(": {advice}"));
             let note = format!(
                 "rule {rule} set {field} of {} to {set}; another writer{writer} has since set \
-                 it to {found}. That value is left as it is{advice}",
+                 it to {found}. That value is kept{advice}",
                 target(of)
             );
             (rule, event(of, true, "UndoneByAnotherWriter", note))
@@ -81,8 +81,9 @@ fn ended(of: &ReportSubject, rule: &str, execution: &Execution) -> Event {
             ("RuleMissed", true, format!("was missed at {at}; {target} was not changed"))
         }
         Ending::Stopped => {
-            let what =
-                format!("was not carried out because everything is stopped; {target} stays as is");
+            let what = format!(
+                "was not carried out because everything is stopped; {target} was not changed"
+            );
             ("RuleStopped", false, what)
         }
     };
@@ -206,7 +207,7 @@ mod tests {
         let expected = |writer: &str| {
             format!(
                 "Warning UndoneByAnotherWriter: rule a set replicas of its target to 5; {writer} has \
-                 since set it to 2. That value is left as it is"
+                 since set it to 2. That value is kept"
             )
         };
         assert_eq!(line(&undone), expected("another writer"));

@@ -223,7 +223,7 @@ fn unavailable(why: &str) -> ServerResponse {
 
 pub(super) fn malformed(why: &str) -> ServerResponse {
     // Kube-scheduler does not report this error.
-    tracing::warn!(error = why, "a call cannot be used");
+    tracing::warn!(error = why, "rejected a malformed request");
     ServerResponse::refusal(StatusCode::BAD_REQUEST, why)
 }
 
@@ -231,7 +231,7 @@ pub(super) fn json(value: &impl Serialize) -> ServerResponse {
     match serde_json::to_vec(value) {
         Ok(body) => ServerResponse::json(body),
         Err(error) => {
-            let why = format!("failed to write the answer: {error}");
+            let why = format!("failed to write the response: {error}");
             ServerResponse::refusal(StatusCode::INTERNAL_SERVER_ERROR, &why)
         }
     }

@@ -59,7 +59,7 @@ impl Collector for Gauges {
         };
         let leader = self.leading.cluster();
         // Controllers have another name for it: a query over both would find two leaders.
-        let help = "Whether this extender is the one that decides (1) or not (0)";
+        let help = "Whether this extender is the leader (1) or not (0)";
         gauge("almanac_extender_leader", help, usize::from(leader.is_some()))?;
         let Some(leader) = leader else { return Ok(()) };
         let numbers = numbers(&leader);
@@ -82,7 +82,7 @@ impl Collector for Gauges {
             ),
             (
                 "almanac_units_bindings_unsettled",
-                "Bindings under way, or of which it is not known yet whether they were carried out",
+                "Bindings under way, or whose result is not known yet",
                 numbers.unsettled,
             ),
         ] {

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kube_scheduler_is_told_that_nobody_decides_where_it_looks_for_an_error() {
+    fn a_request_without_a_leader_returns_an_extender_error() {
         let away =
             || ServerResponse::refusal(StatusCode::SERVICE_UNAVAILABLE, "no replica decides");
         let told = for_kube_scheduler(Verb::Bind, away());

@@ -60,11 +60,11 @@ impl Default for RequestMetrics {
 impl RequestMetrics {
     /// Registers the metrics.
     pub(super) fn register(&self, registry: &mut Registry) {
-        let help = "Calls of a scheduler that this process answered, by what was asked for and response code";
+        let help = "Scheduler requests that this process answered, by verb and response code";
         registry.register("almanac_extender_calls", help, self.answered.clone());
-        let help = "Calls of a scheduler that were passed on to the replica that decides";
+        let help = "Scheduler requests that were forwarded to the leader";
         registry.register("almanac_extender_calls_passed_on", help, self.passed_on.clone());
-        let help = "Time from the whole of a call until its answer, by what was asked for";
+        let help = "Duration of requests in seconds, by verb";
         registry.register("almanac_extender_call_seconds", help, self.seconds.clone());
         let UpkeepMetrics { bound, not_bound, unknown, costs, woken } = &self.upkeep;
         for (name, help, counter) in [
@@ -74,21 +74,13 @@ impl RequestMetrics {
                 "Bindings that were refused, here or by the API server",
                 not_bound,
             ),
-            (
-                "almanac_units_bindings_unknown",
-                "Bindings without an answer that says whether they were carried out",
-                unknown,
-            ),
+            ("almanac_units_bindings_unknown", "Bindings without a known result", unknown),
             (
                 "almanac_units_costs_written",
                 "Deletion costs of pods that were set or removed",
                 costs,
             ),
-            (
-                "almanac_units_woken",
-                "Pods whose scheduler was told that there is room for them",
-                woken,
-            ),
+            ("almanac_units_woken", "Pods requeued because capacity became free", woken),
         ] {
             registry.register(name, help, counter.clone());
         }

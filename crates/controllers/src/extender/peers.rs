@@ -30,7 +30,7 @@ const REMEMBERED: usize = 64;
 /// Why a client is not accepted as another replica.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PeerError {
-    #[error("the call has no token, and calls are passed on only among replicas")]
+    #[error("the request has no token, and requests are forwarded only among replicas")]
     NoToken,
     #[error("the token is not one of a replica")]
     WrongToken,

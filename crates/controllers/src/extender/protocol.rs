@@ -87,7 +87,7 @@ fn requested_pod<'p>(pod: Option<&'p PodArgument<'_>>) -> Result<RequestedPod<'p
 }
 
 fn read<'a, T: Deserialize<'a>>(body: &'a [u8], what: &str) -> Result<T, Malformed> {
-    serde_json::from_slice(body).map_err(|error| format!("the body is no {what}: {error}"))
+    serde_json::from_slice(body).map_err(|error| format!("the body is not a valid {what}: {error}"))
 }
 
 /// A request for the nodes where evicting pods frees capacity for a pod.
@@ -250,10 +250,13 @@ mod tests {
         };
         let pod = r#""Pod":{"metadata":{"name":"a","namespace":"b","uid":"c"}}"#;
         for (body, expected) in [
-            ("", "the body is no ExtenderArgs: EOF while parsing a value at line 1 column 0"),
+            (
+                "",
+                "the body is not a valid ExtenderArgs: EOF while parsing a value at line 1 column 0",
+            ),
             (
                 "[]",
-                "the body is no ExtenderArgs: invalid length 0, expected struct Arguments with 3 elements at line 1 column 2",
+                "the body is not a valid ExtenderArgs: invalid length 0, expected struct Arguments with 3 elements at line 1 column 2",
             ),
             (r#"{"Pod":null,"NodeNames":[]}"#, "Pod is missing"),
             (r#"{"Pod":{},"NodeNames":[]}"#, "Pod.metadata is missing"),
@@ -268,7 +271,7 @@ mod tests {
             ),
             (
                 r#"{"Pod":7}"#,
-                "the body is no ExtenderArgs: invalid type: integer `7`, expected struct PodArgument at line 1 column 8",
+                "the body is not a valid ExtenderArgs: invalid type: integer `7`, expected struct PodArgument at line 1 column 8",
             ),
         ] {
             assert_eq!(why(body), expected, "{body}");

@@ -60,7 +60,7 @@ impl Term<'_> {
             return;
         }
         if let Err(error) = leader.lock().ledger.serve(listed_at) {
-            tracing::error!(%error, "failed to begin to decide; starting a new term");
+            tracing::error!(%error, "failed to start as the leader; starting a new term");
             return;
         }
         handler.leading.begin(self.fence.clone(), Arc::clone(&leader));

@@ -112,7 +112,7 @@ impl Numbers {
 type Gauge = (&'static str, &'static str, fn(&Numbers) -> Option<f64>);
 
 const GAUGES: [Gauge; 3] = [
-    ("almanac_autoscaler_desired_replicas", "The replicas that an autoscaler wants", |numbers| {
+    ("almanac_autoscaler_desired_replicas", "The desired replicas of an autoscaler", |numbers| {
         numbers.desired.map(f64::from)
     }),
     (
@@ -122,7 +122,7 @@ const GAUGES: [Gauge; 3] = [
     ),
     (
         "almanac_autoscaler_sample_age_seconds",
-        "The age of the oldest of the last numbers that Prometheus gave an autoscaler",
+        "The age of the oldest of the last samples that an autoscaler received from Prometheus",
         |numbers| numbers.age,
     ),
 ];

@@ -43,10 +43,11 @@ fn event_of(of: &ReportSubject, recorded: &Recorded) -> Option<Event> {
             let writer = of.changed_by.as_deref();
             let writer = writer.map_or_else(String::new, |name| format!(", {name},"));
             let advice = of.changed_by.as_deref().and_then(|by| advice(by, Field::Replicas));
-            let advice = advice.unwrap_or_else(|| "let only one of them scale it".to_owned());
+            let advice =
+                advice.unwrap_or_else(|| "scale the target with only one of them".to_owned());
             let note = format!(
                 "set the replicas of {target} to {set}; another writer{writer} has since set them to {found}. \
-                 They are set again, less and less often: {advice}"
+                 They are set again at growing intervals: {advice}"
             );
             (true, "UndoneByAnotherWriter", note)
         }

@@ -43,7 +43,7 @@ impl Collector for PublishedNumbers {
         }
         for name in NAMES {
             let gauge = ConstGauge::new(0_i64);
-            let help = "The capacity that a schedule asks for now";
+            let help = "The capacity that a schedule requests now";
             let mut family = encoder.encode_descriptor(name, help, None, gauge.metric_type())?;
             for (policy, value) in &numbers {
                 let labels = [("name", policy.name()), ("namespace", policy.namespace())];

@@ -51,7 +51,7 @@ impl PlacementMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
             "almanac_placement_lag_seconds",
-            "Delay from a change, or the instant of one, until the decisions it led to were written",
+            "Delay from a change, or from a due instant, until the resulting decisions were written",
             self.lag.clone(),
         );
         let turns = "Times that a placement was decided, whether or not it selected other clusters";
@@ -142,7 +142,7 @@ const GAUGES: [Gauge; 2] = [
     }),
     (
         "almanac_placement_missing_clusters",
-        "The clusters that a placement wants and that may not be selected or are not there",
+        "The clusters that a placement requests beyond those that exist and may be selected",
         |it| it.missing.map(f64::from),
     ),
 ];

@@ -93,11 +93,11 @@ impl Owner<'_> {
             None if found.placement.as_deref() == Some(self.name) => return None,
             None => match &found.placement {
                 Some(other) => format!("the placement {other}, by its label"),
-                None => "nobody, by its labels and owners".to_owned(),
+                None => "no placement, by its labels and owners".to_owned(),
             },
         };
         let message = format!(
-            "{decision} belongs to {whose}, so it is left as it is; delete it, or label it with \
+            "{decision} belongs to {whose}, so it is not changed; delete it, or label it with \
              {PLACEMENT_LABEL}={} and remove its owner",
             self.name
         );

@@ -136,7 +136,7 @@ impl RunningTerm {
 /// Waits for the orderly end of a term, at most for this long.
 pub(crate) async fn end_within(limit: Duration, orderly: impl Future<Output = ()>) {
     if timeout(limit, orderly).await.is_err() {
-        tracing::warn!("shut down before everything was finished");
+        tracing::warn!("shut down before all work was finished");
     }
 }
 

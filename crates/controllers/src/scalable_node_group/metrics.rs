@@ -38,11 +38,7 @@ struct NodeGroupGauges {
 type Gauge = (&'static str, &'static str, fn(&NodeGroupEntry) -> Option<u32>);
 
 const GAUGES: [Gauge; 2] = [
-    (
-        "almanac_node_group_desired_replicas",
-        "Nodes that a group is to have",
-        NodeGroupEntry::wanted,
-    ),
+    ("almanac_node_group_desired_replicas", "Desired nodes of a group", NodeGroupEntry::wanted),
     ("almanac_node_group_current_replicas", "Nodes that a group has", NodeGroupEntry::has),
 ];
 

@@ -108,7 +108,7 @@ impl GroupState {
                     Some(_) => format!("the group has {has}, as wanted"),
                     None => format!("spec.replicas is not set: the group keeps its {has}"),
                 };
-                let able = "nodes are made and removed as spec.replicas says".to_owned();
+                let able = "nodes are made and removed to match spec.replicas".to_owned();
                 (ConditionReason::NodesProvided, Ok(able), Ok(ready))
             }
             Self::Stopped { replicas, wanted } => {
@@ -157,16 +157,15 @@ pub(super) fn counted(nodes: u32) -> String {
 const SIMULATED: &str = "Simulated";
 
 fn unsupported(kind: &str) -> String {
-    let instead = "to scale real nodes, name what has them as the scaleTargetRef of a HorizontalAutoscaler or a \
-                   CronFederatedHPA, such as a MachineDeployment of Cluster API: anything with a scale subresource \
-                   will do";
+    let instead = "to scale real nodes, set the scaleTargetRef of a HorizontalAutoscaler or a CronFederatedHPA \
+                   to an object with a scale subresource, such as a MachineDeployment of Cluster API";
     if kind == SIMULATED {
         return format!(
-            "this controller makes no nodes: only one that runs with --simulated-nodes does, on a control plane \
+            "this controller makes no nodes: only a controller with --simulated-nodes does, on a control plane \
              for trying things out; {instead}"
         );
     }
-    format!("nobody here makes nodes for groups of type {kind}; {instead}")
+    format!("no provider here makes nodes for groups of type {kind}; {instead}")
 }
 
 impl NodeGroups {

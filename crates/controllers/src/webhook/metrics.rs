@@ -57,15 +57,15 @@ impl Default for ReviewMetrics {
 
 impl ReviewMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
-        let help = "Objects that an API server asked about, by what was answered";
+        let help = "Reviewed objects, by result";
         registry.register("almanac_webhook_reviews", help, self.reviews.clone());
-        let help = "Time from the whole of a question until its answer";
+        let help = "Duration of reviews in seconds";
         registry.register("almanac_webhook_review_seconds", help, self.seconds.clone());
     }
 
     /// The expiry of our own certificate; another product reports the expiry of its own.
     pub(super) fn register_certificate(&self, registry: &mut Registry) {
-        let help = "When the certificate expires that the API server is shown";
+        let help = "Expiry of the serving certificate, in seconds since the epoch";
         let name = "almanac_webhook_certificate_expires_timestamp_seconds";
         registry.register(name, help, self.certificate_expires.clone());
     }

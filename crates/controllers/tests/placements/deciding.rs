@@ -336,7 +336,7 @@ async fn an_undated_taint_is_reported_if_its_toleration_would_end() {
     hub.run(&[]).await;
     assert_eq!(
         hub.condition("web", "Ready"),
-        "False TaintWithoutTimeAdded: a taint does not say when it was added, so its toleration never ends, on: \
+        "False TaintWithoutTimeAdded: a taint has no timeAdded, so its toleration never ends, on: \
          c1; set timeAdded in the taint of c1"
     );
     let dated = json!({ "spec": { "taints": [

@@ -160,7 +160,7 @@ async fn nothing_is_claimed_of_a_spec_before_its_decision_is_written() {
         hub.settle().await;
         assert_eq!(
             hub.condition("web", "PlacementSatisfied"),
-            "False NotAllDecisionsScheduled: 3 clusters are selected, and what is wanted now is not written"
+            "False NotAllDecisionsScheduled: 3 clusters are selected, and the new decision is not written"
         );
         assert_eq!(hub.reason("web", "Ready"), "False DecisionNotWritten");
         assert_eq!(hub.metric(missing), None);

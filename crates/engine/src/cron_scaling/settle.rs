@@ -53,7 +53,7 @@ pub fn settle(
                 continue;
             }
             Some(Outcome::Conflict) => {
-                Arc::from("the target was changed by somebody else at the same time")
+                Arc::from("another client changed the target at the same time")
             }
             Some(Outcome::Refused(message) | Outcome::Unknown(message)) => Arc::clone(message),
             None => Arc::from("it was not attempted"),

@@ -11,7 +11,7 @@ pub(super) fn unanswered(
     query: &Arc<str>,
     why: &Arc<str>,
 ) -> Presumption {
-    let sentence = format!("{policy} leaves {target} as it is: {query} {why}");
+    let sentence = format!("{policy} does not change {target}: {query} {why}");
     Presumption::new(0, [policy, target], sentence)
         .with_texts([query, why])
         .with_consequence(Consequence::Unchanged(target.clone()))
@@ -19,12 +19,12 @@ pub(super) fn unanswered(
 
 /// A query has the same sample all the time, as the user specified.
 pub(super) fn answered(query: &Arc<str>, answer: &Arc<str>) -> Presumption {
-    let sentence = format!("{query} is {answer} all the time, as specified");
+    let sentence = format!("{query} is always {answer}, as specified");
     Presumption::new(1, [], sentence).with_texts([query, answer])
 }
 
 /// A target has at once as many replicas as are set.
 pub(super) fn follows_at_once(target: &Identity) -> Presumption {
-    let sentence = format!("{target} has as many replicas as are set, at once");
+    let sentence = format!("{target} reaches the set replicas at once");
     Presumption::new(6, [target], sentence).with_subject(target.to_string())
 }

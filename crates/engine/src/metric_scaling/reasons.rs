@@ -30,7 +30,7 @@ pub enum Cause {
         /// The recommendation with its limits.
         limited: Limited,
     },
-    /// Its query has no answer that could be used, so nothing is scaled.
+    /// Its query has no usable sample, so nothing is scaled.
     NoSample,
     /// The current replicas, on which its recommendation depends, are unknown.
     ReplicasUnknown,
@@ -43,7 +43,7 @@ pub enum Cause {
     TargetMissing,
     /// The target could not be read.
     TargetUnreachable,
-    /// Another writer has replaced the set value; it is set again, but not yet.
+    /// Another writer has replaced the set value; it will be set again later.
     Contested {
         /// The value that the other writer has set.
         found: u32,
@@ -119,18 +119,16 @@ pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
         }
         Cause::NoSample => {
             let query = metric.map_or("its query", |metric| &*metric.query.text);
-            format!("{query} has no answer that could be used, so nothing is scaled")
+            format!("{query} has no usable sample, so nothing is scaled")
         }
-        Cause::ReplicasUnknown => {
-            "depends on the replicas there are, which are not known".to_owned()
-        }
+        Cause::ReplicasUnknown => "depends on the current replicas, which are not known".to_owned(),
         Cause::OnlyBounds { limited } => {
             ["no metrics".to_owned(), limits(policy, limited)].concat()
         }
         Cause::TargetMissing => "the target was not found".to_owned(),
         Cause::TargetUnreachable => "the target could not be read".to_owned(),
         Cause::Contested { found, replicas } => {
-            format!("another writer has set {found}; {replicas} is set again, but not yet")
+            format!("another writer has set {found}; {replicas} will be set again later")
         }
     }
 }

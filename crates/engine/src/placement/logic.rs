@@ -114,7 +114,7 @@ impl PolicyFamily for Placements {
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
         if let Some(why) = why_not_decided(view, policy) {
-            let message = format!("not decided, so what it has selected stays; {why}");
+            let message = format!("not decided, so the PlacementDecisions are unchanged; {why}");
             return vec![whole(Verdict::Excluded, message)];
         }
         let Some(input) = gather(view, policy) else { return Vec::new() };
@@ -225,7 +225,7 @@ impl PolicyFamily for Placements {
         }
         let next = if won.is_empty() { "nothing".to_owned() } else { few(won) };
         let message = format!(
-            "when it is decided next, it selects {next}: what is selected counts for Balance and Steady"
+            "the next decision selects {next}: the current selection counts for Balance and Steady"
         );
         Some(whole(Verdict::Inactive, message))
     }

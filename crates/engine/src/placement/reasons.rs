@@ -90,8 +90,8 @@ pub fn render(input: &Input<'_>, reason: &Reason<Cause>) -> String {
             format!("all matching clusters selected: {eligible}")
         }
         Cause::TooCostly { unsaid, selected } => format!(
-            "{} selected; of {unsaid} it cannot be said whether they match, because expressions take too \
-             many steps, so those of them that were selected stay, and no others come",
+            "{} selected; for {unsaid} it is not known whether they match, because expressions take too \
+             many steps: those of them that were selected stay, and no others are added",
             counted(selected, "cluster")
         ),
         Cause::TolerationEnded { candidate, .. } => {
@@ -339,7 +339,7 @@ fn unsaid(input: &Input<'_>, found: &Matched) -> String {
         "as over every other cluster".to_owned()
     };
     format!(
-        "its expressions take more than {steps} steps, {whose}, so it cannot be said if it matches"
+        "its expressions take more than {steps} steps, {whose}, so it is not known whether it matches"
     )
 }
 

@@ -249,7 +249,7 @@ fn why_not_carried_out(view: View<'_, Levels>, config: &Identity) -> Option<Stri
             Some(format!("not carried out; {exempt}"))
         }
         Standing::After(first) => {
-            Some(format!("not carried out; {first} is there too, and counts"))
+            Some(format!("not carried out; {first} exists too, and takes precedence"))
         }
         Standing::OtherNamespace => {
             let namespace = view.state.extra.config_namespace.as_deref().unwrap_or_default();
@@ -263,13 +263,13 @@ fn why_left_alone(view: View<'_, Levels>, object: &Identity) -> Option<String> {
     let pod = view.objects.pods.get(object)?;
     if let Some(why) = pod.left_alone {
         let why = match why {
-            super::LeftAlone::Finished => "the pod has run to its end",
+            super::LeftAlone::Finished => "the pod has finished",
             super::LeftAlone::Terminating => "the pod is being deleted",
-            super::LeftAlone::Mirror => "the pod is a mirror of one that its node runs by itself",
+            super::LeftAlone::Mirror => "the pod is a mirror pod",
         };
-        return Some(format!("it stays as it is; {why}"));
+        return Some(format!("it is unchanged; {why}"));
     }
-    view.objects.exempt.of(object).map(|why| format!("it stays as it is; {}", Exempt::Target(why)))
+    view.objects.exempt.of(object).map(|why| format!("it is unchanged; {}", Exempt::Target(why)))
 }
 
 /// The state of every policy, independent of the pods.

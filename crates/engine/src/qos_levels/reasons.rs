@@ -84,10 +84,10 @@ pub fn render(levels: &QosLevels, reason: &Reason<Cause>) -> String {
             format!("{window}: open, but {than} is listed before it")
         }
         Cause::UnusableList => {
-            "the list of policies cannot be used, so the pod stays as it is".to_owned()
+            "the list of policies cannot be used, so the pod is unchanged".to_owned()
         }
         Cause::UnknownNode => {
-            "the labels of the node are not known, so the pod stays as it is".to_owned()
+            "the labels of the node are not known, so the pod is unchanged".to_owned()
         }
     }
 }

@@ -34,7 +34,7 @@ pub fn render(policy: &ScheduledCapacity, reason: &Reason<Cause>) -> String {
     let window = behaviour.map_or_else(String::new, |it| it.windows.describe());
     match reason.cause {
         Cause::Open => format!("{window}: open"),
-        Cause::NothingOpen => "no behaviour is open, so the default applies".to_owned(),
+        Cause::NothingOpen => "no behavior is open, so the default applies".to_owned(),
         Cause::Closed => format!("{window}: closed"),
         Cause::LowerPriority { than } => {
             format!("{window}: open, but {} has a higher priority", name(than))

@@ -35,7 +35,7 @@ pub type ObjectOf<F> = PolicyObject<<F as PolicyFamily>::Policy, <F as PolicyFam
 ///
 /// Every family implements the items without a default, and overrides each default that is not true of it. For a policy
 /// that does not exist or is unusable, a method returns an empty result.
-#[expect(clippy::must_use_candidate, reason = "nobody asks without a use for the answer")]
+#[expect(clippy::must_use_candidate, reason = "every caller uses the result")]
 pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     /// A checked policy.
     type Policy: Clone + Debug + Send + Sync + 'static;

@@ -136,7 +136,7 @@ fn explain_pod(
         pod.filter(|it| !it.is_finished).and_then(|it| it.deleted).filter(is_overdue)
     {
         let told = format!(
-            "it was to be gone at {gone:.0}, and is not counted any more; a node that does not answer, or a \
+            "it was due to be gone at {gone:.0}, and is not counted any more; a node that does not respond, or a \
              finalizer, may keep it"
         );
         return vec![line(None, Verdict::Excluded, told)];
@@ -207,8 +207,8 @@ fn why_pending(identity: &Identity, policy: &ResourcePolicy, pod: &Pod, next: &[
     let policy = format!("ResourcePolicy {}/{}", identity.namespace(), identity.name());
     if !chosen.is_empty() {
         return format!(
-            "{policy} allows a node {chosen}, and one has room; whether taints, affinities or its node selector keep it \
-             from there is not looked at"
+            "{policy} allows a node {chosen}, and one has room; taints, affinities and its node \
+             selector are not considered"
         );
     }
     if without_node.is_empty() {
@@ -228,15 +228,15 @@ fn cost_of(found: &SchedulingSimulation, identity: &Identity, pod: &Pod) -> Stri
     let is_ours = pod.owner.as_ref().is_some_and(|owner| &*owner.kind == "ReplicaSet");
     match (pod.cost, found.ledger().cost_change(identity)) {
         (DeletionCost::Others(_), _) => {
-            "its deletion cost is its user's own, and is left".to_owned()
+            "its deletion cost is set by its user, and is kept".to_owned()
         }
         (_, Some(change)) => match change.cost {
-            Some(cost) => format!("its deletion cost is to be {cost}"),
-            None => "its deletion cost is to be removed".to_owned(),
+            Some(cost) => format!("its deletion cost will be {cost}"),
+            None => "its deletion cost will be removed".to_owned(),
         },
         (DeletionCost::Ours(cost), None) => format!("its deletion cost is {cost}"),
         (DeletionCost::Unset, None) if !is_ours => {
-            "it gets no deletion cost, which only a ReplicaSet asks for".to_owned()
+            "it gets no deletion cost, which only a ReplicaSet uses".to_owned()
         }
         (DeletionCost::Unset, None) => "it has no deletion cost".to_owned(),
     }
@@ -252,7 +252,7 @@ fn foretold(
     let told = match (scheduling.pod(identity), pod.deleted) {
         (_, Some(_)) => return None,
         (None, None) => {
-            "forecast: gone, since its workload has fewer replicas, and it is among the first to go"
+            "forecast: deleted, since its workload has fewer replicas, and it is among the first to be deleted"
                 .to_owned()
         }
         (Some(then), None) if then.node == pod.node => return None,
@@ -268,7 +268,7 @@ fn foretold(
             } else {
                 format!("node {name}")
             };
-            format!("forecast: it gets {named} {of}, if nothing else keeps it from there")
+            format!("forecast: it gets {named} {of}, if nothing else prevents that")
         }
     };
     Some(line(None, Verdict::Inactive, told))
@@ -307,14 +307,14 @@ fn explain_policy(
         let whose =
             if kind.is_empty() { "without an owner".to_owned() } else { format!("of a {kind}") };
         let message = format!(
-            "no deletion cost for {} {whose}: only a ReplicaSet asks for it",
+            "no deletion cost for {} {whose}: only a ReplicaSet uses it",
             counted(*number, "pod")
         );
         line(None, Verdict::Inactive, message)
     }));
     if report.with_others_cost > 0 {
         let pods = counted(report.with_others_cost, "pod");
-        let message = format!("a deletion cost of their users, which is left: {pods}");
+        let message = format!("a deletion cost set by their users, which is kept: {pods}");
         lines.push(line(None, Verdict::Inactive, message));
     }
     lines

@@ -5,10 +5,9 @@ use crate::{Identity, Presumption};
 /// There are no nodes in sight. `uses_outside` says whether pods may be outside of all units.
 #[must_use]
 pub fn nodes_enough(policy: &Identity, uses_outside: bool) -> Presumption {
-    let outside = if uses_outside { ", and so have nodes outside of them" } else { "" };
-    let sentence = format!(
-        "there are no nodes here, so each unit of {policy} has room for all pods that it may take{outside}"
-    );
+    let outside = if uses_outside { ", and nodes outside of them to have room" } else { "" };
+    let sentence =
+        format!("no nodes in the input; each unit of {policy} is assumed to fit its cap{outside}");
     Presumption::new(7, [policy], sentence)
 }
 
@@ -24,7 +23,7 @@ pub fn first_of_equals(policy: &Identity) -> Presumption {
 /// The recommendations of an autoscaler are unknown, but its bounds are known.
 #[must_use]
 pub fn within_bounds(autoscaler: &Identity, workload: &Identity) -> Presumption {
-    let sentence = format!("{autoscaler} does no more than keep {workload} within its bounds");
+    let sentence = format!("{autoscaler} only keeps {workload} within its bounds");
     Presumption::new(9, [autoscaler, workload], sentence)
 }
 
@@ -32,7 +31,7 @@ pub fn within_bounds(autoscaler: &Identity, workload: &Identity) -> Presumption 
 #[must_use]
 pub fn one_revision(policy: &Identity) -> Presumption {
     let sentence = format!(
-        "no pod of {policy} has the label pod-template-hash here, so all of them are of one revision"
+        "no pod of {policy} in the input has the label pod-template-hash, so all are of one revision"
     );
     Presumption::new(10, [policy], sentence)
 }
@@ -41,13 +40,13 @@ pub fn one_revision(policy: &Identity) -> Presumption {
 #[must_use]
 pub fn unknown_number(workload: &Identity) -> Presumption {
     let sentence =
-        format!("how many pods {workload} has is not known; only those count that are here");
+        format!("the number of pods of {workload} is not known; only those in the input count");
     Presumption::new(11, [workload], sentence)
 }
 
 /// A workload has more pods than the maximum that a forecast considers.
 #[must_use]
 pub fn too_many_pods(workload: &Identity, most: u32) -> Presumption {
-    let sentence = format!("of {workload}, no more than {most} pods are looked at");
+    let sentence = format!("at most {most} pods of {workload} are considered");
     Presumption::new(12, [workload], sentence)
 }

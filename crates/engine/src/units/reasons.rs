@@ -152,8 +152,8 @@ fn because(policy: &ResourcePolicy, cause: Cause) -> Vec<String> {
     because.extend(told(
         "",
         &names(cause.free),
-        " has room, but pods stay where they are",
-        " have room, but pods stay where they are",
+        " has room, but pods stay on their nodes",
+        " have room, but pods stay on their nodes",
     ));
     because
 }

@@ -93,15 +93,15 @@ impl<Id: SlotId, Thing> Slots<Id, Thing> {
 impl<Id: SlotId, Thing> Index<Id> for Slots<Id, Thing> {
     type Output = Thing;
 
-    #[expect(clippy::expect_used, reason = "whoever empties a slot forgets its number everywhere")]
+    #[expect(clippy::expect_used, reason = "emptying a slot removes its number everywhere")]
     fn index(&self, id: Id) -> &Thing {
-        self.things[id.index()].as_ref().expect("a number is forgotten when its slot is emptied")
+        self.things[id.index()].as_ref().expect("a number is removed when its slot is emptied")
     }
 }
 
 impl<Id: SlotId, Thing> IndexMut<Id> for Slots<Id, Thing> {
-    #[expect(clippy::expect_used, reason = "whoever empties a slot forgets its number everywhere")]
+    #[expect(clippy::expect_used, reason = "emptying a slot removes its number everywhere")]
     fn index_mut(&mut self, id: Id) -> &mut Thing {
-        self.things[id.index()].as_mut().expect("a number is forgotten when its slot is emptied")
+        self.things[id.index()].as_mut().expect("a number is removed when its slot is emptied")
     }
 }

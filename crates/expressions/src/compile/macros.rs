@@ -48,8 +48,7 @@ impl Compiler<'_> {
             StaticType::Dyn => StaticType::Dyn,
             StaticType::List(item) | StaticType::Map(item, _) => (*item).clone(),
             known => {
-                let message =
-                    format!("{name} is for lists and maps, and not for what is of type {known}");
+                let message = format!("{name} is for lists and maps, and not for type {known}");
                 return Err(self.error(of, message));
             }
         };

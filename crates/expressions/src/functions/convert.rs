@@ -162,7 +162,7 @@ fn to_text<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
         Value::Bytes(bytes) => {
             it.meter.spend(bytes.len() / 16)?;
             let text = std::str::from_utf8(bytes);
-            text.map_err(|_| Failure::other("the bytes are no text"))?.to_owned()
+            text.map_err(|_| Failure::other("the bytes are not UTF-8"))?.to_owned()
         }
         Value::Timestamp(at) => at.to_string(),
         Value::Duration(duration) => instant::in_seconds(*duration),

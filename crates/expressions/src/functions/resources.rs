@@ -31,7 +31,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     Function::method("asInteger", &[AMOUNT], Type::Int, |it| {
         let whole = it.quantity(0).whole().map(Value::Int);
-        whole.ok_or_else(|| Failure::other("the quantity is no integer"))
+        whole.ok_or_else(|| Failure::other("the quantity is not an integer"))
     }),
     Function::method("asApproximateFloat", &[AMOUNT], Type::Double, |it| {
         Ok(Value::Double(it.quantity(0).approximate()))

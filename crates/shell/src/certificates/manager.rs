@@ -88,7 +88,7 @@ impl CertificateManager {
                 Err(failure) => {
                     tell(Err(&failure));
                     if last_failure.as_ref() != Some(&failure) {
-                        tracing::warn!(error = failure, "failed to keep the certificates");
+                        tracing::warn!(error = failure, "failed to renew the certificates");
                         last_failure = Some(failure);
                     }
                     interval.min(AFTER_A_FAILURE)
@@ -129,7 +129,10 @@ impl CertificateManager {
             if failure != look.unpublished
                 && let Some(error) = &failure
             {
-                tracing::warn!(error, "the API server may not trust the answers to mutating calls");
+                tracing::warn!(
+                    error,
+                    "the API server may not trust the responses to mutating requests"
+                );
             }
             look.unpublished = failure;
         }
@@ -188,7 +191,7 @@ impl CertificateManager {
                 Err(_) => return Err(format!("failed to write {shown}: no response in time")),
             }
         }
-        Err(format!("failed to write {shown}: it changes all the time"))
+        Err(format!("failed to write {shown}: conflict on every attempt"))
     }
 
     /// Every replica looks once in this time, and once more.
@@ -218,8 +221,8 @@ impl CertificateManager {
         if is_new && self.wanted.publishing == Publishing::ByHand {
             tracing::warn!(
                 secret,
-                "a new authority signs the certificate: until its {} is copied into caBundle of the webhook \
-                 configuration, the API server trusts none of the answers",
+                "a new CA signs the certificate: until its {} is copied into caBundle of the webhook \
+                 configuration, the API server trusts none of the responses",
                 AUTHORITY[0]
             );
         }
@@ -253,7 +256,7 @@ impl CertificateManager {
         let (parameters, patch) = (patch_params(), Patch::Strategic(&patch));
         let written = configurations.patch(name, &parameters, &patch);
         answer(written).await.map_err(|why| format!("failed to write {shown}: {why}"))?;
-        tracing::info!(configuration = shown, "the authorities of the certificates were published");
+        tracing::info!(configuration = shown, "the CAs of the certificates were published");
         Ok(true)
     }
 }

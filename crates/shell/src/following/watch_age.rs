@@ -141,7 +141,7 @@ impl Collector for WatchAges {
             ConstGauge::new(age.as_secs_f64()).encode(family.encode_family(&labels)?)?;
         }
         let name = "almanac_unread_objects";
-        let help = "Objects of a watched kind of which something could not be read, each time";
+        let help = "Reads of objects of a watched kind in which a part could not be read";
         let counted = ConstCounter::new(0_u64).metric_type();
         let mut family = encoder.encode_descriptor(name, help, None, counted)?;
         for (kind, count) in &watches.unread {

@@ -111,7 +111,7 @@ impl Switch {
                 state.stop_state = StopState::Stopped;
             }
             (true, None) => {
-                tracing::warn!("resuming: firings that fell due while stopped are not made up for");
+                tracing::warn!("resumed; firings due while stopped are skipped");
                 state.stop_state = StopState::Resumed(self.inner.clock.now());
             }
             (true, Some(_)) | (false, None) => return,
@@ -134,8 +134,7 @@ impl std::fmt::Debug for Switch {
 impl Collector for Switch {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let stopped = ConstGauge::new(i64::from(self.is_stopped()));
-        let (name, help) =
-            ("almanac_stopped", "Whether everything is stopped by hand (1) or not (0)");
+        let (name, help) = ("almanac_stopped", "Whether everything is stopped (1) or not (0)");
         stopped.encode(encoder.encode_descriptor(name, help, None, stopped.metric_type())?)
     }
 }

@@ -26,7 +26,7 @@ impl Warnings {
     }
 
     /// The lines logged so far.
-    #[expect(clippy::unused_self, reason = "only who collects can ask")]
+    #[expect(clippy::unused_self, reason = "only a collector may read the lines")]
     pub(crate) fn lines(&self) -> Vec<String> {
         COLLECTED.with_borrow(|lines| lines.clone().unwrap_or_default())
     }

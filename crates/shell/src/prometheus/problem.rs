@@ -174,7 +174,7 @@ fn advice_on_type(kind: &str) -> &'static str {
 
 fn advice_on_value(value: &str) -> &'static str {
     match value {
-        "NaN" => ", which is no number: often zero divided by zero, or an average of nothing",
+        "NaN" => ", which is not a number: often zero divided by zero, or an average of nothing",
         _ => ", which nothing can be scaled to: often a division by zero",
     }
 }

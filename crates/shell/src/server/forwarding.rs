@@ -21,7 +21,7 @@ use super::{ServerRequest, ServerResponse, TlsError};
 
 /// Why a call could not be passed on.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to pass the call on to {address}: {why}")]
+#[error("failed to forward the request to {address}: {why}")]
 pub struct ForwardError {
     /// The address of the other process.
     pub address: String,

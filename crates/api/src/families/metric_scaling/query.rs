@@ -35,7 +35,7 @@ enum Obstacle {
 }
 
 /// How a finding ends that is about the budget of a namespace or the process.
-const NO_ROOM: &str = "and the policies that are there already leave less";
+const NO_ROOM: &str = "and the existing policies leave less";
 
 /// Whether there was no room for the patterns of an object, which may be there later.
 #[must_use]

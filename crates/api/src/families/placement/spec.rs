@@ -288,7 +288,7 @@ fn check_source(
             let why = format!("one of {}", ScoreSource::BUILT_IN.join(", "));
             let finding = Finding::required(&field.key("builtIn"), &why);
             let finding = match coordinate.add_on {
-                Some(_) => finding.with_fix("write type: AddOn beside addOn"),
+                Some(_) => finding.with_fix("write type: AddOn next to addOn"),
                 None => finding.with_fix("name a score that is built in, or write type: AddOn"),
             };
             findings.push(finding);

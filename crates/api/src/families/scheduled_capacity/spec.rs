@@ -56,7 +56,7 @@ fn check_other_sources(spec: &MetricsProducerSpec, path: &Path<'_>, findings: &m
     if findings.len() == before {
         findings.push(Finding::required(
             &path.key("schedule"),
-            "a schedule, with at least one behaviour",
+            "a schedule, with at least one behavior",
         ));
     }
 }

@@ -99,7 +99,7 @@ fn check_pods(
 }
 
 fn contradicts(field: &Path<'_>, what: &str) -> Finding {
-    let message = format!("its requirements contradict each other, so {what} fulfils all of them");
+    let message = format!("its requirements contradict each other, so {what} fulfills all of them");
     Finding::new(Code::Contradiction, field, message)
         .with_fix("list the values that one label may have in one requirement with the operator In")
 }
@@ -145,7 +145,8 @@ fn check_units(
         let nodes = check_nodes(&unit.node_selector, &item.key("nodeSelector"), findings);
         if unit.max_count == Some(0) {
             let message = "the unit is closed: it takes no pod";
-            let fix = "remove it for as many as its nodes can hold, unless the unit is meant to be closed";
+            let fix = "remove it, so that the unit takes as many pods as its nodes can hold, unless it is meant to be \
+                       closed";
             let field = item.key("maxCount");
             findings.push(Finding::new(Code::ClosedUnit, field, message).with_fix(fix));
         }
@@ -190,7 +191,7 @@ fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Fi
     for (position, unit) in written.iter().enumerate() {
         let name = name_of(unit, position);
         if *name == *OUTSIDE {
-            let message = format!("{} is what nodes in no unit are called", name.shown());
+            let message = format!("{} is the name for nodes in no unit", name.shown());
             let item = list.index(position);
             let finding = Finding::new(Code::InvalidName, item.key("name"), message);
             findings.push(finding.with_fix("give the unit another name"));

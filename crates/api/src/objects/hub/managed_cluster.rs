@@ -18,7 +18,7 @@ pub(super) fn definition() -> CustomResourceDefinition {
     definition
 }
 
-/// What the hub is told about the cluster, and which placements it repels.
+/// The configuration of the cluster in the hub, and the taints that repel placements.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, Serialize, Deserialize)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -28,7 +28,7 @@ pub(super) fn definition() -> CustomResourceDefinition {
     shortname = "mcl",
     shortname = "mcls",
     status = "ManagedClusterStatus",
-    doc = "A cluster that a hub knows. Its scores are in the namespace of its name.",
+    doc = "A cluster of a hub. Its scores are in the namespace of its name.",
     printcolumn(name = "Hub Accepted", type_ = "boolean", json_path = ".spec.hubAcceptsClient"),
     printcolumn(
         name = "Managed Cluster URLs",
@@ -84,10 +84,10 @@ struct ClientConfig {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Taint {
-    /// What tolerations name it by.
+    /// The key that tolerations name.
     #[schemars(schema_with = "schema::label_key")]
     key: String,
-    /// What tolerations may ask for as well.
+    /// The value that tolerations may require as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     value: Option<String>,
@@ -107,7 +107,7 @@ enum TaintEffect {
     NoSelectIfNew,
 }
 
-/// What the agent in the cluster reports.
+/// The report of the agent in the cluster.
 #[derive(KubeSchema, Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ManagedClusterStatus {
@@ -115,18 +115,18 @@ struct ManagedClusterStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::conditions")]
     conditions: Vec<Condition>,
-    /// What all its nodes have.
+    /// The resources of all its nodes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "schema::amounts")]
     capacity: BTreeMap<String, Quantity>,
-    /// What pods can have of it. `ResourceAllocatableCPU` and `ResourceAllocatableMemory` rank by it.
+    /// The part that pods can use. `ResourceAllocatableCPU` and `ResourceAllocatableMemory` rank by it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "schema::amounts")]
     allocatable: BTreeMap<String, Quantity>,
-    /// What runs in it.
+    /// The version of the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     version: Option<ManagedClusterVersion>,
-    /// What the cluster says about itself. Predicates select by it.
+    /// The claims of the cluster about itself. Predicates select by them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     cluster_claims: Vec<ManagedClusterClaim>,
     /// The namespaces that the sets of the cluster manage in it.
@@ -135,7 +135,7 @@ struct ManagedClusterStatus {
     managed_namespaces: Vec<ManagedNamespaceOfSet>,
 }
 
-/// What runs in a cluster.
+/// The version of a cluster.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ManagedClusterVersion {
@@ -144,15 +144,15 @@ struct ManagedClusterVersion {
     kubernetes: Option<String>,
 }
 
-/// One thing that a cluster says about itself.
+/// A claim of a cluster about itself.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ManagedClusterClaim {
-    /// What it is about.
+    /// The name of the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     name: Option<String>,
-    /// What it says.
+    /// The value of the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 1024))]
     value: Option<String>,

@@ -98,7 +98,7 @@ struct ManagedNamespace {
     name: String,
 }
 
-/// What was found.
+/// The observed state.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ManagedClusterSetStatus {
@@ -129,7 +129,7 @@ struct ManagedClusterSetBindingSpec {
     cluster_set: String,
 }
 
-/// What was found.
+/// The observed state.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ManagedClusterSetBindingStatus {

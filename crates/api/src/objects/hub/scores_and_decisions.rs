@@ -58,7 +58,7 @@ struct AddOnPlacementScoreStatus {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Score {
-    /// What placements name it by.
+    /// The name that placements use.
     name: String,
     /// How suitable the cluster is. 0 may be left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ struct Score {
 )]
 struct NoSpecOfDecisions {}
 
-/// What was selected.
+/// The selected clusters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PlacementDecisionStatus {

@@ -88,7 +88,7 @@ fn check_starts(node: &Node) -> (Starts, Vec<Finding>) {
     if Cron::parse(schedule).is_err_and(|error| *error.kind() == CronErrorKind::NeverFires) {
         let is_suspended = of_spec("suspend").is_some_and(|it| it.value == Value::Bool(true));
         let told = "starts nothing by itself: no such date exists in the given months";
-        let fix = "leave it so if its Jobs are started by hand; suspend: true says the same";
+        let fix = "keep it if its Jobs are started manually; suspend: true has the same effect";
         let finding = Finding::new(Code::NeverFires, field, told).with_fix(fix).as_info();
         return (Starts::Never, if is_suspended { findings } else { vec![finding] });
     }

@@ -165,14 +165,14 @@ fn what_was_moved(applied: Applied, desired: Option<DesiredScale>) -> String {
         Some(DesiredScale::Bounds(bounds)) => (bounds.min(), bounds.max()),
         _ => (None, None),
     };
-    let moved_max = |max| format!("maxReplicas was moved to {max} to make way for minReplicas");
-    let moved_min = |min| format!("minReplicas was moved to {min} to make way for maxReplicas");
+    let moved_max = |max| format!("maxReplicas was moved to {max} to fit minReplicas");
+    let moved_min = |min| format!("minReplicas was moved to {min} to fit maxReplicas");
     match (applied.min(), applied.max()) {
         // The rule's own bound was set by a later firing; what it had moved before is left.
         (None, Some(max)) => moved_max(max),
         (Some(min), None) => moved_min(min),
         (Some(min), Some(max)) if named == (Some(min), None) => moved_max(max),
         (Some(min), Some(max)) if named == (None, Some(max)) => moved_min(min),
-        _ => "one bound was moved to make way for the other".to_owned(),
+        _ => "one bound was moved to fit the other".to_owned(),
     }
 }

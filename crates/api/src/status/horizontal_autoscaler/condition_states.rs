@@ -118,7 +118,7 @@ fn obstacle(
 ) -> Option<(ConditionReason, String)> {
     if let Some((contest, last)) = memory.contest.as_ref().zip(memory.last_scale) {
         let advice = contest.by.as_deref().and_then(|by| advice(by, Field::Replicas));
-        let advice = advice.unwrap_or_else(|| "let only one of them scale it".to_owned());
+        let advice = advice.unwrap_or_else(|| "scale the target with only one of them".to_owned());
         let message = format!(
             "another writer has set the replicas of {target} to {}, where this autoscaler sets {}; {advice}",
             contest.found, last.replicas
@@ -135,8 +135,8 @@ fn obstacle(
     }
     if !decided.knows_replicas() {
         let message = format!(
-            "how many replicas {target} has is not known, on which the recommendation depends; \
-             wait until its controller says so in its status"
+            "how many replicas {target} has is not known, and the recommendation depends on it; \
+             wait until its controller reports it in its status"
         );
         return Some((ConditionReason::ReplicasUnknown, message));
     }

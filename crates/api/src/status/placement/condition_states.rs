@@ -71,7 +71,7 @@ pub fn condition_states(input: &StatusInput<'_>) -> Option<Vec<ConditionState>> 
             ConditionType::Active,
             false,
             reason,
-            format!("{why}; what it has selected stays"),
+            format!("{why}; the PlacementDecisions are unchanged"),
         );
         let ready = if reason == ConditionReason::Disabled {
             state(ConditionType::Ready, true, reason, "nothing needs attention".to_owned())
@@ -90,7 +90,7 @@ pub fn condition_states(input: &StatusInput<'_>) -> Option<Vec<ConditionState>> 
         ConditionType::Active,
         true,
         ConditionReason::Selecting,
-        "clusters are selected, and again whenever something changes".to_owned(),
+        "clusters are selected, and selected again after each change".to_owned(),
     );
     let ready = ready(input, &satisfied);
     Some(vec![active, misconfigured, satisfied, ready])
@@ -171,7 +171,7 @@ fn standing(input: &StatusInput<'_>) -> ConditionState {
 /// Nothing is claimed of a decision that could not be written yet.
 fn unwritten(input: &StatusInput<'_>) -> ConditionState {
     let message =
-        format!("{} selected, and what is wanted now is not written", clusters(input.selected));
+        format!("{} selected, and the new decision is not written", clusters(input.selected));
     let reason = ConditionReason::NotAllDecisionsScheduled;
     state(ConditionType::PlacementSatisfied, false, reason, message)
 }
@@ -201,16 +201,16 @@ fn satisfied(input: &StatusInput<'_>, satisfaction: Satisfaction) -> ConditionSt
         Satisfaction::NoneMatches => (
             ConditionReason::NoManagedClusterMatched,
             format!(
-                "no cluster of its sets may be selected; `almanac explain placement/{name} -n {namespace}` says \
+                "no cluster of its sets may be selected; `almanac explain placement/{name} -n {namespace}` shows \
                  why"
             ),
         ),
         Satisfaction::TooCostly => (
             ConditionReason::ExpressionsTooCostly,
             format!(
-                "its expressions take too many steps over some clusters, so it cannot be said if these match: those \
-                 that are selected stay, and no others come; {} selected; `almanac explain placement/{name} -n \
-                 {namespace}` says which",
+                "its expressions take too many steps over some clusters, so it is not known whether these match: \
+                 those that are selected stay, and no others are added; {} selected; `almanac explain \
+                 placement/{name} -n {namespace}` lists them",
                 clusters(input.selected)
             ),
         ),
@@ -251,7 +251,7 @@ fn ready(input: &StatusInput<'_>, satisfied: &ConditionState) -> ConditionState 
         let more = undated.len().saturating_sub(CLUSTERS_TOLD);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let message = format!(
-            "a taint does not say when it was added, so its toleration never ends, on: {}{more}; set timeAdded in \
+            "a taint has no timeAdded, so its toleration never ends, on: {}{more}; set timeAdded in \
              the taint of {first}",
             names.join(", ")
         );

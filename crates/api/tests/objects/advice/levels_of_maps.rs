@@ -49,7 +49,7 @@ fn a_field_of_an_outer_map_is_not_a_label_and_narrows_nothing() {
     advised(&text, &format!("{unit}.nodeSelector.name"), label);
     // A field that narrows must not be removed because there is another one.
     let both = units("podSelector: {}\n  units: [{name: x, podSelector: {}, nodeSelector: {}}]");
-    let carefully = "remove it only if as much may be selected as without it";
+    let carefully = "remove it only if the wider selection is intended";
     advised(&both, &format!("{unit}.podSelector"), carefully);
     let policies = "[{type: Count, value: 3, periodSeconds: 60, selectPolicy: Max}]";
     let text = autoscaler(&format!(

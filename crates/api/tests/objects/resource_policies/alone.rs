@@ -190,11 +190,11 @@ fn legal_but_unlikely_values_are_reported_and_the_policy_is_used() {
         ),
         (
             for_pods("web", twice),
-            "contradiction spec.podSelector: its requirements contradict each other, so no pod fulfils all of them",
+            "contradiction spec.podSelector: its requirements contradict each other, so no pod fulfills all of them",
         ),
         (
             policy(&format!("{SPOT}, {{nodeSelector: {twice}}}")),
-            "contradiction spec.units[1].nodeSelector: its requirements contradict each other, so no node fulfils all of them",
+            "contradiction spec.units[1].nodeSelector: its requirements contradict each other, so no node fulfills all of them",
         ),
         (
             policy(&format!("{closed}, {SPOT}")),

@@ -68,7 +68,7 @@ fn pods_with_a_deletion_cost_of_their_own_are_named() {
     assert_eq!(
         message,
         "own-deletion-cost spec.podSelector: Deployment.apps default/web, at test.yaml:6, has the annotation \
-         controller.kubernetes.io/pod-deletion-cost itself; it is left as it is, so the order of the units does not \
+         controller.kubernetes.io/pod-deletion-cost itself; it is kept, so the order of the units does not \
          decide which of these pods is deleted first"
     );
     assert_eq!(findings(&format!("{web}{}", deployment("web", "{app: shop}", cost))), [""; 0]);
@@ -145,7 +145,7 @@ fn units_that_take_fewer_pods_than_desired_are_reported_with_the_source() {
     let all = format!("{}{web}{rules}", policy("required", ", maxCount: 2"));
     assert_eq!(
         only_message(&all),
-        "units-too-small spec.units: Deployment.apps default/web is to have 9 replicas by \
+        "units-too-small spec.units: Deployment.apps default/web is set to 9 replicas by \
          CronFederatedHPA.autoscaling.karmada.io default/hours, rule rush, and all units together take 5 pods of a group; \
          with strategy: required, 4 of them stay pending"
     );

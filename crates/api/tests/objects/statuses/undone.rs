@@ -47,8 +47,7 @@ fn a_moved_bound_and_an_undone_one_are_reported_together() {
         let memory = undone(rule(), Applied::bounds(Some(5), moved.then_some(5), moved));
         let status = status_of(&policy, &memory);
         let message = &status["executionHistories"][0]["successfulExecutions"][0]["message"];
-        let before =
-            if moved { "maxReplicas was moved to 5 to make way for minReplicas; " } else { "" };
+        let before = if moved { "maxReplicas was moved to 5 to fit minReplicas; " } else { "" };
         assert_eq!(*message, format!("{before}{SAID}"));
         assert_eq!(read(&policy, &status).expect("it was written"), memory);
     }
@@ -62,7 +61,7 @@ fn a_known_writer_has_advice_in_the_status_and_in_the_condition() {
     let mut memory = undone(rule, Applied::Replicas(5));
     let of_rule = memory.rules[0].undone.as_deref_mut().expect("it is undone");
     of_rule.by = Some("argocd-controller".into());
-    let expected = format!("{SAID}; Argo CD applies what its repository says");
+    let expected = format!("{SAID}; Argo CD applies its repository");
     let [_, ready] = condition_states(Some(&policy), &[], None, Some(&memory));
     assert!(ready.message.contains(&expected), "{}", ready.message);
     let status = status_of(&policy, &memory);

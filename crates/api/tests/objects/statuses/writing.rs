@@ -109,9 +109,9 @@ fn a_moved_bound_is_reported_as_far_as_it_is_known() {
         )))
     };
     let bounds = |min, max| Applied::bounds(min, max, true);
-    let max_moved = "maxReplicas was moved to 12 to make way for minReplicas";
-    let min_moved = "minReplicas was moved to 12 to make way for maxReplicas";
-    let one_moved = "one bound was moved to make way for the other";
+    let max_moved = "maxReplicas was moved to 12 to fit minReplicas";
+    let min_moved = "minReplicas was moved to 12 to fit maxReplicas";
+    let one_moved = "one bound was moved to fit the other";
     for (fields, applied, message) in [
         ("targetMinReplicas: 12", bounds(Some(12), Some(12)), max_moved),
         ("targetMaxReplicas: 12", bounds(Some(12), Some(12)), min_moved),

@@ -93,15 +93,14 @@ impl Program {
             return Ok(Program { path, arguments });
         }
         bail!(
-            "failed to find kustomize or kubectl in PATH; install one of them, as \
-             https://kubernetes.io/docs/tasks/tools tells"
+            "failed to find kustomize or kubectl in PATH; install one of them, as described \
+             at https://kubernetes.io/docs/tasks/tools"
         )
     }
 
     /// The one that renders charts.
     pub(super) fn helm() -> anyhow::Result<Program> {
-        let message =
-            "failed to find helm in PATH; install it, as https://helm.sh/docs/intro/install tells";
+        let message = "failed to find helm in PATH; install it, as described at https://helm.sh/docs/intro/install";
         let path = found("helm").context(message)?;
         Ok(Program { path, arguments: &["template"] })
     }

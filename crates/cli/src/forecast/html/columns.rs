@@ -37,7 +37,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
             let findings = if is_small { question.findings(context) } else { Vec::new() };
             let drawn = question.drawn(context, part);
             let left_out = [
-                (!is_small).then_some("what is probably not meant, which almanac lint tells"),
+                (!is_small).then_some("likely mistakes, which almanac lint reports"),
                 (!is_looked_through(context.place, part))
                     .then_some("windows that are open at once"),
             ];

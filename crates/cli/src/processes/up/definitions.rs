@@ -101,8 +101,8 @@ fn ask(context: &str, kinds: &[String]) -> anyhow::Result<()> {
     let input = io::stdin();
     ensure!(
         input.is_terminal(),
-        "--cluster: the custom resource definitions would be applied to {context}, and nobody is at the terminal to be \
-         asked: add --yes"
+        "--cluster: the custom resource definitions would be applied to {context}, and there is no terminal to \
+         confirm it at: add --yes"
     );
     let kinds = match kinds {
         [] => String::new(),

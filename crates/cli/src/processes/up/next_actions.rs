@@ -75,7 +75,7 @@ impl NextActions {
         let found = tokio::task::spawn_blocking(move || {
             lines::of_cluster(kubeconfig, clock, period, count)
         });
-        let found = found.await?.context("failed to find what comes next")?;
+        let found = found.await?.context("failed to compute the next actions")?;
         Ok(found.into_iter().map(|(at, what)| Next { at, what }).collect())
     }
 }

@@ -57,7 +57,7 @@ impl PersistedClock {
         if let (Some(at), Some(kept)) = (at, &kept) {
             ensure!(
                 at >= kept.shown,
-                "--at: the policies in {} have lived until {}, and their clock can't go back to {at}: give a later \
+                "--at: the policy clock in {} has reached {}, and can't go back to {at}: give a later \
                  instant, or another --data-dir, or --ephemeral",
                 folder.display(),
                 whole_second(kept.shown)
@@ -190,7 +190,7 @@ mod tests {
         let back = Some(at("2026-03-02T12:00:00Z"));
         let error = PersistedClock::begin(folder.path(), back, 1, at("2026-03-02T12:02:00Z"));
         let error = error.err().expect("it is refused").to_string();
-        assert!(error.contains("their clock can't go back to 2026-03-02T12:00:00Z"), "{error}");
+        assert!(error.contains("and can't go back to 2026-03-02T12:00:00Z"), "{error}");
     }
 
     #[tokio::test]

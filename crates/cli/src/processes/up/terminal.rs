@@ -131,7 +131,7 @@ impl<'a> Terminal<'a> {
     /// That everything ends.
     pub(super) fn tell_end(&self, running_cluster: &RunningCluster) -> anyhow::Result<()> {
         self.line(match running_cluster.kept_in() {
-            Some(_) => "Ending. The next start goes on from here.",
+            Some(_) => "Ending. The next start continues from here.",
             None => "Ending.",
         })
     }

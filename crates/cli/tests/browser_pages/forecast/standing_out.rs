@@ -89,7 +89,7 @@ data:
     assert_eq!(hours(&mut page, "pod-00", "overlap"), ["6 to 8", "30 to 32"]);
     let notes = text(&mut page, "notes");
     assert!(notes.contains("Not looked for (1)"), "{notes}");
-    assert!(notes.contains("almanac lint tells, among 60 values"), "{notes}");
+    assert!(notes.contains("almanac lint reports, among 60 values"), "{notes}");
     assert_quiet(&page);
 }
 

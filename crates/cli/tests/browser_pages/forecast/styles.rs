@@ -19,7 +19,7 @@ fn assert_written_down(name: &str, found: &str) {
         fs::write(&path, found).unwrap();
     }
     let expected = fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == expected, "{name} differs; ALMANAC_UPDATE=1 writes it anew. Found:\n{found}");
+    assert!(found == expected, "{name} differs; ALMANAC_UPDATE=1 rewrites it. Found:\n{found}");
 }
 
 fn lines(page: &mut Page, expression: &str) -> String {

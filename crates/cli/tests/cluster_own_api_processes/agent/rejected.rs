@@ -46,7 +46,7 @@ fn a_bad_list_is_reported_once_and_the_last_good_one_stays_in_force() -> TestRes
         let [place_of_it, message, then] = [
             "config.yaml, line 10: globalConfig.timeBasedQoSPolicies[1].startTime: ",
             "Invalid value: \"25:00\": ",
-            "the last good policies stay in force",
+            "the last valid policies stay in force",
         ];
         ensure!(
             event.contains(place_of_it) && event.contains(message) && event.ends_with(then),
@@ -94,7 +94,7 @@ fn an_agent_that_starts_with_a_bad_list_touches_nothing() -> TestResult {
             agent.stop().await?;
         }
         let event = test_namespace.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
-        let then = "no good ones are known, so the pods under them stay as they are";
+        let then = "no valid ones are known, so the pods under them are unchanged";
         ensure!(event.ends_with(then), "{event}");
         test_namespace.ensure_pods(&inside).await?;
         test_namespace

@@ -81,7 +81,7 @@ fn an_agent_that_is_shut_down_amid_many_pods_leaves_the_others_to_its_successor(
             ensure!(levels == expected, "{name}: {levels}");
         }
         let log = agent.program.log()?;
-        ensure!(!log.contains("shut down before everything was finished"), "{log}");
+        ensure!(!log.contains("shut down before all work was finished"), "{log}");
         let successor = test_namespace.start(INSIDE, &[]).await?;
         successor.await_done().await?;
         let all: Vec<_> = pods.iter().map(|pod| (&**pod, inside())).collect();

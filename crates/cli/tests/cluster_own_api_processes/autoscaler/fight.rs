@@ -90,14 +90,14 @@ async fn await_undone(cluster: &Cluster) -> TestResult {
         let message = await_condition_of(cluster, "shop", expected).await?;
         let said = format!(
             "another writer has set the replicas of Deployment.apps {shop} to 3, where this autoscaler \
-             sets 7; let only one of them scale it"
+             sets 7; scale the target with only one of them"
         );
         assert_eq!(message, said);
     }
     let event = format!(
         "Warning UndoneByAnotherWriter: set the replicas of Deployment.apps {shop} to 7; another writer, \
-         kubectl, has since set them to 3. They are set again, less and less often: let only one of \
-         them scale it"
+         kubectl, has since set them to 3. They are set again at growing intervals: scale the target with only \
+         one of them"
     );
     cluster.await_event(cluster.home(), "shop", &event).await
 }

@@ -23,14 +23,15 @@ fn a_rule_and_an_autoscaler_of_one_target_report_each_other() -> TestResult {
 
         let rule = format!("CronFederatedHPA.autoscaling.karmada.io {home}/rules");
         let autoscaler = format!("HorizontalAutoscaler.autoscaling.karpenter.sh {home}/shop");
-        let named = format!("the target is also set by {rule}: let only one policy set it");
+        let named =
+            format!("the target is also set by {rule}: set the target with only one policy");
         let is_named = |object: &Value| condition(&object["status"], "Ready")[2].ends_with(&named);
         cluster.await_object(AUTOSCALER, (home, "shop"), &named, is_named).await?;
 
         let event = format!(
             "Warning UndoneByAnotherWriter: rule often set replicas of Deployment.apps {home}/shop to 3; another \
-             writer, {autoscaler}, has since set it to 7. That value is left as it is: {autoscaler} scales the \
-             same target: let only one of them scale it"
+             writer, {autoscaler}, has since set it to 7. That value is kept: {autoscaler} scales the \
+             same target: scale it with only one of them"
         );
         cluster.await_event(home, "rules", &event).await?;
         let is_named = |status: &Value| {

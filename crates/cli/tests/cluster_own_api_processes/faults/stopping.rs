@@ -130,7 +130,7 @@ async fn await_records(cluster: &Cluster) -> Result<Vec<String>> {
 async fn await_stop_report(cluster: &Cluster, name: &str) -> TestResult {
     let event = format!(
         "Normal RuleStopped: rule up was not carried out because everything is stopped; \
-         Deployment.apps {}/{name} stays as is",
+         Deployment.apps {}/{name} was not changed",
         cluster.home()
     );
     cluster.await_event(cluster.home(), name, &event).await

@@ -17,7 +17,7 @@ fn moves() -> Vec<Move> {
     let moved = |bound: &str, to: u32, other: &str| {
         json!({
             "appliedMinReplicas": to, "appliedMaxReplicas": to,
-            "message": format!("{bound} was moved to {to} to make way for {other}"),
+            "message": format!("{bound} was moved to {to} to fit {other}"),
         })
     };
     let (up, down) = (json!({"targetMinReplicas": 8}), json!({"targetMaxReplicas": 3}));

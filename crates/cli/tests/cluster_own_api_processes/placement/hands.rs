@@ -54,7 +54,7 @@ fn a_foreign_object_is_left_unchanged_and_reported() -> TestResult {
         cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await?;
         let controller = start(cluster).await?;
         let message = await_reason(cluster, "web", "Ready", "False DecisionNameTaken").await?;
-        ensure!(message.contains("belongs to nobody, by its labels and owners"), "{message}");
+        ensure!(message.contains("belongs to no placement, by its labels and owners"), "{message}");
         let found = cluster.get(DECISION, NAMESPACE, "web-decision-1").await?;
         ensure!(clusters_of(&found) == ["c7"], "{found}");
         ensure!(decision_writes(cluster).await?.is_empty(), "it was written");

@@ -43,12 +43,17 @@ fn a_call_that_cannot_be_used_is_answered_with_a_sentence_and_the_next_one_as_ev
         let [best_0, best_1] = ["best-0", "best-1"].map(|name| scene.node(name));
         let whole_nodes = format!(r#"{{{pod_argument},"Nodes":{{"items":[]}},"NodeNames":null}}"#);
         for (path, body, status, words) in [
-            ("/filter", "", 400, "the body is no ExtenderArgs: EOF while parsing"),
-            ("/filter", "{\"Pod\":", 400, "the body is no ExtenderArgs: EOF while parsing"),
-            ("/filter", "\u{0}\u{1}", 400, "the body is no ExtenderArgs: expected value"),
+            ("/filter", "", 400, "the body is not a valid ExtenderArgs: EOF while parsing"),
+            (
+                "/filter",
+                "{\"Pod\":",
+                400,
+                "the body is not a valid ExtenderArgs: EOF while parsing",
+            ),
+            ("/filter", "\u{0}\u{1}", 400, "the body is not a valid ExtenderArgs: expected value"),
             ("/filter", r#"{"Pod":null,"NodeNames":["a"]}"#, 400, "Pod is missing"),
             ("/filter", &whole_nodes, 400, "set nodeCacheCapable to true"),
-            ("/prioritize", "[]", 400, "the body is no ExtenderArgs"),
+            ("/prioritize", "[]", 400, "the body is not a valid ExtenderArgs"),
             ("/preempt", r#"{"NodeNameToVictims":{}}"#, 400, "set nodeCacheCapable to true"),
             ("/bind", r#"{"PodName":"x"}"#, 400, "PodNamespace is missing"),
             ("/version", "{}", 404, "try /filter, /prioritize, /preempt or /bind"),
@@ -114,7 +119,7 @@ fn only_replicas_may_pass_calls_on() -> TestResult {
         let account = ["-n", "almanac-scheduler", "create", "token", "almanac-scheduler"];
         let for_the_api = kubectl.run(&account).await?;
         for (token, status, words) in [
-            (None, 403, "the call has no token, and calls are passed on only among replicas"),
+            (None, 403, "the request has no token, and requests are forwarded only among replicas"),
             (Some("nonsense"), 403, "the token is not one of a replica"),
             (Some(of_another.trim()), 403, "the token is not one of a replica"),
             (Some(for_the_api.trim()), 403, "the token is not one of a replica"),

@@ -94,7 +94,7 @@ fn relabeled_nodes_bad_edits_own_costs_and_deleted_policies() -> TestResult {
             scene,
             "Ready",
             "True",
-            "with a deletion cost of their own, which is left: 1",
+            "with a deletion cost of their own, which is kept: 1",
         )
         .await?;
         await_costs(scene, &["300", "300", "7"]).await?;
@@ -112,7 +112,7 @@ fn relabeled_nodes_bad_edits_own_costs_and_deleted_policies() -> TestResult {
         let mut bad = policy("shop", "required", &units);
         bad["spec"]["podSelector"] = json!({"matchLabels": {"app": "not a value"}});
         scene.govern(&bad).await?;
-        await_condition_of(scene, "Active", "True", "the version before is still carried out")
+        await_condition_of(scene, "Active", "True", "the last valid version stays in effect")
             .await?;
         scene.kubectl.run(&["scale", "deployment", "shop", "--replicas=4"]).await?;
         scene.await_spread("shop", &OF, &[2, 2, 0]).await?;

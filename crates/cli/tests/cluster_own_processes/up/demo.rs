@@ -38,7 +38,7 @@ fn every_prediction_of_the_demo_comes_true() -> TestResult {
         let user = User::new()?;
         // An hour of the demo passes in three seconds.
         let up = user.types(&["--demo", "--at", "2026-11-27T08:00", "--speed", "1200"])?;
-        up.await_log("What will happen in the next ten minutes:").await?;
+        up.await_log("The next ten minutes:").await?;
         up.await_log("next, ").await?;
         let sentences = sentences(&up.log()?);
         ensure!(sentences.len() == 20, "{} sentences: {sentences:#?}", sentences.len());
@@ -92,7 +92,7 @@ fn a_clock_that_runs_fast_leaves_no_boundary_out() -> TestResult {
 
 /// The sentences under the heading.
 fn sentences(log: &str) -> Vec<String> {
-    let lines = log.split("What will happen in the next ten minutes:\n").nth(1).unwrap_or_default();
+    let lines = log.split("The next ten minutes:\n").nth(1).unwrap_or_default();
     lines.lines().take_while(|line| line.starts_with("  ")).map(str::to_owned).collect()
 }
 

@@ -19,7 +19,7 @@ fn the_first_hour_goes_as_its_page_says() -> TestResult {
         let user = User::new()?;
         let start = &shell_blocks(PAGE, "Start it")?;
         let up = typed(&user, &start[0], "cargo run --release -- ")?;
-        up.await_log("What will happen in the next ten minutes:").await?;
+        up.await_log("The next ten minutes:").await?;
         up.await_log("next, ").await?;
         let exported = &start[1];
         let said =

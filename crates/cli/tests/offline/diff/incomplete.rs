@@ -29,7 +29,7 @@ fn an_effect_of_a_broken_object_is_not_a_change_and_a_gate_stays_shut() {
     let said = diff(&folder, &lenient).ended(0).said;
     let second = said.lines().nth(1).unwrap();
     let incomplete = "The new side is incomplete: CronFederatedHPA.autoscaling.karmada.io default/shop-hours cannot \
-                      be used as written. What depends on it is not compared; see the findings.";
+                      be used as written. Anything that depends on it is not compared; see the findings.";
     assert_eq!(second, incomplete);
     assert!(said.contains("old → new: 1 of 1 value changes and 1 is not compared"), "{said}");
     assert!(!said.contains("no longer set") && !said.contains("default/shop:"), "{said}");

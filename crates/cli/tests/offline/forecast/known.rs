@@ -121,10 +121,7 @@ spec:
     let report = forecast(&folder, &assume).json();
     let values = list(&report["series"]).iter().map(|it| &it["segments"][0]["value"]);
     assert_eq!(values.collect::<Vec<_>>(), [50, 50]);
-    assert!(
-        report["assumptions"].to_string().contains("to make way for the other bound"),
-        "{report:#}"
-    );
+    assert!(report["assumptions"].to_string().contains("to fit the other bound"), "{report:#}");
     let crossed = [&assume[..], &["--assume", "hpa/web.maxReplicas=20"]].concat();
     forecast(&folder, &crossed).ended(2).assert_noted(&["minReplicas 50 is above maxReplicas 20"]);
 }

@@ -314,7 +314,7 @@ fn a_placement_whose_decision_alternates_is_reported() {
     almanac(&folder, &explain).assert_said(&[
         "clusters is east",
         "inactive  the placement",
-        "when it is decided next, it selects west",
+        "the next decision selects west",
     ]);
 }
 

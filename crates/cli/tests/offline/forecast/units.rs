@@ -168,7 +168,7 @@ fn the_yaml_of_the_design_is_forecast_as_it_is_written() {
     assert_eq!(report["series"][0]["segments"][0]["value"], counted);
     assert_eq!(report["series"][1]["segments"][0]["value"], json!(0));
     let assumed = report["assumptions"].to_string();
-    for said in ["of one revision", "the first fills first", "there are no nodes here"] {
+    for said in ["of one revision", "the first fills first", "no nodes in the input"] {
         assert!(assumed.contains(said), "{said}: {assumed}");
     }
 }

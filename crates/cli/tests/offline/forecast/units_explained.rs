@@ -36,12 +36,12 @@ fn a_pod_is_explained_by_its_unit_and_where_the_next_one_goes() {
         "excluded outside all units: for the next pod like it: there are no nodes outside all units",
     ];
     for (name, first) in [
-        ("x", format!("won a: {}; its deletion cost is to be 300", here("1 of 1 pod", "a1", "a"))),
+        ("x", format!("won a: {}; its deletion cost will be 300", here("1 of 1 pod", "a1", "a"))),
         ("y", format!("won b: {}; its deletion cost is 200", here("2 of 9 pods", "b1", "b"))),
         (
             "z",
             format!(
-                "won b: {}; its deletion cost is its user's own, and is left",
+                "won b: {}; its deletion cost is set by its user, and is kept",
                 here("2 of 9 pods", "b1", "b")
             ),
         ),
@@ -178,7 +178,7 @@ fn a_relabeled_node_and_an_edited_cap_count_again_and_evict_no_pod() {
     assert!(output[0].contains("3 of 1 pod (over its cap)"), "{output:?}");
     let output = lines(&explained(&lowered, "pod/web-7d9-2"));
     assert!(output[0].contains("(3 of 1 pod), and over its cap"), "{output:?}");
-    assert!(output[0].contains("its deletion cost is to be -200"), "{output:?}");
+    assert!(output[0].contains("its deletion cost will be -200"), "{output:?}");
 }
 
 #[test]

@@ -71,8 +71,8 @@ fn each_cause_of_a_pending_pod_is_explained() {
         ),
         (
             vec![required(), waits(), node("b1", "b")],
-            "ResourcePolicy default/web allows a node of unit \"b\", and one has room; whether taints, affinities or \
-             its node selector keep it from there is not looked at",
+            "ResourcePolicy default/web allows a node of unit \"b\", and one has room; taints, \
+             affinities and its node selector are not considered",
             "every pod has a place".into(),
         ),
     ]
@@ -120,8 +120,8 @@ fn a_pod_past_its_deletion_is_not_counted() {
         ],
     );
     let expected = [
-        "excluded -: it was to be gone at 2026-02-01T00:00:00Z, and is not counted any more; a node that does not \
-      answer, or a finalizer, may keep it",
+        "excluded -: it was due to be gone at 2026-02-01T00:00:00Z, and is not counted any more; a node that does not \
+      respond, or a finalizer, may keep it",
     ];
     assert_eq!(lines(&explained(&folder, "pod/web-7d9-x")), expected);
     let output = lines(&explained(&folder, "pod/web-7d9-y"));
@@ -164,7 +164,7 @@ fn workloads_are_within_the_bounds_of_their_autoscalers_also_when_a_cron_rule_se
     assert_eq!(later["from"], "2026-03-02T12:30:00Z");
     assert_eq!(later["value"], json!({ "a": 5, "b": 3 }));
     let assumed = output["assumptions"].to_string();
-    let said = "HorizontalPodAutoscaler.autoscaling default/web does no more than keep Deployment.apps default/web within \
+    let said = "HorizontalPodAutoscaler.autoscaling default/web only keeps Deployment.apps default/web within \
                 its bounds";
     assert!(assumed.contains(said), "{assumed}");
 }

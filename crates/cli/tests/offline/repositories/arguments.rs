@@ -76,7 +76,7 @@ fn only_selected_objects_are_counted() {
     let notes = "checked 4 objects in 6 files: 2 notes in 2 files";
     assert_eq!(counted(&[]), [notes], "what is reported is not skipped");
     let skipped =
-        |what: &str| format!("skipped {what} without a policy or its target, or not asked about");
+        |what: &str| format!("skipped {what} without a policy or its target, or not requested");
     assert_eq!(
         counted(&["-n", "prod"]),
         ["checked 3 objects in 4 files: 1 note in 1 file", &skipped("2 files and 2 objects")]

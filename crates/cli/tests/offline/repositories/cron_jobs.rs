@@ -219,7 +219,7 @@ fn every_output_of_a_forecast_shows_when_jobs_start() {
         "CronJob.batch default/report at 06:00 every Monday (UTC, assumed)",
         ">starts nothing in this period<",
         ">is suspended<",
-        ">starts &quot;@every 90m&quot;, from when on is not known<",
+        ">starts &quot;@every 90m&quot;, at unknown instants<",
     ] {
         assert!(picture.contains(report), "{report}: {picture}");
     }

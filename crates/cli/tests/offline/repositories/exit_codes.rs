@@ -113,7 +113,7 @@ fn a_policy_in_a_text_that_cannot_be_read_is_explained_by_its_findings() {
     let output = repository.run(&["explain", "-f", ".", "broken", "-o", "json"]).json();
     assert_eq!(output["answers"], json!([]));
     assert_eq!(output["findings"][0]["code"], "syntax");
-    let said = "nothing to explain: what has this name can't be used as it is written";
+    let said = "nothing to explain: the object of this name can't be used as written";
     repository.run(&["explain", "-f", ".", "broken"]).assert_says(1, &[said, "error[syntax]"]);
     for other in ["other", "broke"] {
         repository.run(&["explain", "-f", ".", other]).assert_says(2, &["error[syntax]"]);

@@ -99,7 +99,7 @@ fn a_schedule_and_objects_at_once_are_an_error_that_says_what_to_leave_out() {
         (&["0 8 * * *", "@daily"], "one schedule is explained at a time"),
         (&["0 8 * * *", "--daily", "09:00-17:00"], "another schedule is typed with a flag"),
         (&["0 8 * * *", "-f", "policies"], "a typed schedule needs no files and no cluster"),
-        (&["policies", "--cron", "@daily"], "give one of both"),
+        (&["policies", "--cron", "@daily"], "give only one of them"),
         (&["policies", "--zone", "Asia/Tokyo"], "set ALMANAC_ZONE"),
         (&["0", "8", "*", "*", "*"], "write '0 8 * * *', in quotes"),
         (&["0", "8", "policies", "shop"], "put it into quotes"),

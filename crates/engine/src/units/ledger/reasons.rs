@@ -82,7 +82,7 @@ impl Verdicts<'_> {
                 format!("{unit_name} has room, and none of its nodes is a candidate")
             }
             _ if is_as_good => format!(
-                "{unit_name} has no place left that no other pod is on the way to: {}",
+                "{unit_name} holds all its free capacity for other pods: {}",
                 self.count_of(index)
             ),
             _ => format!("{unit_name} comes after {}, which has room", self.chosen_units()),

@@ -100,10 +100,10 @@ impl fmt::Display for Unreserved {
             Self::AlreadyBound { node } => write!(formatter, "the pod is on node {node} already"),
             Self::UnderWay { node } => write!(
                 formatter,
-                "the pod was to be bound to node {node}, and it is not known yet whether it was"
+                "a bind of the pod to node {node} is under way, and its result is not known yet"
             ),
             Self::Withdrawn => formatter
-                .write_str("the pod has changed since its place was reserved, or it took too long"),
+                .write_str("the pod has changed since its reservation, or the bind took too long"),
             Self::Conflict(policies) => formatter.write_str(&conflict_message(policies)),
             Self::Outside { policy } => write!(
                 formatter,

@@ -18,7 +18,7 @@ pub struct PolicyReport {
     /// How many of its pods are on nodes and get no deletion cost, by the kind of their owner, because it means nothing
     /// for them; empty for pods without an owner.
     pub without_cost: BTreeMap<Arc<str>, u32>,
-    /// How many of its pods have a deletion cost of their users, which is left.
+    /// How many of its pods have a deletion cost set by their users, which is kept.
     pub with_others_cost: u32,
 }
 

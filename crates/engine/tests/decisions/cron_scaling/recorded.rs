@@ -81,7 +81,7 @@ fn each_failed_attempt_is_recorded_and_none_of_them_sets_anything() {
     scaling.turn(monday("09:03:01") - NANOSECOND);
     assert_eq!(recorded(&scaling), [""; 0], "its pause is not over");
     scaling.failed_turn(monday("09:03:01"), &Outcome::Conflict);
-    let expected = ["09:03 r attempt 2: the target was changed by somebody else at the same time"];
+    let expected = ["09:03 r attempt 2: another client changed the target at the same time"];
     assert_eq!(recorded(&scaling), expected);
     scaling.turn(monday("09:08") + NANOSECOND);
     assert_eq!(recorded(&scaling), ["09:03 r failed after 2"]);

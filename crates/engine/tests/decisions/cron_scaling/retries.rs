@@ -25,7 +25,7 @@ fn the_backoff_doubles_up_to_a_minute_until_the_deadline() {
     assert_eq!(attempts, [0, 1, 3, 7, 15, 31, 63, 123, 183, 243]);
     assert_eq!(
         scaling.history("r"),
-        ["09:03:00 failed after 10: the target was changed by somebody else at the same time"]
+        ["09:03:00 failed after 10: another client changed the target at the same time"]
     );
     assert_eq!(scaling.wake_at, Some(monday("10:03")));
 }
@@ -123,7 +123,7 @@ fn a_restart_resets_the_attempts_but_not_the_deadline() {
     scaling.turn(monday("09:08") + NANOSECOND);
     assert_eq!(
         scaling.history("r"),
-        ["09:03:00 failed after 1: the target was changed by somebody else at the same time"]
+        ["09:03:00 failed after 1: another client changed the target at the same time"]
     );
 }
 

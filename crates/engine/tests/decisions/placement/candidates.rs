@@ -130,7 +130,8 @@ fn a_placement_that_cannot_be_used_is_disabled_deleted_or_exempt_keeps_what_it_h
         fleet.set(Placement { standing, ..Placement::default() });
         assert!(is_left_alone(&fleet), "{standing:?}");
     }
-    let expected = [" Excluded: not decided, so what it has selected stays; it is being deleted"];
+    let expected =
+        [" Excluded: not decided, so the PlacementDecisions are unchanged; it is being deleted"];
     assert_eq!(fleet.explained(monday("12:00")), expected);
     fleet.set(Placement::default());
     fleet.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));

@@ -59,8 +59,8 @@ fn an_expression_that_fails_or_is_not_boolean_does_not_match_with_a_reason() {
         "b Won: rank 1 of 1: total 0".to_owned(),
         format!("a Excluded: no predicate matches: the expression {NEW} is false"),
         format!(
-            "c Excluded: no predicate matches: the expression {NEW} has no result: \"none\" is no semantic \
-             version such as 1.30.2"
+            "c Excluded: no predicate matches: the expression {NEW} has no result: \"none\" is not a valid \
+             semantic version such as 1.30.2"
         ),
     ];
     assert_eq!(fleet.explained(monday("12:00")), expected);
@@ -70,7 +70,7 @@ fn an_expression_that_fails_or_is_not_boolean_does_not_match_with_a_reason() {
     let fleet = Fleet::new(&[], odd).with("a", cluster_of("v1", &[]));
     let expected = [
         "a Excluded: no predicate matches: the expression managedCluster.status.version has no result: the \
-      result is no boolean, but of type string; or labels region=eu",
+      result is not a boolean, but of type string; or labels region=eu",
     ];
     assert_eq!(fleet.explained(monday("12:00")), expected);
 }

@@ -32,7 +32,7 @@ fn the_design_counts_when_both_are_there() {
     let why = cluster.world.why_not_carried_out(&config_map(SECOND)).unwrap();
     assert_eq!(
         why,
-        "not carried out; ConfigMap volcano-system/volcano-agent-config is there too, and counts"
+        "not carried out; ConfigMap volcano-system/volcano-agent-config exists too, and takes precedence"
     );
 }
 

@@ -76,7 +76,7 @@ fn a_pod_has_its_own_level_while_no_policy_for_it_is_open() {
     assert_eq!(own, " Won - to -: there are no policies, so the pod has its own level");
     bare.restart(QosLevels::unusable());
     let unknown = explained(&bare, Some(&pod_name("pod")), "07:00");
-    let line = " Error - to -: the list of policies cannot be used, so the pod stays as it is";
+    let line = " Error - to -: the list of policies cannot be used, so the pod is unchanged";
     assert_eq!(unknown, [line]);
 }
 
@@ -85,7 +85,7 @@ fn a_pod_that_is_left_alone_says_why() {
     let mut cluster = cluster();
     cluster.pod("pod").left_alone = Some(LeftAlone::Terminating);
     let why = explained(&cluster, Some(&pod_name("pod")), "11:00");
-    assert_eq!(why, [" Excluded - to -: it stays as it is; the pod is being deleted"]);
+    assert_eq!(why, [" Excluded - to -: it is unchanged; the pod is being deleted"]);
 }
 
 #[test]

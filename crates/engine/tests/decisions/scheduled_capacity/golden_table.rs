@@ -121,7 +121,7 @@ fn row_11_a_window_that_coincides_or_never_happens_cannot_be_a_behavior() {
     let message = |start, end| {
         PatternWindow::new(pattern(start), pattern(end)).expect_err("they coincide").to_string()
     };
-    let coincides = "start and end are always the same moment, so the window has no length; \
+    let coincides = "start and end are always the same instant, so the window has no length; \
                      write an end that differs from the start";
     assert_eq!(message("hours=9", "hours=9"), coincides);
     assert_eq!(message("", ""), coincides);

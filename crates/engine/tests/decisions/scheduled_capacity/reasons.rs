@@ -47,7 +47,7 @@ fn reasons_read_as_lines_for_a_person() {
     assert!(lines[0].ends_with(": open"), "{lines:?}");
     assert!(lines[1].ends_with(": open, but behaviour 0 is listed before it"), "{lines:?}");
     let lines = producer.explained("2026-11-23T08:00:00Z");
-    assert_eq!(lines[0], "no behaviour is open, so the default applies");
+    assert_eq!(lines[0], "no behavior is open, so the default applies");
     assert!(lines[1].ends_with(": closed"), "{lines:?}");
 }
 

@@ -191,7 +191,7 @@ fn of_units_that_are_as_good_one_with_a_place_that_is_not_leased_is_chosen() {
     assert_eq!(scene.filter("a", &ALL).unwrap(), both, "its own lease is not in its way");
     assert_eq!(scene.filter("c", &ALL).unwrap(), second);
     let why = scene.reason("c", &ALL, "n-a");
-    let expected = "unit \"one\" of ResourcePolicy shop/p has no place left that no other pod is on the way to: \
+    let expected = "unit \"one\" of ResourcePolicy shop/p holds all its free capacity for other pods: \
                     0 of 2 pods, and 2 on the way";
     assert_eq!(why, expected);
     assert_eq!(scene.filter("d", &ALL).unwrap(), both, "all places are leased");

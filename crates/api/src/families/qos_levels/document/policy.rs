@@ -228,7 +228,7 @@ fn check_interval(
     };
     let finding = match interval {
         None => {
-            let why = "is no duration; write one such as 30s or 1m30s";
+            let why = "is not a duration; write one such as 30s or 1m30s";
             Finding::new(Code::Duration, field, format!("Invalid value: {shown}: {why}"))
         }
         Some(interval) if interval < SHORTEST_INTERVAL => {
