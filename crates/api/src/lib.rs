@@ -22,12 +22,13 @@
 //! | to change | go to |
 //! |---|---|
 //! | a field, its bounds, its columns in kubectl | `objects.rs` and the file of the kind in `objects`; then `cargo xtask crds` |
+//! | a pattern or a format of a schema, in words | `shape/form.rs` |
 //! | the CRDs of a hub | `objects/placement.rs`, `objects/hub.rs`, and `docs/compatibility.md` |
 //! | which CRDs are printed, and which fields another CRD of a kind lacks | `definitions.rs`, `definitions/missing_fields.rs` |
 //! | an error or a warning about one policy | the directory of its family in `families` |
 //! | the same for a field of several kinds | `fields.rs`; for label selectors `fields/label_sets.rs` |
 //! | the same for several objects | `checking/together.rs`, `checking/units_together.rs`, `checking/misnamed.rs` |
-//! | a code, and its page | `finding/codes.rs`; `ALMANAC_UPDATE=1 cargo test -p almanac-api` writes `docs/findings.md` |
+//! | a code, and its page | [A new code](#a-new-code) |
 //! | which directories are places | `checking/places.rs` |
 //! | the demand of pods, and what limits it | `checking/pod_demand.rs`, `slim/requirements.rs`, `reading/quotas.rs` |
 //! | names, versions, short names and role of a kind, and which process watches it | `kinds.rs`; other groups: `kinds/built_in.rs`, `kinds/recognition.rs` |
@@ -42,7 +43,22 @@
 //! | a status, its conditions and messages, and how it is read back | `status.rs` and the file of the kind in `status`; another field manager: `status/other_writer.rs` |
 //! | the nodes of `almanac up` | `checking/described_nodes.rs` |
 //!
-//! Tests about text and findings are in `tests/objects`. `tests/objects/statuses/fingerprints.txt` has what releases have stored.
+//! # A new code
+//!
+//! 1. `finding/codes.rs`: the code and its explanation. If the first sentence has 80 characters or more, it needs a title in
+//!    `finding/titles.rs`.
+//! 2. A case in `crates/cli/tests/offline/repositories/catalogue.rs`, which fails for a code without one. For a code of `lint`: a
+//!    file in `crates/cli/tests/offline/lint/found`.
+//! 3. Its example in `docs/findings.md` is copied from `crates/cli/tests/offline/mistakes.txt` and
+//!    `crates/cli/tests/offline/lint/found`. So write those first, and then the page:
+//!    `ALMANAC_UPDATE=1 cargo test -p almanac --test offline`, then `ALMANAC_UPDATE=1 cargo test -p almanac-api`.
+//!
+//! # Tests
+//!
+//! Tests about text and findings are in `tests/objects`; errors and warnings of cron rules in
+//! `tests/objects/rejections_of_cron_rules.rs`. `tests/cluster_own_api_definitions/own.rs` compares our verdicts on single fields
+//! with those of a real API server: add a field of a kind there. `tests/objects/statuses/fingerprints.txt` has what releases have
+//! stored.
 
 pub mod checking;
 pub mod definitions;

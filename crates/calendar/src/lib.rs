@@ -31,14 +31,26 @@
 //!
 //! # Where to change what
 //!
-//! All readers of a cron rule use [`Firings`]: decisions, forecasts, messages and checks. So a change of which instants a
-//! rule has, such as a day that is skipped, belongs there, and the readers need no change.
+//! All readers of a cron rule use [`Firings`]: decisions, forecasts, messages and checks. [`Cron::in_zone`] is its only
+//! constructor. So a change of the instants that a rule has, such as a day that is skipped, belongs in [`Firings`]. These places
+//! do not follow from its searches, and change with it:
+//!
+//! | what | where |
+//! |---|---|
+//! | `days_of_month` and `repeats_weekly` read the recurrence | `firings.rs` |
+//! | the shortest time between two firings, which limits an allowed delay, reads the cron expression | `closest_firings.rs` |
+//! | the effects of clock changes; the words | `clock_effect.rs`, `describe.rs` |
+//! | firings that are made again from `cron()` | `crates/forecast/tests/forecast/builders.rs`; of CronJobs: `crates/api/src/reading/cron_jobs.rs` |
+//! | generated firings that are checked against laws | `tests/expected/laws.rs` |
+//! | the second evaluator, and faults that its comparison must find | `tests/oracle/src/schedule.rs`, `tests/oracle/src/walk.rs`, `tests/oracle/tests/comparison/mutants.rs` |
+//!
+//! `tests/checker` uses [`Firings`] itself, so it needs no change, and proves nothing about them.
 //!
 //! | to change | go to |
 //! |---|---|
 //! | what a cron expression means, and its messages | `cron/parse.rs`, `cron/error.rs`; `cron/note.rs` has the surprises that are not errors |
 //! | what is recognized of other dialects of cron | `cron/dialect.rs` |
-//! | which instants a cron rule has | `firings.rs`; dates and times of day in `recurrence.rs` |
+//! | which instants a cron rule has | `firings.rs`; dates and times of day in `recurrence.rs`; the shortest interval in `closest_firings.rs` |
 //! | a daily window, a pattern | `daily.rs`, `pattern/parse.rs` |
 //! | when a window opens and closes | `windows.rs` |
 //! | how a gap or a fold is resolved; which zones exist | `zone.rs` and its directory |

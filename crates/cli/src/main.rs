@@ -13,7 +13,7 @@
 //!
 //! | to change | go to |
 //! |---|---|
-//! | an entry or a column of `next` | `next/entry.rs` has the values, `next/text.rs`, `next/csv.rs`, `next/json.rs`, `next/ics.rs` and `next/lines.rs` the formats |
+//! | an entry or a column of `next` | `next/entry.rs` has the values, `next/text.rs`, `next/csv.rs`, `next/json.rs`, `next/ics.rs` and `next/lines.rs` (for `almanac up`) the formats |
 //! | how a series is drawn | `forecast/drawn.rs`, then `forecast/text.rs`, `forecast/svg.rs`, `forecast/html.rs` with the scripts in `src/forecast/page` |
 //! | highlights of a forecast; pods drawn as one | `forecast/highlights.rs`, `forecast/agreeing.rs` |
 //! | the words of `diff` | `diff/words.rs`; sides and revisions: `diff/side.rs`, `diff/git.rs` |
@@ -31,6 +31,12 @@
 //! | shell completion | `completion.rs`, and `add = …` at the argument |
 //! | controller, agent, extender, webhook | `processes.rs` and its directory; providers of nodes: `processes/controller/simulated_nodes.rs` |
 //! | `almanac up` and its demo | `processes/up.rs`, `processes/up/demo.rs` |
+//!
+//! Three things hold for a new value in the entries of `next`:
+//!
+//! - `joined` in `next.rs` compares whole events except for their targets. So pods with different values are separate entries.
+//! - `told_apart_by` in `next/ics.rs` must not contain it. The `UID` is made of that, and a calendar would have the event twice.
+//! - CSV and ICS have no expected texts: assert in `tests/offline/forecast/formats.rs`.
 //!
 //! `tests/offline` runs the program on files. `ALMANAC_UPDATE=1` writes its expected texts, `UPDATE_DOCS=1` the output in the
 //! documents; review both as a diff. The JSON, CSV and exit codes are contracts, described in `docs/forecast.md` and

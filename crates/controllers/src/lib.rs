@@ -69,7 +69,9 @@
 //! |---|---|
 //! | a turn; what a family adds to it | `reconciler.rs`, `turn_hooks.rs`; without the lock: `reconciler/costly.rs` |
 //! | a family's status, Events and metrics | its directory: the status in its root file, Events in `report`, counts in `metrics` |
-//! | a metric of the agent, the extender or the webhook | `agent/metrics.rs` and `agent/gauges.rs`, `extender/metrics.rs` and `extender/gauges.rs`, `webhook/metrics.rs`; the page is `docs/metrics.md` |
+//! | a metric of the agent, the extender or the webhook | `agent/metrics.rs`, `extender/metrics.rs`, `webhook/metrics.rs`; gauges: `agent/gauges.rs`, `extender/gauges.rs` |
+//! | a metric of a family, gauges too | `metrics` in its directory; published numbers: `metrics_producer/published.rs` |
+//! | which policies of one target `Ready` names | `cluster/rivals.rs`, by what each writes |
 //! | how a target is found, read, written | `targets.rs` and its directory |
 //! | which changes of a hub wake placements, and how soon | `placement/follower.rs`, `report_rate_limit.rs` |
 //! | how decisions are written; retries | `placement/writer.rs`, `placement/step.rs`, `placement/records.rs` |
@@ -79,6 +81,16 @@
 //! | deletion costs and statuses of node units | `extender/upkeep.rs`, `extender/statuses.rs` |
 //! | admission | `webhook/admission.rs` |
 //! | upstream controllers in the cluster | `upstream.rs` |
+//!
+//! `agent` and `extender` hold what the families `qos_levels` and `units` have here.
+//!
+//! # Tests of a metric
+//!
+//! | test | what it requires |
+//! |---|---|
+//! | `tests` of this crate, such as `tests/agent.rs` | the number |
+//! | `crates/cli/tests/cluster_own_api_processes/prometheus.rs` | `docs/metrics.md` lists exactly the exported metrics, and explains each label; each query of the dashboard has series, unless its metric is in `EMPTY` |
+//! | `crates/cli/tests/offline/documents.rs` | each metric is in the dashboard or an alert; both name listed metrics only; each panel queries `${datasource}`; `docs/metrics.md` has the alerts of `deploy/prometheus/alerts.yaml` word for word |
 //!
 //! Permissions are in `deploy`; tests compare them with the requests that are sent.
 

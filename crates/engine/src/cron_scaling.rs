@@ -18,14 +18,17 @@
 //!
 //! | the field changes | it belongs in |
 //! |---|---|
-//! | which instants a rule has, such as a day that is skipped | `CronRule::firings`: the type is `almanac_calendar::Firings`. `decide`, `begin`, `memory`, `schedules` in `logic` (for `next`, `lint` and `when`), messages and the checker all call it |
+//! | which instants a rule has, such as a day that is skipped | `CronRule::firings`: the type is `almanac_calendar::Firings`, whose page lists the places to change. `decide`, `begin`, `memory`, `request`, `logic`, `reasons` and the checker call it; in `almanac-api` `coincidence.rs` and `max_delay.rs` of the family |
 //! | what a firing sets | `policy.rs` (`DesiredScale`), `plan.rs` |
 //! | how late a firing may be applied, or how often | `decide.rs`, `settle.rs`, `memory.rs` |
 //! | whether a rule fires at all | as `suspended`: `decide.rs`, and `is_off` of `schedules` in `logic.rs` |
 //! | what the status keeps | `memory.rs`, `execution.rs`, and `almanac-api` for its form |
 //!
-//! If an edit of the field makes the rule a new one, it is a part of the `fingerprint`. A new [`Cause`] has its words in
-//! `reasons.rs`.
+//! A field that changes what a rule sets, or when, is a part of the `fingerprint`: with another value it is a new rule. A limit
+//! or a delay is not a part. A new [`Cause`] has its words in `reasons.rs`.
+//!
+//! `schedules` in `logic` is what `when` and `lint` show of a rule, and `next` for its location and clock changes. The entries of
+//! `next` are records of turns (`occurrence` in `execution.rs`), and their time zones are from `zones` in `logic`.
 
 mod begin;
 mod decide;

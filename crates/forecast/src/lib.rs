@@ -33,7 +33,7 @@
 //! | what a forecast assumes | `assumption.rs`; the words of a family: `presumed` or `logic` in `almanac-engine` |
 //! | where segments begin and end | `simulation.rs`, `series.rs` |
 //! | a target of a new sort, a field that is a bound | `simulation/given.rs` |
-//! | what comes next, and what is known of it (an event) | `upcoming.rs`; its schedules: `schedules` in `logic` of the family |
+//! | what comes next, and what is known of it (an event) | `upcoming.rs`; which records of a turn are events: `occurrence` of the family, as in `crates/engine/src/cron_scaling/execution.rs` |
 //! | explanations | `explain.rs`, `explain/past.rs` |
 //! | probable mistakes that `lint` reports | `findings.rs` and its directory; codes and locations: `crates/cli/src/lint/over_time.rs` |
 //! | whether replicas fit quotas and nodes | `fit.rs`, `excess.rs` |

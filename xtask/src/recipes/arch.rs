@@ -69,7 +69,7 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
 }
 
 fn gather(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
-    let mut findings = arrows::check(workspace);
+    let mut findings = arrows::check(workspace)?;
     for member in &workspace.members {
         let text = read(&member.manifest_path)?;
         findings.extend(manifests::check(&workspace.relative(&member.manifest_path), &text)?);

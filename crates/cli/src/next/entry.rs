@@ -63,7 +63,7 @@ impl NextEntry<'_> {
         }
     }
 
-    /// The zone that its schedule is written in.
+    /// The time zone in which its schedule is written; UTC where none is written.
     pub(super) fn zone(&self, world: &World) -> Zone {
         let event = match self {
             NextEntry::Event(event) => event,

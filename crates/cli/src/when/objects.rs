@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use almanac_api::reading::Starts;
+use almanac_calendar::Zone;
 use almanac_engine::{self as engine, Family, Identity, PolicyName, RuleSchedule};
 
 use super::Question;
@@ -77,16 +78,23 @@ fn of_rule(rule: RuleSchedule) -> Schedule {
     let RuleSchedule { is_off, schedule, .. } = rule;
     let schedule = match schedule {
         engine::Schedule::Firings(firings) => {
-            Schedule::of_firings(format!("fires {}", firings.cron().describe()), firings)
+            let meaning = without_zone(firings.describe(), firings.zone());
+            Schedule::of_firings(format!("fires {meaning}"), firings)
         }
         engine::Schedule::Windows(windows) => {
-            let (meaning, zone) = (windows.describe(), format!(" ({})", windows.zone()));
-            let meaning = meaning.strip_suffix(&zone).unwrap_or(&meaning).to_owned();
+            let meaning = without_zone(windows.describe(), windows.zone());
             Schedule::of_windows(meaning, windows)
         }
     };
     let notes = if is_off { vec!["is suspended or disabled".to_owned()] } else { Vec::new() };
     Schedule { notes, is_off, ..schedule }
+}
+
+/// A description without the zone at its end, which the output shows elsewhere.
+fn without_zone(mut meaning: String, zone: Zone) -> String {
+    let end = meaning.strip_suffix(&format!(" ({zone})")).map_or(meaning.len(), str::len);
+    meaning.truncate(end);
+    meaning
 }
 
 fn of_job(job: &ShownCronJob) -> Option<Schedule> {

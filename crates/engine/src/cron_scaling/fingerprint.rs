@@ -10,9 +10,9 @@
 //! |---|---|---|
 //! | 1 | `0123456789abcdef` | group, kind, namespace and name of the target; schedule as written; zone; replicas; minimum; maximum; `suspended`. A part that the rule does not set is empty. |
 //!
-//! - **To add a field**, append one part `name=value`, and only where a rule sets the field to something else than what
-//!   rules without it do. Then all existing rules keep their parts, and so their fingerprints. Add lines to the golden
-//!   file for rules that set it.
+//! - **To add a field** that changes what a rule sets or when it fires, append a part `name=value`. Leave the part out
+//!   if the field is absent or has its default. Then all existing rules keep their parts, and so their fingerprints.
+//!   Add lines to the golden file for rules that set it.
 //! - **To remove a field**, leave its part, empty.
 //! - **To change what a part means**, add a version: a row above, stored as `v2:0123456789abcdef`. Compare a stored
 //!   fingerprint with that of its own version, and write the new version only when the rule is next written.

@@ -1,13 +1,20 @@
-//! Which crate depends on which: the table has all dependencies, and no others.
+//! Which crate depends on which: the table has all dependencies, and no others, and the diagram in ARCHITECTURE.md
+//! has the rows of the table.
 //!
 //! Normal and build dependencies count; dev-dependencies, and packages outside `crates/` (tests,
 //! benches, xtask), are free.
 
-use super::Finding;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::map::MAP;
+use super::{Finding, read};
 use crate::workspace::Workspace;
 
 /// A crate, and the crates it depends on.
 type Row = (&'static str, &'static [&'static str]);
+
+/// The crates in a diagram, each with those it depends on.
+type Diagram<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
 /// Every crate and the crates it depends on, as in ARCHITECTURE.md: all of these, and only these.
 const ARROWS: &[Row] = &[
@@ -33,10 +40,11 @@ const ARROWS: &[Row] = &[
     ),
 ];
 
-pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
+pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = compare(workspace, ARROWS);
     findings.extend(missing(workspace, ARROWS));
-    findings
+    findings.extend(compare_diagram(&read(&workspace.root.join(MAP))?, ARROWS));
+    Ok(findings)
 }
 
 /// The dependencies that the table does not have.
@@ -98,6 +106,46 @@ fn missing(workspace: &Workspace, arrows: &[Row]) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// The rows that differ between the table and the diagram of the map.
+fn compare_diagram(map: &str, arrows: &[Row]) -> Vec<Finding> {
+    let drawn = diagram(map);
+    let rows = arrows.iter().map(|(name, targets)| {
+        let targets: BTreeSet<&str> = targets.iter().map(|it| drawn_name(it)).collect();
+        (drawn_name(name), targets)
+    });
+    let table: Diagram<'_> = rows.collect();
+    let names: BTreeSet<&str> = drawn.keys().chain(table.keys()).copied().collect();
+    let different = names.into_iter().filter(|name| drawn.get(name) != table.get(name));
+    let message = |name: &str| match table.get(name) {
+        None => format!("the diagram has `{name}`, which is not a crate; take it out"),
+        Some(targets) if targets.is_empty() => format!("the diagram must have the row `{name}`"),
+        Some(targets) => {
+            let targets: Vec<&str> = targets.iter().copied().collect();
+            format!("the diagram must have the row `{name} ──▶ {}`", targets.join(", "))
+        }
+    };
+    different.map(|name| Finding::error(MAP, message(name))).collect()
+}
+
+/// The name of a package in the diagram.
+fn drawn_name(package: &str) -> &str {
+    if package == "almanac" { "cli" } else { package.trim_start_matches("almanac-") }
+}
+
+/// The diagram of the map: the first block below the heading of the crates. A line that begins with a dash divides it.
+fn diagram(map: &str) -> Diagram<'_> {
+    let section = map.split("\n## Crates\n").nth(1).unwrap_or_default();
+    let lines = section.split("```").nth(1).unwrap_or_default().lines().map(str::trim);
+    let rows = lines.filter(|line| !line.is_empty() && !line.starts_with('─'));
+    rows.map(|row| {
+        let (name, targets) = row.split_once('▶').unwrap_or((row, ""));
+        let targets = targets.split(',').map(str::trim).filter(|it| !it.is_empty());
+        let targets: BTreeSet<&str> = targets.collect();
+        (name.trim_end_matches([' ', '─']), targets)
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -195,6 +243,30 @@ mod tests {
             "the table has `almanac-surprise`, which is not a crate; take it out",
         ];
         assert_eq!(messages, expected);
+    }
+
+    #[test]
+    fn a_row_of_the_diagram_that_differs_from_the_table_is_an_error() {
+        let table: &[Row] = &[
+            ("almanac-calendar", &[]),
+            ("almanac-engine", &["almanac-calendar"]),
+            ("almanac", &["almanac-engine", "almanac-calendar"]),
+        ];
+        let messages = |diagram: &str| -> Vec<String> {
+            let map = format!("# Map\n\n## Crates\n\n```\n{diagram}\n```\n\n```\na ──▶ b\n```\n");
+            let findings = compare_diagram(&map, table).into_iter();
+            findings.map(|finding| finding.message).collect()
+        };
+        let same =
+            "   cli ─────▶ engine, calendar\n   ─── pure\n   engine ──▶ calendar\n   calendar";
+        assert_eq!(messages(same), [""; 0]);
+        let different = "   cli ─────▶ engine\n   engine ──▶ calendar\n   shell ───▶ engine";
+        let expected = [
+            "the diagram must have the row `calendar`",
+            "the diagram must have the row `cli ──▶ calendar, engine`",
+            "the diagram has `shell`, which is not a crate; take it out",
+        ];
+        assert_eq!(messages(different), expected);
     }
 
     #[test]

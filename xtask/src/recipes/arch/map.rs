@@ -9,7 +9,7 @@ use std::path::Path;
 use super::{Finding, read, read_if_there};
 use crate::workspace::Workspace;
 
-const MAP: &str = "ARCHITECTURE.md";
+pub(super) const MAP: &str = "ARCHITECTURE.md";
 const DECISIONS: &str = "DESIGN.md";
 
 /// A map that takes longer to read than this is not read.
