@@ -72,18 +72,32 @@ impl ClusterState {
         was_known
     }
 
-    /// Records the current and the former target of a policy. No watch reports the deletion of a target that was read
-    /// on demand, so it is removed with its last policy.
+    /// The target of a policy.
+    pub(crate) fn target_of(&self, policy: &PolicyName) -> Option<Identity> {
+        let reference = self.world.target_of(policy)?;
+        Some(reference.target.identity().clone())
+    }
+
+    /// Records the current and the former target of a policy. Returns the rivals whose statuses may change because of
+    /// that. No watch reports the deletion of a target that was read on demand, so it is removed with its last policy.
     pub(crate) fn set_target_of(
         &mut self,
         policy: &PolicyName,
         before: Option<&Identity>,
         now: Option<&Identity>,
-    ) {
-        self.targets.set_target_of(policy, before, now);
+    ) -> Vec<PolicyName> {
+        let now = now.map(|target| (target, rivals::sets_target(&self.world, policy)));
+        let rivals = self.targets.set_target_of(policy, before, now);
         if let Some(before) = before.filter(|it| self.targets.is_left_over(it)) {
             self.remove_target(before);
         }
+        rivals
+    }
+
+    /// Records whether a policy sets its target, after a change of what is exempt. Returns the rivals as above.
+    pub(crate) fn note_exemption(&mut self, policy: &PolicyName) -> Vec<PolicyName> {
+        let target = self.target_of(policy);
+        self.set_target_of(policy, target.as_ref(), target.as_ref())
     }
 }
 

@@ -12,7 +12,7 @@ use almanac_api::exempt::is_marked;
 use almanac_api::families::Descriptor;
 use almanac_api::kinds::Kind;
 use almanac_api::objects::DISABLE_ANNOTATION;
-use almanac_engine::{Family, Identity, PolicyName};
+use almanac_engine::{Family, PolicyName};
 use almanac_shell::clock::Clock;
 use almanac_shell::following::{Follower, WatchFailure};
 use kube::api::DynamicObject;
@@ -148,19 +148,13 @@ impl PolicyFollower {
         let fullness = || Box::new(self.cluster.patterns.fullness(policy.identity.namespace()));
         entry.lacked_room = lacks_room(&checked.findings).then(fullness);
         entry.keep_what_matters(checked.findings);
-        let target = |state: &ClusterState| {
-            let reference = state.world.target_of(&policy);
-            reference.map(|reference| reference.target.identity().clone())
-        };
-        let before = target(state);
+        let before = state.target_of(&policy);
         if let Some(slim) = checked.slim {
             let slim = if is_new { self.unwritten.join(&policy, &entry.uid, slim) } else { slim };
             state.world.upsert(policy.identity.clone(), slim);
         }
-        let now = target(state);
-        state.set_target_of(&policy, before.as_ref(), now.as_ref());
-        self.wake_rivals(state, &policy, before.as_ref().filter(|_| before != now));
-        self.wake_rivals(state, &policy, now.as_ref());
+        let now = state.target_of(&policy);
+        self.wake_rivals(&state.set_target_of(&policy, before.as_ref(), now.as_ref()));
         // Until they are compared, the policy state may be ahead of the status.
         entry.is_written = false;
         state.hub.note_edit(&policy, self.clock.now());
@@ -178,21 +172,17 @@ impl PolicyFollower {
     }
 
     /// Policies of one target name each other in their conditions.
-    fn wake_rivals(&self, state: &ClusterState, policy: &PolicyName, target: Option<&Identity>) {
+    fn wake_rivals(&self, rivals: &[PolicyName]) {
         // Before all are listed, there may be many; they are woken together afterwards.
-        let target = target.filter(|_| self.listed.is_complete());
-        let rivals = target.into_iter().flat_map(|it| state.targets.policies_targeting(it));
-        for rival in rivals.filter(|it| *it != policy) {
-            self.queues.statuses.wake(rival);
+        if self.listed.is_complete() {
+            rivals.iter().for_each(|rival| self.queues.statuses.wake(rival));
         }
     }
 
     fn remove(&self, state: &mut ClusterState, policy: &PolicyName) {
         if state.policies.remove(policy).is_some() {
-            let target = state.world.target_of(policy);
-            let target = target.as_ref().map(|reference| reference.target.identity());
-            state.set_target_of(policy, target, None);
-            self.wake_rivals(state, policy, target);
+            let target = state.target_of(policy);
+            self.wake_rivals(&state.set_target_of(policy, target.as_ref(), None));
             state.world.remove_policy(policy);
             state.hub.forget(policy);
             state.slow_queries.remove(policy);
@@ -257,9 +247,7 @@ impl Follower for PolicyFollower {
         if exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, is_exempt)) {
             self.wake(&state, &policy);
             self.queues.statuses.wake(&policy);
-            let target = state.world.target_of(&policy);
-            let target = target.as_ref().map(|reference| reference.target.identity());
-            self.wake_rivals(&state, &policy, target);
+            self.wake_rivals(&state.note_exemption(&policy));
         }
         let Some(entry) = state.policies.get_mut(&policy) else { return };
         if let Some(content) = content {

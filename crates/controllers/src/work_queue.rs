@@ -165,6 +165,12 @@ impl<Name: QueueName> WorkQueue<Name> {
         state.is_waiting.is_empty() && state.under_way.is_empty()
     }
 
+    /// Removes all waiting policies, and returns them.
+    #[cfg(test)]
+    pub(crate) fn take_waiting(&self) -> BTreeSet<Name> {
+        std::mem::take(&mut self.lock().is_waiting)
+    }
+
     /// Runs turns until the token is canceled, up to `at_once` at a time; then waits for those in progress. A turn
     /// returns when the next one is due; `lanes` returns the lanes that it needs.
     pub(crate) async fn run<Turn>(

@@ -1,30 +1,33 @@
 //! Policies that set a field of the same target: their names, and the values of one that another one replaces.
 //!
-//! The names depend on the specs only. So a status changes when a rival appears or disappears, and not with each value.
+//! The names depend on the specs and on what is exempt only. So a status changes when a rival appears or disappears, and
+//! not with each value. A policy names those that follow it in the order of turns. So one that appears or disappears
+//! changes a few statuses, however many policies have the target.
 
 use almanac_api::status::conditions::{ConditionState, ConditionType};
-use almanac_engine::{Action, Field, Outcome, PolicyName};
+use almanac_engine::{Action, Family, Field, Outcome, PolicyName, World};
 use jiff::Timestamp;
 
 use super::ClusterState;
 
-/// How many rivals a condition names; the others are counted.
-const MAX_NAMED: usize = 3;
+/// How many rivals a condition names. It does not count the others, because each new one would change all conditions.
+pub(super) const MAX_NAMED: usize = 3;
+
+/// Whether a policy sets its target, unless that is exempt: something of it is armed, and it is not exempt itself.
+pub(super) fn sets_target(world: &World, policy: &PolicyName) -> bool {
+    let rules = world.cron_scaling.policy(&policy.identity);
+    let has_armed_rule = || rules.is_some_and(|it| it.rules.iter().any(|rule| !rule.suspended));
+    // Only rules can be suspended.
+    let is_armed = policy.family != Family::CronScaling || has_armed_rule();
+    is_armed && world.objects.exempt.of(&policy.identity).is_none()
+}
 
 impl ClusterState {
-    /// The other policies that set a field of the target of a policy, in order; empty for a policy that sets nothing.
+    /// The next other policies, in the order of turns, that set the target of a policy: up to one more than a
+    /// condition names. Empty for a policy that sets nothing.
     pub(crate) fn rivals(&self, policy: &PolicyName) -> Vec<PolicyName> {
-        let sets = |it: &PolicyName| !self.world.footprint(it).writes.is_empty();
-        let reference = self.world.target_of(policy);
-        let target = reference.as_ref().map(|it| it.target.identity());
-        let all = target.map_or(&[][..], |target| self.targets.policies_targeting(target));
-        if all.len() < 2 || !sets(policy) {
-            return Vec::new();
-        }
-        let mut rivals: Vec<PolicyName> =
-            all.iter().filter(|it| *it != policy && sets(it)).cloned().collect();
-        rivals.sort();
-        rivals
+        let target = self.target_of(policy).filter(|it| self.world.objects.exempt.of(it).is_none());
+        target.map(|target| self.targets.rivals(&target, policy)).unwrap_or_default()
     }
 
     /// Records the values that a policy has set, if it sets them again after each change. They replace the values of
@@ -39,19 +42,17 @@ impl ClusterState {
         let written = done.iter().filter(|(_, outcome)| *outcome == Outcome::Done);
         for (action, _) in written.filter(|_| policy.family.writes_again()) {
             let target = action.target();
-            let rivals = self.targets.policies_targeting(target).iter().filter(|it| *it != policy);
-            let rivals: Vec<PolicyName> = rivals.cloned().collect();
-            if rivals.is_empty() {
+            if self.targets.policies_targeting(target).all(|it| it == policy) {
                 continue;
             }
             for change in numbers_set_by(action) {
                 self.targets.note_field_change(target, change, Some(&policy.to_string()));
             }
             // A policy that sets its own value again detects that in its next turn.
-            let reports = |it: &PolicyName| {
+            let reports = |it: &&PolicyName| {
                 !it.family.writes_again() && self.world.reacts_to_changes(it, now)
             };
-            woken.extend(rivals.into_iter().filter(reports));
+            woken.extend(self.targets.policies_targeting(target).filter(reports).cloned());
         }
         woken
     }
@@ -81,13 +82,10 @@ pub(crate) fn name_rivals(states: &mut [ConditionState], rivals: &[PolicyName]) 
     }
     let named: Vec<String> = rivals.iter().take(MAX_NAMED).map(ToString::to_string).collect();
     let named = named.join(", ");
-    let more = match rivals.len().saturating_sub(MAX_NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let others = if rivals.len() > MAX_NAMED { " and others" } else { "" };
     let message = &ready.message;
     ready.message = format!(
-        "{message}; the target is also set by {named}{more}: set the target with only one policy"
+        "{message}; the target is also set by {named}{others}: set the target with only one policy"
     );
 }
 
@@ -96,10 +94,12 @@ mod tests {
     use std::sync::Arc;
 
     use almanac_api::status::conditions::ConditionReason;
+    use almanac_engine::Identity;
     use almanac_engine::other_writer::ExternalChange;
     use almanac_fixtures::names;
 
     use super::*;
+    use crate::cluster::TargetTable;
 
     fn named(count: usize) -> String {
         let rivals: Vec<PolicyName> = ["a", "b", "c", "d", "e"]
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_names_three_rivals_and_counts_the_others() {
+    fn a_condition_names_three_rivals_without_the_number_of_the_others() {
         let producer =
             |name: &str| format!("MetricsProducer.autoscaling.karpenter.sh default/{name}");
         let [a, b, c] = ["a", "b", "c"].map(producer);
@@ -128,7 +128,70 @@ mod tests {
         };
         assert_eq!(named(0), "nothing needs attention");
         assert_eq!(named(1), said(&a));
-        assert_eq!(named(5), said(&format!("{a}, {b}, {c} and 2 more")));
+        assert_eq!(named(3), said(&format!("{a}, {b}, {c}")));
+        assert_eq!(named(4), said(&format!("{a}, {b}, {c} and others")));
+    }
+
+    #[test]
+    fn rivals_are_those_that_follow_in_the_order_of_turns_and_then_the_first_ones() {
+        let target = names::deployment("shop");
+        let mut targets = TargetTable::default();
+        let named = names::cron_federated_hpa;
+        for name in ["f", "d", "b", "a", "c"] {
+            targets.set_target_of(&named(name), None, Some((&target, true)));
+        }
+        targets.set_target_of(&named("e"), None, Some((&target, false)));
+        let rivals = |target: &Identity, name: &str| {
+            let rivals = targets.rivals(target, &named(name));
+            rivals.iter().map(|it| it.identity.name().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(rivals(&target, "d"), ["f", "a", "b", "c"]);
+        assert!(rivals(&target, "e").is_empty(), "it sets nothing");
+        assert!(rivals(&names::deployment("other"), "d").is_empty());
+        assert_eq!(targets.policies_targeting(&target).count(), 6);
+        assert_eq!(targets.sharing().count(), 5);
+    }
+
+    #[test]
+    fn a_policy_that_comes_or_goes_changes_the_rivals_of_at_most_four_others() {
+        let target = names::deployment("shop");
+        let all = ["d", "a", "f", "c", "h", "g", "b", "e"].map(names::cron_federated_hpa);
+        let mut targets = TargetTable::default();
+        let rivals = |targets: &TargetTable| all.each_ref().map(|it| targets.rivals(&target, it));
+        let mut change = |policy: &PolicyName, before: Option<&Identity>, now: Option<bool>| {
+            let former = rivals(&targets);
+            let now = now.map(|sets| (&target, sets));
+            let changed = targets.set_target_of(policy, before, now);
+            assert!(changed.len() <= MAX_NAMED + 1, "{changed:?}");
+            for (other, (former, current)) in all.iter().zip(former.iter().zip(rivals(&targets))) {
+                let is_reported = other == policy || changed.contains(other);
+                assert!(is_reported || *former == current, "{other}: {former:?}, {current:?}");
+            }
+            changed.len()
+        };
+        for policy in &all {
+            change(policy, None, Some(true));
+            assert_eq!(change(policy, Some(&target), Some(true)), 0, "nothing has changed");
+        }
+        for policy in &all {
+            change(policy, Some(&target), Some(false));
+            change(policy, Some(&target), Some(true));
+        }
+        for policy in &all {
+            change(policy, Some(&target), None);
+        }
+    }
+
+    #[test]
+    fn the_changes_of_a_target_that_was_not_found_go_with_its_last_policy() {
+        let autoscalers = ["one", "two"].map(names::horizontal_autoscaler);
+        let mut state = state(&autoscalers);
+        let target = names::deployment("shop");
+        state.note_replaced(&autoscalers[0], &scaled(3), Timestamp::UNIX_EPOCH);
+        for (policy, left) in autoscalers.iter().zip([1, 0]) {
+            state.set_target_of(policy, Some(&target), None);
+            assert_eq!(state.targets.foreign(&target).len(), left);
+        }
     }
 
     /// A cluster in which these policies have the same target.

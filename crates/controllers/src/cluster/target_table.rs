@@ -1,22 +1,30 @@
 //! The bookkeeping about targets, without the values of their fields, and the policies of each target.
 
-use std::collections::BTreeMap;
+use std::collections::btree_set::Range;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use almanac_api::kinds::Kind;
 use almanac_engine::other_writer::ExternalChange;
 use almanac_engine::{Field, Identity, PolicyName};
 
 use super::OLDEST_VERSION;
+use super::rivals::MAX_NAMED;
 use crate::namespaces::Part;
 
 /// Targets, and the policies that have them.
 #[derive(Default)]
 pub(crate) struct TargetTable {
     found: BTreeMap<Identity, TargetEntry>,
-    targeted_by: BTreeMap<Identity, Vec<PolicyName>>,
+    /// One set for all targets, because most targets have one policy.
+    targeted: BTreeSet<Targeting>,
     /// Values that a policy had just set and another field manager has changed.
     foreign: BTreeMap<Identity, Vec<ExternalChange>>,
 }
+
+/// A target, whether its policy is idle, and the policy. So the policies that set a target come first, in the order of
+/// their turns. `None` precedes all policies, as a bound of searches.
+type Targeting = (Identity, bool, Option<PolicyName>);
 
 /// An existing target.
 #[derive(Clone, Debug)]
@@ -90,44 +98,84 @@ impl TargetTable {
             .collect()
     }
 
-    /// Records the current and the former target of a policy.
-    pub(crate) fn set_target_of(
+    /// Records the former target of a policy, and the current one with whether the policy sets it. Returns the other
+    /// policies whose statuses name or count this one, if that changes.
+    pub(super) fn set_target_of(
         &mut self,
         policy: &PolicyName,
         before: Option<&Identity>,
-        now: Option<&Identity>,
-    ) {
-        if before == now {
-            return;
+        now: Option<(&Identity, bool)>,
+    ) -> Vec<PolicyName> {
+        let targeting =
+            |target: &Identity, is_idle| (target.clone(), is_idle, Some(policy.clone()));
+        let now = now.map(|(target, sets)| targeting(target, !sets));
+        let former =
+            before.into_iter().flat_map(|it| [true, false].map(|idle| targeting(it, idle)));
+        let is_over = |it: &Targeting| Some(it) != now.as_ref() && self.targeted.remove(it);
+        let mut changed: Vec<Targeting> = former.filter(is_over).collect();
+        changed.extend(now.filter(|it| self.targeted.insert(it.clone())));
+        // Without policies, nothing else would remove the changes of a target that was not found.
+        if let Some(before) = before.filter(|it| !self.has_policies(it)) {
+            self.foreign.remove(before);
         }
-        if let Some(before) = before
-            && let Some(policies) = self.targeted_by.get_mut(before)
-        {
-            policies.retain(|it| it != policy);
-            if policies.is_empty() {
-                self.targeted_by.remove(before);
-            }
-        }
-        if let Some(now) = now {
-            let policies =
-                self.targeted_by.entry(now.clone()).or_insert_with(|| Vec::with_capacity(1));
-            policies.push(policy.clone());
-        }
+        let setting = changed.iter().filter(|(_, is_idle, _)| !is_idle);
+        setting.flat_map(|(target, ..)| self.naming(target, policy)).cloned().collect()
     }
 
     /// Whether a target was read on demand for policies, none of which has it any more.
     pub(crate) fn is_left_over(&self, target: &Identity) -> bool {
-        self.found.get(target).is_some_and(|found| found.listing == 0)
-            && self.policies_targeting(target).is_empty()
+        self.found.get(target).is_some_and(|found| found.listing == 0) && !self.has_policies(target)
     }
 
-    /// The policies that share their target with another one.
+    /// The policies that set their target together with another one.
     pub(crate) fn sharing(&self) -> impl Iterator<Item = &PolicyName> {
-        self.targeted_by.values().filter(|policies| policies.len() > 1).flatten()
+        let setting = self.targeted.iter().filter(|(_, is_idle, _)| !is_idle);
+        let setting = setting.filter_map(|(target, _, policy)| Some((target, policy.as_ref()?)));
+        let shares = move |(target, policy): &(&Identity, &PolicyName)| {
+            self.others_setting(target, policy).into_iter().flatten().next().is_some()
+        };
+        setting.filter(shares).map(|(_, policy)| policy)
     }
 
     /// The policies that have a target.
-    pub(crate) fn policies_targeting(&self, target: &Identity) -> &[PolicyName] {
-        self.targeted_by.get(target).map(Vec::as_slice).unwrap_or_default()
+    pub(crate) fn policies_targeting(
+        &self,
+        target: &Identity,
+    ) -> impl Iterator<Item = &PolicyName> {
+        let first: Targeting = (target.clone(), false, None);
+        let of_target = self.targeted.range(first..).take_while(move |(of, ..)| of == target);
+        of_target.filter_map(|(.., policy)| policy.as_ref())
+    }
+
+    /// Whether any policy has a target.
+    pub(crate) fn has_policies(&self, target: &Identity) -> bool {
+        self.policies_targeting(target).next().is_some()
+    }
+
+    /// The other policies that set a target, if this one sets it: those behind it in the order of turns, then those
+    /// from the first one on; up to one more than a status names.
+    pub(super) fn rivals(&self, target: &Identity, policy: &PolicyName) -> Vec<PolicyName> {
+        if !self.targeted.contains(&(target.clone(), false, Some(policy.clone()))) {
+            return Vec::new();
+        }
+        let [preceding, following] = self.others_setting(target, policy);
+        let rivals = following.chain(preceding).take(MAX_NAMED + 1);
+        rivals.filter_map(|(.., policy)| policy.clone()).collect()
+    }
+
+    /// The other policies of which this one is a rival as above.
+    fn naming(&self, target: &Identity, policy: &PolicyName) -> impl Iterator<Item = &PolicyName> {
+        let [preceding, following] = self.others_setting(target, policy).map(Iterator::rev);
+        let naming = preceding.chain(following).take(MAX_NAMED + 1);
+        naming.filter_map(|(.., policy)| policy.as_ref())
+    }
+
+    /// The other policies that set a target: those before a policy in the order of turns, and those behind it.
+    fn others_setting(&self, target: &Identity, policy: &PolicyName) -> [Range<'_, Targeting>; 2] {
+        let at = |is_idle, policy| (target.clone(), is_idle, policy);
+        let own = at(false, Some(policy.clone()));
+        let preceding = self.targeted.range(at(false, None)..own.clone());
+        let following = (Bound::Excluded(own), Bound::Excluded(at(true, None)));
+        [preceding, self.targeted.range(following)]
     }
 }

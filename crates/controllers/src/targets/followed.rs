@@ -115,10 +115,10 @@ impl TargetFollower {
         let now = self.turns.now();
         let minds = |policy: &&PolicyName| state.world.reacts_to_changes(policy, now);
         let policies: Vec<PolicyName> =
-            state.targets.policies_targeting(target).iter().filter(minds).cloned().collect();
+            state.targets.policies_targeting(target).filter(minds).cloned().collect();
         for change in changes {
             let by = writer_of(metadata, change.0);
-            let by = by.filter(|_| !state.targets.policies_targeting(target).is_empty());
+            let by = by.filter(|_| state.targets.has_policies(target));
             state.targets.note_field_change(target, *change, by);
         }
         for policy in &policies {
@@ -129,7 +129,7 @@ impl TargetFollower {
     /// Wakes the policies that follow a target, because its own controller has created or removed pods.
     fn has_progressed(&self, state: &ClusterState, target: &Identity) {
         let now = self.turns.now();
-        let policies = state.targets.policies_targeting(target).iter();
+        let policies = state.targets.policies_targeting(target);
         for policy in policies.filter(|it| state.world.follows_target(it, now).is_some()) {
             self.turns.wake(policy);
         }
@@ -293,7 +293,7 @@ mod tests {
         follower.upsert(deployment("shop", 10, 3));
         assert_eq!(replicas(&shop), Some(5), "it is older than what is known");
         let policy = crate::bench::policy("shop");
-        cluster.lock().targets.set_target_of(&policy, None, Some(&shop));
+        cluster.lock().set_target_of(&policy, None, Some(&shop));
         follower.begin_list();
         follower.upsert(deployment("other", 15, 1));
         assert_eq!(replicas(&shop), Some(5), "the listing is not complete");

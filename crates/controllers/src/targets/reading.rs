@@ -67,7 +67,7 @@ impl Targets {
             }
             Some(found) => found.listing,
             // The policy is deleted for which it was read, so nothing would remove it.
-            None if state.targets.policies_targeting(identity).is_empty() => return Ok(()),
+            None if !state.targets.has_policies(identity) => return Ok(()),
             None => 0,
         };
         let slim = match target {

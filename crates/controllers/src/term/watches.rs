@@ -129,9 +129,12 @@ fn wake_namespace(
     if !exemptions::change(&mut state.world, |exempt| exempt.mark_namespace(name, mark)) {
         return;
     }
-    for policy in state.policies.keys().filter(|it| it.identity.namespace() == name) {
+    let policies = state.policies.keys().filter(|it| it.identity.namespace() == name);
+    let policies: Vec<PolicyName> = policies.cloned().collect();
+    for policy in &policies {
         queues.wake(policy);
         queues.statuses.wake(policy);
+        state.note_exemption(policy).iter().for_each(|rival| queues.statuses.wake(rival));
         state.world.readers_of(policy).for_each(|reader| queues.wake(&reader));
     }
     for group in state.node_groups.keys().filter(|group| group.namespace() == name) {
