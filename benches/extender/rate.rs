@@ -12,8 +12,8 @@ use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, WatchEvent, WatchParams};
 
+use crate::calls::print_line;
 use crate::cluster::{Cluster, PATIENCE};
-use crate::server::print_line;
 
 #[derive(Args)]
 pub(crate) struct Rate {

@@ -66,7 +66,7 @@ fn check_binding(object: &Json, findings: &mut Vec<Finding>) -> Option<HubObject
         let metadata = Path::Root.key("metadata");
         let why = "a binding has the name of the set that it binds";
         let finding = Finding::invalid(Code::InvalidName, &metadata.key("name"), name, why);
-        findings.push(finding.interpretation(set));
+        findings.push(finding.meaning(set));
         return None;
     }
     Some(HubObject::Binding(set.into()))

@@ -56,7 +56,7 @@ fn missing_document(documents: &Json, key: &str) -> Finding {
     let mut others = documents.as_object().into_iter().flatten().map(|(other, _)| other);
     if let (Some(other), None) = (others.next(), others.next()) {
         let message = "Required value: the agent reads its configuration from another key";
-        return Finding::new(Code::MistypedField, data.key(other), message).interpretation(key);
+        return Finding::new(Code::MistypedField, data.key(other), message).meaning(key);
     }
     Finding::required(&data.key(key), "the configuration of the agent")
 }

@@ -20,7 +20,7 @@ fn advised(text: &str, field: &str, fix: &str) {
 
 /// The same, with only one possible meaning: after the fix, no finding about it is left.
 #[track_caller]
-fn fixed_text(text: &str, field: &str, fix: &str) {
+fn assert_fixed(text: &str, field: &str, fix: &str) {
     advised(text, field, fix);
     let after = fixed_text(text);
     assert_ne!(after, text);
@@ -35,13 +35,13 @@ fn fixed_text(text: &str) -> String {
     let mut text = text.to_owned();
     for _ in 0..8 {
         let (_, _, findings) = check(&text);
-        let Some(fixed_text) = fix_text(Source::new("test.yaml", &text).text(), &findings) else {
+        let Some(fixed) = fix_text(Source::new("test.yaml", &text).text(), &findings) else {
             let left: Vec<_> =
                 findings.iter().filter(|it| it.finding.replacement.is_some()).collect();
             assert!(left.is_empty(), "{text}\n{left:#?}");
             return text;
         };
-        text = fixed_text.text;
+        text = fixed.text;
     }
     panic!("it is never done: {text}")
 }
@@ -95,12 +95,12 @@ fn labels_next_to_match_labels_are_moved_under_it() {
 
 #[test]
 fn a_field_of_the_same_role_is_what_is_meant() {
-    fixed_text(
+    assert_fixed(
         &units("podSelector: {}\n  units: [{name: x, max: 10, nodeSelector: {}}]"),
         "spec.units[0].max",
         "write maxCount",
     );
-    fixed_text(
+    assert_fixed(
         &placement("clusterReplicas: 2"),
         "spec.clusterReplicas",
         "write numberOfClusters",
@@ -108,28 +108,28 @@ fn a_field_of_the_same_role_is_what_is_meant() {
     let of_autoscaler =
         rule("minReplicas: 3").replace("apps/v1", "autoscaling.karmada.io/v1alpha1");
     let of_autoscaler = of_autoscaler.replace("Deployment", "FederatedHPA");
-    fixed_text(&of_autoscaler, "spec.rules[0].minReplicas", "write targetMinReplicas");
-    fixed_text(&rule("replicas: 3"), "spec.rules[0].replicas", "write targetReplicas");
+    assert_fixed(&of_autoscaler, "spec.rules[0].minReplicas", "write targetMinReplicas");
+    assert_fixed(&rule("replicas: 3"), "spec.rules[0].replicas", "write targetReplicas");
     // A Deployment has no bounds.
     let number = "write targetReplicas, with the number of replicas from then on";
     advised(&rule("maxReplicas: 10"), "spec.rules[0].maxReplicas", number);
     // Of two fields that mean the same one, the one that is spelled so is it.
     let two = placement("maxClusters: 3, numberOfCluster: 2");
-    fixed_text(&two, "spec.numberOfCluster", "write numberOfClusters");
-    fixed_text(
+    assert_fixed(&two, "spec.numberOfCluster", "write numberOfClusters");
+    assert_fixed(
         &rule("timezone: Europe/Berlin, targetReplicas: 3"),
         "spec.rules[0].timezone",
         "write timeZone",
     );
     let list = "globalConfig.timeBasedQoSPolicies[0]";
     let text = levels(&format!("{OPEN}, {PODS}, qosLevel: -1"));
-    fixed_text(&text, &format!("{list}.qosLevel"), "write targetQoSLevel");
+    assert_fixed(&text, &format!("{list}.qosLevel"), "write targetQoSLevel");
     let text = levels(&format!(
         "{OPEN}, labelSelector: {{matchLabels: {{app: web}}}}, targetQoSLevel: -1"
     ));
-    fixed_text(&text, &format!("{list}.labelSelector"), "write selector");
+    assert_fixed(&text, &format!("{list}.labelSelector"), "write selector");
     let text = levels(&format!("{OPEN}, {PODS}, targetQoSLevel: -1, enabled: false"));
-    fixed_text(&text, &format!("{list}.enabled"), "write enable");
+    assert_fixed(&text, &format!("{list}.enabled"), "write enable");
 }
 
 #[test]
@@ -137,8 +137,8 @@ fn findings_on_fields_of_another_project_name_the_project() {
     let text = cron_for_workload("  []\n")
         .replace("rules:\n  []", "timezone: Europe/Berlin\n  jobs:\n  - {name: up, schedule: '0 8 * * *', targetSize: 3}")
         .replace("scaleTargetRef", "targetRef");
-    fixed_text(&text, "spec.jobs", "write rules");
-    fixed_text(&text, "spec.targetRef", "write scaleTargetRef");
+    assert_fixed(&text, "spec.jobs", "write rules");
+    assert_fixed(&text, "spec.targetRef", "write scaleTargetRef");
     advised(&text, "spec.timezone", "move it into each of rules, as timeZone");
     let (_, _, findings) = check(&text);
     let problems: Vec<&str> = findings.iter().map(|it| it.finding.problem()).collect();
@@ -172,7 +172,7 @@ fn a_field_is_removed_only_if_nothing_else_is_meant() {
     advised(&terms, "spec.units[0].nodeSelector.nodeSelectorTerms", by_expressions);
     let excluded =
         units("podSelector: {}\n  excludeNodes: {}\n  units: [{name: x, nodeSelector: {}}]");
-    let carefully = "remove it only if the wider selection is intended";
+    let carefully = "remove it only if as much may be selected as without it";
     advised(&excluded, "spec.excludeNodes", carefully);
     let minutes = rule("targetReplicas: 3, maxDelayMinutes: 5");
     advised(&minutes, "spec.rules[0].maxDelayMinutes", "write maxDelaySeconds: 300 instead");
@@ -182,8 +182,8 @@ fn a_field_is_removed_only_if_nothing_else_is_meant() {
 fn values_as_people_write_them_are_written_as_they_have_to_be() {
     let list = "globalConfig.timeBasedQoSPolicies[0]";
     let level = |level: &str| levels(&format!("{OPEN}, {PODS}, targetQoSLevel: {level}"));
-    fixed_text(&level("BE"), &format!("{list}.targetQoSLevel"), "write -1");
-    fixed_text(&level("\"1\""), &format!("{list}.targetQoSLevel"), "remove the quotes: 1");
+    assert_fixed(&level("BE"), &format!("{list}.targetQoSLevel"), "write -1");
+    assert_fixed(&level("\"1\""), &format!("{list}.targetQoSLevel"), "remove the quotes: 1");
     let window = |start: &str| {
         levels(&format!("startTime: {start}, endTime: '06:00', {PODS}, targetQoSLevel: -1"))
     };
@@ -205,11 +205,11 @@ fn values_as_people_write_them_are_written_as_they_have_to_be() {
         ("0 8 1 September,October *", "0 8 1 sep,oct *"),
     ] {
         let text = rule("targetReplicas: 3").replace("30 8 * * *", written);
-        fixed_text(&text, "spec.rules[0].schedule", &format!("write {meant:?}"));
+        assert_fixed(&text, "spec.rules[0].schedule", &format!("write {meant:?}"));
     }
     let delay = rule("targetReplicas: 3, maxDelaySeconds: 5m");
-    fixed_text(&delay, "spec.rules[0].maxDelaySeconds", "write 300");
-    fixed_text(
+    assert_fixed(&delay, "spec.rules[0].maxDelaySeconds", "write 300");
+    assert_fixed(
         &rule("targetReplicas: \"10\""),
         "spec.rules[0].targetReplicas",
         "remove the quotes: 10",
@@ -225,14 +225,14 @@ fn values_as_people_write_them_are_written_as_they_have_to_be() {
         ))
     };
     let start = "spec.schedule.behaviors[0].start";
-    fixed_text(&behavior("{hours: 24}"), &format!("{start}.hours"), "write 0");
+    assert_fixed(&behavior("{hours: 24}"), &format!("{start}.hours"), "write 0");
     advised(
         &behavior("{hours: 24, weekdays: Fri}"),
         &format!("{start}.hours"),
         "write 0, which is of the next day",
     );
-    fixed_text(&behavior("{hours: 8pm}"), &format!("{start}.hours"), "write 20");
-    fixed_text(
+    assert_fixed(&behavior("{hours: 8pm}"), &format!("{start}.hours"), "write 20");
+    assert_fixed(
         &behavior("{hours: 8, weekdays: Tues}"),
         &format!("{start}.weekdays"),
         "write Tue",
@@ -247,7 +247,7 @@ fn documents_are_texts_under_the_key_that_the_agent_reads() {
     advised(&map, "data.colocation-config", fix);
     let other = levels(&format!("{OPEN}, {PODS}, targetQoSLevel: -1"));
     let other = other.replace("colocation-config:", "config.yml:");
-    fixed_text(&other, "data[config.yml]", "write colocation-config");
+    assert_fixed(&other, "data[config.yml]", "write colocation-config");
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn a_finding_on_an_offset_names_time_zones_that_have_it() {
     ] {
         let (_, _, findings) = check(&rule(&format!("targetReplicas: 3, timeZone: '{zone}'")));
         let message = &findings[0].finding.message;
-        assert!(message.ends_with(&format!("has no clock changes; write {places}")), "{message}");
+        assert!(message.ends_with(&format!("knows no clock changes; write {places}")), "{message}");
     }
 }
 
@@ -285,8 +285,7 @@ fn a_cron_job_for_manual_starts_is_only_an_info() {
     let finding = &findings[0].finding;
     let expected = ("never-fires", "info".to_owned());
     assert_eq!((finding.code.name(), finding.severity().to_string()), expected);
-    let expected =
-        Some("keep it if its Jobs are started manually; suspend: true has the same effect");
+    let expected = Some("leave it so if its Jobs are started by hand; suspend: true says the same");
     assert_eq!(finding.fix.as_deref(), expected);
     let (reading, _, _) = check(&cron_job("schedule: '0 0 31 2 *', suspend: true"));
     assert!(reading.cron_jobs[0].findings.is_empty());

@@ -71,7 +71,7 @@ fn expressions_select_by_what_the_objects_of_clusters_say_and_follow_it() -> Tes
         let output = run_section(test, kubectl, (SETTING_UP, "By an expression")).await?;
         ensure!(output.contains(">= 0 is false"), "{output}");
         ensure!(
-            told.contains("has no result: \"unknown\" is not a valid semantic version"),
+            output.contains("has no result: \"unknown\" is not a valid semantic version"),
             "{output}"
         );
         let output =

@@ -109,5 +109,5 @@ fn diff_with(programs: &Path, folder: &Path, arguments: &[&str]) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));
     command.current_dir(folder).stdin(Stdio::null()).env("PATH", path);
     command.env("NO_COLOR", "1").env("COLUMNS", "10000");
-    Ran::of(&command.args(["diff", "--from", MONDAY]).args(arguments).output().unwrap())
+    Ran::from_output(&command.args(["diff", "--from", MONDAY]).args(arguments).output().unwrap())
 }

@@ -12,7 +12,7 @@ use crate::{HELM, diff_with, repository};
 const OPTIONS: [&str; 1] = ["--values"];
 
 fn helm(arguments: &[&str]) -> Ran {
-    Ran::of(&Command::new(HELM.join("helm")).args(arguments).output().unwrap()).ended(0)
+    Ran::from_output(&Command::new(HELM.join("helm")).args(arguments).output().unwrap()).ended(0)
 }
 
 #[test]

@@ -269,19 +269,13 @@ mod tests {
     fn caps_below_a_schedule_are_reported_in_either_order_of_creation() {
         let schedule = cron("morning", "0 8 * * *", &web());
         let there =
-            index(&[
-            (Kind::Deployment, deployment()),
-            (Kind::CronFederatedHPA, schedule.clone()),
-        ]);
+            index(&[(Kind::Deployment, deployment()), (Kind::CronFederatedHPA, schedule.clone())]);
         let found = verdict(&there, Kind::ResourcePolicy, units("web", 5), None);
         let all: Vec<String> =
             found.errors.iter().map(Finding::sentence).chain(found.warnings).collect();
         assert!(all.iter().any(|it| it.contains("12 replicas")), "{all:?}");
         let there =
-            index(&[
-            (Kind::Deployment, deployment()),
-            (Kind::ResourcePolicy, units("web", 5)),
-        ]);
+            index(&[(Kind::Deployment, deployment()), (Kind::ResourcePolicy, units("web", 5))]);
         let found = verdict(&there, Kind::CronFederatedHPA, schedule, None);
         assert!(found.errors.is_empty());
         assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);

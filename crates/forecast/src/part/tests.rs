@@ -140,7 +140,8 @@ fn says_the_same_of_all_days(world: &World) {
     for (part, island) in forecast.islands.iter().enumerate() {
         let watch = Watch::new(world, &island.policies, period);
         let of_all = forecast.watched(island, watch, &[period]);
-        let (some, all) = (described_findings(&forecast.findings(part)), described_findings(&of_all));
+        let (some, all) =
+            (described_findings(&forecast.findings(part)), described_findings(&of_all));
         let only = |one: &BTreeSet<String>, other: &BTreeSet<String>| -> Vec<String> {
             one.difference(other).cloned().collect()
         };

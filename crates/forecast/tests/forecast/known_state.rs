@@ -21,11 +21,10 @@ fn open_and_close() -> Vec<CronRule> {
 
 /// A shop of rules whose status says this of them.
 fn known_shop(replicas: u32, rules: Vec<CronRule>, of_rules: Vec<RuleMemory>) -> Building {
-    Building::default().workload("shop", replicas).scaling("s", to_workload("shop"), rules).known(
-        "s",
-        None,
-        Some(Memory { rules: of_rules }),
-    )
+    Building::default()
+        .workload("shop", replicas)
+        .scaling("s", to_workload("shop"), rules)
+        .with_status("s", None, Some(Memory { rules: of_rules }))
 }
 
 /// The shop has last opened then, and closed on the evening of the fourth.

@@ -50,7 +50,7 @@ impl NodeSimulator {
         at_once(apply).await?;
         at_once(former.into_values().map(|node| remove(client, node))).await?;
         let running_nodes = RunningNodes::default();
-        running_nodes.with(|names| names.extend(names.iter().cloned()));
+        running_nodes.with(|running| running.extend(names.iter().cloned()));
         let mut simulator = Self::serving(client, running_nodes.clone(), names, None);
         simulator.add_task(keep_ready(client.clone(), running_nodes));
         Ok(simulator)

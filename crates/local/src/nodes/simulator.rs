@@ -81,7 +81,7 @@ impl NodeSimulator {
         }
         let names: Vec<_> = objects.iter().map(ResourceExt::name_any).collect();
         let running_nodes = RunningNodes::default();
-        running_nodes.with(|names| names.extend(names.iter().cloned()));
+        running_nodes.with(|running| running.extend(names.iter().cloned()));
         take_leases(client, &names).await?;
         register(client, objects).await?;
         Ok(Self::serving(client, running_nodes, names, namespace))

@@ -6,7 +6,7 @@ mod server;
 use super::*;
 use crate::log::warnings::Warnings;
 use crate::process_metrics::tests::exported;
-use server::{After, Server, ok, vector};
+use server::{AfterResponse, Server, ok, vector};
 
 fn options(url: &str) -> PrometheusOptions {
     let address = url.parse().expect("it is an address");
@@ -29,7 +29,7 @@ async fn send_query(
 
 /// The result of a query with this response.
 async fn answered(answer: impl Into<Vec<u8>>) -> Result<f64, QueryProblem> {
-    let server = Server::start(answer, After::Close).await;
+    let server = Server::start(answer, AfterResponse::Close).await;
     send_query(&at(&server.url()), "shop", "tide").await
 }
 
@@ -74,10 +74,10 @@ async fn a_vector_of_one_sample_or_a_scalar_yields_its_number() {
 
 #[tokio::test]
 async fn a_query_is_sent_unchanged_below_the_path_prefix() {
-    let server = Server::start(vector(&["1"]), After::Close).await;
+    let server = Server::start(vector(&["1"]), AfterResponse::Close).await;
     let prometheus = at(&format!("{}/up/", server.url()));
     assert_eq!(send_query(&prometheus, "shop", "sum(a{b=\"ü&c\"}) + 1").await, Ok(1.0));
-    let request = server.asked().join("");
+    let request = server.requests().join("");
     let line = "GET /up/api/v1/query?query=sum%28a%7Bb%3D%22%C3%BC%26c%22%7D%29+%2B+1&timeout=5s ";
     assert!(request.starts_with(line), "{request}");
     assert!(request.contains("user-agent: almanac/"), "{request}");
@@ -86,10 +86,10 @@ async fn a_query_is_sent_unchanged_below_the_path_prefix() {
 
 #[tokio::test]
 async fn a_long_query_is_sent_as_a_form() {
-    let server = Server::start(vector(&["1"]), After::Close).await;
+    let server = Server::start(vector(&["1"]), AfterResponse::Close).await;
     let query = vec!["tide"; 600].join("+");
     assert_eq!(send_query(&at(&server.url()), "shop", &query).await, Ok(1.0));
-    let request = server.asked().join("");
+    let request = server.requests().join("");
     assert!(request.starts_with("POST /api/v1/query HTTP/1.1\r\n"), "{request}");
     assert!(request.contains("content-type: application/x-www-form-urlencoded"), "{request}");
     let whole = format!("query={}&timeout=5s", query.replace('+', "%2B"));
@@ -172,7 +172,7 @@ async fn an_answer_that_is_not_from_prometheus_is_quoted() {
 
 #[tokio::test]
 async fn a_redirect_is_reported_and_not_followed() {
-    let elsewhere = Server::start(vector(&["1"]), After::Close).await;
+    let elsewhere = Server::start(vector(&["1"]), AfterResponse::Close).await;
     for status in ["301 x", "302 x", "307 x", "308 x"] {
         let to = format!("{}/login", elsewhere.url());
         let answer = format!("HTTP/1.1 {status}\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n");
@@ -180,7 +180,7 @@ async fn a_redirect_is_reported_and_not_followed() {
         assert_eq!(problem.reason(), "redirect");
         assert!(problem.to_string().contains(&to), "{problem}");
     }
-    assert_eq!(elsewhere.asked(), Vec::<String>::new());
+    assert_eq!(elsewhere.requests(), Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -193,7 +193,7 @@ async fn an_answer_over_one_megabyte_is_rejected_while_it_is_read() {
     };
     assert_eq!(answered(filled(MAX_ANSWER_BYTES)).await, Err(QueryProblem::NoSample));
     assert_eq!(answered(filled(MAX_ANSWER_BYTES + 1)).await, Err(QueryProblem::TooLarge));
-    let endless = Server::start("HTTP/1.1 200 OK\r\n\r\n", After::Endless).await;
+    let endless = Server::start("HTTP/1.1 200 OK\r\n\r\n", AfterResponse::Endless).await;
     assert_eq!(send_query(&at(&endless.url()), "shop", "tide").await, Err(QueryProblem::TooLarge));
     endless.is_left().await;
 }
@@ -217,7 +217,7 @@ async fn a_truncated_answer_is_reported_as_cut_off() {
 
 #[tokio::test]
 async fn a_refused_connection_is_reported() {
-    let server = Server::start("", After::Close).await;
+    let server = Server::start("", AfterResponse::Close).await;
     let url = server.url();
     drop(server);
     let problem = send_query(&at(&url), "shop", "tide").await.expect_err("nobody is there");
@@ -228,7 +228,9 @@ async fn a_refused_connection_is_reported() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_hangs_or_trickles_times_out() {
     let half = "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n{";
-    for (beginning, after) in [("", After::Hang), (half, After::Hang), (half, After::Drip)] {
+    for (beginning, after) in
+        [("", AfterResponse::Hang), (half, AfterResponse::Hang), (half, AfterResponse::Drip)]
+    {
         let server = Server::start(beginning, after).await;
         let prometheus = at(&server.url());
         let begun = Instant::now();
@@ -241,7 +243,7 @@ async fn a_server_that_hangs_or_trickles_times_out() {
 
 #[tokio::test(start_paused = true)]
 async fn queries_over_the_limit_wait_for_their_turn() {
-    let server = Server::start("", After::Hang).await;
+    let server = Server::start("", AfterResponse::Hang).await;
     let prometheus = at(&server.url());
     let namespaces = ["shop", "sea"].into_iter().cycle();
     let queries =
@@ -256,7 +258,7 @@ async fn queries_over_the_limit_wait_for_their_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn the_hanging_queries_of_a_namespace_keep_no_query_of_another_waiting() {
-    let server = Server::start("", After::Hang).await;
+    let server = Server::start("", AfterResponse::Hang).await;
     let prometheus = at(&server.url());
     let noisy =
         futures::future::join_all((0..60).map(|_| send_query(&prometheus, "noisy", "tide")));
@@ -276,7 +278,7 @@ async fn queries_are_counted_by_result_and_not_logged() {
     let logged = Warnings::collect();
     let metrics = QueryMetrics::default();
     for answer in [vector(&["1"]), with_status("500 x", "").into(), Vec::new()] {
-        let server = Server::start(answer, After::Close).await;
+        let server = Server::start(answer, AfterResponse::Close).await;
         let prometheus = Prometheus::new(options(&server.url()), metrics.clone());
         let _result = send_query(&prometheus.expect("it is a Prometheus"), "shop", "tide").await;
     }

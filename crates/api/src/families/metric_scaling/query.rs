@@ -146,7 +146,7 @@ fn refused(
     if let Some(joined) = joined {
         let finding = invalid(&message);
         let is_query = parse(&joined, patterns).is_ok();
-        return if is_query { finding.interpretation(joined) } else { finding };
+        return if is_query { finding.meaning(joined) } else { finding };
     }
     let finding = invalid(&format!("not valid PromQL: {message}"));
     match fix {

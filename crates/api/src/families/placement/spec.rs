@@ -129,7 +129,7 @@ fn check_expressions(
                         "write fewer or shorter expressions; labels and claims cost nothing",
                     )
                 } else if let Some(meant) = in_cel(text) {
-                    finding.interpretation(meant)
+                    finding.meaning(meant)
                 } else {
                     finding.with_fix(
                         "write a CEL expression over managedCluster that is true or false",

@@ -215,7 +215,7 @@ fn tell_wrong_letter_case(
         if let Some(meant) = meant {
             let why = format!("Ignored: the field is called {meant}");
             let field = path.key(&entry.key);
-            findings.push(Finding::new(Code::IgnoredField, field, why).interpretation(*meant));
+            findings.push(Finding::new(Code::IgnoredField, field, why).meaning(*meant));
         }
     }
 }

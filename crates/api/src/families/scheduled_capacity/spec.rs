@@ -166,7 +166,7 @@ fn pattern_finding(error: &PatternError, written: PatternText<'_>, path: &Path<'
     };
     let advice = || minutes_apart(error, written).or_else(|| error.advice());
     match instead_of(error, written) {
-        Some(text) => finding.interpretation(text),
+        Some(text) => finding.meaning(text),
         None => match advice() {
             Some(advice) => finding.with_fix(advice),
             None => finding,

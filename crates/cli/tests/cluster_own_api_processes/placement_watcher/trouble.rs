@@ -64,7 +64,6 @@ impl Trouble {
             FailureKind::Failed => {
                 Some(Fault::respond(InjectedResponse::with(codes[rng.usize(0..codes.len())])))
             }
-            }
             FailureKind::Lost => Some(Fault::lose_response()),
             FailureKind::Refused => Some(Fault::refuse()),
             FailureKind::Late => Some(Fault::delay(Duration::from_millis(rng.u64(50..300)))),

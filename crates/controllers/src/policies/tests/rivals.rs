@@ -9,7 +9,7 @@ use almanac_shell::following::Follower as _;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Watched, object, told};
+use super::{Watched, object, to_dynamic};
 use crate::families::Families;
 use crate::policies::PolicyFollower;
 
@@ -57,12 +57,12 @@ fn one_of_a_thousand_policies_on_a_target_changes_three_statuses_of_others() {
     watched.follower.list_complete();
     let all: Vec<String> = (0..1_000).map(|number| format!("shop-{number:03}")).collect();
     for name in &all {
-        watched.follower.upsert(told(with_history(name, 1, 5)));
+        watched.follower.upsert(to_dynamic(with_history(name, 1, 5)));
         assert!(watched.statuses.take_waiting().len() <= 4);
     }
     let name = "shop-500-more";
     let upserted = |watched: &mut Watched, object: Value| {
-        changed_by(watched, name, |follower| follower.upsert(told(object)))
+        changed_by(watched, name, |follower| follower.upsert(to_dynamic(object)))
     };
     assert_eq!(upserted(&mut watched, with_history(name, 1, 5)), 3);
     let mut edited = with_history(name, 2, 6);
@@ -78,10 +78,10 @@ fn one_of_a_thousand_policies_on_a_target_changes_three_statuses_of_others() {
     let mut moved = with_history(name, 6, 9);
     moved["spec"]["scaleTargetRef"]["name"] = json!("other");
     assert_eq!(upserted(&mut watched, moved), 3);
-    let first = told(with_history(&all[0], 2, 5));
+    let first = to_dynamic(with_history(&all[0], 2, 5));
     assert_eq!(changed_by(&mut watched, &all[0], |follower| follower.delete(first)), 3);
     for name in &all {
-        watched.follower.delete(told(with_history(name, 2, 5)));
+        watched.follower.delete(to_dynamic(with_history(name, 2, 5)));
         assert!(watched.statuses.take_waiting().len() <= 4);
     }
 }
@@ -94,18 +94,18 @@ fn a_suspended_or_exempt_policy_neither_names_others_nor_is_named() {
     };
     let mut watched = Watched::new();
     for name in ["one", "two"] {
-        watched.follower.upsert(told(with_history(name, 1, 5)));
+        watched.follower.upsert(to_dynamic(with_history(name, 1, 5)));
     }
     assert_eq!(is_named(&watched), [true, true]);
     let mut suspended = with_history("two", 2, 6);
     suspended["spec"]["rules"][0]["suspend"] = json!(true);
-    watched.follower.upsert(told(suspended));
+    watched.follower.upsert(to_dynamic(suspended));
     assert_eq!(is_named(&watched), [false, false]);
     let mut exempt = with_history("two", 3, 7);
     exempt["metadata"]["annotations"] = json!({ MARK: "true" });
-    watched.follower.upsert(told(exempt));
+    watched.follower.upsert(to_dynamic(exempt));
     assert_eq!(is_named(&watched), [false, false]);
-    watched.follower.upsert(told(with_history("two", 4, 7)));
+    watched.follower.upsert(to_dynamic(with_history("two", 4, 7)));
     assert_eq!(is_named(&watched), [true, true]);
 }
 
@@ -113,26 +113,26 @@ fn a_suspended_or_exempt_policy_neither_names_others_nor_is_named() {
 fn a_rival_that_comes_or_goes_wakes_the_statuses_of_the_others() {
     let [shop, other] = ["shop", "other"].map(|name| object(name, name, 1, 5));
     let mut comes = Watched::new();
-    comes.follower.upsert(told(shop.clone()));
+    comes.follower.upsert(to_dynamic(shop.clone()));
     comes.follower.list_complete();
     assert!(comes.statuses.is_quiet());
-    comes.follower.upsert(told(other.clone()));
+    comes.follower.upsert(to_dynamic(other.clone()));
     assert!(!comes.statuses.is_quiet());
 
     let mut goes = Watched::new();
-    goes.follower.upsert(told(shop));
-    goes.follower.upsert(told(other.clone()));
+    goes.follower.upsert(to_dynamic(shop));
+    goes.follower.upsert(to_dynamic(other.clone()));
     goes.follower.list_complete();
     assert!(goes.statuses.is_quiet());
-    goes.follower.delete(told(other));
+    goes.follower.delete(to_dynamic(other));
     assert!(!goes.statuses.is_quiet());
 }
 
 #[test]
 fn policies_are_found_by_their_target() {
     let mut watched = Watched::new();
-    watched.follower.upsert(told(object("one", "1", 1, 5)));
-    watched.follower.upsert(told(object("two", "2", 2, 5)));
+    watched.follower.upsert(to_dynamic(object("one", "1", 1, 5)));
+    watched.follower.upsert(to_dynamic(object("two", "2", 2, 5)));
     let target = names::deployment("shop");
     let aimed = |watched: &Watched| {
         let state = watched.cluster.lock();
@@ -142,8 +142,8 @@ fn policies_are_found_by_their_target() {
     assert_eq!(aimed(&watched), ["one", "two"]);
     let mut moved = object("one", "1", 3, 6);
     moved["spec"]["scaleTargetRef"]["name"] = json!("other");
-    watched.follower.upsert(told(moved));
+    watched.follower.upsert(to_dynamic(moved));
     assert_eq!(aimed(&watched), ["two"]);
-    watched.follower.delete(told(object("two", "2", 4, 5)));
+    watched.follower.delete(to_dynamic(object("two", "2", 4, 5)));
     assert!(aimed(&watched).is_empty());
 }
