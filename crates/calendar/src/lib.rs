@@ -40,7 +40,7 @@
 //! | `days_of_month` and `repeats_weekly` read the recurrence | `firings.rs` |
 //! | the shortest time between two firings, which limits an allowed delay, reads the cron expression | `closest_firings.rs` |
 //! | the effects of clock changes; the words | `clock_effect.rs`, `describe.rs` |
-//! | firings that are made again from `cron()` | `crates/forecast/tests/forecast/builders.rs`; of CronJobs: `crates/api/src/reading/cron_jobs.rs` |
+//! | firings that are made again from `cron()` | `crates/forecast/tests/forecast/builders.rs`; for a `CronJob`: `crates/api/src/reading/cron_jobs.rs` |
 //! | generated firings that are checked against laws | `tests/expected/laws.rs` |
 //! | the second evaluator, and faults that its comparison must find | `tests/oracle/src/schedule.rs`, `tests/oracle/src/walk.rs`, `tests/oracle/tests/comparison/mutants.rs` |
 //!

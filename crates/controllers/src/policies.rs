@@ -175,7 +175,9 @@ impl PolicyFollower {
     fn wake_rivals(&self, rivals: &[PolicyName]) {
         // Before all are listed, there may be many; they are woken together afterwards.
         if self.listed.is_complete() {
-            rivals.iter().for_each(|rival| self.queues.statuses.wake(rival));
+            for rival in rivals {
+                self.queues.statuses.wake(rival);
+            }
         }
     }
 

@@ -171,10 +171,10 @@ pub(super) fn prioritize(leader: &Leader, body: &[u8]) -> ServerResponse {
         Err(error) => return unavailable(&error.to_string()),
     };
     let all_alike = scores.windows(2).all(|pair| pair[0] == pair[1]);
-    let scored = nodes.into_iter().zip(scores).filter(|_| !all_alike);
-    let scored: Vec<HostPriority<'_>> =
-        scored.map(|(node, score)| HostPriority { node, score }).collect();
-    json(&scored)
+    let unequal = nodes.into_iter().zip(scores).filter(|_| !all_alike);
+    let priorities: Vec<HostPriority<'_>> =
+        unequal.map(|(node, score)| HostPriority { node, score }).collect();
+    json(&priorities)
 }
 
 /// Responds with the nodes where evicting the victims frees capacity for a pod. Capacity is held for it there.

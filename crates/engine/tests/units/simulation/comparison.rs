@@ -68,7 +68,7 @@ fn rebuilt(view: &ClusterView, rng: &mut Rng) -> Ledger {
     for object in all {
         match object {
             ObjectChange::Policy(name) => {
-                ledger.set_policy(name, view.policies[name].clone(), None)
+                ledger.set_policy(name, view.policies[name].clone(), None);
             }
             ObjectChange::Node(name) => ledger.set_node(name, &view.nodes[name]),
             ObjectChange::GoneNode(name) => {

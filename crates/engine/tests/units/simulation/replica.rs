@@ -212,7 +212,7 @@ impl Replica {
             Some(Fault::CountsFinished) => reported.is_finished = false,
             Some(Fault::NeverSeesDeletion) => reported.deleted = None,
             Some(Fault::TakesTerminatingForFinished) => {
-                reported.is_finished |= pod.deleted.is_some()
+                reported.is_finished |= pod.deleted.is_some();
             }
             Some(Fault::AppliesOldEvents) => reported.version = None,
             Some(Fault::GovernsDaemonSets) => reported.ungoverned = None,
