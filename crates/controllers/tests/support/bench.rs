@@ -88,7 +88,7 @@ impl TestBench {
     }
 
     /// The targets that the controllers know.
-    pub(crate) fn targets(&self) -> &Targets {
+    pub(crate) fn targets(&self) -> &Arc<Targets> {
         &self.controller.targets
     }
 
