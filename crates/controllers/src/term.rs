@@ -102,27 +102,28 @@ impl Term<'_> {
             shared.reconciler.targets.follower_stopped().await;
             "watching targets"
         };
-        if !running.runs_until_end(targets).await {
-            return;
-        }
-        let orderly = async {
+        let is_orderly = running.runs_until_end(targets).await;
+        // The Lease is released afterwards, so no request may be in flight then, even if a task has failed.
+        let ending = async {
             end_turns.cancel();
             shared.reconciler.costly_decisions.close();
             running.finish(TURNS).await;
-            running.abort(WATCHES).await;
-            running.abort(SAMPLES).await;
-            // Statuses are written now or not at all.
-            shared.statuses.wake_all();
-            while !shared.statuses.is_quiet() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
+            running.abort(WATCHES);
+            running.abort(SAMPLES);
+            // At shutdown, statuses are written now or not at all. Otherwise, the next term writes them.
+            if is_orderly {
+                shared.statuses.wake_all();
+                while !shared.statuses.is_quiet() {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                drop(leading.end());
             }
             end_statuses.cancel();
             running.finish(STATUSES).await;
-            drop(leading.end());
             drop(shared);
             running.flush_events().await;
         };
-        end_within(SHUTDOWN_TIMEOUT, orderly).await;
+        end_within(SHUTDOWN_TIMEOUT, ending).await;
     }
 
     fn begin(&self, running: &mut RunningTerm) -> Shared {

@@ -104,11 +104,9 @@ impl RunningTerm {
         }
     }
 
-    /// Aborts the tasks of a group.
-    pub(crate) async fn abort(&mut self, group: &'static str) {
-        if let Some(mut tasks) = self.groups.remove(group) {
-            tasks.shutdown().await;
-        }
+    /// Aborts the tasks of a group, without waiting: a long computation ends first.
+    pub(crate) fn abort(&mut self, group: &'static str) {
+        self.groups.remove(group);
     }
 
     /// Waits briefly until the Events are written. The caller must drop every other handle of their log before.
@@ -133,9 +131,9 @@ impl RunningTerm {
     }
 }
 
-/// Waits for the orderly end of a term, at most for this long.
-pub(crate) async fn end_within(limit: Duration, orderly: impl Future<Output = ()>) {
-    if timeout(limit, orderly).await.is_err() {
+/// Waits for the end of a term, at most for this long.
+pub(crate) async fn end_within(limit: Duration, ending: impl Future<Output = ()>) {
+    if timeout(limit, ending).await.is_err() {
         tracing::warn!("shut down before everything was finished");
     }
 }
@@ -180,7 +178,7 @@ mod tests {
         let begun = Instant::now();
         term.finish("working").await;
         assert_eq!(begun.elapsed().as_secs(), 3);
-        term.abort(WATCHES).await;
+        term.abort(WATCHES);
         term.flush_events().await;
         assert_eq!(begun.elapsed().as_secs(), 4);
     }
