@@ -5,6 +5,7 @@
 //! decision is made without the lock, in `costly`.
 
 mod costly;
+mod lanes;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
