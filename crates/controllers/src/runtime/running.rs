@@ -8,10 +8,10 @@ use std::time::Duration;
 use almanac_shell::endpoints::Health;
 use kube::Client;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::list_progress::{Awaited, FORBIDDEN_PATIENCE, ListNeed, Listed};
+use crate::list_progress::{Awaited, ListNeed, Listed};
 
 /// The group of the watches.
 pub(crate) const WATCHES: &str = "watching";
@@ -59,10 +59,10 @@ impl RunningTerm {
     /// Waits until the lists are complete. Returns `false` if the term ends before that.
     pub(crate) async fn is_listed(&mut self) -> bool {
         let (awaited, health) = (std::mem::take(&mut self.awaited), self.health.clone());
-        let patient_until = Instant::now() + FORBIDDEN_PATIENCE;
         let lists = async {
+            let mut patient_until = None;
             for list in awaited {
-                list.wait(&health, patient_until).await;
+                list.wait(&health, &mut patient_until).await;
             }
         };
         self.is_reached(lists).await
@@ -141,7 +141,7 @@ pub(crate) async fn end_within(limit: Duration, ending: impl Future<Output = ()>
 #[cfg(test)]
 mod tests {
     use almanac_stub::Stub;
-    use tokio::time::sleep;
+    use tokio::time::{Instant, sleep};
 
     use super::*;
 
