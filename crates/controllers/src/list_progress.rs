@@ -122,7 +122,9 @@ impl Awaited {
                 match &now {
                     ListProgress::Failing(failure) if is_settled => {
                         if failure.is_absent {
-                            tracing::warn!("the cluster does not serve {what} yet");
+                            tracing::warn!(
+                                "skipping {what}: the cluster does not serve the kind yet"
+                            );
                         }
                     }
                     ListProgress::Failing(failure) => {
@@ -144,7 +146,7 @@ impl Awaited {
                 may_go_on.then(|| *patient_until.get_or_insert_with(|| now + FORBIDDEN_PATIENCE));
             if parts.is_empty() || patient_until.is_some_and(|until| now >= until) {
                 for (part, _) in &parts {
-                    tracing::warn!("not allowed to list {what} in {part}: going on without it");
+                    tracing::warn!("skipping {what} in {part}: not allowed to list them");
                 }
                 return;
             }

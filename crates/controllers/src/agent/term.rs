@@ -26,7 +26,7 @@ const TURNS_PER_WRITE: usize = 2;
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The groups of tasks, except for the watches and the writer of Events.
-const RESYNC: &str = "surveying";
+const RESYNC: &str = "resyncing";
 const TURNS: &str = "taking turns";
 
 /// The inputs of a term.

@@ -126,7 +126,7 @@ impl RunningTerm {
     }
 
     fn restart(&self, stopped: &str) {
-        tracing::error!("{stopped} stopped unexpectedly; starting again");
+        tracing::error!("{stopped} stopped unexpectedly; the term ends");
         self.health.set_waiting_for("a new term to start");
     }
 }
