@@ -23,7 +23,7 @@ impl Ledger {
         version: Option<u64>,
     ) {
         let labels = self.label_snapshot(identity.namespace());
-        self.set_prepared_policy(identity, &PreparedPolicy::new(policy, labels), version);
+        self.set_prepared_policy(identity, &PreparedPolicy::new(policy, &labels), version);
     }
 
     /// The same, with precomputed data of the policy.
@@ -59,7 +59,7 @@ impl Ledger {
             let is_known = self.policy(&identity).is_some();
             if is_known || !is_old_news(self.policies_seen, of_policy) {
                 let labels = self.label_snapshot(identity.namespace());
-                self.apply_policy(&identity, &PreparedPolicy::new(policy, labels), of_policy);
+                self.apply_policy(&identity, &PreparedPolicy::new(policy, &labels), of_policy);
             }
         }
         for identity in unlisted {
