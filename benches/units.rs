@@ -223,11 +223,11 @@ fn taking_in(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("units");
     group.sample_size(10);
     group.bench_function("a policy of 64 units is prepared", |bencher| {
-        bencher.iter(|| PreparedPolicy::new(Arc::clone(&large), ledger.label_snapshot("team-0")));
+        bencher.iter(|| PreparedPolicy::new(Arc::clone(&large), &ledger.label_snapshot("team-0")));
     });
-    let prepared = PreparedPolicy::new(Arc::clone(&large), ledger.label_snapshot("team-0"));
+    let prepared = PreparedPolicy::new(Arc::clone(&large), &ledger.label_snapshot("team-0"));
     group.bench_function("a prepared policy is taken, and another one again", |bencher| {
-        let small = PreparedPolicy::new(policy(), ledger.label_snapshot("team-0"));
+        let small = PreparedPolicy::new(policy(), &ledger.label_snapshot("team-0"));
         bencher.iter(|| {
             ledger.set_prepared_policy(&name, &prepared, None);
             ledger.set_prepared_policy(&name, &small, None);

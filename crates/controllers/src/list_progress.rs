@@ -108,8 +108,9 @@ impl Awaited {
 
     /// Waits until the lists are complete, and reports what it is waiting for. It does not wait for lists that are not
     /// needed. It waits only briefly for a namespace whose list is forbidden, if the kind may be listed in another one:
-    /// the namespace, or its role, may be created later.
-    pub(crate) async fn wait(self, health: &Health, patient_until: Instant) {
+    /// the namespace, or its role, may be created later. The first kind that only waits for such namespaces sets how
+    /// long this and the next kinds do.
+    pub(crate) async fn wait(self, health: &Health, patient_until: &mut Option<Instant>) {
         let Self { what, need, mut parts } = self;
         let mut is_any_settled = false;
         loop {
@@ -121,7 +122,9 @@ impl Awaited {
                 match &now {
                     ListProgress::Failing(failure) if is_settled => {
                         if failure.is_absent {
-                            tracing::warn!("the cluster does not serve {what} yet");
+                            tracing::warn!(
+                                "skipping {what}: the cluster does not serve the kind yet"
+                            );
                         }
                     }
                     ListProgress::Failing(failure) => {
@@ -137,10 +140,13 @@ impl Awaited {
                 }
                 !is_settled
             });
-            let may_go_on = is_any_settled && is_refused_only;
-            if parts.is_empty() || (may_go_on && Instant::now() >= patient_until) {
+            let may_go_on = is_any_settled && is_refused_only && !parts.is_empty();
+            let now = Instant::now();
+            let patient_until =
+                may_go_on.then(|| *patient_until.get_or_insert_with(|| now + FORBIDDEN_PATIENCE));
+            if parts.is_empty() || patient_until.is_some_and(|until| now >= until) {
                 for (part, _) in &parts {
-                    tracing::warn!("not allowed to list {what} in {part}: continuing without it");
+                    tracing::warn!("skipping {what} in {part}: not allowed to list them");
                 }
                 return;
             }
@@ -150,7 +156,7 @@ impl Awaited {
                     // The watch has stopped, which ends the term.
                     std::future::pending::<()>().await;
                 },
-                () = sleep_until(patient_until), if may_go_on => {}
+                () = sleep_until(patient_until.unwrap_or(now)), if may_go_on => {}
             }
         }
     }
@@ -180,6 +186,30 @@ mod tests {
         let parts = ["east", "west"].map(|name| Part::Namespace(name.into()));
         let parts = parts.into_iter().zip([absent, refused]).collect();
         let listings = Awaited::of_kind("ResourcePolicy", parts);
-        listings.wait(&Health::default(), Instant::now() + FORBIDDEN_PATIENCE).await;
+        listings.wait(&Health::default(), &mut None).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_late_list_leaves_the_patience_for_a_refused_namespace_as_it_is() {
+        let (late, listed) = ListReport::new();
+        tokio::spawn(async move {
+            tokio::time::sleep(2 * FORBIDDEN_PATIENCE).await;
+            late.complete();
+        });
+        let reports =
+            ["east", "west"].map(|name| (Part::Namespace(name.into()), ListReport::new()));
+        let [allowed, refused] = reports.each_ref().map(|(_, (report, _))| report);
+        allowed.complete();
+        let (is_absent, is_forbidden, reason) = (false, true, "no".to_owned());
+        refused.failed(&WatchFailure { is_absent, is_forbidden, reason });
+        let pods = || reports.iter().map(|(part, (_, listed))| (part.clone(), listed.clone()));
+        let (begun, mut patient_until) = (Instant::now(), None);
+        let config = Awaited::new("a ConfigMap", listed, ListNeed::Always);
+        config.wait(&Health::default(), &mut patient_until).await;
+        for _ in 0..2 {
+            let pods = Awaited::of_kind("Pod", pods().collect());
+            pods.wait(&Health::default(), &mut patient_until).await;
+            assert_eq!(begun.elapsed().as_secs(), 3 * FORBIDDEN_PATIENCE.as_secs());
+        }
     }
 }

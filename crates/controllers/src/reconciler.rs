@@ -5,6 +5,7 @@
 //! decision is made without the lock, in `costly`.
 
 mod costly;
+mod lanes;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -288,7 +289,7 @@ impl Reconciler {
         if let Some(reference) = about.target.as_ref().filter(|_| about.is_not_writable)
             && unknown.is_none()
             && open.actions().is_empty()
-            && self.targets.may_be_changed(&reference.target).await? == Some(true)
+            && self.targets.may_be_changed(reference).await? == Some(true)
         {
             news = TargetObservation::Written;
         }
@@ -298,7 +299,7 @@ impl Reconciler {
                 outcomes.push(Outcome::Done);
                 continue;
             };
-            let applied = self.targets.apply(&reference.target, action, over, still_wanted).await?;
+            let applied = self.targets.apply(reference, action, over, still_wanted).await?;
             news = match applied.problem {
                 Some(problem @ TargetProblem::Forbidden(_)) => {
                     TargetObservation::NotWritable(problem)

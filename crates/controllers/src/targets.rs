@@ -73,8 +73,8 @@ impl ObservedTarget {
 /// The time after which a kind that the cluster does not serve, or serves without a scale, is discovered again.
 const MISSING_KIND_TTL: Duration = Duration::from_secs(30);
 
-/// The maximum number of kinds in memory, of those found and of those not found. Beyond that, results of discovery are
-/// removed, and the next turn of their policies requests them again.
+/// The maximum number of kinds in memory, of those found and of those not found. Beyond that, each new one replaces
+/// another one, which is discovered again when a policy needs it.
 const MAX_KINDS: usize = 1_000;
 
 /// The maximum number of concurrent probes of whether a target may now be changed. A probe occupies a turn, and
@@ -115,7 +115,10 @@ impl Kinds {
     /// Records a kind that was found. The watched kinds are few, and their watches continue.
     fn note_found(&mut self, name: (String, String), found: &Arc<Kind>) {
         if self.found.len() >= MAX_KINDS {
-            self.found.retain(|_, known| known.is_followed());
+            let unwatched = self.found.iter().find(|(_, known)| !known.is_followed());
+            if let Some(unwatched) = unwatched.map(|(known, _)| known.clone()) {
+                self.found.remove(&unwatched);
+            }
         }
         self.found.insert(name, Arc::clone(found));
     }

@@ -31,7 +31,7 @@ use crate::served_schemas::ServedSchemas;
 use crate::status_writer::{StatusUpdate, StatusWriter, WriteResult};
 use crate::targets::Targets;
 use crate::upstream;
-use crate::work_queue::{Lane, WorkQueue};
+use crate::work_queue::WorkQueue;
 
 /// The maximum number of concurrent turns. Most of a turn is waiting for the API server, and concurrent requests are
 /// limited elsewhere.
@@ -102,27 +102,28 @@ impl Term<'_> {
             shared.reconciler.targets.follower_stopped().await;
             "watching targets"
         };
-        if !running.runs_until_end(targets).await {
-            return;
-        }
-        let orderly = async {
+        let is_orderly = running.runs_until_end(targets).await;
+        // The Lease is released afterwards, so no request may be in flight then, even if a task has failed.
+        let ending = async {
             end_turns.cancel();
             shared.reconciler.costly_decisions.close();
             running.finish(TURNS).await;
-            running.abort(WATCHES).await;
-            running.abort(SAMPLES).await;
-            // Statuses are written now or not at all.
-            shared.statuses.wake_all();
-            while !shared.statuses.is_quiet() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
+            running.abort(WATCHES);
+            running.abort(SAMPLES);
+            // At shutdown, statuses are written now or not at all. Otherwise, the next term writes them.
+            if is_orderly {
+                shared.statuses.wake_all();
+                while !shared.statuses.is_quiet() {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                drop(leading.end());
             }
             end_statuses.cancel();
             running.finish(STATUSES).await;
-            drop(leading.end());
             drop(shared);
             running.flush_events().await;
         };
-        end_within(SHUTDOWN_TIMEOUT, orderly).await;
+        end_within(SHUTDOWN_TIMEOUT, ending).await;
     }
 
     fn begin(&self, running: &mut RunningTerm) -> Shared {
@@ -218,7 +219,7 @@ async fn wake_all_on_switch(
 
 async fn run_turns(shared: Arc<Shared>, heartbeat: Heartbeat, end: CancellationToken) {
     let turns = Arc::clone(&shared.turns);
-    let lanes = |policy: &PolicyName| shared.lanes(policy);
+    let lanes = |policy: &PolicyName| shared.reconciler.lanes(policy);
     let turn = |policy: PolicyName| {
         let shared = Arc::clone(&shared);
         async move { shared.reconciler.take_turn(&policy).await }
@@ -310,20 +311,6 @@ impl Shared {
         let news = entry.recorded.news(&composed.condition_states).into_iter().cloned().collect();
         let (recorded, method) = (StatusSnapshot::of(&composed.status), composed.method);
         Some((StatusUpdate { version: entry.version.clone(), recorded, method }, news))
-    }
-
-    /// The lanes of a policy: those of the objects that it may write, and one for its family if it depends on the others.
-    fn lanes(&self, policy: &PolicyName) -> Vec<Lane> {
-        let state = self.cluster.lock();
-        let footprint = state.world.footprint(policy);
-        let mut lanes: Vec<Lane> =
-            footprint.writes.into_iter().map(|(object, _)| Lane::Object(object)).collect();
-        lanes.dedup();
-        let hooks = self.reconciler.hooks.of(policy.family);
-        if hooks.depends_on_others(&state, &policy.identity) {
-            lanes.push(Lane::Decisions(policy.family));
-        }
-        lanes
     }
 
     /// Reports conditions that newly need attention. For those that do so repeatedly, only the status reports them.

@@ -18,6 +18,7 @@ use std::time::Duration;
 use almanac_api::families::{Controlled, Upstream};
 use almanac_shell::backoff::Backoff;
 use almanac_shell::clock::Clock;
+use almanac_shell::following::WatchFailure;
 use almanac_shell::writer::summarize;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -109,6 +110,8 @@ impl Upstreams {
                     }
                     Err(Unseen::Unknown(error)) => {
                         tracing::warn!(error, "failed to look for an upstream controller");
+                        let (is_absent, is_forbidden, reason) = (false, false, error);
+                        first.failed(&WatchFailure { is_absent, is_forbidden, reason });
                         is_known = false;
                     }
                 }

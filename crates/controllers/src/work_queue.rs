@@ -44,6 +44,9 @@ pub(crate) enum Lane {
     Object(Identity),
     /// The turns of a family that depend on what its other policies have decided.
     Decisions(Family),
+    /// The turns with costly decisions, in several lanes. One such decision is made at a time, so they would occupy all
+    /// concurrent turns.
+    Costly(u64),
 }
 
 /// The policies with an upcoming turn.

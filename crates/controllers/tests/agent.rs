@@ -14,6 +14,7 @@ use almanac_engine::qos_levels::LevelFormat;
 use almanac_shell::budget::WriteLimits;
 use almanac_shell::clock::Clock;
 use almanac_shell::endpoints::Health;
+use almanac_shell::lease::LeaseOptions;
 use almanac_stub::{Fault, Kind, Stub};
 use http::{Method, StatusCode};
 use jiff::{SignedDuration, Timestamp};
@@ -41,25 +42,21 @@ struct RunningAgent {
 
 impl RunningAgent {
     fn begin(now: &str) -> Self {
-        let stub = Stub::new();
-        stub.serve(Kind::new("v1", "Pod", "pods"));
-        stub.serve(Kind::new("v1", "Node", "nodes").cluster_scoped());
-        stub.serve(Kind::new("v1", "Namespace", "namespaces").cluster_scoped());
-        stub.put(json!({
-            "apiVersion": "v1", "kind": "Pod",
-            "metadata": {
-                "namespace": "shop", "name": "web", "uid": "web-1", "labels": { "app": "batch" },
-                "annotations": { "volcano.sh/qos-level": "LS" },
-            },
-            "spec": {},
-        }));
-        configure(&stub, &policy("22:00"));
+        Self::begin_on(prepared(), now, None)
+    }
+
+    /// The same on this API server; a candidate for the Lease if it has a name.
+    fn begin_on(stub: Stub, now: &str, candidate: Option<&str>) -> Self {
         let (begin, since): (Timestamp, _) = (almanac_fixtures::at(now), Instant::now());
         let set = Arc::new(AtomicI64::new(0));
         let shift = Arc::clone(&set);
         let now = move || {
             let passed = SignedDuration::try_from(since.elapsed()).expect("it is short");
             begin + passed + SignedDuration::from_secs(shift.load(Ordering::SeqCst))
+        };
+        let lease = |identity: &str| {
+            let [namespace, name] = ["volcano-system", "almanac-agent"].map(str::to_owned);
+            LeaseOptions::new(namespace, name, identity.to_owned())
         };
         let options = AgentOptions {
             nodes: Nodes::All,
@@ -68,8 +65,8 @@ impl RunningAgent {
             namespaces: Namespaces::All,
             process: ProcessOptions {
                 exempt_namespaces: vec!["kube-system".to_owned()],
-                lease: None,
-                identity: "us".to_owned(),
+                lease: candidate.map(lease),
+                identity: candidate.unwrap_or("us").to_owned(),
                 limits: WriteLimits::default(),
                 clock: Clock::from_fn(now),
                 seed: 1,
@@ -143,6 +140,24 @@ impl RunningAgent {
         let ended = timeout(Duration::from_secs(15), self.agent).await;
         ended.expect("it ends in time").expect("it does not panic");
     }
+}
+
+/// An API server with the pod and the policy.
+fn prepared() -> Stub {
+    let stub = Stub::new();
+    stub.serve(Kind::new("v1", "Pod", "pods"));
+    stub.serve(Kind::new("v1", "Node", "nodes").cluster_scoped());
+    stub.serve(Kind::new("v1", "Namespace", "namespaces").cluster_scoped());
+    stub.put(json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "namespace": "shop", "name": "web", "uid": "web-1", "labels": { "app": "batch" },
+            "annotations": { "volcano.sh/qos-level": "LS" },
+        },
+        "spec": {},
+    }));
+    configure(&stub, &policy("22:00"));
+    stub
 }
 
 fn policy(start: &str) -> String {
@@ -225,6 +240,20 @@ async fn every_way_of_failing_once_is_made_up_for() {
         assert_eq!(running.metric("almanac_qos_restores_pending"), "0");
         running.end().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_orderly_handover_the_successor_applies_a_changed_config() {
+    let stub = prepared();
+    let first = Running::begin_on(stub.clone(), INSIDE, Some("first"));
+    first.await_shown(AT_NIGHT).await;
+    let second = Running::begin_on(stub.clone(), INSIDE, Some("second"));
+    sleep(MINUTE).await;
+    first.end().await;
+    // The window is not open yet.
+    configure(&stub, &policy("01:00"));
+    second.await_shown(OWN).await;
+    second.end().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,6 +13,7 @@ use almanac_engine::{Family, Identity, PolicyName, Slim};
 use almanac_shell::event_log::{Event, EventLog};
 use almanac_shell::following::{Follower, WatchFailure};
 use kube::api::DynamicObject;
+use tokio::task::JoinSet;
 
 use super::event;
 use super::resync::Resync;
@@ -29,6 +30,8 @@ pub(super) struct ConfigFollower {
     pub(super) events: EventLog,
     /// The delay between a change and the Event about its findings.
     pub(super) told_after: Duration,
+    /// The delayed Events. They end with the watch, so the end of a term does not wait for them.
+    pub(super) delayed: JoinSet<()>,
     pub(super) progress: ListReport,
     /// Whether the list in progress contains it.
     pub(super) is_listed: bool,
@@ -36,7 +39,7 @@ pub(super) struct ConfigFollower {
 
 impl ConfigFollower {
     /// Keeps content that differs from before, and reports its findings.
-    fn take_in(&self, state: &mut AgentState, object: DynamicObject, mut entry: ConfigEntry) {
+    fn take_in(&mut self, state: &mut AgentState, object: DynamicObject, mut entry: ConfigEntry) {
         let text = document_of(&object).unwrap_or_default().to_owned();
         let clock = &self.resync.clock;
         let context = CheckContext {
@@ -80,7 +83,7 @@ impl ConfigFollower {
     }
 
     /// Reports a `ConfigMap` with policies that another one makes unused.
-    fn tell_of_unused(&self, state: &AgentState) {
+    fn tell_of_unused(&mut self, state: &AgentState) {
         for (config, entry) in &state.configs.present {
             let levels =
                 state.world.qos_levels.policies.get(config).and_then(|it| it.policy.as_ref());
@@ -96,9 +99,10 @@ impl ConfigFollower {
     }
 
     /// Emits an Event that the agents of all nodes emit, each after a delay of its own.
-    fn tell(&self, event: Event, about: String) {
+    fn tell(&mut self, event: Event, about: String) {
         let (events, delay) = (self.events.clone(), self.told_after);
-        tokio::spawn(async move {
+        while self.delayed.try_join_next().is_some() {}
+        self.delayed.spawn(async move {
             tokio::time::sleep(delay).await;
             events.emit_once(event, &about);
         });
@@ -137,7 +141,8 @@ impl Follower for ConfigFollower {
             content: content_of(&object),
             is_rejected: false,
         };
-        let mut state = self.resync.state.lock();
+        let resync = Arc::clone(&self.resync);
+        let mut state = resync.state.lock();
         match state.configs.present.get_mut(&self.config) {
             Some(entry) if entry.uid == told.uid => {
                 if is_older(&told.version, &entry.version) {
@@ -156,7 +161,7 @@ impl Follower for ConfigFollower {
         }
         self.take_in(&mut state, object, told);
         drop(state);
-        self.resync.ask();
+        resync.ask();
     }
 
     fn delete(&mut self, object: DynamicObject) {
@@ -219,4 +224,63 @@ fn why_rejected(config: &Identity, text: &str, findings: &[Finding]) -> String {
     };
     let fix = first.fix.as_ref().map_or_else(String::new, |fix| format!(" ({fix})"));
     format!("{place}: {}: {}{fix}{others}", first.field, first.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use almanac_shell::budget::{WriteBudget, WriteLimits};
+    use almanac_shell::clock::Clock;
+    use almanac_shell::event_log::EventMetrics;
+    use almanac_shell::lease::Fence;
+    use almanac_shell::writer::{WriteMetrics, Writer};
+    use almanac_stub::Stub;
+    use jiff::Timestamp;
+    use serde_json::json;
+    use tokio::sync::Notify;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::agent::metrics::LevelMetrics;
+    use crate::work_queue::WorkQueue;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_delayed_event_does_not_delay_the_end_of_the_term() {
+        let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
+        let budget = WriteBudget::new(WriteLimits::default());
+        let (client, fence) = (Stub::new().client(), Fence::open());
+        let writer = Writer::new(client, fence, budget, WriteMetrics::default());
+        let (events, writing_events) = EventLog::new(writer, "test", &EventMetrics::default());
+        let resync = Resync {
+            state: Arc::default(),
+            queue: WorkQueue::new(clock.clone()),
+            clock,
+            metrics: LevelMetrics::default(),
+            spread: Duration::ZERO,
+            asked: Notify::new(),
+        };
+        let (namespace, name) = ("volcano-system", "volcano-agent-config");
+        let mut follower = ConfigFollower {
+            config: Kind::ConfigMap.identity(namespace, name),
+            resync: Arc::new(resync),
+            events,
+            told_after: Duration::from_hours(1),
+            delayed: JoinSet::new(),
+            progress: ListReport::new().0,
+            is_listed: false,
+        };
+        let text = json!({ "globalConfig": { "timeBasedQoSPolicies": [{
+            "name": "night", "startTime": "25:00", "endTime": "06:00", "targetQoSLevel": -1,
+        }] } })
+        .to_string();
+        let rejected = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": { "namespace": namespace, "name": name, "uid": "config" },
+            "data": { "config.yaml": text },
+        });
+        follower.upsert(serde_json::from_value(rejected).expect("it has the shape of one"));
+        assert!(!follower.delayed.is_empty());
+        drop(follower);
+        let ended = timeout(Duration::from_secs(1), writing_events.run()).await;
+        assert!(ended.is_ok(), "nothing else can report Events");
+    }
 }

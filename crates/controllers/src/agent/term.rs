@@ -26,7 +26,7 @@ const TURNS_PER_WRITE: usize = 2;
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The groups of tasks, except for the watches and the writer of Events.
-const RESYNC: &str = "surveying";
+const RESYNC: &str = "resyncing";
 const TURNS: &str = "taking turns";
 
 /// The inputs of a term.
@@ -66,19 +66,18 @@ impl Term<'_> {
         running.spawn(TURNS, self.take_turns(turns, end_turns.clone()));
         running.spawn(RESYNC, Arc::clone(&resync).run(end_turns.clone()));
         running.spawn(RESYNC, resync_on_switch(runtime.switch.clone(), resync));
-        if !running.runs_until_end(std::future::pending()).await {
-            return;
-        }
-        let orderly = async {
+        running.runs_until_end(std::future::pending()).await;
+        // The Lease is released afterwards, so no request may be in flight then, even if a task has failed.
+        let ending = async {
             end_turns.cancel();
             // The queue, and with it everything that reports Events, ends after its turns.
             running.finish(TURNS).await;
             drop(leading.end());
-            running.abort(RESYNC).await;
-            running.abort(WATCHES).await;
+            running.abort(RESYNC);
+            running.abort(WATCHES);
             running.flush_events().await;
         };
-        end_within(SHUTDOWN_TIMEOUT, orderly).await;
+        end_within(SHUTDOWN_TIMEOUT, ending).await;
     }
 
     fn take_turns(

@@ -13,6 +13,7 @@ use almanac_shell::event_log::EventLog;
 use almanac_shell::following::{Follower, Need, Selection, WatchFailure};
 use kube::api::DynamicObject;
 use serde_json::json;
+use tokio::task::JoinSet;
 
 use super::config::ConfigFollower;
 use super::pods::PodFollower;
@@ -66,6 +67,7 @@ impl Watches<'_> {
             resync: Arc::clone(&self.resync),
             events: self.events.clone(),
             told_after: self.told_after(),
+            delayed: JoinSet::new(),
             progress,
             is_listed: false,
         };

@@ -30,10 +30,6 @@ pub(super) const BIND_TIME: Duration = Duration::from_secs(5);
 /// concurrent requests of one client.
 pub(super) const BINDINGS_AT_ONCE: u32 = 32;
 
-/// The maximum number of policies that are applied under one lock: as many as one watch event of a policy affects. An
-/// event of a namespace may affect all policies in it.
-const APPLIED_AT_ONCE: usize = 3;
-
 /// The longest time that a bind request may be in flight.
 pub(super) fn longest_bind() -> LongestBind {
     LongestBind::of(BIND_TIME, BIND_TIME)
@@ -108,17 +104,16 @@ impl Leader {
     }
 
     /// Makes the ledger apply the current policies, or drop them. Schedulers receive responses while the selectors of
-    /// the policies are evaluated.
+    /// the policies are evaluated. All are applied under one lock: with only some of them, pods that two policies
+    /// select would be counted, and get deletion costs.
     pub(super) fn carry_out(&self, policies: &[Identity]) {
         self.carry_out_by(policies, Due::prepare);
     }
 
     fn carry_out_by(&self, policies: &[Identity], prepare: impl Fn(Due) -> Prepared) {
-        for policies in policies.chunks(APPLIED_AT_ONCE) {
-            let due = self.lock().due(policies);
-            let prepared = off_the_runtime(|| due.into_iter().map(&prepare).collect());
-            self.lock().carry_out(prepared);
-        }
+        let due = self.lock().due(policies);
+        let prepared = off_the_runtime(|| due.into_iter().map(prepare).collect());
+        self.lock().carry_out(prepared);
         self.tell_change();
     }
 
@@ -237,11 +232,15 @@ impl LeaderState {
         std::iter::once(policy.clone()).chain(youngest.filter(|it| it != policy)).collect()
     }
 
-    /// The inputs for preparing these policies.
+    /// The inputs for preparing these policies. Those of one namespace share the labels.
     fn due(&self, policies: &[Identity]) -> Vec<Due> {
+        let mut snapshots: BTreeMap<&str, Arc<LabelSnapshot>> = BTreeMap::new();
         let due = policies.iter().map(|policy| {
-            let labels = || self.ledger.label_snapshot(policy.namespace());
-            let usable = self.usable(policy).map(|usable| (Arc::clone(usable), labels()));
+            let usable = self.usable(policy).map(|usable| {
+                let snapshot = || Arc::new(self.ledger.label_snapshot(policy.namespace()));
+                let labels = snapshots.entry(policy.namespace()).or_insert_with(snapshot);
+                (Arc::clone(usable), Arc::clone(labels))
+            });
             Due { policy: policy.clone(), usable }
         });
         due.collect()
@@ -266,7 +265,7 @@ impl LeaderState {
     }
 
     /// A policy in its form to apply; `None` if it is exempt, has never been usable, or does not count.
-    fn usable(&self, policy: &Identity) -> Option<&Arc<ResourcePolicy>> {
+    pub(super) fn usable(&self, policy: &Identity) -> Option<&Arc<ResourcePolicy>> {
         let usable = self.policies.get(policy)?.usable.as_ref()?;
         (self.exempt.of(policy).is_none() && self.counts(policy)).then_some(usable)
     }
@@ -276,7 +275,7 @@ impl LeaderState {
 struct Due {
     policy: Identity,
     /// Its current form, if it must be applied, and the labels that its selectors match.
-    usable: Option<(Arc<ResourcePolicy>, LabelSnapshot)>,
+    usable: Option<(Arc<ResourcePolicy>, Arc<LabelSnapshot>)>,
 }
 
 /// A policy after its preparation. Without a prepared form it is dropped.
@@ -288,7 +287,7 @@ struct Prepared {
 impl Due {
     fn prepare(self) -> Prepared {
         let prepared = self.usable.map(|(usable, labels)| {
-            let prepared = PreparedPolicy::new(Arc::clone(&usable), labels);
+            let prepared = PreparedPolicy::new(Arc::clone(&usable), &labels);
             (usable, prepared)
         });
         Prepared { policy: self.policy, prepared }

@@ -95,6 +95,10 @@ impl Statuses {
                 continue;
             }
             let report = state.ledger.report(policy);
+            // Once the policy is applied, its pods are counted, and this is called again.
+            if report.is_none() && state.usable(policy).is_some() {
+                continue;
+            }
             let exempt = Exempt::of(&state.exempt, policy, None);
             let findings = &entry.findings;
             let is_surplus = !state.counts(policy);
@@ -197,5 +201,52 @@ impl Statuses {
             action: "Count",
             note: news.message.clone(),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use almanac_engine::Exemptions;
+    use almanac_shell::budget::{WriteBudget, WriteLimits};
+    use almanac_shell::event_log::EventMetrics;
+    use almanac_shell::lease::Fence;
+    use almanac_shell::monotonic::Monotonic;
+    use almanac_shell::writer::{WriteMetrics, Writer};
+    use almanac_stub::Stub;
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::extender::metrics::UpkeepMetrics;
+
+    #[tokio::test]
+    async fn a_policy_has_no_new_status_before_it_is_applied() {
+        let client = Stub::new().client();
+        let budget = WriteBudget::new(WriteLimits::default());
+        let writer = Writer::new(client.clone(), Fence::open(), budget, WriteMetrics::default());
+        let (events, _) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
+        let (metrics, exempt) = (UpkeepMetrics::default(), Exemptions::default());
+        let leader = Leader::new((client, writer), metrics, Monotonic::system(), exempt);
+        let statuses = Statuses {
+            leader: Arc::new(leader),
+            events,
+            clock: Clock::from_fn(|| Timestamp::UNIX_EPOCH),
+            seed: 1,
+            changed: Notify::new(),
+        };
+        let policy = Kind::ResourcePolicy.identity("shop", "web");
+        let entry = PolicyEntry {
+            created: None,
+            uid: "".into(),
+            version: "".into(),
+            generation: None,
+            usable: Some(Arc::default()),
+            findings: Vec::new(),
+            recorded: StatusSnapshot::of(&Value::Null),
+            failure: None,
+        };
+        let changed = statuses.leader.lock().insert_policy(&policy, entry);
+        assert_eq!(statuses.due().0.len(), 0);
+        statuses.leader.carry_out(&changed);
+        assert_eq!(statuses.due().0.len(), 1);
     }
 }

@@ -144,15 +144,14 @@ impl HubFollower {
         }
     }
 
-    /// Returns when a report of the agent of a cluster counts.
+    /// Returns when a report of the agent of a cluster counts. A placement reads it, so the cluster exists, and its
+    /// deletion removes the record.
     fn report(&self, state: &mut ClusterState, changed: &Identity, now: Timestamp) -> Timestamp {
         let cluster = match self.kind {
             Kind::AddOnPlacementScore => changed.namespace(),
             _ => changed.name(),
         };
-        // The scores of a deleted cluster may be deleted after it, and nothing would remove its record again.
-        let is_known = state.world.placement.extra.hub.clusters.contains_key(cluster);
-        if is_known { state.hub.note_report(cluster, now) } else { now }
+        state.hub.note_report(cluster, now)
     }
 
     /// Stores a change that only expressions read. If there are too many such changes to evaluate, requeues all
@@ -189,11 +188,9 @@ impl HubFollower {
     /// locked while they are evaluated. A change of any other input requeues them as well.
     fn wake_concerned(&self, cluster: &Identity, change: &ReadChange) {
         let ReadChange { readers, before, after, at } = change;
-        let concerned = off_the_runtime(|| readers.concerned(before, after, *at));
-        if concerned.is_empty() {
-            return;
-        }
+        let mut concerned = off_the_runtime(|| readers.concerned(before, after, *at));
         let mut state = self.cluster.lock();
+        concerned.extend(readers.no_longer_costly(state.world.view()));
         for placement in &concerned {
             // The hub records keep nothing of a placement that was deleted in the meantime.
             if state.world.placement.policies.contains_key(&placement.identity) {

@@ -116,7 +116,7 @@ impl HubRecords {
     }
 
     /// All objects of a kind are known; whether that is new.
-    pub(super) fn complete(&mut self, kind: Kind) -> bool {
+    pub(crate) fn complete(&mut self, kind: Kind) -> bool {
         self.listed.insert(kind)
     }
 

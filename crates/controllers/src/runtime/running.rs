@@ -8,10 +8,10 @@ use std::time::Duration;
 use almanac_shell::endpoints::Health;
 use kube::Client;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::list_progress::{Awaited, FORBIDDEN_PATIENCE, ListNeed, Listed};
+use crate::list_progress::{Awaited, ListNeed, Listed};
 
 /// The group of the watches.
 pub(crate) const WATCHES: &str = "watching";
@@ -59,10 +59,10 @@ impl RunningTerm {
     /// Waits until the lists are complete. Returns `false` if the term ends before that.
     pub(crate) async fn is_listed(&mut self) -> bool {
         let (awaited, health) = (std::mem::take(&mut self.awaited), self.health.clone());
-        let patient_until = Instant::now() + FORBIDDEN_PATIENCE;
         let lists = async {
+            let mut patient_until = None;
             for list in awaited {
-                list.wait(&health, patient_until).await;
+                list.wait(&health, &mut patient_until).await;
             }
         };
         self.is_reached(lists).await
@@ -104,11 +104,9 @@ impl RunningTerm {
         }
     }
 
-    /// Aborts the tasks of a group.
-    pub(crate) async fn abort(&mut self, group: &'static str) {
-        if let Some(mut tasks) = self.groups.remove(group) {
-            tasks.shutdown().await;
-        }
+    /// Aborts the tasks of a group, without waiting: a long computation ends first.
+    pub(crate) fn abort(&mut self, group: &'static str) {
+        self.groups.remove(group);
     }
 
     /// Waits briefly until the Events are written. The caller must drop every other handle of their log before.
@@ -128,14 +126,14 @@ impl RunningTerm {
     }
 
     fn restart(&self, stopped: &str) {
-        tracing::error!("{stopped} stopped unexpectedly; starting again");
+        tracing::error!("{stopped} stopped unexpectedly; the term ends");
         self.health.set_waiting_for("a new term to start");
     }
 }
 
-/// Waits for the orderly end of a term, at most for this long.
-pub(crate) async fn end_within(limit: Duration, orderly: impl Future<Output = ()>) {
-    if timeout(limit, orderly).await.is_err() {
+/// Waits for the end of a term, at most for this long.
+pub(crate) async fn end_within(limit: Duration, ending: impl Future<Output = ()>) {
+    if timeout(limit, ending).await.is_err() {
         tracing::warn!("shut down before all work was finished");
     }
 }
@@ -143,7 +141,7 @@ pub(crate) async fn end_within(limit: Duration, orderly: impl Future<Output = ()
 #[cfg(test)]
 mod tests {
     use almanac_stub::Stub;
-    use tokio::time::sleep;
+    use tokio::time::{Instant, sleep};
 
     use super::*;
 
@@ -180,7 +178,7 @@ mod tests {
         let begun = Instant::now();
         term.finish("working").await;
         assert_eq!(begun.elapsed().as_secs(), 3);
-        term.abort(WATCHES).await;
+        term.abort(WATCHES);
         term.flush_events().await;
         assert_eq!(begun.elapsed().as_secs(), 4);
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use almanac_api::status::TargetProblem;
-use almanac_engine::{Action, Identity, Outcome, Target};
+use almanac_engine::{Action, Identity, Outcome, Target, TargetReference};
 use almanac_shell::lease::Fenced;
 use almanac_shell::writer::{ObjectPath, StillWanted, WriteError, Written};
 use serde_json::{Map, Value, json};
@@ -34,6 +34,13 @@ impl ApplyResult {
         let message = Arc::from(problem.message(target));
         Self { outcome: Outcome::Refused(message), problem: Some(problem) }
     }
+
+    fn unreadable(target: &Identity, unknown: TargetError) -> Self {
+        match unknown {
+            TargetError::Problem(problem) => Self::refused(target, problem),
+            TargetError::Transient(why) => Self::of(Outcome::Unknown(Arc::from(why))),
+        }
+    }
 }
 
 impl Targets {
@@ -41,14 +48,17 @@ impl Targets {
     /// is still wanted when it can be sent. Returns an error if this process no longer leads.
     pub(crate) async fn apply(
         &self,
-        target: &Target,
+        reference: &TargetReference,
         action: &Action,
         over: &ObservedTarget,
         still_wanted: StillWanted<'_>,
     ) -> Result<ApplyResult, Fenced> {
+        let target = &reference.target;
         let identity = target.identity();
-        let Some(kind) = self.found(identity) else {
-            return Ok(ApplyResult::refused(identity, TargetProblem::UnknownKind));
+        // Another turn may have removed the kind since the target was read.
+        let kind = match self.kind_of(reference).await {
+            Ok(kind) => kind,
+            Err(unknown) => return Ok(ApplyResult::unreadable(identity, unknown)),
         };
         let mut seen = over.clone();
         for _ in 0..ATTEMPTS {
@@ -86,12 +96,7 @@ impl Targets {
             // still be written.
             match self.ask(&kind, target).await {
                 Ok(()) => {}
-                Err(TargetError::Problem(problem)) => {
-                    return Ok(ApplyResult::refused(identity, problem));
-                }
-                Err(TargetError::Transient(why)) => {
-                    return Ok(ApplyResult::of(Outcome::Unknown(Arc::from(why))));
-                }
+                Err(unknown) => return Ok(ApplyResult::unreadable(identity, unknown)),
             }
             seen = ObservedTarget::of(identity, &self.cluster.lock());
             // A target without policies is not kept.
@@ -110,9 +115,13 @@ impl Targets {
 
     /// Whether a forbidden target may now be changed. The probe changes nothing; `None` if the
     /// answer is unknown.
-    pub(crate) async fn may_be_changed(&self, target: &Target) -> Result<Option<bool>, Fenced> {
+    pub(crate) async fn may_be_changed(
+        &self,
+        reference: &TargetReference,
+    ) -> Result<Option<bool>, Fenced> {
+        let target = &reference.target;
         let identity = target.identity();
-        let Some(kind) = self.found(identity) else { return Ok(None) };
+        let Ok(kind) = self.kind_of(reference).await else { return Ok(None) };
         let collection = kind.collection(identity);
         let place = ObjectPath { collection: &collection, name: identity.name() };
         let has_scale = matches!(target, Target::Workload(_));

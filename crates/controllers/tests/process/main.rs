@@ -151,6 +151,33 @@ async fn a_status_waiting_for_a_retry_is_written_at_shutdown() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_failed_term_releases_the_lease_only_after_its_requests_in_flight() {
+    let running = Running::begin();
+    let stub = running.stub.clone();
+    let hangs = Fault::hang().matching(ReceivedRequest::is_write);
+    stub.inject(hangs.path_contains("/shop/scale").always());
+    // The rule fires after 30 seconds. Then the watch of the policies panics.
+    seconds(31).await;
+    let panics = Fault::meanwhile(|_| panic!("the watch panics on this request"));
+    let panics = panics.matching(ReceivedRequest::is_watch);
+    stub.inject(panics.path_contains("/cronfederatedhpas"));
+    stub.end_watches();
+    let released = || {
+        let is_release = |asked: &ReceivedRequest| {
+            let is_lease = asked.is_write() && asked.path.ends_with("/leases/almanac");
+            is_lease && asked.body["spec"]["holderIdentity"].is_null()
+        };
+        stub.requests_where(is_release).len()
+    };
+    seconds(5).await;
+    assert_eq!(released(), 0, "the request waits for its response");
+    seconds(15).await;
+    assert_eq!(released(), 1);
+    stub.mend();
+    running.end().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn retries_are_given_up_as_soon_as_everything_is_stopped() {
     let running = RunningProcess::begin();
     running.fail("/shop/scale");

@@ -32,7 +32,7 @@ use crate::reconciler::{CostlyDecisions, Reconciler};
 use crate::targets::Targets;
 use crate::term::MAX_CONCURRENT_TURNS;
 use crate::upstream::Upstreams;
-use crate::work_queue::{Lane, WorkQueue};
+use crate::work_queue::WorkQueue;
 
 /// The controllers in front of an API server.
 pub(crate) struct TestBench {
@@ -89,7 +89,7 @@ impl TestBench {
     }
 
     /// The targets that the controllers know.
-    pub(crate) fn targets(&self) -> &Targets {
+    pub(crate) fn targets(&self) -> &Arc<Targets> {
         &self.controller.targets
     }
 
@@ -131,15 +131,12 @@ impl TestBench {
             let controller = Arc::clone(&self.controller);
             async move { controller.take_turn(&policy).await }
         };
-        let writes = |policy: &PolicyName| {
-            let footprint = self.cluster.lock().world.footprint(policy);
-            footprint.writes.into_iter().map(|(object, _)| Lane::Object(object)).collect()
-        };
+        let lanes = |policy: &PolicyName| self.controller.lanes(policy);
         let stop = async {
             tokio::time::sleep(Duration::from_secs(seconds)).await;
             end.cancel();
         };
-        tokio::join!(self.turns.run(MAX_CONCURRENT_TURNS, None, end.clone(), writes, turn), stop);
+        tokio::join!(self.turns.run(MAX_CONCURRENT_TURNS, None, end.clone(), lanes, turn), stop);
     }
 
     /// The reason why a policy is not ready, if it is not.

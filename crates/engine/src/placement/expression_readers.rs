@@ -40,12 +40,12 @@ impl ExpressionReaders {
             let object = view.state.policies.get(identity)?;
             let policy = object.policy.as_ref()?;
             let asks = policy.standing == Standing::Active;
-            let memory = object.memory.as_ref();
+            let known = || object.memory.as_ref().map(|it| it.known.clone()).unwrap_or_default();
             (asks && may_select(view, identity, policy, cluster)).then(|| Reader {
                 identity: identity.clone(),
                 policy: Arc::clone(policy),
-                known: memory.map(|it| it.known.clone()).unwrap_or_default(),
-                is_known_costly: memory.is_some_and(|it| it.costly.contains_key(cluster)),
+                known: known(),
+                is_known_costly: is_known_costly(view, identity, cluster),
             })
         });
         let readers: Vec<Reader> = readers.collect();
@@ -101,6 +101,23 @@ impl ExpressionReaders {
         let concerned = versions.filter(|(_, (before, after))| after.is_none() || after != before);
         concerned.map(|(name, _)| name).collect()
     }
+
+    /// The placements whose decision since then no longer found the cluster too costly. It may be based on the version
+    /// before, so the result for the other version can differ.
+    #[must_use]
+    pub fn no_longer_costly(&self, view: View<'_, Placements>) -> Vec<PolicyName> {
+        let names = self.names().zip(&self.readers);
+        let decided = names.filter(|(name, reader)| {
+            reader.is_known_costly && !is_known_costly(view, &name.identity, &self.cluster)
+        });
+        decided.map(|(name, _)| name).collect()
+    }
+}
+
+/// Whether the last decision of a placement found the cluster too costly.
+fn is_known_costly(view: View<'_, Placements>, placement: &Identity, cluster: &str) -> bool {
+    let memory = view.state.policies.get(placement).and_then(|it| it.memory.as_ref());
+    memory.is_some_and(|it| it.costly.contains_key(cluster))
 }
 
 /// The scores of a cluster in the objects that any placement may read.

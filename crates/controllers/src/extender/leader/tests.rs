@@ -139,3 +139,17 @@ async fn requests_and_scrapes_are_answered_while_a_policy_is_prepared() {
     preparing.join().unwrap();
     assert_eq!(leader.lock().ledger.policies().collect::<Vec<_>>(), [&policy]);
 }
+
+#[tokio::test]
+async fn the_policies_of_a_namespace_are_applied_together() {
+    let leader = serving();
+    let policies = [0, 1, 2, 3, 4].map(|number| named("shop", number));
+    for policy in &policies {
+        let _applied_below = leader.lock().insert_policy(policy, entry(1));
+    }
+    leader.carry_out_by(&policies, |due| {
+        assert_eq!(leader.lock().ledger.policies().count(), 0);
+        due.prepare()
+    });
+    assert_eq!(leader.lock().ledger.policies().count(), policies.len());
+}

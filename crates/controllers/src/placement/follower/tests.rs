@@ -269,15 +269,3 @@ fn expressions_are_evaluated_without_the_lock_and_a_placement_that_is_deleted_by
         assert_eq!(stage.turns.is_quiet(), is_deleted);
     }
 }
-
-#[test]
-fn a_report_about_a_cluster_that_is_gone_is_not_recorded() {
-    let stage = Stage::set();
-    let (kind, metrics) = (Kind::AddOnPlacementScore, &stage.metrics);
-    let follower = follower(kind, &stage.cluster, &stage.turns, metrics);
-    let mut known = stage.cluster.lock();
-    for _ in 0..100 {
-        let scores = kind.identity("gone", "default");
-        assert_eq!(follower.report(&mut known, &scores, now()), now());
-    }
-}

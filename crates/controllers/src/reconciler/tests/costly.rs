@@ -1,7 +1,9 @@
 //! Firings and scrapes while a costly decision is made.
 
 use std::sync::mpsc;
+use std::time::Duration;
 
+use almanac_api::families::Descriptor;
 use almanac_engine::World;
 use almanac_engine::placement::{ClusterSelector, Expression, Placement, PrioritizerMode};
 use almanac_fixtures::placements::{
@@ -9,11 +11,14 @@ use almanac_fixtures::placements::{
 };
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::families::Scraped;
 use crate::leadership::Leadership;
 use crate::reconciler::costly;
+use crate::term::MAX_CONCURRENT_TURNS;
 
 fn by_expression() -> Placement {
     let expressions = [Expression::compile("true").unwrap()].into();
@@ -68,4 +73,45 @@ async fn a_firing_is_carried_out_and_a_scrape_answered_while_a_costly_decision_i
     add_cluster(&mut stage.cluster.lock().world, "west", cluster(""));
     go_on.send(()).unwrap();
     assert_eq!(deciding.join().unwrap(), Some(vec!["east".to_owned()]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_firing_is_carried_out_while_more_costly_decisions_wait_than_turns_may_run() {
+    let stage = Stage::set("2026-11-20T09:00:01Z");
+    let placements: Vec<PolicyName> =
+        (0..300).map(|number| placement_name(&format!("web-{number}"))).collect();
+    assert!(placements.len() > MAX_CONCURRENT_TURNS);
+    {
+        let mut state = stage.cluster.lock();
+        for kind in Descriptor::of(Family::Placement).reads {
+            state.hub.complete(*kind);
+        }
+        for placement in &placements {
+            add_placement(&mut state.world, placement.identity.name(), by_expression());
+        }
+    }
+    let (turns, controller) = (WorkQueue::new(stage.shown.clock()), Arc::new(stage.controller));
+    placements.iter().chain([&policy()]).for_each(|policy| turns.wake(policy));
+    // Another costly decision is being made.
+    let permit = controller.costly_decisions.wait().await.unwrap();
+    let end = CancellationToken::new();
+    let lanes = |policy: &PolicyName| controller.lanes(policy);
+    let turn = |policy: PolicyName| {
+        let controller = Arc::clone(&controller);
+        async move { controller.take_turn(&policy).await }
+    };
+    let replicas = || {
+        let state = stage.cluster.lock();
+        state.world.objects.workloads.get(&target()).and_then(|it| it.replicas)
+    };
+    let fires = async {
+        while replicas() != Some(3) {
+            sleep(Duration::from_millis(10)).await;
+        }
+        drop(permit);
+        end.cancel();
+    };
+    let running = turns.run(MAX_CONCURRENT_TURNS, None, end.clone(), lanes, turn);
+    let both = async { tokio::join!(running, fires) };
+    assert!(timeout(Duration::from_secs(10), both).await.is_ok());
 }

@@ -111,6 +111,23 @@ async fn targets_read_on_demand_go_with_their_policies() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_kind_that_is_removed_between_the_read_and_the_write_of_a_turn_is_found_again() {
+    let stub = Stub::new();
+    stub.serve(late());
+    stub.put(target(LATE, "Late", "shop"));
+    let mut bench = TestBench::at(BEGIN, &stub);
+    let (targets, shop) =
+        (Arc::clone(bench.targets()), Identity::new("late.example.com", "Late", "default", "shop"));
+    let removed = Fault::meanwhile(move |_| targets.forget_kind(&shop));
+    let read = removed.method(Method::GET).path_contains("/shop/scale");
+    stub.inject(read.matching(from("09:00:00")));
+    bench.upsert(at_nine("shop", LATE, "Late"));
+    bench.run(31).await;
+    assert_eq!(bench.not_ready_reason(&policy("shop")), None);
+    assert_eq!(bench.patched().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_target_whose_policy_goes_while_it_is_read_is_not_kept() {
     let stub = Stub::new();
     stub.serve(late());
@@ -154,6 +171,6 @@ fn the_kinds_that_were_found_are_limited_in_number() {
     let found = Arc::new(Kind::new(resolved, Vec::new()));
     for number in 0..3 * MAX_KINDS {
         kinds.note_found(("example.com".to_owned(), format!("Kind{number}")), &found);
-        assert!(kinds.found.len() <= MAX_KINDS);
+        assert_eq!(kinds.found.len(), MAX_KINDS.min(number + 1), "a new one replaces one other");
     }
 }

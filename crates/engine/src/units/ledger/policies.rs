@@ -10,8 +10,8 @@ use crate::Identity;
 use crate::units::slots::{PolicyId, ShapeId, SlotId as _};
 use crate::units::{ResourcePolicy, Unit};
 
-/// Pods that no policy governs at the moment, by their labels, and the policies that select them.
-type Released = BTreeMap<ShapeId, Vec<PolicyId>>;
+/// Pods that no policy governs at the moment, in the order of their labels, and the policies that select them.
+type Released = Vec<(ShapeId, Vec<PolicyId>)>;
 
 impl Ledger {
     /// A watch event of a policy: it is new, or was edited. The version is that of its object, `None` if it comes from
@@ -23,7 +23,7 @@ impl Ledger {
         version: Option<u64>,
     ) {
         let labels = self.label_snapshot(identity.namespace());
-        self.set_prepared_policy(identity, &PreparedPolicy::new(policy, labels), version);
+        self.set_prepared_policy(identity, &PreparedPolicy::new(policy, &labels), version);
     }
 
     /// The same, with precomputed data of the policy.
@@ -59,7 +59,7 @@ impl Ledger {
             let is_known = self.policy(&identity).is_some();
             if is_known || !is_old_news(self.policies_seen, of_policy) {
                 let labels = self.label_snapshot(identity.namespace());
-                self.apply_policy(&identity, &PreparedPolicy::new(policy, labels), of_policy);
+                self.apply_policy(&identity, &PreparedPolicy::new(policy, &labels), of_policy);
             }
         }
         for identity in unlisted {
@@ -171,17 +171,23 @@ impl Ledger {
     /// Lets a new or edited policy govern the pods that it selects. Pods that it no longer selects go to the other
     /// policies that select them. Nothing has changed about the others, so their selectors are not evaluated.
     fn govern_selected(&mut self, id: PolicyId, prepared: &PreparedPolicy, released: Released) {
-        let mut selected = self.shapes_in(self.usages[id].identity.namespace());
-        selected.retain(|shape| prepared.selects(*shape, &self.shapes[*shape].labels));
-        let gained = selected.iter().filter(|shape| !released.contains_key(*shape));
-        let gained: Vec<_> = gained.map(|shape| (*shape, self.release(*shape))).collect();
-        let selected: BTreeSet<ShapeId> = selected.into_iter().collect();
-        for (shape, mut selecting) in gained.into_iter().chain(released) {
-            if selected.contains(&shape) {
+        let mut released: BTreeMap<ShapeId, Vec<PolicyId>> = released.into_iter().collect();
+        let mut regoverned = Released::new();
+        for shape in self.shapes_in(self.usages[id].identity.namespace()) {
+            let is_selected = prepared.selects(shape, &self.shapes[shape].labels);
+            let mut selecting = match released.remove(&shape) {
+                Some(others) => others,
+                None if is_selected => self.release(shape),
+                None => continue,
+            };
+            if is_selected {
                 selecting.push(id);
                 let name = |policy: &PolicyId| &self.usages[*policy].identity;
                 selecting.sort_by(|one, other| name(one).cmp(name(other)));
             }
+            regoverned.push((shape, selecting));
+        }
+        for (shape, selecting) in regoverned {
             self.govern_by(shape, selecting);
         }
     }

@@ -33,19 +33,18 @@ impl PreparedPolicy {
     /// Evaluates the selectors. The ledger evaluates them only where labels have changed by the time that it takes the
     /// policy.
     #[must_use]
-    pub fn new(policy: impl Into<Arc<ResourcePolicy>>, labels: LabelSnapshot) -> PreparedPolicy {
+    pub fn new(policy: impl Into<Arc<ResourcePolicy>>, labels: &LabelSnapshot) -> PreparedPolicy {
         let policy = policy.into();
         let selection = UnitSelection::new(&policy.units);
-        let unit_of = |labels: Option<Labels>| {
+        let unit_of = |labels: &Option<Labels>| {
             let unit_index = labels.as_ref().map_or(UnitIndex::OUTSIDE, |it| selection.unit_of(it));
-            (labels, unit_index)
+            (labels.clone(), unit_index)
         };
-        let nodes = labels.nodes.into_iter().map(unit_of).collect();
-        let selects = |(shape, labels): (ShapeId, Labels)| {
-            let is_selected = policy.pod_selector.selects(&labels);
-            (shape, (labels, is_selected))
+        let nodes = labels.nodes.iter().map(unit_of).collect();
+        let selects = |(shape, labels): &(ShapeId, Labels)| {
+            (*shape, (labels.clone(), policy.pod_selector.selects(labels)))
         };
-        let pods = labels.pods.into_iter().map(selects).collect();
+        let pods = labels.pods.iter().map(selects).collect();
         PreparedPolicy { policy, selection: Arc::new(selection), nodes, pods }
     }
 

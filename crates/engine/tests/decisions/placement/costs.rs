@@ -321,3 +321,15 @@ fn heartbeats_of_a_cluster_that_costs_too_much_wake_no_placement() {
     zones(&mut fleet, 0..1, 1);
     assert_ne!(said(&fleet), known);
 }
+
+#[test]
+fn a_placement_that_no_longer_finds_a_cluster_costly_is_named_to_readers_from_before() {
+    let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
+    zones(&mut fleet, 0..1, 100);
+    let _turn = fleet.turn(monday("12:00"));
+    let readers = ExpressionReaders::of(fleet.world.view(), "c000");
+    assert_eq!(readers.no_longer_costly(fleet.world.view()), []);
+    zones(&mut fleet, 0..1, 1);
+    let _turn = fleet.turn(monday("12:10"));
+    assert_eq!(readers.no_longer_costly(fleet.world.view()).len(), 1);
+}

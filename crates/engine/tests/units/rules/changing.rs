@@ -157,7 +157,7 @@ fn a_prepared_policy_is_applied_by_the_labels_that_nodes_and_pods_have_by_then()
     let units = [unit("a", 1, 5, "zone=a"), unit("b", 2, 5, "zone=b")];
     let policy = ResourcePolicy { pod_selector: selector("app=b"), ..required(units) };
     let snapshot = scene.ledger.label_snapshot(policy_name("q").namespace());
-    let prepared = PreparedPolicy::new(policy, snapshot);
+    let prepared = PreparedPolicy::new(policy, &snapshot);
     scene.set_node("n-a", "zone=b");
     scene.remove_pod("early");
     scene.set_pod("of other labels, perhaps in its place", &on("n-a", pod("app=c")));
