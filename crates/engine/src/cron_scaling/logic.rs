@@ -71,11 +71,17 @@ impl PolicyFamily for CronRules {
         let policy = view.state.policy(identity)?;
         let object = policy.target.identity();
         // Without a usable rule, nothing is ever written, and neither is what is exempt.
-        let is_exempt = Exempt::of(&view.objects.exempt, identity, Some(object)).is_some();
-        let is_idle = policy.rules.is_empty() || is_exempt;
+        let is_idle = policy.rules.is_empty() || is_exempt(view, identity, policy);
         let fields = Field::of_target(&policy.target).iter().filter(|_| !is_idle);
         let writes = fields.map(|field| (object.clone(), *field)).collect();
         Some(Footprint { reads: vec![object.clone()], writes })
+    }
+
+    fn is_armed(view: View<'_, CronRules>, identity: &Identity) -> bool {
+        view.state.policy(identity).is_some_and(|policy| {
+            let is_idle = policy.rules.is_empty() || policy.is_suspended();
+            !is_idle && !is_exempt(view, identity, policy)
+        })
     }
 
     fn describe(
@@ -195,7 +201,7 @@ impl PolicyFamily for CronRules {
     fn asks_for(view: View<'_, CronRules>, policy: &Identity) -> Option<ReplicasAskedFor> {
         let checked = view.state.policy(policy)?;
         let Target::Workload(workload) = &checked.target else { return None };
-        let is_exempt = Exempt::of(&view.objects.exempt, policy, Some(workload)).is_some();
+        let is_exempt = is_exempt(view, policy, checked);
         let rules = checked.rules.iter().filter(|rule| !rule.suspended && !is_exempt);
         let asked = rules.filter_map(|rule| match rule.desired {
             DesiredScale::Replicas(replicas) => Some((replicas, rule)),
@@ -257,6 +263,12 @@ impl PolicyFamily for CronRules {
         let (occurrence, rule) = record.occurrence()?;
         rule.filter(|_| occurrence == Occurrence::Superseded)
     }
+}
+
+/// Whether a policy or its target is exempt.
+fn is_exempt(view: View<'_, CronRules>, policy: &Identity, checked: &CronScaling) -> bool {
+    let target = checked.target.identity();
+    Exempt::of(&view.objects.exempt, policy, Some(target)).is_some()
 }
 
 /// The result of a rule's last firing. A firing from before an edit explains nothing.

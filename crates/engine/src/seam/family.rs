@@ -74,6 +74,11 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     /// The objects and fields that a policy reads and writes; `None` for an invalid one.
     fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint>;
 
+    /// Whether a policy sets a field now: it is usable and not exempt, and not all of its rules are suspended.
+    fn is_armed(view: View<'_, Self>, policy: &Identity) -> bool {
+        Self::footprint(view, policy).is_some_and(|it| !it.writes.is_empty())
+    }
+
     /// The rule of a reason by name, and the reason as a line for the user. `None` when the policy has changed since.
     fn describe(
         view: View<'_, Self>,
