@@ -14,11 +14,12 @@ use super::{
 use crate::other_writer::ExternalChange;
 use crate::seam::{
     Beginning, FamilyState, Happened, ObjectOf, Opening, PolicyDecision, PolicyFamily, ReasonText,
-    Requested, Settlement, Start, Times, View, ViewMut,
+    Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
-    Exempt, Field, Footprint, Identity, Occurrence, Outcome, Reach, Reason, ReplicasAskedFor,
-    RuleExplanation, RuleSchedule, Schedule, Target, TargetReference, Verdict,
+    Exempt, Field, Footprint, Identity, Inactive, Occurrence, Outcome, Reach, Reason,
+    ReplicasAskedFor, Requested, RuleExplanation, RuleSchedule, Schedule, Target, TargetReference,
+    Verdict,
 };
 
 /// How the message of a superseded firing starts in a status.
@@ -217,9 +218,10 @@ impl PolicyFamily for CronRules {
         view: View<'_, Self>,
         policy: &Identity,
         field: Field,
-        now: Timestamp,
-    ) -> Option<Requested> {
-        request::request(view.state.policies.get(policy)?, field, now)
+        _: Timestamp,
+    ) -> Result<Requested, Inactive> {
+        let object = view.state.policies.get(policy);
+        object.map_or(Err(Inactive::NotNamed), |object| request::request(object, field))
     }
 
     fn reacts_to_changes(view: View<'_, Self>, policy: &Identity, now: Timestamp) -> bool {
@@ -278,7 +280,7 @@ fn newest<'a>(input: &Input<'a>, rule: &CronRule) -> Option<&'a Execution> {
 }
 
 /// Whether a rule can have done this as it is written now.
-fn can_be_of(rule: &CronRule, execution: &Execution) -> bool {
+pub(super) fn can_be_of(rule: &CronRule, execution: &Execution) -> bool {
     let scheduled = execution.scheduled();
     let fires = rule.firings.previous(scheduled) == Some(scheduled);
     let sets = |named: Option<u32>, applied: Option<u32>| {

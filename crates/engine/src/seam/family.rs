@@ -12,8 +12,8 @@ use super::{
 };
 use crate::other_writer::ExternalChange;
 use crate::{
-    Division, EndedScore, Field, Footprint, Identity, Occurrence, Outcome, Presumption, Reason,
-    ReplicasAskedFor, RuleExplanation, RuleSchedule, TargetReference, Unmatched, Value,
+    Division, EndedScore, Field, Footprint, Identity, Inactive, Occurrence, Outcome, Presumption,
+    Reason, ReplicasAskedFor, Requested, RuleExplanation, RuleSchedule, TargetReference, Unmatched,
 };
 
 /// A rule by name, and a line for a person.
@@ -21,9 +21,6 @@ pub type ReasonText = (Option<Arc<str>>, String);
 
 /// An occurrence, and its rule.
 pub type Happened = (Occurrence, Option<Arc<str>>);
-
-/// A requested value, and since when it is requested, if that is known.
-pub type Requested = (Value, Option<Timestamp>);
 
 /// Where policies of a family begin.
 pub type Start<F> = RunStart<Reason<<F as PolicyFamily>::Cause>>;
@@ -256,9 +253,14 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         None
     }
 
-    /// The value that a policy requests for a field of its target; `None` while it requests none.
-    fn request(_: View<'_, Self>, _: &Identity, _: Field, _now: Timestamp) -> Option<Requested> {
-        None
+    /// The value that a policy requests for a field of its target, or why it requests none.
+    fn request(
+        _: View<'_, Self>,
+        _: &Identity,
+        _: Field,
+        _now: Timestamp,
+    ) -> Result<Requested, Inactive> {
+        Err(Inactive::NotNamed)
     }
 
     /// Whether a policy needs a turn because its target has changed.
