@@ -46,7 +46,7 @@ pub enum Inactive {
     NotFired,
     /// A query of an autoscaler has no usable answer, and the autoscaler has set nothing yet.
     NoAnswer,
-    /// The target, or its number of replicas, is unknown.
+    /// The target, or its current value, is unknown.
     TargetUnknown,
     /// The policy or its target is exempt.
     Exempt(Exempt),
@@ -225,7 +225,7 @@ impl fmt::Display for Inactive {
             Self::Suspended => "all rules that name the field are suspended",
             Self::NotFired => "no rule has fired since it was created or edited",
             Self::NoAnswer => "a query has no answer that could be used",
-            Self::TargetUnknown => "the target or its replicas are unknown",
+            Self::TargetUnknown => "the target or its current value is unknown",
             Self::Exempt(exempt) => return exempt.fmt(formatter),
         })
     }

@@ -1,7 +1,7 @@
 //! The requests of an explained field: every policy that sets it, in which order, and why each wins or loses.
 
 use almanac_engine::metric_scaling::Select;
-use almanac_engine::{Exemptions, PolicyName, PolicyObject, RankedRequest, World};
+use almanac_engine::{Exemptions, PolicyName, PolicyObject, RankedRequest, Workload, World};
 use almanac_fixtures::autoscalers::{Autoscaler, at_once, scheduled};
 use almanac_fixtures::names::horizontal_autoscaler;
 use almanac_forecast::explain;
@@ -108,6 +108,23 @@ fn an_exempt_policy_is_listed_last_and_requests_nothing() {
         [
             "day 10 2026-03-02T08:00:00Z won: the field has its value",
             "night - - exempt: the object is marked with almanac.dev/ignore",
+        ]
+    );
+}
+
+#[test]
+fn every_policy_of_an_exempt_target_is_listed() {
+    let mut world = day_and_night();
+    let workload = Workload { replicas: Some(2), ..Workload::default() };
+    world.objects.workloads.insert(deployment("shop"), workload);
+    let mut exempt = Exemptions::default();
+    exempt.mark(&deployment("shop"), true);
+    world.objects.exempt = exempt.into();
+    assert_eq!(
+        requests(&world, &cron_policy("day"), "2026-03-02T13:00:00Z"),
+        [
+            "night - - exempt: the target is marked with almanac.dev/ignore",
+            "day - - exempt: the target is marked with almanac.dev/ignore",
         ]
     );
 }

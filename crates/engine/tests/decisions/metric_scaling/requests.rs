@@ -1,7 +1,7 @@
 //! The value that an autoscaler requests while another writer contends with it, and without an answer.
 
 use almanac_engine::metric_scaling::SampleProblem;
-use almanac_engine::{Field, Inactive, Requested, Value};
+use almanac_engine::{Field, Inactive, Requested, Value, arrive};
 
 use crate::support::monday;
 use crate::support::scaling::{Scaling, by_one_query};
@@ -38,4 +38,12 @@ fn an_autoscaler_that_never_had_an_answer_requests_nothing() {
     let mut scaling = by_one_query(5);
     scaling.sample("q", Err(UNUSABLE));
     assert_eq!(requested(&scaling, "09:30"), Err(Inactive::NoAnswer));
+}
+
+#[test]
+fn a_run_does_not_know_since_when_its_first_recommendation_holds() {
+    let mut scaling = by_one_query(5).answered("q", 8.0);
+    arrive(&mut scaling.world, &scaling.name, monday("09:00"));
+    let expected = Requested { value: Value::Number(8), since: None, applied: None };
+    assert_eq!(requested(&scaling, "09:00"), Ok(expected));
 }
