@@ -274,7 +274,8 @@ fn a_text_lists_the_winner_the_own_policy_and_ten_more_requests() {
     let folder = folder_with("many-requests", &[("a.yaml", &policies)]);
     let ran = almanac(&folder, &["explain", "-f", ".", "cronfhpa/p10", "--at", PRESENT]);
     ran.assert_said(&["and 3 more; list them with -o json"]);
-    let outcomes = |outcome: &str| ran.said.lines().filter(move |line| line.contains(outcome)).count();
+    let outcomes =
+        |outcome: &str| ran.said.lines().filter(move |line| line.contains(outcome)).count();
     assert_eq!(outcomes("✓ won       CronFederatedHPA"), 1, "{}", ran.said);
     assert_eq!(outcomes("✗ lost      CronFederatedHPA"), 11, "{}", ran.said);
 }

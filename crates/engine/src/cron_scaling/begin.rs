@@ -210,7 +210,7 @@ fn last_before(
 ) -> Option<Timestamp> {
     let last = rule.firings.previous(before(first)).filter(|_| !rule.suspended);
     let last = last.filter(|at| since.is_none_or(|since| *at > since));
-    last.or_else(|| request::last_firing(known?, rule))
+    last.or_else(|| request::last_firing(known?, rule).filter(|at| *at < first))
 }
 
 /// For each field that a rule names, the last instant before the given one at which a firing named
