@@ -133,9 +133,9 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<Held> {
             let last = executions.iter().find_map(|execution| {
                 let Ending::Done(applied) = execution.ending else { return None };
                 let (_, value) = applied.fields().find(|(set, _)| set == field)?;
-                Some((execution.scheduled(), value, applied.moved_other_bound()))
+                Some((execution, value, applied.moved_other_bound()))
             });
-            let Some((since, value, moved)) = last else { continue };
+            let Some((execution, value, moved)) = last else { continue };
             let cause = if moved { Cause::MovedOtherBound } else { Cause::Fired };
             held.push(PriorWrite {
                 target: checked.target.identity().clone(),
@@ -143,7 +143,8 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<Held> {
                 value: Value::Number(value),
                 policy: name(policy),
                 reason: effect_reason(index, cause),
-                since: Some(since),
+                since: Some(execution.scheduled()),
+                applied: Some(execution.executed()),
             });
         }
     }
@@ -280,6 +281,7 @@ fn made_way(
         policy: name(policy),
         reason: effect_reason(index, Cause::MovedOtherBound),
         since,
+        applied: since,
     })
 }
 

@@ -1,5 +1,6 @@
 //! The requests of an explained field: every policy that sets it, in which order, and why each wins or loses.
 
+use almanac_engine::cron_scaling::{Applied, CronRule, Ending, Execution, Memory, RuleMemory};
 use almanac_engine::metric_scaling::Select;
 use almanac_engine::{Exemptions, PolicyName, PolicyObject, RankedRequest, Workload, World};
 use almanac_fixtures::autoscalers::{Autoscaler, at_once, scheduled};
@@ -55,6 +56,32 @@ fn at_one_instant_the_last_object_by_name_wins() {
             "night 2 2026-03-02T20:00:00Z won: the field has its value",
             "day 4 2026-03-02T20:00:00Z lost: CronFederatedHPA.autoscaling.karmada.io default/night has \
              its turn later at the same instant",
+        ]
+    );
+}
+
+#[test]
+fn a_firing_that_was_applied_late_precedes_a_later_one() {
+    let policy = |building: Building, name: &str, rule: CronRule, applied: &str, value| {
+        let scheduled = rule.firings.previous(at(applied)).unwrap();
+        let done = Ending::Done(Applied::Replicas(value));
+        let execution = Execution::new(scheduled, at(applied), done);
+        let memory = RuleMemory::beginning(&rule, scheduled).with_executions([execution]);
+        let memory = Memory { rules: vec![memory] };
+        building.scaling(name, to_workload("shop"), vec![rule]).known(name, None, Some(memory))
+    };
+    let building = Building::default().workload("shop", 5);
+    let nine = rule("nine", "0 9 * * *", 5);
+    let building = policy(building, "a", nine, "2026-03-02T09:04:00Z", 5);
+    let two_past = rule("two-past", "2 9 * * *", 3);
+    let building = policy(building, "b", two_past, "2026-03-02T09:02:00Z", 3);
+    let world = building.seen_at("2026-03-02T10:00:00Z").world();
+    assert_eq!(
+        requests(&world, &cron_policy("a"), "2026-03-02T10:00:00Z"),
+        [
+            "a 5 2026-03-02T09:00:00Z won: the field has its value",
+            "b 3 2026-03-02T09:02:00Z lost: CronFederatedHPA.autoscaling.karmada.io default/a set \
+             the field later",
         ]
     );
 }
