@@ -98,7 +98,7 @@ pub enum Precedence {
     SetsAgain,
     /// It was applied last, however long ago it was requested.
     AppliedLast,
-    /// The field has its value, whichever field manager has set it.
+    /// The field has its value. The field manager that set it is unknown.
     HasValue,
 }
 
@@ -220,14 +220,15 @@ impl Inactive {
 
 impl fmt::Display for Inactive {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
+        let text = match self {
             Self::NotNamed => "none of its rules names the field",
             Self::Suspended => "all rules that name the field are suspended",
             Self::NotFired => "no rule has fired since it was created or edited",
             Self::NoAnswer => "a query has no answer that could be used",
             Self::TargetUnknown => "the target or its current value is unknown",
             Self::Exempt(exempt) => return exempt.fmt(formatter),
-        })
+        };
+        formatter.write_str(text)
     }
 }
 

@@ -62,7 +62,7 @@ pub(super) fn check_against_foreign<'a>(
     ours.filter_map(told).collect()
 }
 
-/// The target of an object that no other one may scale as well. What is exempt or suspended scales nothing.
+/// The target of an object that no other one may scale as well. An exempt or suspended object scales nothing.
 fn sole_target(object: &CheckedObject) -> Option<&Target> {
     let shares = object.kind.family().is_some_and(Family::shares_targets);
     let policy = match &object.slim {

@@ -49,8 +49,8 @@ pub(super) fn last_firing(memory: &Memory, rule: &CronRule) -> Option<Timestamp>
     done.map(Execution::scheduled).max()
 }
 
-/// The executions of a rule as it is now. None is known of a rule that was edited since its last firing: the edit
-/// counts as handled, and is in no history.
+/// The executions of the current version of a rule; none after an edit, until it fires again. The edit counts as
+/// handled, and is in no history.
 fn executions<'a>(memory: &'a Memory, rule: &'a CronRule) -> impl Iterator<Item = &'a Execution> {
     let known = memory.rules.iter().find(|it| {
         let is_same = it.name == rule.name && it.fingerprint == rule.fingerprint;
