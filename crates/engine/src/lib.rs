@@ -142,7 +142,9 @@ pub use occurrence::Occurrence;
 pub use presumption::{Consequence, Presumption};
 pub use reach::{Reach, Unreachable};
 pub use reason::{Reason, Verdict};
-pub use requests::{CurrentValue, Precedence, RankedRequest, Request, RequestOutcome, rank};
+pub use requests::{
+    CurrentValue, Inactive, Precedence, RankedRequest, Request, RequestOutcome, Requested, rank,
+};
 pub use schedules::{RuleSchedule, Schedule};
 pub use seam::{FamilyState, OpenDecision, Policies, PolicyFamily, PolicyObject, Replayed, View};
 pub use target::{Target, TargetReference};

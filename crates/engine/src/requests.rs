@@ -16,12 +16,40 @@ use crate::{Exempt, Family, Field, Identity, PolicyName, Value};
 pub struct Request {
     /// The policy.
     pub policy: PolicyName,
-    /// The requested value; `None` while the policy requests none.
-    pub value: Option<Value>,
+    /// The requested value, or why there is none.
+    pub value: Result<Value, Inactive>,
     /// Since when it is requested, if that is known.
     pub since: Option<Timestamp>,
-    /// Why the policy is not applied, if it or its target is exempt.
-    pub exempt: Option<Exempt>,
+    /// When the policy set it; `None` if that is unknown, or if the policy sets it again after each change.
+    pub applied: Option<Timestamp>,
+}
+
+/// A requested value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Requested {
+    /// The value.
+    pub value: Value,
+    /// Since when it is requested, if that is known.
+    pub since: Option<Timestamp>,
+    /// When the policy set it; `None` if that is unknown, or if the policy sets it again after each change.
+    pub applied: Option<Timestamp>,
+}
+
+/// Why a policy requests no value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Inactive {
+    /// None of its rules names the field.
+    NotNamed,
+    /// All rules that name the field are suspended.
+    Suspended,
+    /// No rule that names the field has fired since it was created or edited.
+    NotFired,
+    /// A query of an autoscaler has no usable answer, and the autoscaler has set nothing yet.
+    NoAnswer,
+    /// The target, or its current value, is unknown.
+    TargetUnknown,
+    /// The policy or its target is exempt.
+    Exempt(Exempt),
 }
 
 /// A request, and whether it wins.
@@ -56,15 +84,13 @@ pub enum RequestOutcome {
     /// It would win, but another field manager has set the field.
     Replaced,
     /// The policy requests no value.
-    Inactive,
-    /// The policy is not applied.
-    Exempt(Exempt),
+    Inactive(Inactive),
 }
 
 /// Why one request precedes another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Precedence {
-    /// It is the later one.
+    /// It was applied later.
     Later,
     /// Both are of the same instant, and its policy has its turn after the other one.
     LastTurn,
@@ -72,6 +98,8 @@ pub enum Precedence {
     SetsAgain,
     /// It was applied last, however long ago it was requested.
     AppliedLast,
+    /// The field has its value. The field manager that set it is unknown.
+    HasValue,
 }
 
 /// The current value of a field, and the policy that has set it, if one has.
@@ -85,14 +113,21 @@ pub struct CurrentValue<'a> {
 
 /// Ranks the requests of one field, the winner first.
 ///
-/// The policy that has set the current value wins. If none of them has, the latest request would win; of several at one
-/// instant, the one whose policy has its turn last.
+/// The policy that has set the current value wins. If that is unknown, the last request for the current value wins. If
+/// there is none, the latest request would win; of several at one instant, the one whose policy has its turn last.
 #[must_use]
 pub fn rank(mut requests: Vec<Request>, held: CurrentValue<'_>) -> Vec<RankedRequest> {
-    let is_held = |it: &Request| held.by == Some(&it.policy);
+    let has_value = |it: &Request| held.value.is_some_and(|value| it.value.as_ref() == Ok(value));
+    // A firing may have been applied late, after a later one of another policy.
+    let last_with_value = || {
+        let all = requests.iter().filter(|it| has_value(it));
+        all.max_by_key(|it| (it.date(), &it.policy)).map(|it| &it.policy)
+    };
+    let holder = held.by.or_else(last_with_value).cloned();
+    let is_held = |it: &Request| holder.as_ref() == Some(&it.policy);
     let order = |it: &Request| {
-        let is_active = it.exempt.is_none() && it.value.is_some();
-        (is_active, is_active && is_held(it), it.since)
+        let is_active = it.value.is_ok();
+        (is_active, is_active && is_held(it), it.date())
     };
     requests.sort_by(|one, other| {
         order(other).cmp(&order(one)).then_with(|| other.policy.cmp(&one.policy))
@@ -100,41 +135,100 @@ pub fn rank(mut requests: Vec<Request>, held: CurrentValue<'_>) -> Vec<RankedReq
     let first = requests.first().cloned();
     let is_only = requests.len() == 1;
     let outcome = |request: &Request| {
-        if let Some(exempt) = request.exempt {
-            return RequestOutcome::Exempt(exempt);
+        if let Err(why) = request.value {
+            return RequestOutcome::Inactive(why);
         }
-        let Some(first) = first.as_ref().filter(|_| request.value.is_some()) else {
-            return RequestOutcome::Inactive;
+        let Some(first) = first.as_ref().filter(|it| it.policy != request.policy) else {
+            let is_replaced = !is_held(request) && held.value.is_some() && !has_value(request);
+            return if is_replaced {
+                RequestOutcome::Replaced
+            } else {
+                RequestOutcome::Won { is_only }
+            };
         };
-        if first.policy != request.policy {
-            let to = first.policy.clone();
-            if first.value == request.value {
-                return RequestOutcome::Equal { to };
-            }
-            return RequestOutcome::Lost { to, because: Precedence::between(first, request) };
+        let to = first.policy.clone();
+        if first.value == request.value {
+            return RequestOutcome::Equal { to };
         }
-        let is_replaced = !is_held(request) && held.value != request.value.as_ref();
-        if is_replaced { RequestOutcome::Replaced } else { RequestOutcome::Won { is_only } }
+        let is_assumed = held.by.is_none() && is_held(first);
+        RequestOutcome::Lost { to, because: Precedence::between(first, request, is_assumed) }
     };
     let outcomes: Vec<RequestOutcome> = requests.iter().map(outcome).collect();
     let ranked = requests.into_iter().zip(outcomes);
     ranked.map(|(request, outcome)| RankedRequest { request, outcome }).collect()
 }
 
+impl Request {
+    /// When it was applied, as far as that is known.
+    fn date(&self) -> Option<Timestamp> {
+        self.applied.or(self.since)
+    }
+
+    /// Whether the policy sets the value again after each change.
+    fn is_set_again(&self) -> bool {
+        self.policy.family.writes_again() && self.applied.is_none()
+    }
+}
+
 impl Precedence {
-    /// Why a request precedes another one.
-    fn between(first: &Request, other: &Request) -> Precedence {
-        let dates = first.since.zip(other.since);
-        if dates.is_some_and(|(first, other)| first > other) {
+    /// Why a request precedes another one. Whether its policy has set the field may be assumed from the value only.
+    fn between(first: &Request, other: &Request, is_assumed: bool) -> Precedence {
+        let dates = first.date().zip(other.date());
+        let is_of_family = first.policy.family == other.policy.family;
+        if first.is_set_again() && !is_of_family {
+            Precedence::SetsAgain
+        } else if dates.is_some_and(|(first, other)| first > other) {
             Precedence::Later
         } else if dates.is_some_and(|(first, other)| first == other) && first.policy > other.policy
         {
             Precedence::LastTurn
-        } else if first.policy.family.writes_again() {
+        } else if first.is_set_again() {
             Precedence::SetsAgain
+        } else if is_assumed {
+            Precedence::HasValue
         } else {
             Precedence::AppliedLast
         }
+    }
+
+    /// As it is written in JSON.
+    fn code(self) -> &'static str {
+        match self {
+            Self::Later => "later",
+            Self::LastTurn => "last-turn",
+            Self::SetsAgain => "sets-again",
+            Self::AppliedLast => "applied-last",
+            Self::HasValue => "has-value",
+        }
+    }
+}
+
+impl Inactive {
+    /// As it is written in JSON.
+    fn code(self) -> &'static str {
+        match self {
+            Self::NotNamed => "not-named",
+            Self::Suspended => "suspended",
+            Self::NotFired => "not-fired",
+            Self::NoAnswer => "no-answer",
+            Self::TargetUnknown => "target-unknown",
+            Self::Exempt(Exempt::Policy(_)) => "policy-exempt",
+            Self::Exempt(Exempt::Target(_)) => "target-exempt",
+        }
+    }
+}
+
+impl fmt::Display for Inactive {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::NotNamed => "none of its rules names the field",
+            Self::Suspended => "all rules that name the field are suspended",
+            Self::NotFired => "no rule has fired since it was created or edited",
+            Self::NoAnswer => "a query has no answer that could be used",
+            Self::TargetUnknown => "the target or its current value is unknown",
+            Self::Exempt(exempt) => return exempt.fmt(formatter),
+        };
+        formatter.write_str(text)
     }
 }
 
@@ -146,8 +240,21 @@ impl RequestOutcome {
             Self::Won { .. } => "won",
             Self::Equal { .. } => "equal",
             Self::Lost { .. } | Self::Replaced => "lost",
-            Self::Inactive => "inactive",
-            Self::Exempt(_) => "exempt",
+            Self::Inactive(Inactive::Exempt(_)) => "exempt",
+            Self::Inactive(_) => "inactive",
+        }
+    }
+
+    /// The reason, as it is written in JSON.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Won { is_only: true } => "only-request",
+            Self::Won { is_only: false } => "has-value",
+            Self::Equal { .. } => "same-value",
+            Self::Lost { because, .. } => because.code(),
+            Self::Replaced => "replaced",
+            Self::Inactive(why) => why.code(),
         }
     }
 }
@@ -170,10 +277,10 @@ impl fmt::Display for RequestOutcome {
                     write!(formatter, "{to} sets its value again after each change")
                 }
                 Precedence::AppliedLast => write!(formatter, "{to} set the field last"),
+                Precedence::HasValue => write!(formatter, "the field has the value of {to}"),
             },
             Self::Replaced => formatter.write_str("another field manager has set the field since"),
-            Self::Inactive => formatter.write_str("it requests no value"),
-            Self::Exempt(exempt) => exempt.fmt(formatter),
+            Self::Inactive(why) => why.fmt(formatter),
         }
     }
 }
@@ -202,124 +309,25 @@ impl World {
         if !is_target {
             return None;
         }
-        let exempt = self.why_exempt(policy);
-        let requested = of_family!(policy.family, F => {
-            F::request(self.view(), &policy.identity, field, now)
-        });
-        let (value, since) = requested.filter(|_| exempt.is_none()).unzip();
-        Some(Request { policy: policy.clone(), value, since: since.flatten(), exempt })
+        let requested = match self.why_exempt(policy) {
+            Some(exempt) => Err(Inactive::Exempt(exempt)),
+            None => of_family!(policy.family, F => {
+                F::request(self.view(), &policy.identity, field, now)
+            }),
+        };
+        Some(match requested {
+            Ok(it) => Request {
+                policy: policy.clone(),
+                value: Ok(it.value),
+                since: it.since,
+                applied: it.applied,
+            },
+            Err(why) => {
+                Request { policy: policy.clone(), value: Err(why), since: None, applied: None }
+            }
+        })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Exemption;
-
-    const CRON: Family = Family::CronScaling;
-    const METRIC: Family = Family::MetricScaling;
-
-    fn name(family: Family, name: &str) -> PolicyName {
-        PolicyName::new(family, Identity::new("group", "Kind", "default", name))
-    }
-
-    /// A request since a number of seconds after the epoch.
-    fn request(family: Family, policy: &str, value: u32, since: i64) -> Request {
-        let since = Timestamp::from_second(since).ok();
-        Request { policy: name(family, policy), value: Some(value.into()), since, exempt: None }
-    }
-
-    /// The name, the outcome and the reason of each request, in order.
-    fn ranked(requests: &[Request], value: u32, by: Option<&PolicyName>) -> Vec<String> {
-        let value = Value::Number(value);
-        let ranked = rank(requests.to_vec(), CurrentValue { value: Some(&value), by });
-        let line = |it: &RankedRequest| {
-            let RankedRequest { request, outcome } = it;
-            format!("{} {}: {outcome}", request.policy.identity.name(), outcome.name())
-        };
-        ranked.iter().map(line).collect()
-    }
-
-    #[test]
-    fn a_single_request_wins() {
-        let only = request(CRON, "a", 5, 1);
-        assert_eq!(
-            ranked(&[only], 5, Some(&name(CRON, "a"))),
-            ["a won: no other policy requests the field"]
-        );
-    }
-
-    #[test]
-    fn the_later_request_wins() {
-        let both = [request(CRON, "a", 5, 9), request(CRON, "b", 3, 1)];
-        assert_eq!(
-            ranked(&both, 5, Some(&name(CRON, "a"))),
-            ["a won: the field has its value", "b lost: Kind.group default/a set the field later"]
-        );
-    }
-
-    #[test]
-    fn at_one_instant_the_last_turn_wins() {
-        let both = [request(CRON, "a", 5, 1), request(CRON, "b", 3, 1)];
-        let expected = [
-            "b won: the field has its value",
-            "a lost: Kind.group default/b has its turn later at the same instant",
-        ];
-        assert_eq!(ranked(&both, 3, Some(&name(CRON, "b"))), expected);
-        assert_eq!(ranked(&both, 3, None), expected, "nothing is known of who set it");
-    }
-
-    #[test]
-    fn an_autoscaler_that_sets_its_value_again_precedes_a_later_firing() {
-        let both = [request(CRON, "a", 5, 9), request(METRIC, "b", 3, 1)];
-        assert_eq!(
-            ranked(&both, 3, Some(&name(METRIC, "b"))),
-            [
-                "b won: the field has its value",
-                "a lost: Kind.group default/b sets its value again after each change"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_request_for_the_same_value_is_equal() {
-        let both = [request(CRON, "a", 5, 9), request(CRON, "b", 5, 1)];
-        assert_eq!(
-            ranked(&both, 5, Some(&name(CRON, "a"))),
-            [
-                "a won: the field has its value",
-                "b equal: Kind.group default/a requests the same value"
-            ]
-        );
-    }
-
-    #[test]
-    fn the_latest_request_loses_to_another_field_manager() {
-        let both = [request(CRON, "a", 5, 9), request(CRON, "b", 3, 1)];
-        assert_eq!(
-            ranked(&both, 7, None),
-            [
-                "a lost: another field manager has set the field since",
-                "b lost: Kind.group default/a set the field later"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_policy_that_is_exempt_or_requests_nothing_comes_last() {
-        let exempt = Some(Exempt::Policy(Exemption::Marked));
-        let requests = [
-            Request { exempt, value: None, since: None, ..request(CRON, "a", 5, 9) },
-            Request { value: None, since: None, ..request(CRON, "b", 5, 9) },
-            request(CRON, "c", 3, 1),
-        ];
-        assert_eq!(
-            ranked(&requests, 3, Some(&name(CRON, "c"))),
-            [
-                "c won: the field has its value",
-                "b inactive: it requests no value",
-                "a exempt: the object is marked with almanac.dev/ignore"
-            ]
-        );
-    }
-}
+mod tests;

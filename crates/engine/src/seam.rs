@@ -9,7 +9,7 @@ mod start;
 mod state;
 mod view;
 
-pub use family::{Happened, ObjectOf, PolicyFamily, ReasonText, Requested, Start};
+pub use family::{Happened, ObjectOf, PolicyFamily, ReasonText, Start};
 pub use influence::InfluenceLimit;
 pub use open::{DecisionParts, Effect, OpenDecision, Opening, PolicyDecision, Settlement, Times};
 pub use start::{Beginning, PriorWrite, Replayed, RunStart};

@@ -32,6 +32,12 @@ impl World {
         of_family!(policy.family, F => F::footprint(self.view(), &policy.identity).unwrap_or_default())
     }
 
+    /// Whether a policy sets a field now: it is usable and not exempt, and not all of its rules are suspended.
+    #[must_use]
+    pub fn is_armed(&self, policy: &PolicyName) -> bool {
+        of_family!(policy.family, F => F::is_armed(self.view(), &policy.identity))
+    }
+
     /// The object that has to be fetched before a policy's turn, if there is one.
     #[must_use]
     pub fn target_of(&self, policy: &PolicyName) -> Option<TargetReference> {

@@ -136,8 +136,11 @@ impl<'w> Explainer<'w> {
         let divisions = simulation.world().divisions(policy);
         let credits_writers = divisions.is_empty() && !world.explains_parts(policy);
         let concerned = with_a_part_in(world, &island, target);
-        let requesting = concerned.iter().chain(self.exempt.get(target).into_iter().flatten());
-        let requests = requests_in(simulation.world(), &requesting, target, &values, at);
+        let requesting = concerned.iter().map(|it| (simulation.world(), it));
+        // The run has the connected policies only, and what is exempt is connected to nothing.
+        let exempt = self.exempt.get(target).into_iter().flatten();
+        let exempt = exempt.filter(|it| !concerned.contains(it)).map(|it| (world, it));
+        let requests = requests_in(&requesting.chain(exempt), target, &values, at);
         // Values that only other policies set cannot change these values, however often those policies change them.
         simulation.go_on_with(&concerned);
         let ends_matter_of = credits_writers.then_some(policy);

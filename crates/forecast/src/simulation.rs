@@ -288,9 +288,10 @@ impl Simulation {
     /// outweighs the value it was set to: another writer may have changed it since.
     fn take_over_prior_writes(&mut self, held: Vec<PriorWrite>) {
         let mut latest: BTreeMap<(Identity, Field), PriorWrite> = BTreeMap::new();
+        let date = |it: &PriorWrite| (it.applied, it.since);
         for held in held {
             let place = (held.target.clone(), held.field);
-            if latest.get(&place).is_none_or(|known| known.since <= held.since) {
+            if latest.get(&place).is_none_or(|known| date(known) <= date(&held)) {
                 latest.insert(place, held);
             }
         }

@@ -1,10 +1,11 @@
 //! Checks of objects against each other: the same object twice, and two writers on one target, of which one may belong
 //! to another project.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
-use almanac_engine::{Family, Identity, Target};
+use almanac_engine::cron_scaling::CronScaling;
+use almanac_engine::{Family, Identity, Slim, Target};
 
 use super::object::CheckedObject;
 use crate::finding::{Code, FieldPath, Finding, Path};
@@ -19,6 +20,7 @@ pub fn check_together<'a>(
     let mut findings: Vec<(usize, Finding)> = Vec::new();
     let mut first_of: BTreeMap<&Identity, usize> = BTreeMap::new();
     let mut writers: BTreeMap<&Identity, Vec<(usize, &Identity)>> = BTreeMap::new();
+    let mut exempt: BTreeSet<&Identity> = BTreeSet::new();
     for (index, object) in objects {
         let Some(identity) = &object.identity else { continue };
         if let Some(&first) = first_of.get(identity) {
@@ -26,16 +28,18 @@ pub fn check_together<'a>(
             continue;
         }
         first_of.insert(identity, index);
+        exempt.extend(Some(identity).filter(|_| object.is_marked));
         // Cron rules with the same target do not conflict as long as they fire at different times, but nothing ensures
         // that.
         if let Some(target) = sole_target(object) {
             writers.entry(target.identity()).or_default().push((index, identity));
         }
     }
-    for (target, writers) in &writers {
+    for (target, writers) in writers.iter().filter(|(target, _)| !exempt.contains(*target)) {
         let Some((&(first, writer), others)) = writers.split_first() else { continue };
         for &(other, _) in others {
-            let finding = two_writers(target, writer, &place(first));
+            let finding = two_writers(target, writer, &place(first))
+                .with_fix("let only one of them scale it");
             findings.push((other, finding.with_other(writer.clone())));
         }
     }
@@ -52,15 +56,32 @@ pub(super) fn check_against_foreign<'a>(
     let told = |(index, object): (usize, &CheckedObject)| {
         let target = sole_target(object)?.identity();
         let (writer, place) = writers.get(target)?;
-        Some((index, two_writers(target, writer, place)))
+        let finding = two_writers(target, writer, place);
+        Some((index, finding.with_fix(foreign_fix(object))))
     };
     ours.filter_map(told).collect()
 }
 
-/// The target of an object that no other one may scale as well.
+/// The target of an object that no other one may scale as well. An exempt or suspended object scales nothing.
 fn sole_target(object: &CheckedObject) -> Option<&Target> {
     let shares = object.kind.family().is_some_and(Family::shares_targets);
-    object.scales.as_ref().filter(|_| !shares)
+    let policy = match &object.slim {
+        Some(Slim::CronScaling(it)) => it.policy.as_deref(),
+        _ => None,
+    };
+    let is_suspended = policy.is_some_and(CronScaling::is_suspended);
+    object.scales.as_ref().filter(|_| !shares && !object.is_marked && !is_suspended)
+}
+
+/// What to do about an object that scales what another project scales. Only cron rules can set the bounds of its
+/// autoscaler.
+fn foreign_fix(object: &CheckedObject) -> &'static str {
+    match object.kind.family() {
+        Some(Family::CronScaling) => {
+            "let only one of them scale it; cron rules can set the bounds of an autoscaler instead"
+        }
+        _ => "let only one of them scale it",
+    }
 }
 
 /// An object of a name that another one has too, which is there.
@@ -81,7 +102,5 @@ fn two_writers(target: &Identity, writer: impl Display, place: &str) -> Finding 
         "{target} is already scaled by {writer}{}; each undoes the other's work",
         at(place)
     );
-    Finding::new(Code::TwoWriters, spec.key("scaleTargetRef"), message).with_fix(
-        "scale the target with only one of them; cron rules can set the bounds of an autoscaler instead",
-    )
+    Finding::new(Code::TwoWriters, spec.key("scaleTargetRef"), message)
 }

@@ -262,6 +262,7 @@ fn two_writers_of_one_target_are_reported_on_both() {
         "metadata:\n  name: shop\nspec: {",
         "metadata:\n  name: shop\n  namespace: other\nspec: {",
     ));
+    passes(&text.replace("targetReplicas: 1", "targetReplicas: 1, suspend: true"));
 }
 
 #[test]

@@ -80,6 +80,7 @@ struct Request {
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<Timestamp>,
     outcome: &'static str,
+    code: &'static str,
     reason: String,
 }
 
@@ -147,6 +148,7 @@ fn request(answer: &ExplainedTarget<'_>, field: Field, ranked: &RankedRequest) -
         value: request.value.as_ref().map_or(Value::Null, json_of),
         since: request.since,
         outcome: outcome.name(),
+        code: outcome.code(),
         reason: outcome.to_string(),
     }
 }

@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use almanac_api::families::Descriptor;
 use almanac_api::reading::PlacedFinding;
-use almanac_engine::{Field, RankedRequest, RequestOutcome, RuleExplanation, Value, Verdict};
+use almanac_engine::{
+    Field, Inactive, RankedRequest, RequestOutcome, RuleExplanation, Value, Verdict,
+};
 use almanac_forecast::{Explanation, LastWrite};
 use anstyle::{AnsiColor, Style};
 
@@ -165,14 +167,28 @@ fn write_reason(
     Ok(())
 }
 
+/// How many requests a field lists, apart from the winner and the explained policy.
+const MAX_REQUESTS: usize = 10;
+
 /// The requests for each field with several. A single one says no more than the reasons.
 fn write_requests(answer: &ExplainedTarget<'_>, output: &mut impl Write) -> io::Result<()> {
     let several = answer.explanation.requests.iter().filter(|(_, ranked)| ranked.len() > 1);
     for (field, ranked) in several {
         writeln!(output)?;
         writeln!(output, "{STRONG}Requests{STRONG:#} for {field}")?;
-        for ranked in ranked {
+        let mut left = MAX_REQUESTS;
+        let mut omitted = 0;
+        for (index, ranked) in ranked.iter().enumerate() {
+            let is_own = ranked.request.policy == answer.explanation.policy;
+            if index > 0 && !is_own && left == 0 {
+                omitted += 1;
+                continue;
+            }
+            left -= usize::from(index > 0 && !is_own);
             write_request(answer, ranked, output)?;
+        }
+        if omitted > 0 {
+            writeln!(output, "  {QUIET}and {omitted} more; list them with -o json{QUIET:#}")?;
         }
     }
     Ok(())
@@ -188,8 +204,8 @@ fn write_request(
         RequestOutcome::Won { .. } => ('✓', WON),
         RequestOutcome::Equal { .. } => ('=', QUIET),
         RequestOutcome::Lost { .. } | RequestOutcome::Replaced => ('✗', QUIET),
-        RequestOutcome::Inactive => ('·', QUIET),
-        RequestOutcome::Exempt(_) => ('-', QUIET),
+        RequestOutcome::Inactive(Inactive::Exempt(_)) => ('-', QUIET),
+        RequestOutcome::Inactive(_) => ('·', QUIET),
     };
     let (name, policy) = (outcome.name(), printable(&request.policy.to_string()));
     writeln!(output, "  {style}{mark} {name:<8}{style:#}  {STRONG}{policy}{STRONG:#}")?;

@@ -262,6 +262,26 @@ fn a_target_is_explained_by_who_wrote_it_last() {
 }
 
 #[test]
+fn a_text_lists_the_winner_the_own_policy_and_ten_more_requests() {
+    let policy = |index: u32| {
+        format!(
+            "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: CronFederatedHPA\n\
+             metadata: {{name: p{index}}}\nspec:\n  \
+             scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: shop}}\n  \
+             rules:\n  - {{name: up, schedule: '0 8 * * *', targetReplicas: {index}}}\n---\n"
+        )
+    };
+    let policies: String = (10..25).map(policy).collect();
+    let folder = folder_with("many-requests", &[("a.yaml", &policies)]);
+    let ran = almanac(&folder, &["explain", "-f", ".", "cronfhpa/p10", "--at", PRESENT]);
+    ran.assert_said(&["and 3 more; list them with -o json"]);
+    let outcomes =
+        |outcome: &str| ran.said.lines().filter(move |line| line.contains(outcome)).count();
+    assert_eq!(outcomes("✓ won       CronFederatedHPA"), 1, "{}", ran.said);
+    assert_eq!(outcomes("✗ lost      CronFederatedHPA"), 11, "{}", ran.said);
+}
+
+#[test]
 fn next_lists_events_in_order_of_time() {
     let folder = folder_with("next", &[("a.yaml", SHOP), ("b.yaml", NIGHT), ("c.yaml", NODES)]);
     let words = ["next", "-f", ".", "--from", PRESENT, "-o", "json", "--for", "2d"];

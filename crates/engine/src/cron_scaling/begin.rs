@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{
     Bounds, Cause, CronRule, CronRules, CronScaling, DesiredScale, Ending, Memory, RuleMemory,
-    wake_at,
+    request, wake_at,
 };
 use crate::seam::{Beginning, FamilyState, PriorWrite, ViewMut};
 use crate::{
@@ -133,9 +133,9 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<Held> {
             let last = executions.iter().find_map(|execution| {
                 let Ending::Done(applied) = execution.ending else { return None };
                 let (_, value) = applied.fields().find(|(set, _)| set == field)?;
-                Some((execution.scheduled(), value, applied.moved_other_bound()))
+                Some((execution, value, applied.moved_other_bound()))
             });
-            let Some((since, value, moved)) = last else { continue };
+            let Some((execution, value, moved)) = last else { continue };
             let cause = if moved { Cause::MovedOtherBound } else { Cause::Fired };
             held.push(PriorWrite {
                 target: checked.target.identity().clone(),
@@ -143,7 +143,8 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<Held> {
                 value: Value::Number(value),
                 policy: name(policy),
                 reason: effect_reason(index, cause),
-                since: Some(since),
+                since: Some(execution.scheduled()),
+                applied: Some(execution.executed()),
             });
         }
     }
@@ -189,12 +190,28 @@ fn run_from(
     for Writer { policy, checked, since } in writers {
         let Some(object) = view.state.policies.get_mut(policy) else { continue };
         let handled = since.map_or(before(first), |since| since.max(before(first)));
-        let rules = checked.rules.iter().map(|rule| RuleMemory::beginning(rule, handled));
+        let known = object.memory.take();
+        let rules = checked.rules.iter().map(|rule| RuleMemory {
+            assumed: last_before(rule, first, *since, known.as_ref()),
+            ..RuleMemory::beginning(rule, handled)
+        });
         let memory = Memory { rules: rules.collect() };
         let first_turn = wake_at(checked, &memory, handled);
         start.first_turns.extend(first_turn.map(|at| (name(policy), at)));
         object.memory = Some(memory);
     }
+}
+
+/// The last firing of a rule before an instant; one before its status was written only if it is known.
+fn last_before(
+    rule: &CronRule,
+    first: Timestamp,
+    since: Option<Timestamp>,
+    known: Option<&Memory>,
+) -> Option<Timestamp> {
+    let last = rule.firings.previous(before(first)).filter(|_| !rule.suspended);
+    let last = last.filter(|at| since.is_none_or(|since| *at > since));
+    last.or_else(|| request::last_firing(known?, rule).filter(|at| *at < first))
 }
 
 /// For each field that a rule names, the last instant before the given one at which a firing named
@@ -264,6 +281,7 @@ fn made_way(
         policy: name(policy),
         reason: effect_reason(index, Cause::MovedOtherBound),
         since,
+        applied: since,
     })
 }
 

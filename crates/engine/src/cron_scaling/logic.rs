@@ -14,11 +14,12 @@ use super::{
 use crate::other_writer::ExternalChange;
 use crate::seam::{
     Beginning, FamilyState, Happened, ObjectOf, Opening, PolicyDecision, PolicyFamily, ReasonText,
-    Requested, Settlement, Start, Times, View, ViewMut,
+    Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
-    Exempt, Field, Footprint, Identity, Occurrence, Outcome, Reach, Reason, ReplicasAskedFor,
-    RuleExplanation, RuleSchedule, Schedule, Target, TargetReference, Verdict,
+    Exempt, Field, Footprint, Identity, Inactive, Occurrence, Outcome, Reach, Reason,
+    ReplicasAskedFor, Requested, RuleExplanation, RuleSchedule, Schedule, Target, TargetReference,
+    Verdict,
 };
 
 /// How the message of a superseded firing starts in a status.
@@ -71,11 +72,17 @@ impl PolicyFamily for CronRules {
         let policy = view.state.policy(identity)?;
         let object = policy.target.identity();
         // Without a usable rule, nothing is ever written, and neither is what is exempt.
-        let is_exempt = Exempt::of(&view.objects.exempt, identity, Some(object)).is_some();
-        let is_idle = policy.rules.is_empty() || is_exempt;
+        let is_idle = policy.rules.is_empty() || is_exempt(view, identity, policy);
         let fields = Field::of_target(&policy.target).iter().filter(|_| !is_idle);
         let writes = fields.map(|field| (object.clone(), *field)).collect();
         Some(Footprint { reads: vec![object.clone()], writes })
+    }
+
+    fn is_armed(view: View<'_, CronRules>, identity: &Identity) -> bool {
+        view.state.policy(identity).is_some_and(|policy| {
+            let is_idle = policy.rules.is_empty() || policy.is_suspended();
+            !is_idle && !is_exempt(view, identity, policy)
+        })
     }
 
     fn describe(
@@ -195,7 +202,7 @@ impl PolicyFamily for CronRules {
     fn asks_for(view: View<'_, CronRules>, policy: &Identity) -> Option<ReplicasAskedFor> {
         let checked = view.state.policy(policy)?;
         let Target::Workload(workload) = &checked.target else { return None };
-        let is_exempt = Exempt::of(&view.objects.exempt, policy, Some(workload)).is_some();
+        let is_exempt = is_exempt(view, policy, checked);
         let rules = checked.rules.iter().filter(|rule| !rule.suspended && !is_exempt);
         let asked = rules.filter_map(|rule| match rule.desired {
             DesiredScale::Replicas(replicas) => Some((replicas, rule)),
@@ -211,9 +218,10 @@ impl PolicyFamily for CronRules {
         view: View<'_, Self>,
         policy: &Identity,
         field: Field,
-        now: Timestamp,
-    ) -> Option<Requested> {
-        request::request(view.state.policies.get(policy)?, field, now)
+        _: Timestamp,
+    ) -> Result<Requested, Inactive> {
+        let object = view.state.policies.get(policy);
+        object.map_or(Err(Inactive::NotNamed), |object| request::request(object, field))
     }
 
     fn reacts_to_changes(view: View<'_, Self>, policy: &Identity, now: Timestamp) -> bool {
@@ -259,6 +267,12 @@ impl PolicyFamily for CronRules {
     }
 }
 
+/// Whether a policy or its target is exempt.
+fn is_exempt(view: View<'_, CronRules>, policy: &Identity, checked: &CronScaling) -> bool {
+    let target = checked.target.identity();
+    Exempt::of(&view.objects.exempt, policy, Some(target)).is_some()
+}
+
 /// The result of a rule's last firing. A firing from before an edit explains nothing.
 fn newest<'a>(input: &Input<'a>, rule: &CronRule) -> Option<&'a Execution> {
     let memory = input.memory?.rules.iter().find(|it| it.name == rule.name)?;
@@ -266,7 +280,7 @@ fn newest<'a>(input: &Input<'a>, rule: &CronRule) -> Option<&'a Execution> {
 }
 
 /// Whether a rule can have done this as it is written now.
-fn can_be_of(rule: &CronRule, execution: &Execution) -> bool {
+pub(super) fn can_be_of(rule: &CronRule, execution: &Execution) -> bool {
     let scheduled = execution.scheduled();
     let fires = rule.firings.previous(scheduled) == Some(scheduled);
     let sets = |named: Option<u32>, applied: Option<u32>| {

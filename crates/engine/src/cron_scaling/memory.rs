@@ -38,6 +38,8 @@ pub struct RuleMemory {
     pub pending: Option<Box<Pending>>,
     /// A firing whose value another writer has replaced at once, while that lasts.
     pub undone: Option<Box<Undone>>,
+    /// The last firing before a run, which is assumed to have set its value. It is in no status.
+    pub assumed: Option<Timestamp>,
     /// The results of earlier firings, newest first. Shared, because a decision about a rule that is not due leaves it
     /// unchanged.
     pub executions: Arc<[Execution]>,
@@ -138,6 +140,7 @@ impl RuleMemory {
             handled,
             pending: None,
             undone: None,
+            assumed: None,
             executions: Arc::default(),
         }
     }

@@ -23,6 +23,14 @@ pub struct CronScaling {
     pub unusable_rules: Box<[UnusableRule]>,
 }
 
+impl CronScaling {
+    /// Whether every rule is suspended, so that nothing fires. Without a usable rule, this is unknown.
+    #[must_use]
+    pub fn is_suspended(&self) -> bool {
+        !self.rules.is_empty() && self.rules.iter().all(|rule| rule.suspended)
+    }
+}
+
 /// The rest of a rule that is invalid as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnusableRule {

@@ -2,44 +2,60 @@
 
 use jiff::Timestamp;
 
-use super::{CronRule, CronRules, Ending, RuleMemory};
-use crate::seam::{ObjectOf, Requested};
-use crate::{Field, Value};
+use super::logic::can_be_of;
+use super::{CronRule, CronRules, Ending, Execution, Memory};
+use crate::seam::ObjectOf;
+use crate::{Field, Inactive, Requested, Value};
 
-/// The value that the rules of an object request for a field at an instant. Of several rules that fire at one instant,
-/// the last one in the spec counts.
-pub(super) fn request(
-    object: &ObjectOf<CronRules>,
-    field: Field,
-    now: Timestamp,
-) -> Option<Requested> {
-    let rules = object.policy.as_deref()?.rules.iter();
-    let last = rules.filter_map(|rule| last_value(object, rule, field, now));
-    let (since, value) = last.max_by_key(|(since, _)| *since)?;
-    Some((Value::Number(value), Some(since)))
+/// The value that the rules of an object request for a field. Of several rules that were applied at one instant, the
+/// last one in the spec counts. A bound that was moved to admit the other one is not requested.
+pub(super) fn request(object: &ObjectOf<CronRules>, field: Field) -> Result<Requested, Inactive> {
+    let value_of = |rule: &CronRule| rule.desired.fields().find(|(it, _)| *it == field);
+    let rules = object.policy.as_deref().map_or(&[][..], |policy| &policy.rules);
+    let naming = rules.iter().filter_map(|rule| Some((rule, value_of(rule)?.1)));
+    let set = naming.clone().filter_map(|(rule, value)| {
+        let (applied, since) = last_set(object.memory.as_ref()?, rule, field)?;
+        Some((applied, since, value))
+    });
+    if let Some((applied, since, value)) = set.max_by_key(|(applied, since, _)| (*applied, *since))
+    {
+        let (since, applied) = (Some(since), Some(applied));
+        return Ok(Requested { value: Value::Number(value), since, applied });
+    }
+    let mut suspended = naming.map(|(rule, _)| rule.suspended);
+    Err(match suspended.next() {
+        None => Inactive::NotNamed,
+        Some(true) if suspended.all(|it| it) => Inactive::Suspended,
+        Some(_) => Inactive::NotFired,
+    })
 }
 
-/// The last firing of a rule that set a field, and the value.
-fn last_value(
-    object: &ObjectOf<CronRules>,
-    rule: &CronRule,
-    field: Field,
-    now: Timestamp,
-) -> Option<(Timestamp, u32)> {
-    // A rule that was edited may have had another value, or another target.
-    let is_same = |it: &&RuleMemory| it.name == rule.name && it.fingerprint == rule.fingerprint;
-    let memory = object.memory.as_ref()?.rules.iter().find(is_same)?;
-    let set = memory.executions.iter().filter_map(|execution| {
-        let Ending::Done(applied) = execution.ending else { return None };
-        let (_, value) = applied.fields().find(|(it, _)| *it == field)?;
-        Some((execution.scheduled(), value))
+/// When a rule set a field last, and the firing of that.
+fn last_set(memory: &Memory, rule: &CronRule, field: Field) -> Option<(Timestamp, Timestamp)> {
+    let done = executions(memory, rule).filter(|execution| match execution.ending {
+        Ending::Done(applied) => applied.fields().any(|(it, _)| it == field),
+        _ => false,
     });
-    let last = set.max_by_key(|(since, _)| *since);
-    if last.is_some() || !memory.executions.is_empty() || rule.suspended {
-        return last;
-    }
-    // A history may be limited to nothing, and a forecast does not replay a firing that others have replaced.
-    let at = rule.firings.previous(now).filter(|at| object.created.is_none_or(|it| it < *at))?;
-    let (_, value) = rule.desired.fields().find(|(it, _)| *it == field)?;
-    Some((at, value))
+    let last = done.map(|execution| (execution.executed(), execution.scheduled())).max();
+    last.or_else(|| {
+        let assumed = memory.rules.iter().find(|it| it.name == rule.name)?.assumed?;
+        Some((assumed, assumed))
+    })
+}
+
+/// The last firing of a rule that set its value.
+pub(super) fn last_firing(memory: &Memory, rule: &CronRule) -> Option<Timestamp> {
+    let done = executions(memory, rule).filter(|execution| execution.ending.is_success());
+    done.map(Execution::scheduled).max()
+}
+
+/// The executions of the current version of a rule; none after an edit, until it fires again. The edit counts as
+/// handled, and is in no history.
+fn executions<'a>(memory: &'a Memory, rule: &'a CronRule) -> impl Iterator<Item = &'a Execution> {
+    let known = memory.rules.iter().find(|it| {
+        let is_same = it.name == rule.name && it.fingerprint == rule.fingerprint;
+        is_same && it.executions.iter().any(|last| last.scheduled() == it.handled)
+    });
+    let all = known.into_iter().flat_map(|it| it.executions.iter());
+    all.filter(move |execution| can_be_of(rule, execution))
 }

@@ -83,6 +83,12 @@ pub(super) fn decides(view: View<'_, Autoscalers>, autoscaler: &Identity, at: Ti
         .is_some_and(|it| !it.samples.is_empty() && it.samples.iter().all(Result::is_ok))
 }
 
+/// Where the windows before an instant start.
+pub(super) fn window_start(policy: &MetricScaling, until: Timestamp) -> Timestamp {
+    let window = policy.up.window_seconds.max(policy.down.window_seconds);
+    before(until, window).min(until.saturating_sub(NANOSECOND).unwrap_or(Timestamp::MIN))
+}
+
 /// The memory with the recommendations of the windows before an instant, and the next instant at which an answer changes
 /// with time alone.
 fn recommended_before(
@@ -92,9 +98,7 @@ fn recommended_before(
     since: Option<Timestamp>,
     until: Timestamp,
 ) -> (Option<Memory>, Option<Timestamp>) {
-    let window = policy.up.window_seconds.max(policy.down.window_seconds);
-    let first =
-        before(until, window).min(until.saturating_sub(NANOSECOND).unwrap_or(Timestamp::MIN));
+    let first = window_start(policy, until);
     let mut next = Some(since.map_or(first, |since| since.max(first)));
     let reach = Reach::everything();
     let mut memory = view.state.policies.get(autoscaler).and_then(|it| it.memory.clone());

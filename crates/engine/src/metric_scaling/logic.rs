@@ -7,17 +7,18 @@ use jiff::Timestamp;
 use super::decide::later;
 use super::reasons::{explained, metric_name};
 use super::{
-    Cause, Decision, FiniteNumber, Input, Memory, MetricScaling, QueryEvaluator, Recorded, Sample,
-    SampleProblem, Samples, begin, decide, explain, gather, presumed, render, settle,
+    Cause, Decision, FiniteNumber, Input, LastScale, Limited, Memory, MetricScaling,
+    QueryEvaluator, Recorded, Sample, SampleProblem, Samples, begin, decide, explain, gather,
+    presumed, render, settle,
 };
 use crate::other_writer::ExternalChange;
 use crate::seam::{
-    Beginning, FamilyState, Happened, Opening, PolicyDecision, PolicyFamily, ReasonText, Requested,
+    Beginning, FamilyState, Happened, Opening, PolicyDecision, PolicyFamily, ReasonText,
     Settlement, Start, Times, View, ViewMut,
 };
 use crate::{
-    Exempt, Field, Footprint, Identity, Outcome, Presumption, Reach, Reason, ReplicasAskedFor,
-    RuleExplanation, TargetReference, Value, Verdict,
+    Exempt, Field, Footprint, Identity, Inactive, Outcome, Presumption, Reach, Reason,
+    ReplicasAskedFor, Requested, RuleExplanation, TargetReference, Value, Verdict,
 };
 
 /// Autoscalers, as a family of policies.
@@ -208,24 +209,33 @@ impl PolicyFamily for Autoscalers {
         Some(ReplicasAskedFor { workload, most: checked.bounds.max(), rule: None })
     }
 
-    /// What it sets now, since it has recommended or set that.
+    /// What it sets now, since it has recommended or set that. Without a decision, what it has set last.
     fn request(
         view: View<'_, Self>,
         policy: &Identity,
         field: Field,
         now: Timestamp,
-    ) -> Option<Requested> {
+    ) -> Result<Requested, Inactive> {
         let reach = Reach::everything();
-        let input = gather(view, policy, &reach, now).filter(|_| field == Field::Replicas)?;
+        let input = gather(view, policy, &reach, now).filter(|_| field == Field::Replicas);
+        let input = input.ok_or(Inactive::NotNamed)?;
         let decision = decide(&input, now);
-        let limited = decision.reasons.iter().find_map(|reason| reason.cause.limited());
-        let replicas = limited?.replicas;
         let Memory { recommendations, last_scale, .. } = decision.memory;
+        let limited = decision.reasons.iter().find_map(|reason| reason.cause.limited());
+        let Some(Limited { replicas, .. }) = limited else {
+            let is_unanswered = decision.reasons.iter().any(|it| it.cause == Cause::NoSample);
+            let why = if is_unanswered { Inactive::NoAnswer } else { Inactive::TargetUnknown };
+            let LastScale { at, replicas, .. } = last_scale.ok_or(why)?;
+            let value = Value::Number(replicas);
+            return Ok(Requested { value, since: Some(at), applied: Some(at) });
+        };
         let is_so = |recommended: u32| input.policy.bounds.nearest(recommended) == replicas;
-        let recommended = recommendations.last().filter(|it| is_so(it.replicas));
-        let set = last_scale.filter(|it| it.replicas == replicas);
-        let since = recommended.map(|it| it.since).or(set.map(|it| it.at));
-        Some((Value::Number(replicas), since))
+        let since = match recommendations.last().filter(|it| is_so(it.replicas)) {
+            // A run looks back no further than to the start of the window.
+            Some(it) => Some(it.since).filter(|at| *at != begin::window_start(input.policy, now)),
+            None => last_scale.filter(|it| it.replicas == replicas).map(|it| it.at),
+        };
+        Ok(Requested { value: Value::Number(replicas), since, applied: None })
     }
 
     fn reacts_to_changes(_: View<'_, Self>, _: &Identity, _: Timestamp) -> bool {

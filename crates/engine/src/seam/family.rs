@@ -12,8 +12,8 @@ use super::{
 };
 use crate::other_writer::ExternalChange;
 use crate::{
-    Division, EndedScore, Field, Footprint, Identity, Occurrence, Outcome, Presumption, Reason,
-    ReplicasAskedFor, RuleExplanation, RuleSchedule, TargetReference, Unmatched, Value,
+    Division, EndedScore, Field, Footprint, Identity, Inactive, Occurrence, Outcome, Presumption,
+    Reason, ReplicasAskedFor, Requested, RuleExplanation, RuleSchedule, TargetReference, Unmatched,
 };
 
 /// A rule by name, and a line for a person.
@@ -21,9 +21,6 @@ pub type ReasonText = (Option<Arc<str>>, String);
 
 /// An occurrence, and its rule.
 pub type Happened = (Occurrence, Option<Arc<str>>);
-
-/// A requested value, and since when it is requested, if that is known.
-pub type Requested = (Value, Option<Timestamp>);
 
 /// Where policies of a family begin.
 pub type Start<F> = RunStart<Reason<<F as PolicyFamily>::Cause>>;
@@ -73,6 +70,11 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
 
     /// The objects and fields that a policy reads and writes; `None` for an invalid one.
     fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint>;
+
+    /// Whether a policy sets a field now: it is usable and not exempt, and not all of its rules are suspended.
+    fn is_armed(view: View<'_, Self>, policy: &Identity) -> bool {
+        Self::footprint(view, policy).is_some_and(|it| !it.writes.is_empty())
+    }
 
     /// The rule of a reason by name, and the reason as a line for the user. `None` when the policy has changed since.
     fn describe(
@@ -251,9 +253,14 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         None
     }
 
-    /// The value that a policy requests for a field of its target; `None` while it requests none.
-    fn request(_: View<'_, Self>, _: &Identity, _: Field, _now: Timestamp) -> Option<Requested> {
-        None
+    /// The value that a policy requests for a field of its target, or why it requests none.
+    fn request(
+        _: View<'_, Self>,
+        _: &Identity,
+        _: Field,
+        _now: Timestamp,
+    ) -> Result<Requested, Inactive> {
+        Err(Inactive::NotNamed)
     }
 
     /// Whether a policy needs a turn because its target has changed.

@@ -44,6 +44,8 @@ pub struct PriorWrite<R> {
     pub reason: R,
     /// When; `None` when that was too long ago to be known.
     pub since: Option<Timestamp>,
+    /// When it was applied: after `since`, if a firing was late.
+    pub applied: Option<Timestamp>,
 }
 
 /// Whether and why the past was replayed.
@@ -73,7 +75,7 @@ impl<R> Default for RunStart<R> {
 impl<R> PriorWrite<R> {
     /// The same, with its reason in other terms.
     pub(crate) fn because<S>(self, reason: impl FnOnce(R) -> S) -> PriorWrite<S> {
-        let PriorWrite { target, field, value, policy, reason: why, since } = self;
-        PriorWrite { target, field, value, policy, reason: reason(why), since }
+        let PriorWrite { target, field, value, policy, reason: why, since, applied } = self;
+        PriorWrite { target, field, value, policy, reason: reason(why), since, applied }
     }
 }

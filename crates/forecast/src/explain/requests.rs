@@ -1,25 +1,23 @@
 //! The requests for the fields of an object: which policies set them, and which of these wins.
 
 use almanac_engine::{
-    CurrentValue, Field, Identity, PolicyName, RankedRequest, Request, World, rank,
+    CurrentValue, Field, Identity, Inactive, PolicyName, RankedRequest, Request, World, rank,
 };
 use jiff::Timestamp;
 
 use crate::LastWrite;
 
-/// The requests of policies for each of the fields, in their order.
+/// The requests of policies for each of the fields, in their order; each policy with the world that has it.
 pub(super) fn requests_in<'p>(
-    world: &World,
-    policies: &(impl Iterator<Item = &'p PolicyName> + Clone),
+    policies: &(impl Iterator<Item = (&'p World, &'p PolicyName)> + Clone),
     target: &Identity,
     fields: &[(Field, LastWrite)],
     at: Timestamp,
 ) -> Vec<Vec<Request>> {
     let of_field = |(field, _): &(Field, LastWrite)| {
-        policies
-            .clone()
-            .filter_map(|it| world.request(it, (target, *field), at))
-            .collect::<Vec<_>>()
+        let requests =
+            policies.clone().filter_map(|(world, it)| world.request(it, (target, *field), at));
+        requests.collect::<Vec<_>>()
     };
     fields.iter().map(of_field).collect()
 }
@@ -31,19 +29,34 @@ pub(super) fn ranked(
 ) -> Vec<(Field, Vec<RankedRequest>)> {
     let of_field = |((field, write), mut requests): (&(Field, LastWrite), Vec<Request>)| {
         let by = write.origin.writer.as_ref().map(|writer| &writer.policy);
-        let own = requests.iter().position(|it| Some(&it.policy) == by);
-        let (value, since) = (write.value.clone(), write.since);
-        match (own, by) {
-            // A longer run dates the value than the request. A policy that cannot decide now has still set the value.
-            (Some(own), _) if requests[own].value.is_none() || requests[own].value == value => {
-                (requests[own].value, requests[own].since) = (value, since);
+        if let Some(by) = by {
+            match requests.iter_mut().find(|it| it.policy == *by) {
+                Some(own) => complete(own, write),
+                None => requests.push(set_by(by, write)),
             }
-            (None, Some(policy)) => {
-                requests.push(Request { policy: policy.clone(), value, since, exempt: None });
-            }
-            _ => {}
         }
         (*field, rank(requests, CurrentValue { value: write.value.as_ref(), by }))
     };
     values.iter().zip(requests).map(of_field).collect()
+}
+
+/// Completes the request of the policy that has set the current value. A longer run dates the value than the request,
+/// but not the recommendation of an autoscaler, which may be older than the value.
+fn complete(own: &mut Request, write: &LastWrite) {
+    match &own.value {
+        // A policy that cannot decide now has still set the value.
+        Err(_) => *own = set_by(&own.policy, write),
+        Ok(value) if write.value.as_ref() == Some(value) => {
+            let (first, second) = (own.since, write.since);
+            own.since =
+                if own.policy.family.writes_again() { first.or(second) } else { second.or(first) };
+        }
+        Ok(_) => {}
+    }
+}
+
+/// The request for a value that a policy has set.
+fn set_by(policy: &PolicyName, write: &LastWrite) -> Request {
+    let value = write.value.clone().ok_or(Inactive::TargetUnknown);
+    Request { policy: policy.clone(), value, since: write.since, applied: write.since }
 }

@@ -1,7 +1,8 @@
 //! The requests of an explained field: every policy that sets it, in which order, and why each wins or loses.
 
+use almanac_engine::cron_scaling::{Applied, CronRule, Ending, Execution, Memory, RuleMemory};
 use almanac_engine::metric_scaling::Select;
-use almanac_engine::{Exemptions, PolicyName, PolicyObject, RankedRequest, World};
+use almanac_engine::{Exemptions, PolicyName, PolicyObject, RankedRequest, Workload, World};
 use almanac_fixtures::autoscalers::{Autoscaler, at_once, scheduled};
 use almanac_fixtures::names::horizontal_autoscaler;
 use almanac_forecast::explain;
@@ -60,6 +61,32 @@ fn at_one_instant_the_last_object_by_name_wins() {
 }
 
 #[test]
+fn a_firing_that_was_applied_late_precedes_a_later_one() {
+    let policy = |building: Building, name: &str, rule: CronRule, applied: &str, value| {
+        let scheduled = rule.firings.previous(at(applied)).unwrap();
+        let done = Ending::Done(Applied::Replicas(value));
+        let execution = Execution::new(scheduled, at(applied), done);
+        let memory = RuleMemory::beginning(&rule, scheduled).with_executions([execution]);
+        let memory = Memory { rules: vec![memory] };
+        building.scaling(name, to_workload("shop"), vec![rule]).known(name, None, Some(memory))
+    };
+    let building = Building::default().workload("shop", 5);
+    let nine = rule("nine", "0 9 * * *", 5);
+    let building = policy(building, "a", nine, "2026-03-02T09:04:00Z", 5);
+    let two_past = rule("two-past", "2 9 * * *", 3);
+    let building = policy(building, "b", two_past, "2026-03-02T09:02:00Z", 3);
+    let world = building.seen_at("2026-03-02T10:00:00Z").world();
+    assert_eq!(
+        requests(&world, &cron_policy("a"), "2026-03-02T10:00:00Z"),
+        [
+            "a 5 2026-03-02T09:00:00Z won: the field has its value",
+            "b 3 2026-03-02T09:02:00Z lost: CronFederatedHPA.autoscaling.karmada.io default/a set \
+             the field later",
+        ]
+    );
+}
+
+#[test]
 fn a_firing_that_others_have_long_replaced_is_still_listed() {
     let yearly = vec![rule("sale", "0 0 1 1 *", 50)];
     let daily = vec![rule("up", "0 8 * * *", 10), rule("down", "0 20 * * *", 2)];
@@ -109,6 +136,23 @@ fn an_exempt_policy_is_listed_last_and_requests_nothing() {
         [
             "day 10 2026-03-02T08:00:00Z won: the field has its value",
             "night - - exempt: the object is marked with almanac.dev/ignore",
+        ]
+    );
+}
+
+#[test]
+fn every_policy_of_an_exempt_target_is_listed() {
+    let mut world = day_and_night();
+    let workload = Workload { replicas: Some(2), ..Workload::default() };
+    world.objects.workloads.insert(deployment("shop"), workload);
+    let mut exempt = Exemptions::default();
+    exempt.mark(&deployment("shop"), true);
+    world.objects.exempt = exempt.into();
+    assert_eq!(
+        requests(&world, &cron_policy("day"), "2026-03-02T13:00:00Z"),
+        [
+            "night - - exempt: the target is marked with almanac.dev/ignore",
+            "day - - exempt: the target is marked with almanac.dev/ignore",
         ]
     );
 }

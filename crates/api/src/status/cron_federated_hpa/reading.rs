@@ -72,6 +72,7 @@ fn read_entry(name: Arc<str>, entry: &Value, now: Fingerprint) -> RuleMemory {
         handled: handled.unwrap_or(Timestamp::UNIX_EPOCH),
         pending: None,
         undone: executions::read_undone(entry).map(Box::new),
+        assumed: None,
         executions: Arc::default(),
     }
     .with_executions(executions::read(entry))

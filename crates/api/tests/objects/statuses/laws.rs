@@ -89,6 +89,7 @@ fn memories() -> impl Strategy<Value = Memory> {
         handled,
         pending: None,
         undone: None,
+        assumed: None,
         executions: list.into(),
     });
     vec(rule, 0..6).prop_map(|rules| Memory { rules })

@@ -39,6 +39,7 @@ fn an_exempt_target_is_not_changed_and_no_firing_is_missed() {
     let why = "not carried out; the target is marked with almanac.dev/ignore";
     assert!(explained.ends_with(why), "{explained}");
     assert_eq!(scaling.world.footprint(&scaling.name()).writes, []);
+    assert!(!scaling.world.is_armed(&scaling.name()));
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod properties;
 mod random;
 mod reasons;
 mod recorded;
+mod requests;
 mod retries;
 mod stopping;
 mod suspending;

@@ -21,6 +21,16 @@ fn suspending_keeps_the_history_and_clears_the_next_firing() {
 }
 
 #[test]
+fn a_policy_is_armed_unless_all_of_its_rules_are_suspended() {
+    let [suspended, armed] = ["a", "b"].map(|name| rule(name, "3 * * * *", 5));
+    let suspended = suspended.suspended();
+    let mut scaling = Scaling::of_workload(1, &[suspended.clone(), armed]);
+    assert!(scaling.world.is_armed(&scaling.name()));
+    scaling.edit(&[suspended]);
+    assert!(!scaling.world.is_armed(&scaling.name()));
+}
+
+#[test]
 fn a_suspended_rule_neither_fires_nor_misses() {
     let mut scaling = suspended_after_one_firing();
     assert!(!scaling.turn(monday("12:30")));

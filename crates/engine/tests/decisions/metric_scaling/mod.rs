@@ -7,6 +7,7 @@ mod faults;
 mod policies;
 mod properties;
 mod reasons;
+mod requests;
 mod table;
 mod waking;
 mod windows;
