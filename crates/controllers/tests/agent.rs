@@ -245,9 +245,9 @@ async fn every_way_of_failing_once_is_made_up_for() {
 #[tokio::test(start_paused = true)]
 async fn after_an_orderly_handover_the_successor_applies_a_changed_config() {
     let stub = prepared();
-    let first = Running::begin_on(stub.clone(), INSIDE, Some("first"));
+    let first = RunningAgent::begin_on(stub.clone(), INSIDE, Some("first"));
     first.await_shown(AT_NIGHT).await;
-    let second = Running::begin_on(stub.clone(), INSIDE, Some("second"));
+    let second = RunningAgent::begin_on(stub.clone(), INSIDE, Some("second"));
     sleep(MINUTE).await;
     first.end().await;
     // The window is not open yet.

@@ -39,7 +39,7 @@ pub fn check_together<'a>(
         let Some((&(first, writer), others)) = writers.split_first() else { continue };
         for &(other, _) in others {
             let finding = two_writers(target, writer, &place(first))
-                .with_fix("let only one of them scale it");
+                .with_fix("scale the target with only one of them");
             findings.push((other, finding.with_other(writer.clone())));
         }
     }
@@ -78,9 +78,9 @@ fn sole_target(object: &CheckedObject) -> Option<&Target> {
 fn foreign_fix(object: &CheckedObject) -> &'static str {
     match object.kind.family() {
         Some(Family::CronScaling) => {
-            "let only one of them scale it; cron rules can set the bounds of an autoscaler instead"
+            "scale the target with only one of them; cron rules can set the bounds of an autoscaler instead"
         }
-        _ => "let only one of them scale it",
+        _ => "scale the target with only one of them",
     }
 }
 

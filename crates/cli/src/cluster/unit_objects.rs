@@ -36,7 +36,7 @@ pub(super) async fn list(
             LookupResult::Found(found) => seen.unit_objects.extend(found),
             LookupResult::Absent => missing.push(format!("the cluster does not serve {right}")),
             LookupResult::Forbidden(_) => {
-                missing.push(format!("missing permission to list {right}"))
+                missing.push(format!("missing permission to list {right}"));
             }
         }
     }

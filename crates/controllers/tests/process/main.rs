@@ -152,13 +152,13 @@ async fn a_status_waiting_for_a_retry_is_written_at_shutdown() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failed_term_releases_the_lease_only_after_its_requests_in_flight() {
-    let running = Running::begin();
+    let running = RunningProcess::begin();
     let stub = running.stub.clone();
     let hangs = Fault::hang().matching(ReceivedRequest::is_write);
     stub.inject(hangs.path_contains("/shop/scale").always());
     // The rule fires after 30 seconds. Then the watch of the policies panics.
     seconds(31).await;
-    let panics = Fault::meanwhile(|_| panic!("the watch panics on this request"));
+    let panics = Fault::concurrent_change(|_| panic!("the watch panics on this request"));
     let panics = panics.matching(ReceivedRequest::is_watch);
     stub.inject(panics.path_contains("/cronfederatedhpas"));
     stub.end_watches();
@@ -173,7 +173,7 @@ async fn a_failed_term_releases_the_lease_only_after_its_requests_in_flight() {
     assert_eq!(released(), 0, "the request waits for its response");
     seconds(15).await;
     assert_eq!(released(), 1);
-    stub.mend();
+    stub.clear_faults();
     running.end().await;
 }
 

@@ -68,7 +68,11 @@ fn a_firing_that_was_applied_late_precedes_a_later_one() {
         let execution = Execution::new(scheduled, at(applied), done);
         let memory = RuleMemory::beginning(&rule, scheduled).with_executions([execution]);
         let memory = Memory { rules: vec![memory] };
-        building.scaling(name, to_workload("shop"), vec![rule]).known(name, None, Some(memory))
+        building.scaling(name, to_workload("shop"), vec![rule]).with_status(
+            name,
+            None,
+            Some(memory),
+        )
     };
     let building = Building::default().workload("shop", 5);
     let nine = rule("nine", "0 9 * * *", 5);
