@@ -229,4 +229,41 @@ mod tests {
         assert_eq!(selector.to_string(), "app=shop,!canary,team,tier in (a,b),zone notin (x)");
         assert_eq!(LabelSelector::default().to_string(), "everything");
     }
+    #[test]
+    fn a_selector_accepts_what_each_of_its_requirements_accepts() {
+        const KEYS: [&str; 5] = ["a", "a-b", "a.b", "aa", "b"];
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut accepted = 0;
+        for _ in 0..10_000 {
+            let pair = |_| (KEYS[rng.usize(..5)], ["", "x", "y"][rng.usize(..3)]);
+            let labels = Labels::new((0..4).map(pair).collect::<Vec<_>>());
+            let random = |_| {
+                let values = (0..2).map(|_| Arc::from(["", "x", "z"][rng.usize(..3)])).collect();
+                let of_value = match rng.u8(..4) {
+                    0 => ValueRequirement::In(values),
+                    1 => ValueRequirement::NotIn(values),
+                    2 => ValueRequirement::Exists,
+                    _ => ValueRequirement::DoesNotExist,
+                };
+                requirement(KEYS[rng.usize(..5)], of_value)
+            };
+            let requirements: Vec<LabelRequirement> = (0..2).map(random).collect();
+            let expected = requirements.iter().all(|it| {
+                let value = labels.get(&it.key);
+                let is_one_of = |values: &[Arc<str>]| {
+                    value.is_some_and(|value| values.iter().any(|known| **known == *value))
+                };
+                match &it.of_value {
+                    ValueRequirement::In(values) => is_one_of(values),
+                    ValueRequirement::NotIn(values) => !is_one_of(values),
+                    ValueRequirement::Exists => value.is_some(),
+                    ValueRequirement::DoesNotExist => value.is_none(),
+                }
+            });
+            let selector = LabelSelector::new(requirements);
+            assert_eq!(selector.selects(&labels), expected, "{selector} of {labels}");
+            accepted += usize::from(expected);
+        }
+        assert!((1_000..9_000).contains(&accepted), "{accepted}");
+    }
 }

@@ -5,7 +5,7 @@ use almanac_engine::PolicyName;
 use super::{Reconciler, hash_of};
 use crate::work_queue::Lane;
 
-/// The number of lanes of turns with costly decisions. Of all concurrent turns, only so many wait for such a decision.
+/// The number of lanes of turns with costly decisions. At most one turn in each of them waits for its decision.
 const COSTLY_LANES: u64 = 16;
 
 impl Reconciler {

@@ -1,9 +1,12 @@
 //! Changes while pods exist.
 
-use almanac_engine::units::{Node, PreparedPolicy, ResourcePolicy, Verdict};
+use almanac_engine::units::{Ledger, Node, PreparedPolicy, ResourcePolicy, Verdict};
+use fastrand::Rng;
 
+use crate::naive::Seen;
 use crate::support::{
-    Scene, labels, on, pod, pod_name, policy_name, prefer, required, selector, unit,
+    NAMESPACE, Scene, labels, node, on, pod, pod_name, policy_name, prefer, required, selector,
+    unit,
 };
 
 const ZONES: [(&str, &str); 2] = [("n-a", "zone=a"), ("n-b", "zone=b")];
@@ -164,4 +167,70 @@ fn a_prepared_policy_is_applied_by_the_labels_that_nodes_and_pods_have_by_then()
     scene.set_pod("late", &on("n-a", pod("app=b")));
     scene.ledger.set_prepared_policy(&policy_name("q"), &prepared, None);
     assert_eq!(scene.counts("q"), (vec![0, 1], 0));
+}
+
+fn random_policy(rng: &mut Rng) -> ResourcePolicy {
+    let unit = |number: usize| {
+        let max = rng.bool().then(|| rng.u32(0..3));
+        let nodes = ["zone=a", "zone=b", ""][rng.usize(..3)];
+        unit(&format!("u{number}"), rng.i32(0..3), max, nodes)
+    };
+    let units: Vec<_> = (0..2).map(unit).collect();
+    let pods = ["app=a", "app=b", "tier=x", ""][rng.usize(..4)];
+    ResourcePolicy { pod_selector: selector(pods), ..required(units) }
+}
+
+/// Relabels or adds a node or a pod, or removes a pod.
+fn change(ledger: &mut Ledger, seen: &mut Seen, rng: &mut Rng) {
+    let on_node = format!("n-{}", rng.usize(..3));
+    if rng.bool() {
+        let node = node(["zone=a", "zone=b", ""][rng.usize(..3)]);
+        ledger.set_node(&on_node, &node);
+        seen.nodes.insert(on_node.into(), node);
+        return;
+    }
+    let name = pod_name(&format!("web-{}", rng.usize(..6)));
+    let known = seen.pods.remove(&name);
+    if known.is_some() && rng.bool() {
+        ledger.remove_pod(&name, None, None);
+        return;
+    }
+    let labels = ["", "app=a", "app=b", "app=a,tier=x", "tier=x"][rng.usize(..5)];
+    let mut now = on(&on_node, pod(labels));
+    if let Some(known) = known {
+        now.node = known.node;
+    }
+    ledger.set_pod(&name, &now);
+    seen.pods.insert(name, now);
+}
+
+#[test]
+fn policies_prepared_before_other_changes_count_as_in_a_new_ledger() {
+    for seed in 0..200 {
+        let mut rng = Rng::with_seed(seed);
+        let (mut ledger, mut seen) = (Ledger::alone(), Seen::default());
+        for _ in 0..20 {
+            let [name, other] = [(); 2].map(|()| policy_name(["p", "q", "r"][rng.usize(..3)]));
+            let policy = random_policy(&mut rng);
+            let prepared = PreparedPolicy::new(policy.clone(), &ledger.label_snapshot(NAMESPACE));
+            for _ in 0..rng.usize(..6) {
+                change(&mut ledger, &mut seen, &mut rng);
+            }
+            if rng.bool() && seen.policies.remove(&other).is_some() {
+                ledger.remove_policy(&other, None);
+            }
+            ledger.set_prepared_policy(&name, &prepared, None);
+            seen.policies.insert(name, policy);
+            assert_eq!(seen.difference(&ledger), None, "seed {seed}");
+            let mut new = Ledger::alone();
+            seen.nodes.iter().for_each(|(name, node)| new.set_node(name, node));
+            seen.pods.iter().for_each(|(name, pod)| new.set_pod(name, pod));
+            for (name, policy) in &seen.policies {
+                new.set_policy(name, policy.clone(), None);
+            }
+            for name in seen.policies.keys() {
+                assert_eq!(ledger.report(name), new.report(name), "seed {seed}: {name}");
+            }
+        }
+    }
 }
