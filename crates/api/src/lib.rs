@@ -47,7 +47,7 @@
 //!
 //! 1. `finding/codes.rs`: the code and its explanation. If the first sentence has 80 characters or more, it needs a title in
 //!    `finding/titles.rs`.
-//! 2. A case in `crates/cli/tests/offline/repositories/catalogue.rs`, which fails for a code without one. For a code of `lint`: a
+//! 2. A case in `crates/cli/tests/offline/repositories/catalog.rs`, which fails for a code without one. For a code of `lint`: a
 //!    file in `crates/cli/tests/offline/lint/found`.
 //! 3. Its example in `docs/findings.md` is copied from `crates/cli/tests/offline/mistakes.txt` and
 //!    `crates/cli/tests/offline/lint/found`. So write those first, and then the page:

@@ -104,6 +104,7 @@ mod presumption;
 pub mod qos_levels;
 mod reach;
 mod reason;
+mod requested;
 mod requests;
 pub mod scheduled_capacity;
 mod schedules;
@@ -142,9 +143,8 @@ pub use occurrence::Occurrence;
 pub use presumption::{Consequence, Presumption};
 pub use reach::{Reach, Unreachable};
 pub use reason::{Reason, Verdict};
-pub use requests::{
-    CurrentValue, Inactive, Precedence, RankedRequest, Request, RequestOutcome, Requested, rank,
-};
+pub use requested::{Inactive, Requested};
+pub use requests::{CurrentValue, Precedence, RankedRequest, Request, RequestOutcome, rank};
 pub use schedules::{RuleSchedule, Schedule};
 pub use seam::{FamilyState, OpenDecision, Policies, PolicyFamily, PolicyObject, Replayed, View};
 pub use target::{Target, TargetReference};

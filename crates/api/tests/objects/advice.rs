@@ -172,7 +172,7 @@ fn a_field_is_removed_only_if_nothing_else_is_meant() {
     advised(&terms, "spec.units[0].nodeSelector.nodeSelectorTerms", by_expressions);
     let excluded =
         units("podSelector: {}\n  excludeNodes: {}\n  units: [{name: x, nodeSelector: {}}]");
-    let carefully = "remove it only if as much may be selected as without it";
+    let carefully = "remove it only if the wider selection is intended";
     advised(&excluded, "spec.excludeNodes", carefully);
     let minutes = rule("targetReplicas: 3, maxDelayMinutes: 5");
     advised(&minutes, "spec.rules[0].maxDelayMinutes", "write maxDelaySeconds: 300 instead");
@@ -266,7 +266,7 @@ fn a_finding_on_an_offset_names_time_zones_that_have_it() {
     ] {
         let (_, _, findings) = check(&rule(&format!("targetReplicas: 3, timeZone: '{zone}'")));
         let message = &findings[0].finding.message;
-        assert!(message.ends_with(&format!("knows no clock changes; write {places}")), "{message}");
+        assert!(message.ends_with(&format!("has no clock changes; write {places}")), "{message}");
     }
 }
 
@@ -285,7 +285,8 @@ fn a_cron_job_for_manual_starts_is_only_an_info() {
     let finding = &findings[0].finding;
     let expected = ("never-fires", "info".to_owned());
     assert_eq!((finding.code.name(), finding.severity().to_string()), expected);
-    let expected = Some("leave it so if its Jobs are started by hand; suspend: true says the same");
+    let expected =
+        Some("keep it if its Jobs are started manually; suspend: true has the same effect");
     assert_eq!(finding.fix.as_deref(), expected);
     let (reading, _, _) = check(&cron_job("schedule: '0 0 31 2 *', suspend: true"));
     assert!(reading.cron_jobs[0].findings.is_empty());

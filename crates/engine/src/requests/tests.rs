@@ -1,7 +1,7 @@
 //! Requests of one field in every order: which one wins, and why the others lose.
 
 use super::*;
-use crate::Exemption;
+use crate::{Exempt, Exemption};
 
 const CRON: Family = Family::CronScaling;
 const METRIC: Family = Family::MetricScaling;

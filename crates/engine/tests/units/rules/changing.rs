@@ -3,7 +3,7 @@
 use almanac_engine::units::{Ledger, Node, PreparedPolicy, ResourcePolicy, Verdict};
 use fastrand::Rng;
 
-use crate::naive::Seen;
+use crate::naive::ClusterView;
 use crate::support::{
     NAMESPACE, Scene, labels, node, on, pod, pod_name, policy_name, prefer, required, selector,
     unit,
@@ -181,16 +181,16 @@ fn random_policy(rng: &mut Rng) -> ResourcePolicy {
 }
 
 /// Relabels or adds a node or a pod, or removes a pod.
-fn change(ledger: &mut Ledger, seen: &mut Seen, rng: &mut Rng) {
+fn change(ledger: &mut Ledger, view: &mut ClusterView, rng: &mut Rng) {
     let on_node = format!("n-{}", rng.usize(..3));
     if rng.bool() {
         let node = node(["zone=a", "zone=b", ""][rng.usize(..3)]);
         ledger.set_node(&on_node, &node);
-        seen.nodes.insert(on_node.into(), node);
+        view.nodes.insert(on_node.into(), node);
         return;
     }
     let name = pod_name(&format!("web-{}", rng.usize(..6)));
-    let known = seen.pods.remove(&name);
+    let known = view.pods.remove(&name);
     if known.is_some() && rng.bool() {
         ledger.remove_pod(&name, None, None);
         return;
@@ -201,34 +201,34 @@ fn change(ledger: &mut Ledger, seen: &mut Seen, rng: &mut Rng) {
         now.node = known.node;
     }
     ledger.set_pod(&name, &now);
-    seen.pods.insert(name, now);
+    view.pods.insert(name, now);
 }
 
 #[test]
 fn policies_prepared_before_other_changes_count_as_in_a_new_ledger() {
     for seed in 0..200 {
         let mut rng = Rng::with_seed(seed);
-        let (mut ledger, mut seen) = (Ledger::alone(), Seen::default());
+        let (mut ledger, mut view) = (Ledger::alone(), ClusterView::default());
         for _ in 0..20 {
             let [name, other] = [(); 2].map(|()| policy_name(["p", "q", "r"][rng.usize(..3)]));
             let policy = random_policy(&mut rng);
             let prepared = PreparedPolicy::new(policy.clone(), &ledger.label_snapshot(NAMESPACE));
             for _ in 0..rng.usize(..6) {
-                change(&mut ledger, &mut seen, &mut rng);
+                change(&mut ledger, &mut view, &mut rng);
             }
-            if rng.bool() && seen.policies.remove(&other).is_some() {
+            if rng.bool() && view.policies.remove(&other).is_some() {
                 ledger.remove_policy(&other, None);
             }
             ledger.set_prepared_policy(&name, &prepared, None);
-            seen.policies.insert(name, policy);
-            assert_eq!(seen.difference(&ledger), None, "seed {seed}");
+            view.policies.insert(name, policy);
+            assert_eq!(view.difference(&ledger), None, "seed {seed}");
             let mut new = Ledger::alone();
-            seen.nodes.iter().for_each(|(name, node)| new.set_node(name, node));
-            seen.pods.iter().for_each(|(name, pod)| new.set_pod(name, pod));
-            for (name, policy) in &seen.policies {
+            view.nodes.iter().for_each(|(name, node)| new.set_node(name, node));
+            view.pods.iter().for_each(|(name, pod)| new.set_pod(name, pod));
+            for (name, policy) in &view.policies {
                 new.set_policy(name, policy.clone(), None);
             }
-            for name in seen.policies.keys() {
+            for name in view.policies.keys() {
                 assert_eq!(ledger.report(name), new.report(name), "seed {seed}: {name}");
             }
         }

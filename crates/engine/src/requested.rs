@@ -1,0 +1,64 @@
+//! What a policy requests for a field, or why it requests nothing. `requests` ranks the requests of a field.
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use crate::{Exempt, Value};
+
+/// A requested value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Requested {
+    /// The value.
+    pub value: Value,
+    /// Since when it is requested, if that is known.
+    pub since: Option<Timestamp>,
+    /// When the policy set it; `None` if that is unknown, or if the policy sets it again after each change.
+    pub applied: Option<Timestamp>,
+}
+
+/// Why a policy requests no value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Inactive {
+    /// None of its rules names the field.
+    NotNamed,
+    /// All rules that name the field are suspended.
+    Suspended,
+    /// No rule that names the field has fired since it was created or edited.
+    NotFired,
+    /// A query of an autoscaler has no usable answer, and the autoscaler has set nothing yet.
+    NoAnswer,
+    /// The target, or its current value, is unknown.
+    TargetUnknown,
+    /// The policy or its target is exempt.
+    Exempt(Exempt),
+}
+
+impl Inactive {
+    /// As it is written in JSON.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Self::NotNamed => "not-named",
+            Self::Suspended => "suspended",
+            Self::NotFired => "not-fired",
+            Self::NoAnswer => "no-answer",
+            Self::TargetUnknown => "target-unknown",
+            Self::Exempt(Exempt::Policy(_)) => "policy-exempt",
+            Self::Exempt(Exempt::Target(_)) => "target-exempt",
+        }
+    }
+}
+
+impl fmt::Display for Inactive {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::NotNamed => "none of its rules names the field",
+            Self::Suspended => "all rules that name the field are suspended",
+            Self::NotFired => "no rule has fired since it was created or edited",
+            Self::NoAnswer => "a query has no answer that could be used",
+            Self::TargetUnknown => "the target or its current value is unknown",
+            Self::Exempt(exempt) => return exempt.fmt(formatter),
+        };
+        formatter.write_str(text)
+    }
+}
