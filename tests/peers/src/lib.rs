@@ -4,7 +4,7 @@
 //! - A [`Case`] is one autoscaler over a span of time. [`random_case`] makes one of a seed and a number.
 //! - [`for_kubernetes`] writes it in the format of Kubernetes. Where the same fields behave differently, an
 //!   [`Adjustment`] of the case makes both behave in the same way.
-//! - `kubernetes/hpa` answers it with the code of Kubernetes; [`ask`] runs that program.
+//! - `kubernetes/hpa` answers it with the code of Kubernetes; [`run_kubernetes`] runs that program.
 //! - A [`Record`] is the answers in a file, with the data that show whether they are still current.
 //!
 //! - [`expressions`] are evaluated over [`clusters`]; `kubernetes/cel` does so with the code of Kubernetes, and an

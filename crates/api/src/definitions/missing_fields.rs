@@ -206,7 +206,7 @@ mod tests {
         condition.as_object_mut().unwrap().remove("observedGeneration");
         let missing = MissingFields::find(Kind::HorizontalAutoscaler, &served).unwrap();
         let message = missing.to_string();
-        let named = "lacks status.conditions[].observedGeneration, status.recommendations; what";
+        let named = "lacks status.conditions[].observedGeneration, status.recommendations; values";
         assert!(message.contains(named), "{message}");
         let mut status = json!({
             "recommendations": [{"replicas": 3}], "desiredReplicas": 3,
@@ -225,7 +225,7 @@ mod tests {
         let status = served["properties"]["status"]["properties"].as_object_mut().unwrap();
         status.remove("decisionGroups");
         let message = MissingFields::find(Kind::Placement, &served).unwrap().to_string();
-        assert!(message.contains("lacks status.decisionGroups; what"), "{message}");
+        assert!(message.contains("lacks status.decisionGroups; values"), "{message}");
         assert!(!message.contains("kubectl apply"), "{message}");
     }
 

@@ -114,5 +114,5 @@ fn number<'v>(number: u64) -> Result<Value<'v>, Failure> {
 
 fn parse_json<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
     it.meter.spend(it.text(0).len())?;
-    json::parse(it.text(0)).ok_or_else(|| it.is_no("JSON"))
+    json::parse(it.text(0)).ok_or_else(|| it.is_no("JSON text"))
 }

@@ -70,7 +70,7 @@ fn a_text_in_json_is_read_as_deep_as_the_stack_allows_and_no_deeper() {
                 format!("managedCluster.{field}.parseJSON() == managedCluster.{field}.parseJSON()");
             assert_eq!(holds(&text, &object(127)), Ok(true));
             let failed = holds(&text, &object(5_000)).unwrap_err().to_string();
-            assert!(failed.ends_with("is no JSON"), "{failed}");
+            assert!(failed.ends_with("is not a valid JSON text"), "{failed}");
             let deeper = format!("[[managedCluster.{field}.parseJSON()]] == []");
             assert_eq!(holds(&deeper, &object(127)).unwrap_err().to_string(), TOO_DEEP);
         }

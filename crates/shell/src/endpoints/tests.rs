@@ -275,7 +275,7 @@ async fn a_process_with_a_stale_watch_is_not_ready_until_the_next_watch_event() 
     assert_eq!(health.waiting_for(), None);
     tokio::time::sleep(Duration::from_secs(1)).await;
     let awaited = health.waiting_for().expect("it is not ready");
-    assert!(awaited.starts_with("news of cronfederatedhpas"), "{awaited}");
+    assert!(awaited.starts_with("a watch event of cronfederatedhpas"), "{awaited}");
     watch_age.mark_fresh();
     assert_eq!(health.waiting_for(), None);
 }
