@@ -227,7 +227,7 @@ impl<Tell: Fn(&str, NamespaceMark) + Send> Follower for NamespaceFollower<Tell> 
             tracing::warn!(
                 error = why.reason,
                 "failed to watch namespaces: whether they are marked with {MARK} is not known, and their \
-                 policies are carried out"
+                 objects are treated as unmarked"
             );
         }
         self.progress.failed(why);

@@ -211,11 +211,11 @@ impl Problem {
             }
             Problem::NeverWins { .. } => "remove it, or change when the other one applies",
             Problem::ListOrder { .. } => "give the one that must win a higher priority",
-            Problem::Gap { .. } => "end the first window when the second one opens",
+            Problem::Gap { .. } => "end this window when the next one opens",
             Problem::CutShort { is_rare: true, .. } => "let the rarer one fire after it",
             Problem::CutShort { own_end: None, .. } => "let it fire only when both are over",
             Problem::CutShort { .. } => "let one rule lower it, when the last of them is over",
-            Problem::TwoWriters { .. } => "remove one policy, or change when it applies",
+            Problem::TwoWriters { .. } => "change one of the two, so that only one sets it at a time",
             Problem::MovesOtherBound { .. } => "set both bounds in this rule",
             Problem::OutOfBounds { .. } => {
                 "set the bounds of the autoscaler instead of the replicas"

@@ -169,7 +169,7 @@ fn check_room(path: &Path) -> Result<()> {
     let free = free_room(path)?;
     ensure!(
         free >= ROOM,
-        "{}: {} MB free; the control plane needs {} MB",
+        "{}: {} MB free on its disk; the control plane needs {} MB",
         path.display(),
         free / 1_000_000,
         ROOM / 1_000_000

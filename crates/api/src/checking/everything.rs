@@ -117,7 +117,7 @@ fn drops_status(object: &ReadObject) -> bool {
 
 fn dropped_status(object: &ReadObject) -> Finding {
     let kind = object.kind.name();
-    let why = format!("kubectl apply drops it, and an {kind} has nothing else");
+    let why = format!("kubectl apply drops it, and an {kind} has no other content");
     let fix = "create the objects first, then apply the file again with --server-side --subresource=status";
     Finding::new(Code::DroppedStatus, Path::Root.key("status"), why).with_fix(fix)
 }

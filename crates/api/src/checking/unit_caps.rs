@@ -81,7 +81,7 @@ impl PodDemand {
         let replicas = counted(*replicas, "replica");
         let asked = match by {
             ReplicasSource::Itself => format!("sets {replicas}"),
-            ReplicasSource::Policy(policy) => format!("is set to {replicas} by {policy}"),
+            ReplicasSource::Policy(policy) => format!("gets up to {replicas} by {policy}"),
             ReplicasSource::Autoscaler(it) => format!("may have {replicas} by the bounds of {it}"),
         };
         let (pods, stay) = (counted(all, "pod"), if missing == 1 { "stays" } else { "stay" });

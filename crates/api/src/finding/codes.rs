@@ -209,7 +209,7 @@ codes! {
     AssumedZone = "assumed-zone", Info;
     /// A CEL expression whose result is never a boolean, so it matches nothing, or that has a part which always fails. Compare it with something, or correct what the part is given.
     NeverHolds = "never-holds", Warning;
-    /// A status that `kubectl apply` drops, although the object has nothing else. Apply it with `--subresource=status`.
+    /// A status that `kubectl apply` drops, although the object has no other content. Apply it with `--subresource=status`.
     DroppedStatus = "dropped-status", Warning;
     /// A comment `# almanac:ignore` names no code of a finding, or one that doesn't exist, so it ignores nothing. Write the code that stands in brackets in front of the finding.
     NothingIgnored = "nothing-ignored", Warning;

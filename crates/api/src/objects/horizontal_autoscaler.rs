@@ -91,7 +91,7 @@ pub struct MetricTarget {
     /// How the result is compared with the value.
     #[serde(rename = "type")]
     pub kind: MetricTargetType,
-    /// The value: unchanged, for each replica, or in percent.
+    /// The value: for the whole result, for each replica, or in percent.
     #[schemars(schema_with = "schema::quantity")]
     pub value: Quantity,
 }

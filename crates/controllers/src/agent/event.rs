@@ -34,9 +34,9 @@ pub(super) fn of_change(recorded: &Recorded, uid: &str) -> Vec<Event> {
     }
 }
 
-/// The Event about a pod that another field manager keeps changing.
+/// The Event about a pod that another program keeps changing.
 pub(super) fn of_contest(pod: &Identity, uid: &str) -> Event {
-    let note = "another field manager keeps changing the annotations of the QoS level; they are now written again \
+    let note = "another program keeps changing the annotations of the QoS level; they are now written again \
                 at growing intervals. Possible causes are another agent with another ConfigMap or level format, and \
                 an admission webhook that rewrites them";
     about_pod(pod, uid, (true, "LevelContested"), note.to_owned())

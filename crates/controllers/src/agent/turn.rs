@@ -241,7 +241,7 @@ impl Turns {
             self.resync.metrics.contested.inc();
             tracing::warn!(
                 %pod,
-                "another field manager keeps changing the annotations of this pod"
+                "another program keeps changing the annotations of this pod"
             );
         }
         if wrote.is_contested() || wrote.is_told_again() {

@@ -64,7 +64,7 @@ impl RequestMetrics {
         registry.register("almanac_extender_calls", help, self.answered.clone());
         let help = "Scheduler requests that were forwarded to the leader";
         registry.register("almanac_extender_calls_passed_on", help, self.passed_on.clone());
-        let help = "Duration of requests in seconds, by verb";
+        let help = "Seconds from the complete request to its response, by verb";
         registry.register("almanac_extender_call_seconds", help, self.seconds.clone());
         let UpkeepMetrics { bound, not_bound, unknown, costs, woken } = &self.upkeep;
         for (name, help, counter) in [
@@ -80,7 +80,7 @@ impl RequestMetrics {
                 "Deletion costs of pods that were set or removed",
                 costs,
             ),
-            ("almanac_units_woken", "Pods requeued because capacity became free", woken),
+            ("almanac_units_woken", "Pods that were annotated, so that their scheduler tries again", woken),
         ] {
             registry.register(name, help, counter.clone());
         }

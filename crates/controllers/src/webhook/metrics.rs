@@ -59,7 +59,7 @@ impl ReviewMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         let help = "Reviewed objects, by result";
         registry.register("almanac_webhook_reviews", help, self.reviews.clone());
-        let help = "Duration of reviews in seconds";
+        let help = "Seconds from the complete request to its response";
         registry.register("almanac_webhook_review_seconds", help, self.seconds.clone());
     }
 

@@ -180,7 +180,7 @@ impl PolicyFamily for Autoscalers {
                 }
                 (None, QueryEvaluator::External(why)) => {
                     let why = SampleProblem::External(Arc::clone(why));
-                    let why: Arc<str> = format!("{why}; set --sample").into();
+                    let why: Arc<str> = format!("{why}; give its value with --sample").into();
                     all.push(presumed::unanswered(policy, target, query, &why));
                 }
                 (Some(Err(_)), _) | (None, QueryEvaluator::Published(_)) => {}

@@ -90,9 +90,10 @@ pub fn render(input: &Input<'_>, reason: &Reason<Cause>) -> String {
             format!("all matching clusters selected: {eligible}")
         }
         Cause::TooCostly { unsaid, selected } => format!(
-            "{} selected; for {unsaid} it is not known whether they match, because expressions take too \
-             many steps: those of them that were selected stay, and no others are added",
-            counted(selected, "cluster")
+            "{} selected; for {} it is not known whether they match, because expressions take too many \
+             steps: those of them that were selected stay, and no others are added",
+            counted(selected, "cluster"),
+            counted(unsaid, "cluster")
         ),
         Cause::TolerationEnded { candidate, .. } => {
             let taint = rule_name(input, reason).unwrap_or_default();

@@ -30,7 +30,7 @@ pub enum Cause {
 #[must_use]
 pub fn render(policy: &ScheduledCapacity, reason: &Reason<Cause>) -> String {
     let behaviour = reason.rule.and_then(|rule| policy.behaviours.get(rule as usize));
-    let name = |position: u32| format!("behaviour {position}");
+    let name = |position: u32| format!("behavior {position}");
     let window = behaviour.map_or_else(String::new, |it| it.windows.describe());
     match reason.cause {
         Cause::Open => format!("{window}: open"),

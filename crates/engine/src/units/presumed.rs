@@ -5,9 +5,10 @@ use crate::{Identity, Presumption};
 /// There are no nodes in sight. `uses_outside` says whether pods may be outside of all units.
 #[must_use]
 pub fn nodes_enough(policy: &Identity, uses_outside: bool) -> Presumption {
-    let outside = if uses_outside { ", and nodes outside of them to have room" } else { "" };
-    let sentence =
-        format!("no nodes in the input; each unit of {policy} is assumed to fit its cap{outside}");
+    let outside = if uses_outside { ", and so are nodes outside of them" } else { "" };
+    let sentence = format!(
+        "no nodes in the input; each unit of {policy} is assumed to have room for all pods that it may take{outside}"
+    );
     Presumption::new(7, [policy], sentence)
 }
 

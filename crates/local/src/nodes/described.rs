@@ -75,7 +75,7 @@ fn ensure_free(names: &[String], others: &BTreeMap<String, Node>) -> Result<()> 
     };
     bail!(
         "there is a node {first}{more} already, and it is not a described one: it is left alone; give the described \
-         nodes another name, or remove the node if it has no owner"
+         nodes another name, or remove the node if nothing uses it"
     )
 }
 

@@ -210,7 +210,7 @@ fn satisfied(input: &StatusInput<'_>, satisfaction: Satisfaction) -> ConditionSt
             format!(
                 "its expressions take too many steps over some clusters, so it is not known whether these match: \
                  those that are selected stay, and no others are added; {} selected; `almanac explain \
-                 placement/{name} -n {namespace}` lists them",
+                 placement/{name} -n {namespace}` shows for which clusters",
                 clusters(input.selected)
             ),
         ),

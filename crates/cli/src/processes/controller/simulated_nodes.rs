@@ -76,7 +76,7 @@ fn in_the_way(resized: local::Resized) -> Result<(), ProviderError> {
         };
         return Err(ProviderError::NameTaken(format!(
             "there is a node {first}{others} already, and it is not of this group: it is left alone; give the \
-             group another spec.id, or remove the node if it has no owner"
+             group another spec.id, or remove the node if nothing uses it"
         )));
     }
     match leaving.first() {

@@ -45,7 +45,7 @@ fn overlaps_gaps_and_takeovers_are_marked_and_explained() {
     assert_eq!(hours(&mut page, "web", "contested-time"), ["8", "12", "20", "32", "36", "44"]);
     let said = says_at(&mut page, "nodes", 17.0);
     assert!(said.contains("but not\nMetricsProducer default/nodes behaviors[2]: "), "{said}");
-    assert!(said.contains("behaviour 3 has a higher priority"), "{said}");
+    assert!(said.contains("behavior 3 has a higher priority"), "{said}");
     let said = says_at(&mut page, "web", 13.0);
     assert!(said.contains("instead of\n30, set by CronFederatedHPA default/base up"), "{said}");
     let said = says_at(&mut page, "web", 21.0);

@@ -75,7 +75,7 @@ fn agents_that_write_levels_in_different_forms_do_so_ever_more_rarely_until_they
             contestant.agent.await_metric("almanac_qos_contested_total 1").await?;
         }
         test_namespace
-            .await_event("job", "Warning LevelContested: another field manager keeps changing")
+            .await_event("job", "Warning LevelContested: another program keeps changing")
             .await?;
         names.agent.await_clock(closes).await?;
         test_namespace.await_pods(&[("job", own("1"))]).await?;

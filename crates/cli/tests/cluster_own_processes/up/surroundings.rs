@@ -31,7 +31,7 @@ fn a_full_disk_is_reported_before_anything_starts() -> TestResult {
         let up = on_a_disk(&user, "64m")?;
         let status = up.await_end().await?;
         ensure!(status.code() == Some(2), "{status}: {}", up.log()?);
-        up.await_log("67 MB free; the control plane needs 268 MB").await?;
+        up.await_log("67 MB free on its disk; the control plane needs 268 MB").await?;
         user.has_nothing_left().await
     })
 }

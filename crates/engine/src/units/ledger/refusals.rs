@@ -103,7 +103,7 @@ impl fmt::Display for Unreserved {
                 "a bind of the pod to node {node} is under way, and its result is not known yet"
             ),
             Self::Withdrawn => formatter
-                .write_str("the pod has changed since its reservation, or the bind took too long"),
+                .write_str("the pod has changed since its reservation, or the reservation has expired"),
             Self::Conflict(policies) => formatter.write_str(&conflict_message(policies)),
             Self::Outside { policy } => write!(
                 formatter,

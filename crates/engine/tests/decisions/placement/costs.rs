@@ -224,12 +224,14 @@ fn the_reason_is_that_it_costs_too_much_as_long_as_it_does_and_no_longer() {
     };
     assert_eq!(
         why(&mut fleet, "12:00"),
-        "3 clusters selected; for 3 it is not known whether they match, because expressions take too many steps: those \
+        "3 clusters selected; for 3 clusters it is not known whether they match, because expressions take too many steps: those \
          of them that were selected stay, and no others are added"
     );
     let gone = Cluster { is_terminating: true, ..with_zones(100) };
     add_cluster(&mut fleet.world, "c002", gone);
-    assert!(why(&mut fleet, "12:10").starts_with("2 clusters selected; for 2 it is not known"));
+    assert!(
+        why(&mut fleet, "12:10").starts_with("2 clusters selected; for 2 clusters it is not known")
+    );
     zones(&mut fleet, 0..2, 1);
     assert_eq!(why(&mut fleet, "12:20"), "all matching clusters selected: 2");
 }
