@@ -215,7 +215,9 @@ impl Problem {
             Problem::CutShort { is_rare: true, .. } => "let the rarer one fire after it",
             Problem::CutShort { own_end: None, .. } => "let it fire only when both are over",
             Problem::CutShort { .. } => "let one rule lower it, when the last of them is over",
-            Problem::TwoWriters { .. } => "change one of the two, so that only one sets it at a time",
+            Problem::TwoWriters { .. } => {
+                "change one of the two, so that only one sets it at a time"
+            }
             Problem::MovesOtherBound { .. } => "set both bounds in this rule",
             Problem::OutOfBounds { .. } => {
                 "set the bounds of the autoscaler instead of the replicas"

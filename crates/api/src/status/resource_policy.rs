@@ -165,7 +165,8 @@ fn conflict(policy: &Identity, conflicts: &[Conflict]) -> ConditionState {
     };
     let all: Vec<String> = conflicts.iter().map(one).collect();
     let all = few_joined(all, "; ");
-    let message = format!("{all}; such pods are not scheduled; select each pod with only one policy");
+    let message =
+        format!("{all}; such pods are not scheduled; select each pod with only one policy");
     state((ConditionType::Conflict, true, ConditionReason::SeveralPolicies), message)
 }
 

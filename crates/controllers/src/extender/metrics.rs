@@ -80,7 +80,11 @@ impl RequestMetrics {
                 "Deletion costs of pods that were set or removed",
                 costs,
             ),
-            ("almanac_units_woken", "Pods that were annotated, so that their scheduler tries again", woken),
+            (
+                "almanac_units_woken",
+                "Pods that were annotated, so that their scheduler tries again",
+                woken,
+            ),
         ] {
             registry.register(name, help, counter.clone());
         }

@@ -88,7 +88,10 @@ impl CertificateManager {
                 Err(failure) => {
                     tell(Err(&failure));
                     if last_failure.as_ref() != Some(&failure) {
-                        tracing::warn!(error = failure, "failed to renew, publish or use the certificates");
+                        tracing::warn!(
+                            error = failure,
+                            "failed to renew, publish or use the certificates"
+                        );
                         last_failure = Some(failure);
                     }
                     interval.min(AFTER_A_FAILURE)

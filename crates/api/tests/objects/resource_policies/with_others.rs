@@ -145,7 +145,7 @@ fn units_that_take_fewer_pods_than_desired_are_reported_with_the_source() {
     let all = format!("{}{web}{rules}", policy("required", ", maxCount: 2"));
     assert_eq!(
         only_message(&all),
-        "units-too-small spec.units: Deployment.apps default/web is set to 9 replicas by \
+        "units-too-small spec.units: Deployment.apps default/web gets up to 9 replicas by \
          CronFederatedHPA.autoscaling.karmada.io default/hours, rule rush, and all units together take 5 pods of a group; \
          with strategy: required, 4 of them stay pending"
     );

@@ -145,7 +145,10 @@ fn a_query_that_only_prometheus_can_answer_leaves_its_target_alone_unless_its_re
     let output = almanac(&folder, &command).json();
     let said = output["assumptions"].to_string();
     assert!(said.contains("sum(queue) cannot be answered without a Prometheus"), "{said}");
-    assert!(said.contains("Almanac does not publish queue; give its value with --sample"), "{said}");
+    assert!(
+        said.contains("Almanac does not publish queue; give its value with --sample"),
+        "{said}"
+    );
     let hour = ["--for", "1h"];
     let unsaid = nodes(&folder, "2021-02-01T00:00", &hour);
     assert_eq!(unsaid.iter().map(|it| &it.1).collect::<Vec<_>>(), [2]);

@@ -102,8 +102,9 @@ impl fmt::Display for Unreserved {
                 formatter,
                 "a bind of the pod to node {node} is under way, and its result is not known yet"
             ),
-            Self::Withdrawn => formatter
-                .write_str("the pod has changed since its reservation, or the reservation has expired"),
+            Self::Withdrawn => formatter.write_str(
+                "the pod has changed since its reservation, or the reservation has expired",
+            ),
             Self::Conflict(policies) => formatter.write_str(&conflict_message(policies)),
             Self::Outside { policy } => write!(
                 formatter,

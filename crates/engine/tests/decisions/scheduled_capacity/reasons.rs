@@ -45,7 +45,7 @@ fn reasons_read_as_lines_for_a_person() {
         Schedule::utc(1).with(5, "hours=9", "hours=17").with(7, "hours=10", "hours=18").published();
     let lines = producer.explained("2026-11-23T12:00:00Z");
     assert!(lines[0].ends_with(": open"), "{lines:?}");
-    assert!(lines[1].ends_with(": open, but behaviour 0 is listed before it"), "{lines:?}");
+    assert!(lines[1].ends_with(": open, but behavior 0 is listed before it"), "{lines:?}");
     let lines = producer.explained("2026-11-23T08:00:00Z");
     assert_eq!(lines[0], "no behavior is open, so the default applies");
     assert!(lines[1].ends_with(": closed"), "{lines:?}");
