@@ -144,7 +144,9 @@ pub use presumption::{Consequence, Presumption};
 pub use reach::{Reach, Unreachable};
 pub use reason::{Reason, Verdict};
 pub use requested::{Inactive, Requested};
-pub use requests::{CurrentValue, Precedence, RankedRequest, Request, RequestOutcome, rank};
+pub use requests::{
+    CurrentValue, Precedence, RankedRequest, Request, RequestOutcome, WinReason, rank,
+};
 pub use schedules::{RuleSchedule, Schedule};
 pub use seam::{FamilyState, OpenDecision, Policies, PolicyFamily, PolicyObject, Replayed, View};
 pub use target::{Target, TargetReference};

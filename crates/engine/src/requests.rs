@@ -36,11 +36,8 @@ pub struct RankedRequest {
 /// Whether a request wins, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RequestOutcome {
-    /// The field has its value.
-    Won {
-        /// Whether it is the only request.
-        is_only: bool,
-    },
+    /// It wins.
+    Won(WinReason),
     /// The policy that wins requests the same value.
     Equal {
         /// That policy.
@@ -57,6 +54,17 @@ pub enum RequestOutcome {
     Replaced,
     /// The policy requests no value.
     Inactive(Inactive),
+}
+
+/// Why a request wins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WinReason {
+    /// No other policy requests the field.
+    OnlyRequest,
+    /// The field has its value.
+    HasValue,
+    /// It is the latest request, and the current value is unknown.
+    Latest,
 }
 
 /// Why one request precedes another one.
@@ -105,7 +113,13 @@ pub fn rank(mut requests: Vec<Request>, held: CurrentValue<'_>) -> Vec<RankedReq
         order(other).cmp(&order(one)).then_with(|| other.policy.cmp(&one.policy))
     });
     let first = requests.first().cloned();
-    let is_only = requests.len() == 1;
+    let win_reason = if requests.len() == 1 {
+        WinReason::OnlyRequest
+    } else if held.value.is_some() {
+        WinReason::HasValue
+    } else {
+        WinReason::Latest
+    };
     let outcome = |request: &Request| {
         if let Err(why) = request.value {
             return RequestOutcome::Inactive(why);
@@ -115,7 +129,7 @@ pub fn rank(mut requests: Vec<Request>, held: CurrentValue<'_>) -> Vec<RankedReq
             return if is_replaced {
                 RequestOutcome::Replaced
             } else {
-                RequestOutcome::Won { is_only }
+                RequestOutcome::Won(win_reason)
             };
         };
         let to = first.policy.clone();
@@ -180,7 +194,7 @@ impl RequestOutcome {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Won { .. } => "won",
+            Self::Won(_) => "won",
             Self::Equal { .. } => "equal",
             Self::Lost { .. } | Self::Replaced => "lost",
             Self::Inactive(Inactive::Exempt(_)) => "exempt",
@@ -192,8 +206,9 @@ impl RequestOutcome {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Won { is_only: true } => "only-request",
-            Self::Won { is_only: false } => "has-value",
+            Self::Won(WinReason::OnlyRequest) => "only-request",
+            Self::Won(WinReason::HasValue) => "has-value",
+            Self::Won(WinReason::Latest) => "latest",
             Self::Equal { .. } => "same-value",
             Self::Lost { because, .. } => because.code(),
             Self::Replaced => "replaced",
@@ -206,10 +221,13 @@ impl RequestOutcome {
 impl fmt::Display for RequestOutcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Won { is_only: true } => {
+            Self::Won(WinReason::OnlyRequest) => {
                 formatter.write_str("no other policy requests the field")
             }
-            Self::Won { is_only: false } => formatter.write_str("the field has its value"),
+            Self::Won(WinReason::HasValue) => formatter.write_str("the field has its value"),
+            Self::Won(WinReason::Latest) => {
+                formatter.write_str("it is the latest request; the current value is unknown")
+            }
             Self::Equal { to } => write!(formatter, "{to} requests the same value"),
             Self::Lost { to, because } => match because {
                 Precedence::Later => write!(formatter, "{to} set the field later"),

@@ -201,7 +201,7 @@ fn write_request(
 ) -> io::Result<()> {
     let RankedRequest { request, outcome } = ranked;
     let (mark, style) = match outcome {
-        RequestOutcome::Won { .. } => ('✓', WON),
+        RequestOutcome::Won(_) => ('✓', WON),
         RequestOutcome::Equal { .. } => ('=', QUIET),
         RequestOutcome::Lost { .. } | RequestOutcome::Replaced => ('✗', QUIET),
         RequestOutcome::Inactive(Inactive::Exempt(_)) => ('-', QUIET),

@@ -5,6 +5,7 @@ use crate::{Exempt, Exemption};
 
 const CRON: Family = Family::CronScaling;
 const METRIC: Family = Family::MetricScaling;
+const UNKNOWN: CurrentValue<'_> = CurrentValue { value: None, by: None };
 
 fn name(family: Family, name: &str) -> PolicyName {
     PolicyName::new(family, Identity::new("group", "Kind", "default", name))
@@ -62,8 +63,12 @@ fn at_one_instant_the_last_turn_wins() {
     ];
     assert_eq!(ranked(&both, 3, Some(&name(CRON, "b"))), expected);
     assert_eq!(ranked(&both, 3, None), expected, "nothing is known of who set it");
-    let unknown = CurrentValue { value: None, by: None };
-    assert_eq!(ranked_by(&both, unknown), expected, "nothing is known of the field");
+    let unknown = ranked_by(&both, UNKNOWN);
+    assert_eq!(
+        unknown[0], "b won: it is the latest request; the current value is unknown",
+        "the value is unknown"
+    );
+    assert_eq!(unknown[1], expected[1]);
 }
 
 #[test]
@@ -72,8 +77,12 @@ fn a_firing_that_was_applied_late_wins_if_the_field_has_its_value() {
     let expected =
         ["a won: the field has its value", "b lost: Kind.group default/a set the field later"];
     assert_eq!(ranked(&both, 5, None), expected);
-    let unknown = CurrentValue { value: None, by: None };
-    assert_eq!(ranked_by(&both, unknown), expected, "nothing is known of the field");
+    let unknown = ranked_by(&both, UNKNOWN);
+    assert_eq!(
+        unknown[0], "a won: it is the latest request; the current value is unknown",
+        "the value is unknown"
+    );
+    assert_eq!(unknown[1], expected[1]);
 }
 
 #[test]
