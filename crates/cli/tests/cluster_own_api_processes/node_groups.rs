@@ -105,8 +105,8 @@ fn simulated_nodes_appear_and_go_with_the_replicas_of_their_group() -> TestResul
         await_replicas(cluster, "pool", 1).await?;
         await_nodes(cluster, &["spot-0"]).await?;
         // Each size is written once, however often the nodes were read.
-        let is_status = |write: &&AuditedRequest| write.subresource == "status";
-        assert_eq!(cluster.writes().await?.iter().filter(is_status).count(), 3);
+        let statuses = cluster.writes_of(NODE_GROUP.plural).await?;
+        assert_eq!(statuses.len(), 3, "{statuses:#?}");
         let labels = "{name=\"pool\",namespace=\"shop\"} 1";
         for metric in ["almanac_node_group_desired_replicas", "almanac_node_group_current_replicas"]
         {

@@ -211,7 +211,8 @@ impl NodeGroups {
         let is_left_alone = matches!(outcome.state, GroupState::LeftAlone(_));
         let (version, status, news, is_cleared) = {
             let mut state = self.cluster.lock();
-            let entry = state.node_groups.get_mut(name).filter(|entry| entry.uid == subject.uid);
+            // The outcome of an earlier spec would be recorded as that of the current one, which has a turn of its own.
+            let entry = state.node_groups.get_mut(name).filter(|entry| subject.is(entry));
             let Some(entry) = entry else { return true };
             // If the nodes cannot be observed, their number stays in the status, so that a client that scales by it can
             // continue.

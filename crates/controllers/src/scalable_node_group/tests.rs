@@ -128,6 +128,28 @@ async fn a_group_that_its_provider_cannot_have_is_not_tried_again() {
     assert_eq!(message, "spec.replicas is negative; it must be 0 or more");
 }
 
+/// Delivers an edited version, as a watch event does.
+fn deliver(groups: &NodeGroups, edited: Value) {
+    let (queue, cluster) = (Arc::clone(&groups.queue), Arc::clone(&groups.cluster));
+    let (mut follower, _) = NodeGroupFollower::new(cluster, queue);
+    follower.upsert(serde_json::from_value(edited).expect("it has the shape of one"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_spec_that_came_during_a_turn_is_never_reported_as_observed_by_it() {
+    let bench = Bench::with_replicas(3);
+    bench.turn().await;
+    let mut edited = objects::scalable_node_group("pool", "Counted", "spot", 1);
+    edited["status"] = bench.object()["status"].clone();
+    let (groups, edited) = (Arc::clone(&bench.groups), objects::stored(edited, "1", 900, 9));
+    *bench.provider.before_observation.lock().expect("whole") =
+        Some(Box::new(move || deliver(&groups, edited.clone())));
+    assert_eq!(bench.turn().await, None);
+    assert_eq!(bench.object()["status"]["observedGeneration"], 1);
+    let writes = bench.stub.requests_where(|it| it.method == Method::PATCH);
+    assert_eq!(writes.len(), 1, "only the turn before has written");
+}
+
 /// An event during a turn, with the edited version.
 type Change = fn(&NodeGroups, &Fence, Value);
 
@@ -136,11 +158,7 @@ async fn a_write_is_withdrawn_when_the_group_changes_in_the_meantime_or_may_not_
     let edited = objects::scalable_node_group("pool", "Counted", "spot", 1);
     let edited = objects::stored(edited, "1", 900, 9);
     let changes: [Change; 4] = [
-        |groups, _, edited| {
-            let (queue, cluster) = (Arc::clone(&groups.queue), Arc::clone(&groups.cluster));
-            let (mut follower, _) = NodeGroupFollower::new(cluster, queue);
-            follower.upsert(serde_json::from_value(edited).expect("it has the shape of one"));
-        },
+        |groups, _, edited| deliver(groups, edited),
         |groups, _, _| groups.switch.update(Some("stop")),
         |groups, _, _| {
             let mut state = groups.cluster.lock();

@@ -30,6 +30,8 @@ pub(super) struct Counting {
     pub(super) refused: Mutex<Option<ProviderError>>,
     /// An event just before a write.
     pub(super) before_write: Mutex<Option<Box<dyn Fn() + Send>>>,
+    /// An event just before the nodes are observed.
+    pub(super) before_observation: Mutex<Option<Box<dyn Fn() + Send>>>,
     abandoned: Mutex<Vec<String>>,
 }
 
@@ -61,6 +63,9 @@ impl NodeProvider for Counting {
         &'a self,
         _: &'a NodeGroup,
     ) -> BoxFuture<'a, Result<ProvidedNodes, ProviderError>> {
+        if let Some(act) = self.before_observation.lock().expect("whole").take() {
+            act();
+        }
         let selector = "pool=spot".to_owned();
         let observed = match self.unobserved.lock().expect("whole").clone() {
             Some(error) => Err(error),
