@@ -5,6 +5,7 @@
 
 mod arch;
 mod bench;
+mod clean;
 mod crds;
 mod fuzz;
 mod lint;
@@ -27,6 +28,7 @@ const RECIPES: &[Recipe] = &[
     bench::RECIPE,
     fuzz::RECIPE,
     peers::RECIPE,
+    clean::RECIPE,
 ];
 
 /// One thing the task runner can do.
@@ -60,6 +62,12 @@ pub(crate) struct Arguments {
     /// With `test`: how many programs of real-cluster tests run at a time, and half as many others; 2 a processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
+    /// With `test`: the version of Kubernetes for real-cluster tests, such as 1.36; the newest unless given
+    #[arg(long, value_name = "VERSION", conflicts_with = "quick")]
+    pub(crate) kubernetes_version: Option<String>,
+    /// With `clean`: the control planes that were built, and what was prepared for them
+    #[arg(long)]
+    pub(crate) clusters: bool,
     /// With `fuzz`: how many seconds each target runs; 60 unless given, 600 with --thorough
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) seconds: Option<u32>,
@@ -75,6 +83,8 @@ impl Arguments {
             ("thorough", self.thorough),
             ("filter", self.filter.is_some()),
             ("jobs", self.jobs.is_some()),
+            ("kubernetes-version", self.kubernetes_version.is_some()),
+            ("clusters", self.clusters),
             ("seconds", self.seconds.is_some()),
             ("summary", self.words.summary),
             ("write-baseline", self.words.write_baseline),

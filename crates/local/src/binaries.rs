@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use crate::component::Component;
 use crate::environment;
 use crate::go_build::{GoBuild, ONE_BINARY, PROGRAMS, hexadecimal};
+use crate::kubernetes_version::KubernetesVersion;
 use crate::question::{answer_of, question_to};
 
 pub(crate) const KUBECTL: &str = "kubectl";
@@ -22,18 +23,28 @@ pub struct Binaries {
 }
 
 impl Binaries {
-    /// Finds them, and builds them where they must be. The first build takes minutes, so this
-    /// blocks; it shows progress on standard error.
+    /// Those that the environment selects: a directory, or a version, which is built unless it was built before. The
+    /// first build takes minutes, so this blocks; it shows progress on standard error.
     pub fn provide() -> Result<Self> {
         match environment::assets_folder()? {
             Some(folder) => Self::in_folder(&folder),
-            None => Self::in_folder(&GoBuild::of_control_plane()?.provide()?.folder),
+            None => Self::built(KubernetesVersion::from_environment()?),
         }
     }
 
     /// The same without blocking the runtime.
     pub async fn provide_async() -> Result<Self> {
         tokio::task::spawn_blocking(Self::provide).await.context("failed to wait for the build")?
+    }
+
+    /// Those of a version, which is built unless it was built before.
+    pub async fn of_version(version: KubernetesVersion) -> Result<Self> {
+        let built = tokio::task::spawn_blocking(move || Self::built(version));
+        built.await.context("failed to wait for the build")?
+    }
+
+    fn built(version: KubernetesVersion) -> Result<Self> {
+        Self::in_folder(&GoBuild::of_control_plane(version)?.provide()?.folder)
     }
 
     /// Those of a directory, which has etcd and kube-apiserver at least.
@@ -54,8 +65,7 @@ impl Binaries {
             return Ok(None);
         }
         let digest = Sha256::new().chain_update(binary.as_os_str().as_encoded_bytes());
-        let kept_in = environment::cache_folder()?.join("control-plane");
-        let linked = kept_in.join(format!("beside-{}", hexadecimal(digest)));
+        let linked = environment::control_planes()?.join(format!("beside-{}", hexadecimal(digest)));
         fs::create_dir_all(&linked)
             .with_context(|| format!("failed to create {}", linked.display()))?;
         for program in PROGRAMS {

@@ -7,24 +7,24 @@ use anyhow::{Context as _, Result};
 use sha2::{Digest as _, Sha256};
 
 use crate::go_build::hexadecimal;
+use crate::kubernetes_version::KubernetesVersion;
 use crate::whole_file::write_whole;
 
-/// What `go build` reads of `cluster/`.
-const FILES: [(&str, &str); 3] = [
-    ("go.mod", include_str!("../cluster/go.mod")),
-    ("go.sum", include_str!("../cluster/go.sum")),
-    ("main.go", include_str!("../cluster/main.go")),
-];
-
-/// Writes them to a directory below this one, unless they are there; its path.
-pub(crate) fn write(kept_in: &Path) -> Result<PathBuf> {
+/// Writes those of a version to a directory below this one, unless they are there; its path.
+pub(crate) fn write(kept_in: &Path, version: KubernetesVersion) -> Result<PathBuf> {
+    // All that `go build` reads.
+    let files = [
+        ("go.mod", version.go_mod),
+        ("go.sum", version.go_sum),
+        ("main.go", include_str!("../cluster/main.go")),
+    ];
     let mut digest = Sha256::new();
-    for (_, text) in FILES {
+    for (_, text) in files {
         digest.update(text.len().to_le_bytes());
         digest.update(text);
     }
-    let folder = kept_in.join(format!("sources-{}", hexadecimal(digest)));
-    for (name, text) in FILES {
+    let folder = kept_in.join(format!("sources-{version}-{}", hexadecimal(digest)));
+    for (name, text) in files {
         let file = folder.join(name);
         if fs::read_to_string(&file).is_ok_and(|there| there == text) {
             continue;

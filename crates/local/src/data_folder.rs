@@ -76,6 +76,13 @@ impl DataFolder {
         Ok(taken)
     }
 
+    /// The minor version of Kubernetes whose data a directory has; `None` if it has none that can be read.
+    #[must_use]
+    pub fn kubernetes_in(path: &Path) -> Option<String> {
+        let text = fs::read_to_string(path.join(MARK)).ok()?;
+        Some(serde_json::from_str::<Mark>(&text).ok()?.kubernetes)
+    }
+
     /// The path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -151,7 +158,7 @@ fn check_mark(path: &Path, expected: &Mark) -> Result<()> {
     );
     ensure!(
         kubernetes == expected.kubernetes,
-        "{} holds data of Kubernetes {kubernetes}, but the binaries are Kubernetes {}: {mend}",
+        "{} holds data of Kubernetes {kubernetes}, but the binaries are Kubernetes {}: run Kubernetes {kubernetes}, {mend}",
         path.display(),
         expected.kubernetes
     );
@@ -203,6 +210,8 @@ mod tests {
     fn a_directory_of_another_version_is_refused_and_left_as_it_is() {
         let data = tempfile::tempdir().expect("a directory");
         drop(DataFolder::take(data.path(), "1.36").expect("it is free"));
+        assert_eq!(DataFolder::kubernetes_in(data.path()).as_deref(), Some("1.36"));
+        assert_eq!(DataFolder::kubernetes_in(&data.path().join("missing")), None);
         let error = refused(data.path(), "1.35");
         assert!(
             error.contains("holds data of Kubernetes 1.36, but the binaries are Kubernetes 1.35"),

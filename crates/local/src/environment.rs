@@ -9,6 +9,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 /// A directory with `etcd` and `kube-apiserver` (and, where there are, the other programs): these are
 /// started instead of the ones built from the Go modules.
 pub const KUBEBUILDER_ASSETS: &str = "KUBEBUILDER_ASSETS";
+/// The version of Kubernetes that is built, such as `1.36`; the newest unless it is set.
+pub const KUBERNETES_VERSION: &str = "ALMANAC_KUBERNETES_VERSION";
 /// Where built programs and the directories of runs are kept.
 pub const CACHE: &str = "ALMANAC_CACHE";
 
@@ -16,6 +18,11 @@ pub const CACHE: &str = "ALMANAC_CACHE";
 /// user's cache directory.
 pub fn cache_folder() -> Result<PathBuf> {
     first_of("cache", [(CACHE, ""), ("XDG_CACHE_HOME", "almanac"), ("HOME", ".cache/almanac")])
+}
+
+/// The directory for the control planes that were built.
+pub fn control_planes() -> Result<PathBuf> {
+    Ok(cache_folder()?.join("control-plane"))
 }
 
 /// The directory for what is kept from run to run: `almanac` in the user's data directory.

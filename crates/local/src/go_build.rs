@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use sha2::{Digest as _, Sha256};
 
+use crate::kubernetes_version::{KubernetesVersion, patch_in};
 use crate::process::{dismiss, watched};
 use crate::question::{answer_of, question_to};
 use crate::whole_file::write_whole;
@@ -22,6 +23,10 @@ pub(crate) const PROGRAMS: [&str; 5] =
     ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"];
 /// The name of the one binary.
 pub(crate) const ONE_BINARY: &str = "almanac-cluster";
+/// The directory in the cache for what control planes begin with, made by the tests' harness.
+pub const BOOTSTRAPPED: &str = "bootstrapped";
+/// The file that is locked while a control plane is built.
+const LOCK: &str = "lock";
 /// How often the progress of a long build is shown.
 const PROGRESS: Duration = Duration::from_secs(5);
 
@@ -44,10 +49,38 @@ pub struct Built {
 }
 
 impl GoBuild {
-    /// The control plane, of the sources that this program carries, kept in the cache directory.
-    pub fn of_control_plane() -> Result<Self> {
-        let kept_in = environment::cache_folder()?.join("control-plane");
-        Ok(Self { sources: carried_sources::write(&kept_in)?, kept_in })
+    /// The control plane of a version, of the sources that this program carries, kept in the cache directory.
+    pub fn of_control_plane(version: KubernetesVersion) -> Result<Self> {
+        let kept_in = environment::control_planes()?;
+        Ok(Self { sources: carried_sources::write(&kept_in, version)?, kept_in })
+    }
+
+    /// Removes all control planes that were built, and what was prepared for them; waits for a build that is running.
+    /// The removed directories. A control plane that runs keeps running.
+    pub fn remove_all() -> Result<Vec<PathBuf>> {
+        let cache = environment::cache_folder()?;
+        let kept_in = environment::control_planes()?;
+        let mut removed = Vec::new();
+        if !kept_in.is_dir() {
+            return Ok(removed);
+        }
+        let _lock = lock_builds(&kept_in)?;
+        let built = fs::read_dir(&kept_in)
+            .with_context(|| format!("failed to read {}", kept_in.display()))?
+            .map(|entry| Ok(entry?.path()))
+            .collect::<Result<Vec<_>>>()?;
+        for path in built.into_iter().chain([cache.join(BOOTSTRAPPED)]) {
+            if path.is_dir() {
+                fs::remove_dir_all(&path)
+                    .with_context(|| format!("failed to remove {}", path.display()))?;
+                removed.push(path);
+            } else if path.file_name().is_some_and(|name| name != LOCK) && path.exists() {
+                fs::remove_file(&path)
+                    .with_context(|| format!("failed to remove {}", path.display()))?;
+            }
+        }
+        removed.sort();
+        Ok(removed)
     }
 
     /// The programs, built if this version of them was not built before. Two runs at once are
@@ -66,11 +99,7 @@ impl GoBuild {
         }
         fs::create_dir_all(&self.kept_in)
             .with_context(|| format!("failed to create {}", self.kept_in.display()))?;
-        let lock = File::create(self.kept_in.join("lock"))?;
-        if lock.try_lock().is_err() {
-            say("another run is building the control plane; waiting for it");
-            lock.lock().context("failed to lock the cache directory")?;
-        }
+        let _lock = lock_builds(&self.kept_in)?;
         if folder.is_dir() {
             return Ok(Built { folder, now: false });
         }
@@ -110,10 +139,8 @@ impl GoBuild {
         let file = self.sources.join("go.mod");
         let text = fs::read_to_string(&file)
             .with_context(|| format!("failed to read {}", file.display()))?;
-        text.lines()
-            .map(|line| line.trim().trim_start_matches("require "))
-            .find_map(|line| line.strip_prefix("k8s.io/kubernetes v"))
-            .and_then(|version| Some(version.split_whitespace().next()?.to_owned()))
+        patch_in(&text)
+            .map(str::to_owned)
             .with_context(|| format!("{} requires no k8s.io/kubernetes", file.display()))
     }
 
@@ -223,6 +250,16 @@ impl GoBuild {
         say(&format!("built the control plane in {:.0} s", started.elapsed().as_secs_f64()));
         Ok(())
     }
+}
+
+/// Holds the lock that lets one process at a time build or remove control planes, of whichever version.
+fn lock_builds(kept_in: &Path) -> Result<File> {
+    let lock = File::create(kept_in.join(LOCK))?;
+    if lock.try_lock().is_err() {
+        say("another run is building a control plane; waiting for it");
+        lock.lock().context("failed to lock the cache directory")?;
+    }
+    Ok(lock)
 }
 
 /// Enough of a digest to distinguish the sources.

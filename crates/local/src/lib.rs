@@ -10,7 +10,8 @@
 //! |---|---|
 //! | the order in which the programs start and end | `control_plane.rs` |
 //! | their flags, ports and certificates | `flags.rs`, `ports.rs`, `pki.rs` |
-//! | which programs are used, and how they are built | `binaries.rs`, `go_build.rs`; the Go module is `cluster` in this crate |
+//! | which programs are used, and how they are built | `binaries.rs`, `go_build.rs` |
+//! | which versions of Kubernetes can be built | `kubernetes_version.rs`; the Go modules are `cluster` in this crate |
 //! | what is kept from run to run | `data_folder.rs`; a run of tests: `run_folder.rs` |
 //! | what a simulated node is, and when its pods end | `nodes/spec.rs`, `nodes/kubelet.rs`, `nodes/pods.rs` |
 //! | groups of simulated nodes | `nodes/groups.rs` |
@@ -29,6 +30,7 @@ pub mod environment;
 mod flags;
 mod go_build;
 mod kubectl;
+mod kubernetes_version;
 pub mod log_tail;
 mod nodes;
 mod options;
@@ -47,8 +49,9 @@ pub use client::{client_for, client_from};
 pub use component::Component;
 pub use control_plane::{ControlPlane, ControlPlaneDir};
 pub use data_folder::{DataFolder, free_room};
-pub use go_build::{Built, GoBuild, say};
+pub use go_build::{BOOTSTRAPPED, Built, GoBuild, say};
 pub use kubectl::Kubectl;
+pub use kubernetes_version::KubernetesVersion;
 pub use nodes::{
     NODE_GROUP, NODE_GROUP_NAMESPACE, NODE_OWNER, NodeGroup, NodeGroups, NodeSimulator, NodeSpec,
     Resized, TaintEffect,

@@ -10,7 +10,8 @@ use std::time::SystemTime;
 
 use almanac_local::environment::cache_folder;
 use almanac_local::{
-    Binaries, Component, ControlPlane, ControlPlaneDir, ControlPlaneOptions, RunFolder,
+    BOOTSTRAPPED, Binaries, Component, ControlPlane, ControlPlaneDir, ControlPlaneOptions,
+    RunFolder,
 };
 use anyhow::{Context as _, Result};
 
@@ -28,7 +29,7 @@ pub(crate) async fn start(options: &ControlPlaneOptions) -> Result<ControlPlane>
 
 /// The data that these programs begin with; the first process to ask for it makes it.
 async fn provide(binaries: &Binaries) -> Result<PathBuf> {
-    let parent = cache_folder()?.join("bootstrapped");
+    let parent = cache_folder()?.join(BOOTSTRAPPED);
     fs::create_dir_all(&parent)?;
     let made = parent.join(format!("{:016x}", version_of(binaries)?));
     if made.is_dir() {

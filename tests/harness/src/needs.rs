@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use almanac_local::Binaries;
 use almanac_local::environment::{self, KUBEBUILDER_ASSETS};
+use almanac_local::{Binaries, KubernetesVersion};
 
 use crate::environment::{KUBECONFIG_TEST, foreign_kubeconfig};
 use almanac_local::GoBuild;
@@ -80,7 +80,7 @@ impl Needs {
             return Ok(());
         }
         let Some(folder) = environment::assets_folder()? else {
-            return GoBuild::of_control_plane()?.check();
+            return GoBuild::of_control_plane(KubernetesVersion::from_environment()?)?.check();
         };
         let lacking = Binaries::in_folder(&folder)?.lacking();
         if self.is_whole() && !lacking.is_empty() {

@@ -180,7 +180,7 @@ pub fn version() -> Result<String> {
         .with_context(|| format!("{} requires no k8s.io/kubernetes", file.display()))
 }
 
-/// The modules that the control plane is built from.
+/// The modules that the newest control plane is built from.
 fn modules() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/local/cluster/go.mod")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/local/cluster/1.37/go.mod")
 }

@@ -32,7 +32,7 @@ use crate::workspace::Workspace;
 pub(super) const RECIPE: Recipe = Recipe {
     name: "test",
     about: "All tests",
-    options: &["quick", "thorough", "filter", "jobs"],
+    options: &["quick", "thorough", "filter", "jobs", "kubernetes-version"],
     run,
 };
 
@@ -54,6 +54,9 @@ const FOREIGN_CLUSTER: &str = "KUBECONFIG_TEST";
 
 /// How many tests of one program run at a time.
 const THREADS: &str = "RUST_TEST_THREADS";
+
+/// The version of Kubernetes that the harness and the tests build and start.
+const KUBERNETES_VERSION: &str = "ALMANAC_KUBERNETES_VERSION";
 
 /// Has each test try its thorough number, in all that runs it.
 const THOROUGH: &str = "ALMANAC_THOROUGH";
@@ -104,11 +107,12 @@ fn run(run: &mut Run) -> anyhow::Result<()> {
     if only.is_some() {
         jobs.retain(|job| job.program.is_some());
     }
-    if run.arguments.thorough {
-        let thorough = BTreeMap::from([(THOROUGH.to_owned(), "1".to_owned())]);
-        for job in &mut jobs {
-            job.step = job.step.clone().environment(&thorough);
-        }
+    let version =
+        run.arguments.kubernetes_version.clone().map(|it| (KUBERNETES_VERSION.to_owned(), it));
+    let thorough = run.arguments.thorough.then(|| (THOROUGH.to_owned(), "1".to_owned()));
+    let variables: BTreeMap<_, _> = version.into_iter().chain(thorough).collect();
+    for job in &mut jobs {
+        job.step = job.step.clone().environment(&variables);
     }
     run_jobs(run, jobs, cluster)
 }
@@ -215,6 +219,10 @@ impl Cluster {
         let Some(harness) = built.and_then(|built| built.harness) else {
             not_run(run, REAL_CLUSTER, tests, "the harness could not be built")?;
             return Ok(None);
+        };
+        let harness = match &run.arguments.kubernetes_version {
+            Some(version) => harness.of_version(version),
+            None => harness,
         };
         let verdicts = harness.check()?;
         let mut can_run = Vec::new();

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use almanac_harness::{
-    Binaries, Component, ControlPlane, ControlPlaneOptions, Needs, Verdict, environment,
+    Binaries, Component, ControlPlane, ControlPlaneOptions, GoBuild, Needs, Verdict, environment,
     provide_prometheus,
 };
 use anyhow::Result;
@@ -29,6 +29,8 @@ enum Command {
     Check,
     /// Build the control plane, and fetch Prometheus, unless they are there.
     Build,
+    /// Remove the control planes that were built, and what was prepared for them.
+    Clean,
     /// Start a control plane and hold it until standard input ends or a signal comes.
     Up {
         /// Only etcd and the API server.
@@ -42,6 +44,7 @@ async fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Check => check(),
         Command::Build => build().await,
+        Command::Clean => clean(),
         Command::Up { api_only } => up(api_only).await,
     };
     outcome.unwrap_or_else(|error| {
@@ -81,6 +84,13 @@ async fn build() -> Result<ExitCode> {
         anyhow::Ok(ExitCode::SUCCESS)
     })
     .await?
+}
+
+fn clean() -> Result<ExitCode> {
+    for removed in GoBuild::remove_all()? {
+        writeln!(std::io::stdout(), "removed {}", removed.display())?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn up(api_only: bool) -> Result<ExitCode> {

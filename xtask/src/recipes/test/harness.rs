@@ -19,6 +19,8 @@ const PROGRAM: &str = "control-plane";
 /// The built program `control-plane`.
 pub(super) struct Harness {
     program: String,
+    /// The version of Kubernetes, unless the environment or the harness chooses it.
+    version: Option<String>,
 }
 
 /// The harness's verdict on the test files whose names start with a prefix.
@@ -44,7 +46,12 @@ struct Ready {
 impl Harness {
     /// The program in this file.
     pub(super) fn at(program: &Path) -> Self {
-        Self { program: program.to_string_lossy().into_owned() }
+        Self { program: program.to_string_lossy().into_owned(), version: None }
+    }
+
+    /// The same program, for a version of Kubernetes.
+    pub(super) fn of_version(self, version: &str) -> Self {
+        Self { version: Some(version.to_owned()), ..self }
     }
 
     /// Whether a program of a package is it.
@@ -99,7 +106,11 @@ impl Harness {
     }
 
     fn step(&self, verb: &str) -> Step {
-        Step::new(&self.program, &[verb])
+        let step = Step::new(&self.program, &[verb]);
+        match &self.version {
+            Some(version) => step.variable(super::KUBERNETES_VERSION, version),
+            None => step,
+        }
     }
 }
 

@@ -1,11 +1,13 @@
 //! The arguments of `almanac up`.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use almanac_calendar::Zone;
-use almanac_local::environment;
+use almanac_local::{KubernetesVersion, environment};
 use anyhow::Context as _;
-use clap::{Args, ValueHint};
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::ArgValueCandidates;
 use jiff::Timestamp;
 
@@ -63,6 +65,15 @@ pub(crate) struct UpArguments {
     )]
     pub(super) speed: u32,
 
+    /// The version of Kubernetes to run, such as 1.36 [default: that of the kept data, else the newest]
+    #[arg(
+        long,
+        value_name = "VERSION",
+        value_parser = KubernetesVersionParser,
+        conflicts_with_all = ["assets", "cluster"]
+    )]
+    pub(super) kubernetes_version: Option<KubernetesVersion>,
+
     /// A directory with etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl [default: the
     /// programs next to this one, or built with Go]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "cluster")]
@@ -84,6 +95,30 @@ pub(crate) struct UpArguments {
     /// Print only the path of the kubeconfig
     #[arg(short, long)]
     pub(super) quiet: bool,
+}
+
+/// Reads a version; `--help` and the completion list the possible ones.
+#[derive(Clone)]
+struct KubernetesVersionParser;
+
+impl TypedValueParser for KubernetesVersionParser {
+    type Value = KubernetesVersion;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<KubernetesVersion, clap::Error> {
+        let parse =
+            |text: &str| text.parse::<KubernetesVersion>().map_err(|error| error.to_string());
+        parse.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values = KubernetesVersion::ALL.map(|version| PossibleValue::new(version.minor()));
+        Some(Box::new(values.into_iter()))
+    }
 }
 
 impl UpArguments {

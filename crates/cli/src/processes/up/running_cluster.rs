@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use almanac_local::{
-    Binaries, ControlPlane, ControlPlaneDir, ControlPlaneOptions, DataFolder, NodeSimulator,
-    NodeSpec, ProgramPort, RunFolder, client_for, environment, write_private,
+    Binaries, ControlPlane, ControlPlaneDir, ControlPlaneOptions, DataFolder, KubernetesVersion,
+    NodeSimulator, NodeSpec, ProgramPort, RunFolder, client_for, environment, write_private,
 };
 use anyhow::{Context as _, bail, ensure};
 use kube::Client;
@@ -69,8 +69,7 @@ impl RunningCluster {
         let dir = if arguments.ephemeral {
             ControlPlaneDir::Run(RunFolder::create()?)
         } else {
-            let minor = version.rsplit_once('.').map_or(&*version, |(minor, _)| minor);
-            ControlPlaneDir::Data(DataFolder::take(&arguments.data_directory()?, minor)?)
+            ControlPlaneDir::Data(DataFolder::take(&arguments.data_directory()?, minor(&version))?)
         };
         let extender = ProgramPort::take()?;
         let options = ControlPlaneOptions::whole().extender(extender.number());
@@ -169,22 +168,17 @@ impl RunningCluster {
 
 /// The programs in the given directory, those next to this one, or those that are built.
 async fn binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
-    let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.to_owned()));
-    let assets = match &arguments.assets {
-        Some(folder) => Some(folder.canonicalize().with_context(|| {
+    let assets = match (&arguments.assets, arguments.kubernetes_version) {
+        (Some(folder), _) => Some(folder.canonicalize().with_context(|| {
             format!("--assets: failed to find the directory {}", folder.display())
         })?),
-        None => environment::assets_folder()?,
+        (None, Some(_)) => None,
+        (None, None) => environment::assets_folder()?,
     };
-    let provided = match (&assets, beside) {
-        (Some(folder), _) => Binaries::in_folder(folder),
-        (None, Some(folder)) => match Binaries::beside(&folder)? {
-            Some(beside) => Ok(beside),
-            None => Binaries::provide_async().await,
-        },
-        (None, None) => Binaries::provide_async().await,
+    let provided = match &assets {
+        Some(folder) => Binaries::in_folder(folder)?,
+        None => carried_binaries(arguments).await?,
     };
-    let provided = provided?;
     let lacking = provided.lacking();
     if !lacking.is_empty() {
         bail!(
@@ -194,6 +188,40 @@ async fn binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
         );
     }
     Ok(provided)
+}
+
+/// The programs next to this one if they are of the right version, or those that are built.
+async fn carried_binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
+    let version = arguments.kubernetes_version.or(kept_version(arguments)?);
+    let own = std::env::current_exe().ok();
+    let beside = match own.as_deref().and_then(Path::parent) {
+        Some(folder) => Binaries::beside(folder)?,
+        None => None,
+    };
+    match (beside, version) {
+        (Some(beside), None) => Ok(beside),
+        (Some(beside), Some(version))
+            if minor(&beside.kubernetes_version()?) == version.minor() =>
+        {
+            Ok(beside)
+        }
+        (_, Some(version)) => Binaries::of_version(version).await,
+        (None, None) => Binaries::provide_async().await,
+    }
+}
+
+/// The version of the kept data, so that a newer Almanac continues with it; `None` if it cannot be built.
+fn kept_version(arguments: &UpArguments) -> anyhow::Result<Option<KubernetesVersion>> {
+    if arguments.ephemeral {
+        return Ok(None);
+    }
+    let kept = DataFolder::kubernetes_in(&arguments.data_directory()?);
+    Ok(kept.and_then(|minor| minor.parse().ok()))
+}
+
+/// The minor version in a whole version, such as `1.36` in `1.36.3`.
+fn minor(version: &str) -> &str {
+    version.rsplit_once('.').map_or(version, |(minor, _)| minor)
 }
 
 /// The part of a kubeconfig for one context, which becomes its current one.
