@@ -41,7 +41,7 @@ impl ServiceAccountAccess {
         };
         let accounts: Api<ServiceAccount> = Api::namespaced(client, namespace);
         let request = TokenRequest {
-            spec: Some(TokenRequestSpec {
+            spec: TokenRequestSpec {
                 expiration_seconds: Some(VALID_FOR_SECONDS),
                 bound_object_ref: pod.map(|pod| BoundObjectReference {
                     api_version: Some("v1".to_owned()),
@@ -50,7 +50,7 @@ impl ServiceAccountAccess {
                     uid: pod.metadata.uid,
                 }),
                 ..TokenRequestSpec::default()
-            }),
+            },
             ..TokenRequest::default()
         };
         let answer = accounts.create_token_request(name, &PostParams::default(), &request).await;

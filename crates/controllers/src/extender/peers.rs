@@ -126,8 +126,10 @@ impl Peers {
     }
 
     async fn review(&self, token: &str) -> Result<Option<String>, Error> {
-        let spec =
-            TokenReviewSpec { audiences: Some(vec![AUDIENCE.to_owned()]), token: token.to_owned() };
+        let spec = TokenReviewSpec {
+            audiences: Some(vec![AUDIENCE.to_owned()]),
+            token: Some(token.to_owned()),
+        };
         let asked = TokenReview { spec, ..TokenReview::default() };
         let answer = Api::all(self.client.clone()).create(&PostParams::default(), &asked).await?;
         let status = answer.status.unwrap_or_default();

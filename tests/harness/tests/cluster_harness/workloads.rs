@@ -180,7 +180,7 @@ fn a_disruption_budget_refuses_the_second_eviction() -> TestResult {
         budgets.create(&PostParams::default(), &budget).await?;
         await_condition("the budget to allow one disruption", PATIENCE, async || {
             let status = budgets.get("db").await?.status.unwrap_or_default();
-            let allowed = status.disruptions_allowed.unwrap_or(0);
+            let allowed = status.disruptions_allowed;
             Ok(Observation::of(allowed == 1, format!("{allowed} allowed")))
         })
         .await?;
