@@ -68,6 +68,7 @@ mod fields;
 pub mod finding;
 mod go_duration;
 pub mod kinds;
+pub mod kubernetes;
 mod lenient;
 mod near_name;
 pub mod objects;

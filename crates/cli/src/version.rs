@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
+use almanac_api::kubernetes::KubernetesMinor;
 use almanac_calendar::tzdata_version;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -18,7 +19,8 @@ pub(crate) static VERSION: LazyLock<String> =
 
 /// Print the version
 ///
-/// It is that of the program, of its time zone database, and of the commit if the build was given it.
+/// It is that of the program, of its time zone database, and of the commit if the build was given it. The versions of
+/// Kubernetes are those that this release was tested on, and the oldest ones that it starts on.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
   almanac version
@@ -47,8 +49,20 @@ struct Report {
     tzdata: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<&'static str>,
+    kubernetes: KubernetesReport,
     /// Whether this build reads clusters, or files only.
     reads_clusters: bool,
+}
+
+/// The versions of Kubernetes.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct KubernetesReport {
+    tested: [String; 3],
+    /// The oldest one that the controllers start on, untested.
+    oldest: String,
+    /// The same of the agent.
+    oldest_of_agent: String,
 }
 
 /// The commit, which a build is given by its environment.
@@ -63,6 +77,11 @@ pub(crate) fn run(
         version: env!("CARGO_PKG_VERSION"),
         tzdata: tzdata_version(),
         commit: COMMIT,
+        kubernetes: KubernetesReport {
+            tested: KubernetesMinor::TESTED.map(|version| version.to_string()),
+            oldest: KubernetesMinor::OLDEST.to_string(),
+            oldest_of_agent: KubernetesMinor::OLDEST_OF_AGENT.to_string(),
+        },
         reads_clusters: BUILD.is_empty(),
     };
     match arguments.output {
@@ -71,6 +90,12 @@ pub(crate) fn run(
             if let Some(commit) = COMMIT {
                 writeln!(output, "commit {commit}")?;
             }
+            let KubernetesReport { tested, oldest, oldest_of_agent } = &report.kubernetes;
+            let tested = tested.join(", ");
+            writeln!(
+                output,
+                "Kubernetes {tested}; untested: {oldest} and newer, the agent {oldest_of_agent} and newer"
+            )?;
         }
         Output::Json => report.write(output)?,
         Output::Yaml => yaml::write(output, |yaml| report.write(yaml))?,

@@ -201,7 +201,13 @@ fn the_version_names_its_time_zone_data() {
 fn the_version_is_a_command_as_well() {
     let report = almanac(&["version"]).said;
     assert!(report.starts_with(&almanac(&["--version"]).said), "{report}");
+    let versions = "Kubernetes 1.35, 1.36, 1.37; untested: 1.33 and newer, the agent 1.30 and newer\n";
+    assert!(report.ends_with(versions), "{report}");
     let report = almanac(&["version", "-o", "json"]).json();
+    let kubernetes = json!({
+        "tested": ["1.35", "1.36", "1.37"], "oldest": "1.33", "oldestOfAgent": "1.30",
+    });
+    assert_eq!(report["kubernetes"], kubernetes);
     assert_eq!(report["schema"], "almanac/version/v1");
     assert_eq!(report["version"], env!("CARGO_PKG_VERSION"));
     assert!(report["tzdata"].as_str().unwrap().starts_with('2'), "{report}");

@@ -2,6 +2,8 @@
 //! exist. That commands print what is shown is tested in `readme`.
 
 use crate::dashboard;
+use almanac_api::kubernetes::KubernetesMinor;
+use almanac_local::KubernetesVersion;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -175,4 +177,32 @@ fn every_link_in_the_documents_leads_somewhere() -> anyhow::Result<()> {
 fn an_anchor_is_a_heading_without_punctuation() {
     let anchors = anchors("# What happens if …\n\ntext\n## `a`, b\n");
     assert_eq!(anchors, ["a-b", "what-happens-if-"].map(String::from).into());
+}
+
+/// The documents that a version of Kubernetes stands in, and the sentence it stands in.
+fn statements_of_versions() -> Vec<(&'static str, String)> {
+    let [oldest, of_agent] = [KubernetesMinor::OLDEST, KubernetesMinor::OLDEST_OF_AGENT];
+    let [.., newest] = KubernetesMinor::TESTED;
+    let tested = KubernetesMinor::TESTED.map(|version| version.to_string()).join(", ");
+    vec![
+        ("README.md", format!("Kubernetes {oldest} or newer")),
+        ("docs/first-policy.md", format!("Kubernetes {oldest} or newer")),
+        ("docs/controller.md", format!("Kubernetes {oldest} or newer")),
+        ("docs/units-in-a-cluster.md", format!("Kubernetes {oldest} or")),
+        ("docs/compatibility.md", format!("| Kubernetes {tested} |")),
+        ("docs/compatibility.md", format!("| Kubernetes {oldest} and newer |")),
+        ("docs/compatibility.md", format!("| Kubernetes {of_agent} and newer |")),
+        ("CONTRIBUTING.md", format!("the Kubernetes {newest} control plane")),
+    ]
+}
+
+#[test]
+fn every_document_states_the_same_versions_of_kubernetes() -> anyhow::Result<()> {
+    for (document, statement) in statements_of_versions() {
+        let text = fs::read_to_string(root()?.join(document))?;
+        ensure!(text.contains(&statement), "{document} does not state {statement:?}");
+    }
+    let built = KubernetesVersion::ALL.map(KubernetesVersion::minor);
+    assert_eq!(KubernetesMinor::TESTED.map(|version| version.to_string()), built);
+    Ok(())
 }
