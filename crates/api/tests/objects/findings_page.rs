@@ -12,10 +12,9 @@ use almanac_api::finding::Code;
 const OPENING: &str = "\
 # Findings
 
-What `almanac validate`, `almanac lint` and the admission webhook may report about an object, by code. An error
-would be rejected, or can't be carried out; a warning is accepted, but probably not what was meant; a note (`info`)
-is worth knowing. Codes never change their meaning, so scripts can rely on them. To leave some out, see
-[Lint policies](lint.md).
+The findings of `almanac validate`, `almanac lint` and the admission webhook, by code. An error is rejected, or has no
+effect. A warning is accepted, but probably not intended. A note (`info`) is for your information. Codes never change
+their meaning, so scripts can rely on them. To suppress findings, see [Lint policies](lint.md).
 ";
 
 /// The findings in the expected outputs of the tests of the program: of each finding the first one is shown.
