@@ -117,7 +117,7 @@ impl Agent {
 
     /// Runs until the token is canceled; then finishes work in progress and releases the Lease.
     pub async fn run(self, end: CancellationToken) {
-        self.options.namespaces.tell_limit();
+        self.options.namespaces.log_limit();
         let over = || drop(self.leading.end());
         let term = |fence| Term { agent: &self, fence }.run(&end);
         self.runtime.run(&end, term, over).await;

@@ -18,7 +18,7 @@ use kube::api::{DynamicObject, ObjectMeta};
 use kube::{Api, Client};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::list_progress::{FORBIDDEN_PATIENCE, ListReport, Listed};
+use crate::list_progress::{FORBIDDEN_PATIENCE, ListReport, ListReceiver};
 
 /// The interval of reading a namespace if watching it is forbidden.
 pub(crate) const READ_INTERVAL: Duration = Duration::from_secs(10);
@@ -106,7 +106,7 @@ pub(crate) struct NamespaceFollower<Tell> {
 }
 
 impl<Tell: Fn(&str, NamespaceMark) + Send> NamespaceFollower<Tell> {
-    pub(crate) fn new(tell: Tell) -> (Self, Listed) {
+    pub(crate) fn new(tell: Tell) -> (Self, ListReceiver) {
         let (progress, listed) = ListReport::new();
         let (marks, has_complained) = (BTreeMap::new(), false);
         (Self { tell, marks, listed: None, progress, has_complained }, listed)

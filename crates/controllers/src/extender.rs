@@ -30,7 +30,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use self::gauges::Gauges;
-use self::handlers::{Others, PeerHandler, SchedulerHandler};
+use self::handlers::{OtherReplicas, PeerHandler, SchedulerHandler};
 use self::metrics::RequestMetrics;
 use self::peers::Peers;
 use self::term::Term;
@@ -103,7 +103,7 @@ impl Extender {
         let (peer_listener, token_file) = others.unzip();
         let others = addresses.zip(token_file).map(|(addresses, token_file)| {
             let peers = token_file.map(|file| Peers::new(runtime.client.clone(), file));
-            Others { addresses, forwarder, peers }
+            OtherReplicas { addresses, forwarder, peers }
         });
         let handler = Arc::new(SchedulerHandler { leading, metrics, others });
         let listeners = Listeners { of_scheduler: listener, of_peers: peer_listener, tls };

@@ -39,7 +39,7 @@ pub(crate) trait FamilyController: Send + Sync {
         policy: &Identity,
         entry: &PolicyEntry,
         now: Timestamp,
-    ) -> Option<Composed>;
+    ) -> Option<ComposedStatus>;
 
     /// Reports and counts what has happened in a turn.
     fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog);
@@ -79,13 +79,13 @@ impl Scraped {
 }
 
 /// A status, and how to write it.
-pub(crate) struct Composed {
+pub(crate) struct ComposedStatus {
     pub(crate) status: Value,
     pub(crate) condition_states: Vec<ConditionState>,
     pub(crate) method: WriteMethod,
 }
 
-impl Composed {
+impl ComposedStatus {
     /// The reason that the object needs attention, if it does.
     pub(crate) fn why_not_ready(&self) -> Option<ConditionReason> {
         let mut condition_states = self.condition_states.iter();
@@ -130,7 +130,7 @@ impl TurnHooks for NoHooks {}
 
 impl Hooks {
     /// The hooks of a family.
-    pub(crate) fn of(&self, family: Family) -> &dyn TurnHooks {
+    pub(crate) fn for_family(&self, family: Family) -> &dyn TurnHooks {
         match self.0.get(&family) {
             Some(hooks) => hooks.as_ref(),
             None => &NoHooks,
@@ -163,7 +163,7 @@ fn controller_of(family: Family) -> Option<Arc<dyn FamilyController>> {
 
 impl Families {
     /// The controller of a family.
-    pub(crate) fn of(&self, family: Family) -> Option<&dyn FamilyController> {
+    pub(crate) fn get(&self, family: Family) -> Option<&dyn FamilyController> {
         self.0.get(&family).map(|it| &**it)
     }
 

@@ -26,7 +26,7 @@ use self::metrics::{AutoscalerGauges, AutoscalerMetrics};
 pub(crate) use self::sampler::Sampler;
 pub(crate) use self::slow_queries::SlowQueries;
 use crate::cluster::{ClusterState, PolicyEntry, name_rivals};
-use crate::families::{Composed, FamilyController, ReportSubject, Scraped};
+use crate::families::{ComposedStatus, FamilyController, ReportSubject, Scraped};
 use crate::status_writer::WriteMethod;
 
 /// The queries of autoscalers.
@@ -104,7 +104,7 @@ impl FamilyController for HorizontalAutoscalers {
         policy: &Identity,
         entry: &PolicyEntry,
         now: Timestamp,
-    ) -> Option<Composed> {
+    ) -> Option<ComposedStatus> {
         let object = state.world.metric_scaling.policies.get(policy)?;
         let target = object.policy.as_deref().map(|checked| checked.target.identity());
         let generation = entry.revision.generation();
@@ -131,7 +131,7 @@ impl FamilyController for HorizontalAutoscalers {
             // A status is plain data; it can always be written.
             let status = serde_json::to_value(&status).ok()?;
             let method = WriteMethod::ServerSideApply(status.clone());
-            Some(Composed { status, condition_states, method })
+            Some(ComposedStatus { status, condition_states, method })
         };
         match with_decision(&state.world, policy, entry, now, |decided| composed(Some(decided))) {
             Some(composed) => composed,

@@ -26,7 +26,7 @@ pub(crate) enum ListProgress {
 }
 
 /// Receives the progress of a list.
-pub(crate) type Listed = watch::Receiver<ListProgress>;
+pub(crate) type ListReceiver = watch::Receiver<ListProgress>;
 
 /// Which failing lists a term waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +60,7 @@ pub(crate) struct ListReport {
 }
 
 impl ListReport {
-    pub(crate) fn new() -> (Self, Listed) {
+    pub(crate) fn new() -> (Self, ListReceiver) {
         let (progress, receiver) = watch::channel(ListProgress::NotYet);
         (Self { progress }, receiver)
     }
@@ -88,21 +88,21 @@ impl ListReport {
 }
 
 /// First lists that a term waits for: one for each part of a kind, or a single one.
-pub(crate) struct Awaited {
+pub(crate) struct AwaitedLists {
     /// The listed objects, such as `all Pod objects`.
     what: String,
     need: ListNeed,
-    parts: Vec<(Part, Listed)>,
+    parts: Vec<(Part, ListReceiver)>,
 }
 
-impl Awaited {
+impl AwaitedLists {
     /// A single list.
-    pub(crate) fn new(what: impl Into<String>, listed: Listed, need: ListNeed) -> Self {
+    pub(crate) fn new(what: impl Into<String>, listed: ListReceiver, need: ListNeed) -> Self {
         Self { what: what.into(), need, parts: vec![(Part::Whole, listed)] }
     }
 
     /// The lists of the parts of a kind.
-    pub(crate) fn of_kind(kind: &str, parts: Vec<(Part, Listed)>) -> Self {
+    pub(crate) fn of_kind(kind: &str, parts: Vec<(Part, ListReceiver)>) -> Self {
         Self { what: format!("all {kind} objects"), need: ListNeed::IfServed, parts }
     }
 
@@ -185,7 +185,7 @@ mod tests {
         let [(_served_later, absent), (_allowed_later, refused)] = [true, false].map(failing);
         let parts = ["east", "west"].map(|name| Part::Namespace(name.into()));
         let parts = parts.into_iter().zip([absent, refused]).collect();
-        let listings = Awaited::of_kind("ResourcePolicy", parts);
+        let listings = AwaitedLists::of_kind("ResourcePolicy", parts);
         listings.wait(&Health::default(), &mut None).await;
     }
 
@@ -204,10 +204,10 @@ mod tests {
         refused.failed(&WatchFailure { is_absent, is_forbidden, reason });
         let pods = || reports.iter().map(|(part, (_, listed))| (part.clone(), listed.clone()));
         let (begun, mut patient_until) = (Instant::now(), None);
-        let config = Awaited::new("a ConfigMap", listed, ListNeed::Always);
+        let config = AwaitedLists::new("a ConfigMap", listed, ListNeed::Always);
         config.wait(&Health::default(), &mut patient_until).await;
         for _ in 0..2 {
-            let pods = Awaited::of_kind("Pod", pods().collect());
+            let pods = AwaitedLists::of_kind("Pod", pods().collect());
             pods.wait(&Health::default(), &mut patient_until).await;
             assert_eq!(begun.elapsed().as_secs(), 3 * FORBIDDEN_PATIENCE.as_secs());
         }

@@ -32,7 +32,7 @@ impl Namespaces {
     }
 
     /// Logs the effects of a limit.
-    pub(crate) fn tell_limit(&self) {
+    pub(crate) fn log_limit(&self) {
         if let Some(names) = self.limit() {
             tracing::info!(
                 namespaces = names.iter().map(|it| &**it).collect::<Vec<_>>().join(","),

@@ -69,7 +69,7 @@ mod tests {
         for (name, is_written) in [("recorded", true), ("unrecorded", false)] {
             let object = at_nine(name, "apps/v1", "Deployment");
             let object = serde_json::from_value(object).expect("it has the shape of one");
-            let mut entry = PolicyEntry::of(&object, 1);
+            let mut entry = PolicyEntry::from_object(&object, 1);
             entry.not_ready = Some(ConditionReason::TargetNotFound);
             entry.is_written = is_written;
             cluster.lock().policies.insert(policy(name), entry);

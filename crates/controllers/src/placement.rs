@@ -32,7 +32,7 @@ use self::metrics::{PlacementGauges, PlacementMetrics};
 pub(crate) use self::records::HubRecords;
 use self::writer::DecisionWriter;
 use crate::cluster::{Cluster, ClusterState, PolicyEntry};
-use crate::families::{Composed, FamilyController, ReportSubject, Scraped};
+use crate::families::{ComposedStatus, FamilyController, ReportSubject, Scraped};
 use crate::namespaces::Namespaces;
 use crate::runtime::RunningTerm;
 use crate::status_writer::WriteMethod;
@@ -52,7 +52,7 @@ impl FamilyController for Placements {
         policy: &Identity,
         entry: &PolicyEntry,
         now: Timestamp,
-    ) -> Option<Composed> {
+    ) -> Option<ComposedStatus> {
         let object = state.world.placement.policies.get(policy)?;
         let name = PolicyName::new(Family::Placement, policy.clone());
         let usable = object.policy.as_deref().filter(|it| it.is_usable());
@@ -81,7 +81,7 @@ impl FamilyController for Placements {
         // A status is plain data; it can always be written.
         let status = serde_json::to_value(write(&divisions, conditions)).ok()?;
         let method = WriteMethod::ServerSideApply(status.clone());
-        Some(Composed { status, condition_states, method })
+        Some(ComposedStatus { status, condition_states, method })
     }
 
     fn register(&self, registry: &mut Registry, scraped: &Scraped) {

@@ -72,8 +72,8 @@ impl Process {
         // A process that is limited to some namespaces has no permission to read Leases in other namespaces.
         let is_limited = options.namespaces.limit().is_some();
         let taken_over = if is_limited { &controlled } else { &options.take_over };
-        let upstreams = Upstreams::of(&controlled, taken_over);
-        let schemas = ServedSchemas::of(&controlled);
+        let upstreams = Upstreams::for_families(&controlled, taken_over);
+        let schemas = ServedSchemas::for_kinds(&controlled);
         let left_alone = LeftAlone::new(&controlled, upstreams.clone(), leading.clone());
         registry.register_collector(Box::new(left_alone));
         let scraped = Scraped {
@@ -97,7 +97,7 @@ impl Process {
 
     /// Runs until the token is canceled; then finishes work in progress and releases the Lease.
     pub async fn run(self, end: CancellationToken) {
-        self.options.namespaces.tell_limit();
+        self.options.namespaces.log_limit();
         // The next term continues from what this one has not written.
         let over = || {
             if let Some(cluster) = self.leading.end() {

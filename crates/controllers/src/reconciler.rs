@@ -93,7 +93,7 @@ impl Reconciler {
         // Waiting for the permit comes first, so that the decision uses the policy as it is after the wait.
         let permit = self.permit(policy).await.ok()?;
         let about = self.about(policy)?;
-        let hooks = self.hooks.of(policy.family);
+        let hooks = self.hooks.for_family(policy.family);
         if self.is_left_alone(policy) {
             // Once the family is no longer left alone, every policy gets a turn.
             hooks.skipped(&mut self.cluster.lock(), &policy.identity);
@@ -201,7 +201,7 @@ impl Reconciler {
         let target = about.target.as_ref().map(|it| it.target.identity().clone());
         let (policy_name, uid) = (policy.clone(), about.uid.clone());
         let subject = ReportSubject { policy: policy_name, uid, target, changed_by };
-        if let Some(family) = self.families.of(policy.family) {
+        if let Some(family) = self.families.get(policy.family) {
             family.report(&subject, &turn.recorded, &self.events);
         }
     }
@@ -226,7 +226,7 @@ impl Reconciler {
     ) -> Result<Option<SemaphorePermit<'_>>, AcquireError> {
         let is_costly = {
             let state = self.cluster.lock();
-            self.hooks.of(policy.family).is_ready(&state) && state.world.is_costly(policy)
+            self.hooks.for_family(policy.family).is_ready(&state) && state.world.is_costly(policy)
         };
         Ok(if is_costly { Some(self.costly_decisions.wait().await?) } else { None })
     }
@@ -240,7 +240,7 @@ impl Reconciler {
         unknown: Option<&TargetError>,
         permit: Option<SemaphorePermit<'_>>,
     ) -> Option<(OpenTurn, ObservedTarget)> {
-        let hooks = self.hooks.of(policy.family);
+        let hooks = self.hooks.for_family(policy.family);
         let target = about.target.as_ref().map(|reference| reference.target.identity());
         let reach = target.zip(unknown).and_then(|(target, unknown)| reach(target, unknown));
         let reach = reach.unwrap_or_default();
@@ -263,7 +263,7 @@ impl Reconciler {
             return None;
         };
         hooks.before(&mut state, &policy.identity, open.at());
-        let over = target.map(|target| ObservedTarget::of(target, &state)).unwrap_or_default();
+        let over = target.map(|target| ObservedTarget::from_state(target, &state)).unwrap_or_default();
         Some((open, over))
     }
 
@@ -277,7 +277,7 @@ impl Reconciler {
         unknown: Option<&TargetError>,
         still_wanted: StillWanted<'_>,
     ) -> Result<Applied, Fenced> {
-        let hooks = self.hooks.of(policy.family);
+        let hooks = self.hooks.for_family(policy.family);
         if let Some(outcomes) = hooks.apply(policy, &about.uid, open.actions(), still_wanted) {
             return Ok(Applied { outcomes: outcomes.await?, news: TargetObservation::None });
         }
@@ -359,7 +359,7 @@ impl Reconciler {
             let undone = turn.recorded.iter().find_map(Recorded::undone);
             let by = foreign.iter().find(|it| Some(it.field) == undone);
             let changed_by = by.map(|it| Arc::clone(&it.by));
-            let hooks = self.hooks.of(policy.family);
+            let hooks = self.hooks.for_family(policy.family);
             let after = hooks.after(&mut state, policy, about.revision, &turn, now);
             let replaced = state.note_replaced(policy, &turn.done, now);
             (turn, changed_by, after, replaced)

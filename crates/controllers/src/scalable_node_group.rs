@@ -98,28 +98,28 @@ impl NodeGroups {
     /// Compares the nodes of a group with its spec, and changes them if that is needed and allowed.
     async fn carry_out(&self, group: &Identity, subject: &Subject) -> Outcome {
         if let Some(upstream) = self.upstreams.running(Controlled::NodeGroups) {
-            return Outcome::of(GroupState::LeftAlone(upstream));
+            return Outcome::without_nodes(GroupState::LeftAlone(upstream));
         }
         let GroupSpec { kind, replicas: wanted, .. } = match &subject.spec {
             Ok(spec) => spec,
-            Err(why) => return Outcome::of(GroupState::invalid(why.clone())),
+            Err(why) => return Outcome::without_nodes(GroupState::invalid(why.clone())),
         };
         let exempt = self.exempt(group);
         if exempt.is_none()
             && let Err(error) = self.abandon(group, Some(subject), Some(kind)).await
         {
-            return Outcome::of(error.into());
+            return Outcome::without_nodes(error.into());
         }
         let Some(provider) = self.providers.get(kind.as_str()) else {
             let of_exempt = exempt.map(GroupState::Exempt);
-            return Outcome::of(
+            return Outcome::without_nodes(
                 of_exempt.unwrap_or(GroupState::Unsupported { kind: kind.clone() }),
             );
         };
         let before = match observe(&**provider, &subject.group).await {
             Ok(before) => before,
             Err(error) => {
-                return Outcome::of(exempt.map_or_else(|| error.into(), GroupState::Exempt));
+                return Outcome::without_nodes(exempt.map_or_else(|| error.into(), GroupState::Exempt));
             }
         };
         let has = before.replicas;

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::cluster::StatusSnapshot;
-use crate::families::Composed;
+use crate::families::ComposedStatus;
 use crate::list_progress::ListReport;
 use crate::status_writer::WriteMethod;
 
@@ -52,7 +52,7 @@ struct ServedSchema {
 
 impl ServedSchemas {
     /// Nothing is known about these kinds yet.
-    pub(crate) fn of(controlled: &[Controlled]) -> Self {
+    pub(crate) fn for_kinds(controlled: &[Controlled]) -> Self {
         let state = controlled.iter().map(|it| (*it, ServedSchema::default())).collect();
         Self { state: Arc::new(Mutex::new(state)) }
     }
@@ -158,7 +158,7 @@ pub(crate) fn fit(
     Some(state)
 }
 
-impl Composed {
+impl ComposedStatus {
     /// The same for the served schema.
     pub(crate) fn fitted(
         mut self,
@@ -166,7 +166,7 @@ impl Composed {
         previous: &StatusSnapshot,
         generation: Option<i64>,
         now: Timestamp,
-    ) -> Composed {
+    ) -> ComposedStatus {
         let state = fit(missing, &mut self.status, previous, generation, now);
         let Some(state) = state else { return self };
         self.condition_states.push(state);

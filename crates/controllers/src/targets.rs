@@ -60,7 +60,7 @@ pub(crate) struct ObservedTarget {
 
 impl ObservedTarget {
     /// The known state of a target.
-    pub(crate) fn of(target: &Identity, state: &ClusterState) -> Self {
+    pub(crate) fn from_state(target: &Identity, state: &ClusterState) -> Self {
         let replicas = state.world.objects.workloads.get(target).and_then(|it| it.replicas);
         Self {
             version: state.targets.get(target).map(|it| it.version.clone()),
@@ -221,7 +221,7 @@ impl Targets {
         if !following.is_beginning() {
             return Ok(following.is_whole_now());
         }
-        let lanes = self.lanes.of(target);
+        let lanes = self.lanes.for_target(target);
         let permit = lanes.read().await?;
         let is_whole = following.is_whole().await;
         permit.note(!following.is_beginning());
@@ -240,7 +240,7 @@ impl Targets {
     }
 
     /// Removes a kind that is read on demand. A watched one stays: its watch continues.
-    fn forget_kind(&self, target: &Identity) {
+    fn remove_kind(&self, target: &Identity) {
         let name = (target.group().to_owned(), target.kind().to_owned());
         let mut kinds = self.kinds();
         if kinds.found.get(&name).is_some_and(|kind| !kind.is_followed()) {
@@ -277,7 +277,7 @@ impl Targets {
         if let Some(known) = self.known(identity, api_version, wanted_at) {
             return known;
         }
-        let lanes = self.lanes.of(identity);
+        let lanes = self.lanes.for_target(identity);
         let permit = lanes.discover().await?;
         // An earlier caller may already have received the response.
         if let Some(known) = self.known(identity, api_version, wanted_at) {

@@ -19,9 +19,9 @@ use almanac_shell::writer::Writer;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use self::sampling::{Sampling, ask_prometheus};
+use self::sampling::{Sampling, query_prometheus};
 use crate::cluster::{Cluster, PolicyEntry, StatusSnapshot};
-use crate::families::{Composed, Families, ReportSubject};
+use crate::families::{ComposedStatus, Families, ReportSubject};
 use crate::policies::WorkQueues;
 use crate::process::Process;
 use crate::reconciler::{CostlyDecisions, Reconciler};
@@ -90,7 +90,7 @@ impl Term<'_> {
         let node_groups = Arc::clone(&shared.node_groups);
         running.spawn(TURNS, run_node_groups(node_groups, end_turns.clone()));
         if shared.sampling.is_some() {
-            running.spawn(SAMPLES, ask_prometheus(Arc::clone(&shared), end_turns.clone()));
+            running.spawn(SAMPLES, query_prometheus(Arc::clone(&shared), end_turns.clone()));
         }
         // Each task holds its status while it waits for the write budget. There are twice as many tasks as concurrent
         // writes, so one is always waiting.
@@ -285,7 +285,7 @@ impl Shared {
         let now = self.reconciler.clock.now();
         let mut state = self.cluster.lock();
         let entry = state.policies.get(policy)?;
-        let family = self.families.of(policy.family)?;
+        let family = self.families.get(policy.family)?;
         let composed = match upstream {
             Some(upstream) => Some(upstream::composed(policy.family, upstream, entry, now)),
             None => family.compose(&state, &policy.identity, entry, now).map(|composed| {
@@ -298,7 +298,7 @@ impl Shared {
         // it.
         let is_said = upstream.is_some_and(|it| entry.is_left_alone || it.writes_conditions);
         let is_known = composed.is_some();
-        let not_ready = composed.as_ref().and_then(Composed::why_not_ready);
+        let not_ready = composed.as_ref().and_then(ComposedStatus::why_not_ready);
         let composed = composed.filter(|it| !is_said && !entry.recorded.is(&it.status));
         let entry = state.policies.get_mut(policy)?;
         entry.not_ready = not_ready;
@@ -309,7 +309,7 @@ impl Shared {
             return None;
         };
         let news = entry.recorded.news(&composed.condition_states).into_iter().cloned().collect();
-        let (recorded, method) = (StatusSnapshot::of(&composed.status), composed.method);
+        let (recorded, method) = (StatusSnapshot::from_status(&composed.status), composed.method);
         Some((StatusUpdate { version: entry.version.clone(), recorded, method }, news))
     }
 

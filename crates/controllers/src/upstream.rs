@@ -60,7 +60,7 @@ struct State {
 
 impl Upstreams {
     /// The upstream controllers of these families, except for the families to take over.
-    pub(crate) fn of(families: &[Controlled], taken_over: &[Controlled]) -> Self {
+    pub(crate) fn for_families(families: &[Controlled], taken_over: &[Controlled]) -> Self {
         let looked_for = families
             .iter()
             .filter(|family| !taken_over.contains(family) && family.upstream().is_some());

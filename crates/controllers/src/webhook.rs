@@ -103,7 +103,7 @@ impl Webhook {
         // A limited webhook has no permission to read the namespaces of other controllers.
         let upstreams = match namespaces.limit() {
             Some(_) => Upstreams::default(),
-            None => Upstreams::of(&Controlled::all().collect::<Vec<_>>(), &take_over),
+            None => Upstreams::for_families(&Controlled::all().collect::<Vec<_>>(), &take_over),
         };
         let index = SharedIndex::default();
         let reviews = Reviews {
@@ -120,7 +120,7 @@ impl Webhook {
     /// Runs until the token is canceled; requests in progress are finished.
     pub async fn run(self, end: CancellationToken) {
         let Webhook { client, endpoints, health, reviews } = self;
-        reviews.namespaces.tell_limit();
+        reviews.namespaces.log_limit();
         let WebhookEndpoints { listener, certificate } = endpoints;
         let (is_shown, shown_at_all) = watch::channel(None);
         let shown = ServingCertificate::default();
@@ -151,7 +151,7 @@ impl Webhook {
         };
         let watching = async {
             if running.is_listed().await
-                && running.is_reached(await_shown(&health, shown_at_all)).await
+                && running.is_reached(await_certificate(&health, shown_at_all)).await
             {
                 health.set_ready();
                 tracing::info!("answering");
@@ -168,10 +168,10 @@ impl Webhook {
 }
 
 /// Whether the certificate is valid; `None` before the first check.
-type IsShown = watch::Receiver<Option<Result<(), String>>>;
+type CertificateValidity = watch::Receiver<Option<Result<(), String>>>;
 
 /// Waits for a certificate that clients trust.
-async fn await_shown(health: &Health, mut is_shown: IsShown) {
+async fn await_certificate(health: &Health, mut is_shown: CertificateValidity) {
     loop {
         let told = is_shown.borrow_and_update().clone();
         match told {

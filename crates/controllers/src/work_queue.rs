@@ -146,7 +146,7 @@ impl<Name: QueueName> WorkQueue<Name> {
     }
 
     /// Removes a deleted policy.
-    pub(crate) fn forget(&self, policy: &Name) {
+    pub(crate) fn remove(&self, policy: &Name) {
         let mut state = self.lock();
         state.agenda.set(policy, None);
         state.is_waiting.remove(policy);

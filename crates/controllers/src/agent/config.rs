@@ -29,7 +29,7 @@ pub(super) struct ConfigFollower {
     pub(super) resync: Arc<Resync>,
     pub(super) events: EventLog,
     /// The delay between a change and the Event about its findings.
-    pub(super) told_after: Duration,
+    pub(super) event_delay: Duration,
     /// The delayed Events. They end with the watch, so the end of a term does not wait for them.
     pub(super) delayed: JoinSet<()>,
     pub(super) progress: ListReport,
@@ -58,7 +58,7 @@ impl ConfigFollower {
         };
         let (uid, version) = (entry.uid.to_string(), entry.version.to_string());
         let is_rejected = entry.is_rejected;
-        state.hold_config(self.config.clone(), slim, entry);
+        state.store_config(self.config.clone(), slim, entry);
         let held =
             state.world.qos_levels.policies.get(&self.config).and_then(|it| it.policy.clone());
         let lists = held.iter().flat_map(|it| it.lists());
@@ -79,11 +79,11 @@ impl ConfigFollower {
             let event = event::about_config(&self.config, &uid, "ConfigRejected", note);
             self.tell(event, version);
         }
-        self.tell_of_unused(state);
+        self.report_unused(state);
     }
 
     /// Reports a `ConfigMap` with policies that another one makes unused.
-    fn tell_of_unused(&mut self, state: &AgentState) {
+    fn report_unused(&mut self, state: &AgentState) {
         for (config, entry) in &state.configs.present {
             let levels =
                 state.world.qos_levels.policies.get(config).and_then(|it| it.policy.as_ref());
@@ -100,7 +100,7 @@ impl ConfigFollower {
 
     /// Emits an Event that the agents of all nodes emit, each after a delay of its own.
     fn tell(&mut self, event: Event, about: String) {
-        let (events, delay) = (self.events.clone(), self.told_after);
+        let (events, delay) = (self.events.clone(), self.event_delay);
         while self.delayed.try_join_next().is_some() {}
         self.delayed.spawn(async move {
             tokio::time::sleep(delay).await;
@@ -263,7 +263,7 @@ mod tests {
             config: Kind::ConfigMap.identity(namespace, name),
             resync: Arc::new(resync),
             events,
-            told_after: Duration::from_hours(1),
+            event_delay: Duration::from_hours(1),
             delayed: JoinSet::new(),
             progress: ListReport::new().0,
             is_listed: false,

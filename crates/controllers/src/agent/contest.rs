@@ -59,7 +59,7 @@ impl LastWrite {
     }
 
     /// Whether to report it again: the API server has deleted the earlier Event by now.
-    pub(super) fn is_told_again(&self) -> bool {
+    pub(super) fn is_reported_again(&self) -> bool {
         self.again >= AT_ONCE + MAX_DOUBLINGS
     }
 

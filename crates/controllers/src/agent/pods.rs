@@ -35,7 +35,7 @@ impl PodFollower {
         if state.pods.remove(pod).is_some() {
             state.world.objects.pods.remove(pod);
             exemptions::change(&mut state.world, |exempt| exempt.mark(pod, false));
-            self.resync.queue.forget(pod);
+            self.resync.queue.remove(pod);
         }
     }
 }

@@ -149,7 +149,7 @@ impl AgentState {
     }
 
     /// Stores the content of a `ConfigMap`.
-    pub(super) fn hold_config(&mut self, config: Identity, slim: Slim, entry: ConfigEntry) {
+    pub(super) fn store_config(&mut self, config: Identity, slim: Slim, entry: ConfigEntry) {
         if let Some(none) = self.configs.none.take() {
             self.world.qos_levels.policies.remove(&none);
         }

@@ -25,7 +25,7 @@ const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LAST_RETRY: Duration = Duration::from_mins(1);
 
 /// The number of attempts after which an Event reports a failure. Most failures are over after the first.
-const ATTEMPTS_UNTIL_TOLD: u32 = 4;
+const ATTEMPTS_UNTIL_EVENT: u32 = 4;
 
 /// Takes the turns of pods.
 pub(super) struct Turns {
@@ -70,7 +70,7 @@ impl Turns {
             if is_rewritten(&found, &opened.wanted) {
                 self.note_rewritten(pod, &opened, &found);
                 // This process loses what it records, so the pod records it too, if that write succeeds.
-                written = self.own_up(pod, &opened, answer, &found).await.or(written);
+                written = self.record_admitted_level(pod, &opened, answer, &found).await.or(written);
             }
         }
         self.settle(pod, *opened, written)
@@ -81,7 +81,7 @@ impl Turns {
         let mut state = self.resync.state.lock();
         let Some(policies) = state.policies_in_force() else { return TurnPlan::Nothing };
         let open = turn::open(&state.world, &policies, &Reach::only(pod.clone()), now);
-        self.tell_of_lost_answer(&mut state, pod);
+        self.report_lost_response(&mut state, pod);
         let Some(entry) = state.pods.get_mut(pod) else { return TurnPlan::Nothing };
         let wanted = open.as_ref().and_then(|open| wanted(open).cloned());
         let (Some(open), Some(wanted)) = (open, wanted) else {
@@ -116,7 +116,7 @@ impl Turns {
     }
 
     /// Reports a write whose response was lost, if the pod shows that it succeeded.
-    fn tell_of_lost_answer(&self, state: &mut AgentState, pod: &Identity) {
+    fn report_lost_response(&self, state: &mut AgentState, pod: &Identity) {
         let found = state.world.objects.pods.get(pod).map(Pod::annotations);
         let Some(entry) = state.pods.get_mut(pod) else { return };
         let unsure = entry.failure.as_mut().and_then(|failure| {
@@ -139,7 +139,7 @@ impl Turns {
     }
 
     /// Records on the pod that the admitted level is the one that the policy has set.
-    async fn own_up(
+    async fn record_admitted_level(
         &self,
         pod: &Identity,
         opened: &Opened,
@@ -244,7 +244,7 @@ impl Turns {
                 "another program keeps changing the annotations of this pod"
             );
         }
-        if wrote.is_contested() || wrote.is_told_again() {
+        if wrote.is_contested() || wrote.is_reported_again() {
             self.events.emit(event::of_contest(pod, &entry.uid));
         }
         entry.wrote = Some(wrote);
@@ -279,7 +279,7 @@ impl Turns {
         failure.attempts += 1;
         failure.unsure = unsure.or(failure.unsure.take());
         failure.again = now.saturating_add(failure.backoff.next_pause()).unwrap_or(now);
-        if failure.attempts == ATTEMPTS_UNTIL_TOLD {
+        if failure.attempts == ATTEMPTS_UNTIL_EVENT {
             self.events.emit(event::of_failure(pod, &entry.uid, &error.to_string()));
         }
         Some(failure.again)

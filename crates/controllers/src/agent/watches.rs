@@ -66,7 +66,7 @@ impl Watches<'_> {
             config: Kind::ConfigMap.identity(namespace, name),
             resync: Arc::clone(&self.resync),
             events: self.events.clone(),
-            told_after: self.told_after(),
+            event_delay: self.event_delay(),
             delayed: JoinSet::new(),
             progress,
             is_listed: false,
@@ -130,7 +130,7 @@ impl Watches<'_> {
         }
     }
 
-    fn told_after(&self) -> Duration {
+    fn event_delay(&self) -> Duration {
         self.node().map_or(Duration::ZERO, |node| offset(node, self.agent.options.spread))
     }
 

@@ -67,7 +67,7 @@ pub(crate) enum SpecRevision {
 pub(crate) const OLDEST_VERSION: &str = "1";
 
 impl SpecRevision {
-    fn of(object: &DynamicObject) -> Self {
+    fn from_object(object: &DynamicObject) -> Self {
         if let Some(generation) = object.metadata.generation {
             let annotations = object.metadata.annotations.as_ref();
             let disabled = annotations.and_then(|it| it.get(DISABLE_ANNOTATION));
@@ -94,12 +94,12 @@ impl SpecRevision {
 
 impl PolicyEntry {
     /// An entry for an object from a list or a watch.
-    pub(crate) fn of(object: &DynamicObject, listing: u32) -> Self {
+    pub(crate) fn from_object(object: &DynamicObject, listing: u32) -> Self {
         let metadata = &object.metadata;
         Self {
             uid: metadata.uid.as_deref().unwrap_or_default().into(),
             version: metadata.resource_version.as_deref().unwrap_or_default().into(),
-            revision: SpecRevision::of(object),
+            revision: SpecRevision::from_object(object),
             listing,
             findings: Box::default(),
             lacked_room: None,
@@ -108,7 +108,7 @@ impl PolicyEntry {
             read_failures: None,
             is_not_writable: false,
             not_ready: None,
-            recorded: StatusSnapshot::of(&object.data["status"]),
+            recorded: StatusSnapshot::from_status(&object.data["status"]),
             is_written: true,
             is_left_alone: false,
             failures: None,
@@ -117,7 +117,7 @@ impl PolicyEntry {
     }
 
     /// Accepts any next version as newer, because versions have gone back.
-    pub(crate) fn forget_versions(&mut self) {
+    pub(crate) fn reset_versions(&mut self) {
         self.version = OLDEST_VERSION.into();
         self.revision = SpecRevision::Unknown;
     }
@@ -149,7 +149,7 @@ pub(crate) struct StatusSnapshot {
 
 impl StatusSnapshot {
     /// From the status itself, which is null for an object without a status.
-    pub(crate) fn of(status: &Value) -> Self {
+    pub(crate) fn from_status(status: &Value) -> Self {
         let mut conditions = Vec::new();
         for about in ConditionType::ALL {
             let known = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     fn revision(object: Value) -> SpecRevision {
-        SpecRevision::of(&serde_json::from_value(object).expect("it has the shape of an object"))
+        SpecRevision::from_object(&serde_json::from_value(object).expect("it has the shape of an object"))
     }
 
     #[test]
@@ -258,7 +258,7 @@ mod tests {
     fn the_order_of_fields_does_not_change_a_status() {
         let one: Value = serde_json::from_str(r#"{"a": 1, "b": [2]}"#).expect("it is JSON");
         let other: Value = serde_json::from_str(r#"{"b": [2], "a": 1}"#).expect("it is JSON");
-        assert!(StatusSnapshot::of(&one).is(&other));
-        assert!(!StatusSnapshot::of(&one).is(&Value::Null));
+        assert!(StatusSnapshot::from_status(&one).is(&other));
+        assert!(!StatusSnapshot::from_status(&one).is(&Value::Null));
     }
 }

@@ -68,7 +68,7 @@ impl TargetTable {
     }
 
     /// Records that the values which others changed are ours again.
-    pub(crate) fn forget_changes(&mut self, target: &Identity) {
+    pub(crate) fn clear_changes(&mut self, target: &Identity) {
         self.foreign.remove(target);
     }
 
@@ -78,7 +78,7 @@ impl TargetTable {
     }
 
     /// Accepts any next version of a kind's targets in a part as newer, because versions have gone back.
-    pub(crate) fn forget_versions(&mut self, kind: Kind, part: &Part) {
+    pub(crate) fn reset_versions(&mut self, kind: Kind, part: &Part) {
         let of_kind = self.found.range_mut(kind.identity("", "")..);
         of_kind
             .take_while(|(target, _)| Kind::of_object(target) == Some(kind))

@@ -127,7 +127,7 @@ async fn carry_out(leader: &Leader, asked: &BindingArguments) -> Result<(), NotB
     };
     leader.lock().ledger.settle(reserved, outcome);
     leader.metrics.count(outcome);
-    leader.tell_change();
+    leader.notify_change();
     if outcome == BindOutcome::Unknown {
         settle_by_read(leader, &Unsettled { id: reserved, pod: identity }).await;
         leader.unsettled.notify_one();

@@ -104,7 +104,7 @@ fn filter_known(leader: &Leader, pod: RequestedPod<'_>, names: &[&str]) -> Filte
     let candidates = state.candidates(names);
     let known: Vec<NodeId> = candidates.iter().flatten().copied().collect();
     // A hold expires, and the task that requeues pods must consider that.
-    leader.tell_change();
+    leader.notify_change();
     let outcome = state.ledger.filter(&identity(pod), Some(pod.uid), &known, now, LEASE);
     match &outcome {
         FilterOutcome::Untouched => FilterResponse::All,
@@ -192,7 +192,7 @@ pub(super) fn preempt(leader: &Leader, body: &[u8]) -> ServerResponse {
     let now = leader.elapsed();
     let mut state = leader.lock();
     // A hold expires, and the task that requeues pods must consider that.
-    leader.tell_change();
+    leader.notify_change();
     let known = victims.iter().filter_map(|(name, victims)| {
         let (node, violations) = (state.ledger.node(name)?, victims.violations());
         Some((&**name, Eviction { node, victims: victims.uids(), violations }))

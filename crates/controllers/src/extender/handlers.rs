@@ -37,25 +37,25 @@ impl Verb {
         }
     }
 
-    fn of(path: &str) -> Option<Verb> {
+    fn from_path(path: &str) -> Option<Verb> {
         let asked = path.strip_prefix('/')?;
         Verb::ALL.into_iter().find(|verb| verb.name() == asked)
     }
 }
 
 /// The time limit of a forwarded request. A binding may take this long.
-const PASSED_ON_FOR: Duration = Duration::from_secs(15);
+const FORWARD_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Responds to the requests of a kube-scheduler.
 pub(super) struct SchedulerHandler {
     pub(super) leading: Leadership<Leader>,
     pub(super) metrics: RequestMetrics,
     /// The other replicas; `None` if there are none.
-    pub(super) others: Option<Others>,
+    pub(super) others: Option<OtherReplicas>,
 }
 
 /// How requests are forwarded to the replica that decides.
-pub(super) struct Others {
+pub(super) struct OtherReplicas {
     pub(super) addresses: Addresses,
     pub(super) forwarder: Forwarder,
     /// The tokens that identify replicas; `None` if certificates do.
@@ -64,7 +64,7 @@ pub(super) struct Others {
 
 impl Handler for SchedulerHandler {
     async fn handle(&self, request: ServerRequest) -> ServerResponse {
-        let Some(verb) = Verb::of(&request.path) else { return unknown_path() };
+        let Some(verb) = Verb::from_path(&request.path) else { return unknown_path() };
         let answer = match self.leading.cluster() {
             Some(leader) => self.decide(verb, &leader, &request).await,
             None => self.forward(verb, request).await,
@@ -121,7 +121,7 @@ impl SchedulerHandler {
             Err(why) => return nobody(&why),
         };
         let passed_on =
-            others.forwarder.forward(&leader, ServerRequest { token, ..request }, PASSED_ON_FOR);
+            others.forwarder.forward(&leader, ServerRequest { token, ..request }, FORWARD_TIMEOUT);
         match passed_on.await {
             Ok(answer) => {
                 self.metrics.passed_on(verb, answer.status);
@@ -158,7 +158,7 @@ impl Handler for PeerHandler {
     }
 
     async fn handle(&self, request: ServerRequest) -> ServerResponse {
-        let Some(verb) = Verb::of(&request.path) else { return unknown_path() };
+        let Some(verb) = Verb::from_path(&request.path) else { return unknown_path() };
         match self.0.leading.cluster() {
             Some(leader) => self.0.decide(verb, &leader, &request).await,
             None => ServerResponse::refusal(

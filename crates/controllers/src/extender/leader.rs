@@ -19,7 +19,7 @@ use kube::Client;
 use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, Semaphore};
 
-use super::metrics::UpkeepMetrics;
+use super::metrics::PodWriteMetrics;
 use super::policies::PolicyEntry;
 use crate::off_the_runtime::off_the_runtime;
 
@@ -50,7 +50,7 @@ pub(super) struct Leader {
     pub(super) binding: Arc<Semaphore>,
     pub(super) client: Client,
     pub(super) writer: Writer,
-    pub(super) metrics: UpkeepMetrics,
+    pub(super) metrics: PodWriteMetrics,
     clock: Monotonic,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct LeaderState {
 impl Leader {
     pub(super) fn new(
         (client, writer): (Client, Writer),
-        metrics: UpkeepMetrics,
+        metrics: PodWriteMetrics,
         clock: Monotonic,
         exempt: Exemptions,
     ) -> Self {
@@ -114,7 +114,7 @@ impl Leader {
         let due = self.lock().due(policies);
         let prepared = off_the_runtime(|| due.into_iter().map(prepare).collect());
         self.lock().carry_out(prepared);
-        self.tell_change();
+        self.notify_change();
     }
 
     /// The reading of the monotonic clock.
@@ -127,7 +127,7 @@ impl Leader {
         self.arrived.notified()
     }
 
-    pub(super) fn tell_arrival(&self) {
+    pub(super) fn notify_arrival(&self) {
         self.arrived.notify_waiters();
     }
 
@@ -136,7 +136,7 @@ impl Leader {
         self.changed.notified().await;
     }
 
-    pub(super) fn tell_change(&self) {
+    pub(super) fn notify_change(&self) {
         self.changed.notify_one();
     }
 }

@@ -24,12 +24,12 @@ pub(super) struct RequestMetrics {
     answered: Family<OfVerb, Counter>,
     passed_on: Family<OfVerb, Counter>,
     seconds: Family<Verbs, Histogram, fn() -> Histogram>,
-    pub(super) upkeep: UpkeepMetrics,
+    pub(super) upkeep: PodWriteMetrics,
 }
 
 /// The counters of writes, and of pods to requeue.
 #[derive(Clone, Debug, Default)]
-pub(super) struct UpkeepMetrics {
+pub(super) struct PodWriteMetrics {
     pub(super) bound: Counter,
     pub(super) not_bound: Counter,
     pub(super) unknown: Counter,
@@ -52,7 +52,7 @@ impl Default for RequestMetrics {
     fn default() -> Self {
         let (answered, passed_on) = (Family::default(), Family::default());
         let (seconds, upkeep) =
-            (Family::new_with_constructor(histogram as fn() -> _), UpkeepMetrics::default());
+            (Family::new_with_constructor(histogram as fn() -> _), PodWriteMetrics::default());
         Self { answered, passed_on, seconds, upkeep }
     }
 }
@@ -66,7 +66,7 @@ impl RequestMetrics {
         registry.register("almanac_extender_calls_passed_on", help, self.passed_on.clone());
         let help = "Seconds from the complete request to its response, by verb";
         registry.register("almanac_extender_call_seconds", help, self.seconds.clone());
-        let UpkeepMetrics { bound, not_bound, unknown, costs, woken } = &self.upkeep;
+        let PodWriteMetrics { bound, not_bound, unknown, costs, woken } = &self.upkeep;
         for (name, help, counter) in [
             ("almanac_units_bound", "Pods that were bound", bound),
             (
@@ -99,7 +99,7 @@ impl RequestMetrics {
     }
 }
 
-impl UpkeepMetrics {
+impl PodWriteMetrics {
     /// Counts the outcome of a binding.
     pub(super) fn count(&self, outcome: BindOutcome) {
         match outcome {

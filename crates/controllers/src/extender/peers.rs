@@ -18,14 +18,14 @@ use tokio::time::{Instant, timeout};
 pub const AUDIENCE: &str = "almanac.dev/extender";
 
 /// How long a review by the API server counts.
-const REVIEW_LASTS: Duration = Duration::from_mins(1);
+const REVIEW_LIFETIME: Duration = Duration::from_mins(1);
 /// The time limit of a review.
 const REVIEW_TIME: Duration = Duration::from_secs(5);
 /// The maximum number of concurrent reviews of tokens from unknown clients. The own token and tokens accepted before
 /// have as many reviews of their own, so unknown clients never delay them.
 const REVIEWS_AT_ONCE: usize = 4;
 /// The approximate number of reviews that are kept. There are as many tokens as replicas, and a few replaced ones.
-const REMEMBERED: usize = 64;
+const MAX_CACHED_REVIEWS: usize = 64;
 
 /// Why a client is not accepted as another replica.
 #[derive(Debug, thiserror::Error)]
@@ -111,18 +111,18 @@ impl Peers {
             Err(_) => return Err(PeerError::NotReviewed("no response in time".to_owned())),
         };
         let mut all = self.lock();
-        if all.len() >= REMEMBERED {
-            all.retain(|_, it| it.at.elapsed() < REVIEW_LASTS && it.user.is_some());
+        if all.len() >= MAX_CACHED_REVIEWS {
+            all.retain(|_, it| it.at.elapsed() < REVIEW_LIFETIME && it.user.is_some());
         }
         // The limit also holds for a client that keeps sending invalid tokens.
-        if all.len() < REMEMBERED {
+        if all.len() < MAX_CACHED_REVIEWS {
             all.insert(token.to_owned(), Reviewed { user: user.clone(), at: Instant::now() });
         }
         Ok(user)
     }
 
     fn remembered(&self, token: &str) -> Option<Reviewed> {
-        self.lock().get(token).filter(|it| it.at.elapsed() < REVIEW_LASTS).cloned()
+        self.lock().get(token).filter(|it| it.at.elapsed() < REVIEW_LIFETIME).cloned()
     }
 
     async fn review(&self, token: &str) -> Result<Option<String>, Error> {

@@ -68,7 +68,7 @@ impl PolicyFollower {
             generation: metadata.generation,
             usable: None,
             findings: Vec::new(),
-            recorded: StatusSnapshot::of(&object.data["status"]),
+            recorded: StatusSnapshot::from_status(&object.data["status"]),
             failure: None,
         };
         let checked = check_json(Kind::ResourcePolicy, as_json(object), context);

@@ -138,7 +138,7 @@ impl Statuses {
                     entry.failure = None;
                     if !is_older(&version, &entry.version) {
                         entry.version = version.into();
-                        entry.recorded = StatusSnapshot::of(&status);
+                        entry.recorded = StatusSnapshot::from_status(&status);
                     }
                 });
                 if let Some(news) = news {
@@ -216,7 +216,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::extender::metrics::UpkeepMetrics;
+    use crate::extender::metrics::PodWriteMetrics;
 
     #[tokio::test]
     async fn a_policy_has_no_new_status_before_it_is_applied() {
@@ -224,7 +224,7 @@ mod tests {
         let budget = WriteBudget::new(WriteLimits::default());
         let writer = Writer::new(client.clone(), Fence::open(), budget, WriteMetrics::default());
         let (events, _) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
-        let (metrics, exempt) = (UpkeepMetrics::default(), Exemptions::default());
+        let (metrics, exempt) = (PodWriteMetrics::default(), Exemptions::default());
         let leader = Leader::new((client, writer), metrics, Monotonic::system(), exempt);
         let statuses = Statuses {
             leader: Arc::new(leader),
@@ -241,7 +241,7 @@ mod tests {
             generation: None,
             usable: Some(Arc::default()),
             findings: Vec::new(),
-            recorded: StatusSnapshot::of(&Value::Null),
+            recorded: StatusSnapshot::from_status(&Value::Null),
             failure: None,
         };
         let changed = statuses.leader.lock().insert_policy(&policy, entry);

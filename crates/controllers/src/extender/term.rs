@@ -19,7 +19,7 @@ use super::Leading;
 use super::binding::settle_all;
 use super::leader::{BIND_TIME, BINDINGS_AT_ONCE, Leader, longest_bind};
 use super::statuses::Statuses;
-use super::upkeep::Upkeep;
+use super::upkeep::PodWriter;
 use super::watches::Watches;
 use crate::runtime::{EVENTS, RunningTerm};
 use crate::work_queue::WorkQueue;
@@ -97,7 +97,7 @@ impl Term<'_> {
             seed: options.seed,
             changed: Notify::new(),
         });
-        let upkeep = Arc::new(Upkeep {
+        let upkeep = Arc::new(PodWriter {
             leader: Arc::clone(leader),
             pods: WorkQueue::new(options.clock.clone()),
             statuses: Arc::clone(&statuses),

@@ -69,7 +69,7 @@ struct AnnotationChange {
 pub(super) type RefusedWrites = BTreeMap<(Identity, Write), (Timestamp, SignedDuration)>;
 
 /// Writes to pods.
-pub(super) struct Upkeep {
+pub(super) struct PodWriter {
     pub(super) leader: Arc<Leader>,
     pub(super) pods: WorkQueue<Identity>,
     pub(super) statuses: Arc<Statuses>,
@@ -80,7 +80,7 @@ pub(super) struct Upkeep {
     pub(super) refused: Mutex<RefusedWrites>,
 }
 
-impl Upkeep {
+impl PodWriter {
     /// Finds the due writes after each change. It never ends by itself.
     pub(super) async fn run(&self, end: CancellationToken) {
         let mut due: Option<Elapsed> = None;
@@ -88,7 +88,7 @@ impl Upkeep {
             let now = self.leader.elapsed();
             // Nominations that were checked before may be stale now.
             if due.is_some_and(|due| due <= now) {
-                self.leader.tell_change();
+                self.leader.notify_change();
             }
             let (pods, next, has_more) = {
                 let mut state = self.leader.lock();
@@ -240,7 +240,7 @@ impl Upkeep {
             } else {
                 state.ledger.wake_again(pod);
                 drop(state);
-                self.leader.tell_change();
+                self.leader.notify_change();
             }
         }
         if is_put_off && !is_rest { Some(now) } else { again }

@@ -76,13 +76,13 @@ impl AutoscalerGauges {
         let now = self.0.clock.now();
         let state = cluster.lock();
         let all = state.policies.iter().filter(|(it, _)| it.family == Family::MetricScaling);
-        all.filter_map(|(policy, entry)| Numbers::of(&state, &policy.identity, entry, now))
+        all.filter_map(|(policy, entry)| Numbers::for_autoscaler(&state, &policy.identity, entry, now))
             .collect()
     }
 }
 
 impl Numbers {
-    fn of(
+    fn for_autoscaler(
         state: &ClusterState,
         autoscaler: &Identity,
         entry: &PolicyEntry,

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use super::metrics::PlacementMetrics;
 use super::records::DecisionRecord;
 use crate::cluster::{Cluster, ClusterState, is_older};
-use crate::list_progress::{ListReport, Listed};
+use crate::list_progress::{ListReport, ListReceiver};
 use crate::off_the_runtime::off_the_runtime;
 use crate::runtime::names;
 use crate::work_queue::WorkQueue;
@@ -51,7 +51,7 @@ impl HubFollower {
         cluster: Arc<Cluster>,
         turns: Arc<WorkQueue>,
         metrics: PlacementMetrics,
-    ) -> (Self, Listed) {
+    ) -> (Self, ListReceiver) {
         let (listed, progress) = ListReport::new();
         let (listing, version) = (None, String::new());
         (Self { kind, cluster, turns, metrics, listed, listing, version }, progress)
@@ -81,7 +81,7 @@ impl HubFollower {
     }
 
     /// Removes a deleted object, and requeues the placements that may decide differently.
-    fn hold_absence(&self, state: &mut ClusterState, identity: &Identity) {
+    fn store_absence(&self, state: &mut ClusterState, identity: &Identity) {
         // A read may have shown the deletion by another client before the watch event.
         if self.kind == Kind::PlacementDecision
             && state.world.placement.extra.decisions.get(identity).is_none()
@@ -92,7 +92,7 @@ impl HubFollower {
         let change = if is_reported { HubChange::Reported } else { HubChange::Any };
         self.change(state, identity, change, None);
         if self.kind == Kind::ManagedCluster {
-            state.hub.forget_reports(identity.name());
+            state.hub.remove_reports(identity.name());
         }
     }
 
@@ -211,7 +211,7 @@ impl HubFollower {
                 return;
             }
             // While the reaction to another field manager is delayed, its further changes are not logged.
-            if !state.hub.is_answered_later(&placement.identity) {
+            if !state.hub.is_reaction_delayed(&placement.identity) {
                 tracing::info!(object = %placement, "another writer has changed a decision");
             }
             let at = state.hub.note_other_writer(&placement.identity, at);
@@ -265,13 +265,13 @@ impl Follower for HubFollower {
             listing.insert(identity.clone());
         }
         let is_decision = self.kind == Kind::PlacementDecision;
-        let decision = is_decision.then(|| DecisionRecord::of(&object.metadata));
+        let decision = is_decision.then(|| DecisionRecord::from_metadata(&object.metadata));
         let object = hub_object(self.kind, &identity, object, self.turns.now());
         let mut state = self.cluster.lock();
         if decision.is_some_and(|told| !state.hub.note(&identity, told)) {
             return;
         }
-        let Some(object) = object else { return self.hold_absence(&mut state, &identity) };
+        let Some(object) = object else { return self.store_absence(&mut state, &identity) };
         let change = self.hold(&mut state, &identity, object);
         drop(state);
         if let Some(change) = change {
@@ -283,12 +283,12 @@ impl Follower for HubFollower {
         let identity = self.identity(&object);
         let mut state = self.cluster.lock();
         if self.kind == Kind::PlacementDecision {
-            let told = DecisionRecord::of(&object.metadata);
+            let told = DecisionRecord::from_metadata(&object.metadata);
             if !state.hub.note_gone(&identity, &told) {
                 return;
             }
         }
-        self.hold_absence(&mut state, &identity);
+        self.store_absence(&mut state, &identity);
     }
 
     fn list_complete(&mut self) {
@@ -303,10 +303,10 @@ impl Follower for HubFollower {
                 continue;
             }
             state.hub.remove(&identity);
-            self.hold_absence(&mut state, &identity);
+            self.store_absence(&mut state, &identity);
         }
         if self.kind == Kind::PlacementDecision {
-            state.hub.forget_deleted(&listing);
+            state.hub.remove_deleted(&listing);
         }
         let is_first = self.listed.complete();
         if state.hub.complete(self.kind) || is_first {
@@ -321,7 +321,7 @@ impl Follower for HubFollower {
 
     fn versions_went_back(&mut self) {
         if self.kind == Kind::PlacementDecision {
-            self.cluster.lock().hub.forget_versions();
+            self.cluster.lock().hub.reset_versions();
         }
     }
 }
@@ -334,7 +334,7 @@ pub(super) fn hub_object(
     now: Timestamp,
 ) -> Option<HubObject> {
     let is_controlled_by_another = kind == Kind::PlacementDecision && {
-        let record = DecisionRecord::of(&object.metadata);
+        let record = DecisionRecord::from_metadata(&object.metadata);
         let labels = object.metadata.labels.as_ref();
         let label = labels.and_then(|it| it.get(PLACEMENT_LABEL));
         record

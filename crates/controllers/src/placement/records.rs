@@ -23,7 +23,7 @@ const LAST_RETRY: Duration = Duration::from_mins(1);
 
 /// The longest delay of the reaction to a field manager that changes decisions repeatedly. The delay grows with each
 /// change, and resets after `CONTEST_IS_OVER` without one.
-const SLOWEST_ANSWER: Duration = Duration::from_mins(1);
+const MAX_REACTION_DELAY: Duration = Duration::from_mins(1);
 const CONTEST_IS_OVER: SignedDuration = SignedDuration::from_mins(10);
 
 /// No attempt and no reaction is further away than this, unless the clock was wrong.
@@ -65,7 +65,7 @@ struct Progress {
     /// When it must be decided again because time has passed.
     due: Option<Timestamp>,
     /// When the controller reacts to another field manager.
-    answer_at: Option<Timestamp>,
+    react_at: Option<Timestamp>,
     contest: Option<Contest>,
     /// The revision of the spec that was decided last, even if the write failed.
     decided: Option<SpecRevision>,
@@ -93,7 +93,7 @@ pub(super) struct TurnReport {
 }
 
 impl DecisionRecord {
-    pub(super) fn of(metadata: &ObjectMeta) -> Self {
+    pub(super) fn from_metadata(metadata: &ObjectMeta) -> Self {
         Self {
             uid: metadata.uid.as_deref().unwrap_or_default().into(),
             version: metadata.resource_version.as_deref().unwrap_or_default().into(),
@@ -207,12 +207,12 @@ impl HubRecords {
     }
 
     /// Removes the deleted decisions that are not in a list.
-    pub(super) fn forget_deleted(&mut self, listing: &BTreeSet<Identity>) {
+    pub(super) fn remove_deleted(&mut self, listing: &BTreeSet<Identity>) {
         self.decisions.retain(|decision, record| !record.is_deleted || listing.contains(decision));
     }
 
     /// Makes the next event of each `PlacementDecision` count, because versions have gone back.
-    pub(super) fn forget_versions(&mut self) {
+    pub(super) fn reset_versions(&mut self) {
         self.decisions.retain(|_, record| !record.is_deleted);
         for record in self.decisions.values_mut() {
             record.version = OLDEST_VERSION.into();
@@ -243,13 +243,13 @@ impl HubRecords {
     }
 
     /// Removes a deleted cluster.
-    pub(super) fn forget_reports(&mut self, cluster: &str) {
+    pub(super) fn remove_reports(&mut self, cluster: &str) {
         self.reports.remove(cluster);
     }
 
     /// Whether the reaction to another field manager of a placement is delayed.
-    pub(super) fn is_answered_later(&self, placement: &Identity) -> bool {
-        self.progress.get(placement).is_some_and(|it| it.answer_at.is_some())
+    pub(super) fn is_reaction_delayed(&self, placement: &Identity) -> bool {
+        self.progress.get(placement).is_some_and(|it| it.react_at.is_some())
     }
 
     /// Records that another field manager has changed a decision of a placement; returns when to react.
@@ -264,14 +264,14 @@ impl HubRecords {
             contest.last = now;
             contest.pauses.next_pause()
         } else {
-            let pauses = Backoff::new(Duration::from_secs(1), SLOWEST_ANSWER, seed(placement));
+            let pauses = Backoff::new(Duration::from_secs(1), MAX_REACTION_DELAY, seed(placement));
             progress.contest = Some(Contest { last: now, pauses });
             Duration::ZERO
         };
         let at = later(now, pause);
-        let answer_at = progress.answer_at.map_or(at, |known| known.min(at));
-        progress.answer_at = Some(answer_at);
-        answer_at
+        let react_at = progress.react_at.map_or(at, |known| known.min(at));
+        progress.react_at = Some(react_at);
+        react_at
     }
 
     /// Until when a placement has no turn, regardless of other changes, because a write has failed or the reaction to
@@ -283,7 +283,7 @@ impl HubRecords {
         now: Timestamp,
     ) -> Option<Timestamp> {
         let progress = self.progress.get(placement).filter(|it| it.decided == Some(revision))?;
-        let until = progress.retry_at.into_iter().chain(progress.answer_at).max()?;
+        let until = progress.retry_at.into_iter().chain(progress.react_at).max()?;
         (until > now && until.duration_since(now) <= LONGEST_WAIT).then_some(until)
     }
 
@@ -302,7 +302,7 @@ impl HubRecords {
         let changed_at = progress.changed_at.take_if(|at| *at <= now);
         let causes = [progress.cause, changed_at, due];
         progress.cause = causes.into_iter().flatten().min();
-        (progress.answer_at, progress.met) = (None, None);
+        (progress.react_at, progress.met) = (None, None);
     }
 
     /// Records the obstacle to the turn of a placement.
@@ -329,7 +329,7 @@ impl HubRecords {
             (progress.retries, progress.retry_at, progress.obstacle) = (None, None, None);
             let cause = progress.cause.take().filter(|_| !done.is_empty());
             let lag = cause.map(|cause| now.duration_since(cause));
-            return TurnReport { again: progress.answer_at, lag };
+            return TurnReport { again: progress.react_at, lag };
         }
         // A write that was withdrawn, or whose object has changed since, does not show whether it can be written.
         progress.obstacle = met.or(progress.obstacle.take());
@@ -384,7 +384,7 @@ impl HubRecords {
     }
 
     /// Removes a deleted placement.
-    pub(crate) fn forget(&mut self, placement: &PolicyName) {
+    pub(crate) fn remove_placement(&mut self, placement: &PolicyName) {
         self.progress.remove(&placement.identity);
         self.influences.forget(placement);
     }

@@ -9,7 +9,7 @@ use almanac_shell::event_log::{Event, EventLog};
 use crate::families::ReportSubject;
 
 /// The maximum number of clusters that an Event names.
-const CLUSTERS_TOLD: usize = 10;
+const MAX_NAMED_CLUSTERS: usize = 10;
 
 /// Reports what has happened.
 pub(super) fn report(of: &ReportSubject, recorded: &Recorded, events: &EventLog) {
@@ -67,8 +67,8 @@ fn line(it: &RuleExplanation) -> String {
 }
 
 fn names(clusters: &[Arc<str>]) -> String {
-    let told: Vec<&str> = clusters.iter().take(CLUSTERS_TOLD).map(|it| &**it).collect();
-    let more = clusters.len().saturating_sub(CLUSTERS_TOLD);
+    let told: Vec<&str> = clusters.iter().take(MAX_NAMED_CLUSTERS).map(|it| &**it).collect();
+    let more = clusters.len().saturating_sub(MAX_NAMED_CLUSTERS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     told.join(", ") + &more
 }

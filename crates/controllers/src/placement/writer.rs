@@ -228,7 +228,7 @@ impl DecisionWriter {
         now: PlacementDecision,
     ) -> bool {
         let mut state = self.cluster.lock();
-        let is_latest = state.hub.note(decision, DecisionRecord::of(metadata));
+        let is_latest = state.hub.note(decision, DecisionRecord::from_metadata(metadata));
         state.hub.end_write(decision);
         if is_latest {
             state.world.upsert(decision.clone(), Slim::Hub(HubObject::Decision(now)));
@@ -274,7 +274,7 @@ impl DecisionWriter {
                 tracing::debug!(decision = %decision, error, "failed to read a decision");
             }
             // The response was lost, and not the request.
-            Some(Ok(())) if self.is_so(owner, decision, attempt) => return Ok(Outcome::Done),
+            Some(Ok(())) if self.is_as_desired(owner, decision, attempt) => return Ok(Outcome::Done),
             Some(Ok(())) | None => {}
         }
         if let Outcome::Refused(why) | Outcome::Unknown(why) = &outcome {
@@ -287,7 +287,7 @@ impl DecisionWriter {
         Ok(outcome)
     }
 
-    fn is_so(&self, owner: &Owner<'_>, decision: &Identity, attempt: Attempt<'_>) -> bool {
+    fn is_as_desired(&self, owner: &Owner<'_>, decision: &Identity, attempt: Attempt<'_>) -> bool {
         let state = self.cluster.lock();
         match attempt {
             Attempt::Create(content) | Attempt::Patch(content) => {
@@ -315,7 +315,7 @@ impl DecisionWriter {
             }
             return Ok(());
         };
-        if !state.hub.note(decision, DecisionRecord::of(&object.metadata)) {
+        if !state.hub.note(decision, DecisionRecord::from_metadata(&object.metadata)) {
             return Ok(());
         }
         if let Some(object) = hub_object(kind, decision, object, self.clock.now()) {

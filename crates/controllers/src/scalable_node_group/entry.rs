@@ -75,7 +75,7 @@ impl Subject {
 
 impl NodeGroupEntry {
     /// An entry for an object from a list or a watch.
-    pub(super) fn of(object: &DynamicObject, listing: u32) -> Self {
+    pub(super) fn from_object(object: &DynamicObject, listing: u32) -> Self {
         let metadata = &object.metadata;
         Self {
             uid: metadata.uid.as_deref().unwrap_or_default().into(),
@@ -86,7 +86,7 @@ impl NodeGroupEntry {
             spec: spec_of(object),
             nodes: nodes_in(&object.data["status"]),
             not_ready: None,
-            recorded: StatusSnapshot::of(&object.data["status"]),
+            recorded: StatusSnapshot::from_status(&object.data["status"]),
             is_left_alone: false,
             failures: None,
         }
@@ -121,7 +121,7 @@ impl KnownNodeGroups {
     }
 
     /// Records that no group is known to be left to another controller.
-    pub(crate) fn leave_to_nobody(&mut self) {
+    pub(crate) fn clear_left_alone(&mut self) {
         self.entries.values_mut().for_each(|entry| entry.is_left_alone = false);
     }
 }

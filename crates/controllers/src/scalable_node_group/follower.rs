@@ -9,7 +9,7 @@ use kube::api::DynamicObject;
 
 use super::entry::NodeGroupEntry;
 use crate::cluster::{Cluster, OLDEST_VERSION, is_older};
-use crate::list_progress::{ListReport, Listed};
+use crate::list_progress::{ListReport, ListReceiver};
 use crate::namespaces::Part;
 use crate::runtime::names;
 use crate::work_queue::WorkQueue;
@@ -24,7 +24,7 @@ pub(crate) struct NodeGroupFollower {
 }
 
 impl NodeGroupFollower {
-    pub(crate) fn new(cluster: Arc<Cluster>, queue: Arc<WorkQueue<Identity>>) -> (Self, Listed) {
+    pub(crate) fn new(cluster: Arc<Cluster>, queue: Arc<WorkQueue<Identity>>) -> (Self, ListReceiver) {
         let (progress, listed) = ListReport::new();
         (Self { part: Part::Whole, cluster, queue, listing: 0, progress }, listed)
     }
@@ -59,7 +59,7 @@ impl Follower for NodeGroupFollower {
             self.remove(&name);
             return;
         }
-        let told = NodeGroupEntry::of(&object, self.listing);
+        let told = NodeGroupEntry::from_object(&object, self.listing);
         let mut state = self.cluster.lock();
         if let Some(entry) = state.node_groups.get_mut(&name).filter(|it| it.uid == told.uid) {
             entry.listing = self.listing;

@@ -53,7 +53,7 @@ pub(super) enum GroupState {
 
 impl Outcome {
     /// The outcome without any observed nodes.
-    pub(super) fn of(state: GroupState) -> Self {
+    pub(super) fn without_nodes(state: GroupState) -> Self {
         Self { nodes: None, state }
     }
 }
@@ -267,7 +267,7 @@ impl NodeGroups {
         entry.is_left_alone = is_left_alone;
         if !is_older(&version, &entry.version) {
             entry.version = version.into();
-            entry.recorded = StatusSnapshot::of(&status);
+            entry.recorded = StatusSnapshot::from_status(&status);
         }
         drop(state);
         if is_cleared {

@@ -59,7 +59,7 @@ fn document(without: &[&str]) -> Value {
 #[tokio::test]
 async fn what_is_missing_is_known_until_another_schema_is_served() {
     let answers = Answers::with_status(StatusCode::OK, document(&["scaleEvents"]));
-    let (client, schemas) = (answers.client(), ServedSchemas::of(&[FAMILY.into()]));
+    let (client, schemas) = (answers.client(), ServedSchemas::for_kinds(&[FAMILY.into()]));
     assert_eq!(schemas.missing(FAMILY), None);
     assert_eq!(schemas.check(&client).await, [FAMILY.into()]);
     let missing = schemas.missing(FAMILY).unwrap().to_string();
@@ -81,24 +81,24 @@ async fn what_is_missing_is_known_until_another_schema_is_served() {
 #[tokio::test]
 async fn a_status_says_what_it_lacks_and_once_more_that_it_lacks_nothing() {
     let answers = Answers::with_status(StatusCode::OK, document(&["scaleEvents"]));
-    let schemas = ServedSchemas::of(&[FAMILY.into()]);
+    let schemas = ServedSchemas::for_kinds(&[FAMILY.into()]);
     schemas.check(&answers.client()).await;
     let missing = schemas.missing(FAMILY);
     let composed = || json!({"scaleEvents": [], "desiredReplicas": 2, "conditions": []});
 
-    let (mut status, before) = (composed(), StatusSnapshot::of(&Value::Null));
+    let (mut status, before) = (composed(), StatusSnapshot::from_status(&Value::Null));
     let state = fit(missing.as_deref(), &mut status, &before, Some(1), FAR).unwrap();
     assert!(state.holds && state.needs_attention(), "{state:?}");
     assert_eq!(status["scaleEvents"], Value::Null);
     assert_eq!(status["conditions"][0]["type"], "SchemaIncomplete");
 
-    let (mut mended, incomplete) = (composed(), StatusSnapshot::of(&status));
+    let (mut mended, incomplete) = (composed(), StatusSnapshot::from_status(&status));
     let state = fit(None, &mut mended, &incomplete, Some(1), FAR).unwrap();
     assert!(!state.holds && !state.needs_attention(), "{state:?}");
     assert_eq!(mended["conditions"][0]["status"], "False");
     assert_eq!(mended["scaleEvents"], json!([]));
 
-    let (mut whole, mended) = (composed(), StatusSnapshot::of(&mended));
+    let (mut whole, mended) = (composed(), StatusSnapshot::from_status(&mended));
     assert_eq!(fit(None, &mut whole, &mended, Some(1), FAR), None);
     assert_eq!(whole, composed());
 }

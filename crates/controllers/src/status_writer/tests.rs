@@ -42,7 +42,7 @@ impl Recording {
     /// Delivers the object in its current state.
     fn deliver(&self) {
         let object = serde_json::from_value(self.object()).expect("it has the shape of one");
-        let entry = PolicyEntry::of(&object, 1);
+        let entry = PolicyEntry::from_object(&object, 1);
         self.cluster.lock().policies.insert(self.policy.clone(), entry);
     }
 
@@ -55,7 +55,7 @@ impl Recording {
         let patch = json!({ "lastRules": rules }).to_string();
         let method = WriteMethod::MergePatch(patch.into());
         let version = self.version().unwrap_or_else(|| "101".into());
-        let record = StatusUpdate { version, recorded: StatusSnapshot::of(&json!({})), method };
+        let record = StatusUpdate { version, recorded: StatusSnapshot::from_status(&json!({})), method };
         match self.writer.write(&self.cluster, &self.policy, record).await {
             WriteResult::Saved => Ok(()),
             WriteResult::Failed { again } => {

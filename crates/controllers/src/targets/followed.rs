@@ -215,7 +215,7 @@ impl Follower for TargetFollower {
     }
 
     fn versions_went_back(&mut self) {
-        self.cluster.lock().targets.forget_versions(self.kind, &self.part);
+        self.cluster.lock().targets.reset_versions(self.kind, &self.part);
     }
 }
 

@@ -55,7 +55,7 @@ impl Lanes {
     }
 
     /// The lanes of a target's kind.
-    pub(super) fn of(&self, target: &Identity) -> Arc<KindLanes> {
+    pub(super) fn for_target(&self, target: &Identity) -> Arc<KindLanes> {
         let kind = (target.group().to_owned(), target.kind().to_owned());
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         if !kinds.contains_key(&kind) {
@@ -142,7 +142,7 @@ struct State {
     moved_at: Instant,
     /// The last request timed out.
     is_hanging: bool,
-    told_at: Option<Instant>,
+    warned_at: Option<Instant>,
 }
 
 /// A permit of a lane. Releasing it counts as progress.
@@ -162,7 +162,7 @@ impl Drop for LanePermit<'_> {
 
 impl Lane {
     fn new(name: String, at_once: usize) -> Self {
-        let state = State { moved_at: Instant::now(), is_hanging: false, told_at: None };
+        let state = State { moved_at: Instant::now(), is_hanging: false, warned_at: None };
         Self { name, at_once, permits: Arc::new(Semaphore::new(at_once)), state: Mutex::new(state) }
     }
 
@@ -196,9 +196,9 @@ impl Lane {
     fn hangs(&self) -> bool {
         let mut state = self.lock();
         state.is_hanging = true;
-        let is_told = state.told_at.is_none_or(|at| at.elapsed() >= WARN_INTERVAL);
+        let is_told = state.warned_at.is_none_or(|at| at.elapsed() >= WARN_INTERVAL);
         if is_told {
-            state.told_at = Some(Instant::now());
+            state.warned_at = Some(Instant::now());
             tracing::warn!(
                 kind = self.name,
                 "the API server does not respond for this kind; its targets are retried later"
@@ -267,7 +267,7 @@ mod tests {
     async fn lanes_are_dropped_beyond_a_number_and_those_in_use_or_hanging_last() {
         let lanes = Lanes::new();
         let name = |number: usize| format!("Kind{number}");
-        let of = |number| lanes.of(&Identity::new("example.com", name(number), "default", "any"));
+        let of = |number| lanes.for_target(&Identity::new("example.com", name(number), "default", "any"));
         let _used = of(0);
         of(1).reads.hangs();
         for number in 2..=MAX_KINDS {

@@ -22,7 +22,7 @@ impl Targets {
     /// Reads the current state of a target and updates the world.
     pub(super) async fn ask(&self, kind: &FoundKind, target: &Target) -> Result<(), TargetError> {
         let identity = target.identity();
-        let lanes = self.lanes.of(identity);
+        let lanes = self.lanes.for_target(identity);
         let permit = lanes.read().await?;
         let before = self.version_of(identity);
         let answer = tokio::time::timeout(REQUEST_TIMEOUT, self.get(kind, target)).await;
@@ -40,7 +40,7 @@ impl Targets {
                         // The response names a missing object. If the kind is missing, it is
                         // discovered again: perhaps in another version.
                         if status.details.as_ref().is_none_or(|it| it.name.is_empty()) {
-                            self.forget_kind(identity);
+                            self.remove_kind(identity);
                         }
                         self.cluster.lock().remove_target(identity);
                         TargetError::Problem(TargetProblem::NotFound)

@@ -26,7 +26,7 @@ pub(crate) struct ApplyResult {
 }
 
 impl ApplyResult {
-    fn of(outcome: Outcome) -> Self {
+    fn from_outcome(outcome: Outcome) -> Self {
         Self { outcome, problem: None }
     }
 
@@ -38,7 +38,7 @@ impl ApplyResult {
     fn unreadable(target: &Identity, unknown: TargetError) -> Self {
         match unknown {
             TargetError::Problem(problem) => Self::refused(target, problem),
-            TargetError::Transient(why) => Self::of(Outcome::Unknown(Arc::from(why))),
+            TargetError::Transient(why) => Self::from_outcome(Outcome::Unknown(Arc::from(why))),
         }
     }
 }
@@ -68,12 +68,12 @@ impl Targets {
             match self.write(&kind, identity, version, action, still_wanted).await {
                 Ok(written) => {
                     self.note(identity, action, written);
-                    return Ok(ApplyResult::of(Outcome::Done));
+                    return Ok(ApplyResult::from_outcome(Outcome::Done));
                 }
                 // Before the others, because it may have any code.
                 Err(WriteError::Refused(refusal)) if refusal.is_admission_denied() => {
                     let message = Arc::from(format!("refused by admission: {refusal}"));
-                    return Ok(ApplyResult::of(Outcome::Refused(message)));
+                    return Ok(ApplyResult::from_outcome(Outcome::Refused(message)));
                 }
                 Err(WriteError::Refused(refusal)) if refusal.is_conflict() => {}
                 Err(WriteError::Refused(refusal)) if refusal.is_not_found() => {
@@ -84,11 +84,11 @@ impl Targets {
                     return Ok(ApplyResult::refused(identity, problem));
                 }
                 Err(WriteError::Refused(refusal)) => {
-                    return Ok(ApplyResult::of(Outcome::Refused(Arc::from(refusal.to_string()))));
+                    return Ok(ApplyResult::from_outcome(Outcome::Refused(Arc::from(refusal.to_string()))));
                 }
-                Err(WriteError::Withdrawn) => return Ok(ApplyResult::of(Outcome::Withdrawn)),
+                Err(WriteError::Withdrawn) => return Ok(ApplyResult::from_outcome(Outcome::Withdrawn)),
                 Err(WriteError::Unknown(why)) => {
-                    return Ok(ApplyResult::of(Outcome::Unknown(Arc::from(why))));
+                    return Ok(ApplyResult::from_outcome(Outcome::Unknown(Arc::from(why))));
                 }
                 Err(WriteError::Fenced(fenced)) => return Err(fenced),
             }
@@ -98,19 +98,19 @@ impl Targets {
                 Ok(()) => {}
                 Err(unknown) => return Ok(ApplyResult::unreadable(identity, unknown)),
             }
-            seen = ObservedTarget::of(identity, &self.cluster.lock());
+            seen = ObservedTarget::from_state(identity, &self.cluster.lock());
             // A target without policies is not kept.
             if seen.version.is_none() {
-                return Ok(ApplyResult::of(Outcome::Withdrawn));
+                return Ok(ApplyResult::from_outcome(Outcome::Withdrawn));
             }
             if self.cluster.lock().world.is_as_wanted(action) {
-                return Ok(ApplyResult::of(Outcome::Unchanged));
+                return Ok(ApplyResult::from_outcome(Outcome::Unchanged));
             }
             if seen.numbers != over.numbers {
-                return Ok(ApplyResult::of(Outcome::Conflict));
+                return Ok(ApplyResult::from_outcome(Outcome::Conflict));
             }
         }
-        Ok(ApplyResult::of(Outcome::Conflict))
+        Ok(ApplyResult::from_outcome(Outcome::Conflict))
     }
 
     /// Whether a forbidden target may now be changed. The probe changes nothing; `None` if the
@@ -188,7 +188,7 @@ impl Targets {
         if let Some(workload) = state.world.objects.workloads.get_mut(target) {
             workload.current = current;
         }
-        state.targets.forget_changes(target);
+        state.targets.clear_changes(target);
         state.targets.insert(target.clone(), TargetEntry { version: version.into(), listing });
         // The watch delivers nothing new, so other policies of this target are woken here, as in a forecast.
         let now = self.turns.now();

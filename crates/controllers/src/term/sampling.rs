@@ -44,7 +44,7 @@ impl Term<'_> {
 }
 
 /// Sends the queries of autoscalers.
-pub(super) async fn ask_prometheus(shared: Arc<Shared>, end: CancellationToken) {
+pub(super) async fn query_prometheus(shared: Arc<Shared>, end: CancellationToken) {
     let Some(Sampling { queue, sampler }) = &shared.sampling else { return };
     let turn = |policy: PolicyName| {
         let sampler = Arc::clone(sampler);

@@ -25,7 +25,7 @@ impl Term<'_> {
             self.follow_policies(*family, shared, running);
         }
         self.follow_node_groups(shared, running);
-        for family in families.iter().filter_map(|it| self.process.families.of(*it)) {
+        for family in families.iter().filter_map(|it| self.process.families.get(*it)) {
             family.follow(&shared.cluster, &shared.turns, running);
         }
         self.follow_namespaces(shared, running);
@@ -42,7 +42,7 @@ impl Term<'_> {
         let changed = move |changed: Controlled| {
             let mut state = cluster.lock();
             if changed == Controlled::NodeGroups {
-                state.node_groups.leave_to_nobody();
+                state.node_groups.clear_left_alone();
                 state.node_groups.keys().for_each(|group| node_groups.wake(group));
             }
             let is_concerned = |policy: &PolicyName| Controlled::from(policy.family) == changed;

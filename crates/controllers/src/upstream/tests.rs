@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::*;
-use crate::list_progress::{ListProgress, Listed};
+use crate::list_progress::{ListProgress, ListReceiver};
 
 const FAMILIES: [Family; 2] = [Family::ScheduledCapacity, Family::CronScaling];
 
@@ -37,7 +37,7 @@ impl UpstreamBench {
         Self {
             stub,
             begun: (almanac_fixtures::at("2026-11-20T08:00:00Z"), Instant::now()),
-            upstreams: Upstreams::of(&controlled(&FAMILIES), &controlled(taken_over)),
+            upstreams: Upstreams::for_families(&controlled(&FAMILIES), &controlled(taken_over)),
             changed: Arc::default(),
         }
     }
@@ -48,7 +48,7 @@ impl UpstreamBench {
     }
 
     /// Starts the checks, and waits for the first one.
-    async fn begin(&self) -> Listed {
+    async fn begin(&self) -> ListReceiver {
         let (first, mut looked) = ListReport::new();
         let (begun, changed) = (self.begun, Arc::clone(&self.changed));
         let clock = Clock::from_fn(move || {

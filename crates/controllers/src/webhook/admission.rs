@@ -44,7 +44,7 @@ pub(super) fn decide(
     if !object["metadata"]["deletionTimestamp"].is_null() {
         return nothing;
     }
-    let is_as_before = before.is_some_and(|before| says_the_same(before, &object));
+    let is_as_before = before.is_some_and(|before| has_same_content(before, &object));
     // This may take a while, and does not use the index.
     let mut checked = check_json(kind, object, CheckContext { namespace, ..context });
     if checked.is_marked {
@@ -63,7 +63,7 @@ pub(super) fn decide(
 }
 
 /// Whether two versions of an object differ only in their metadata and statuses.
-fn says_the_same(before: &Value, object: &Value) -> bool {
+fn has_same_content(before: &Value, object: &Value) -> bool {
     let said = |object: &'_ Value| {
         let fields = object.as_object().into_iter().flatten();
         fields.filter(|(key, _)| !matches!(key.as_str(), "metadata" | "status")).count()
@@ -76,10 +76,10 @@ fn says_the_same(before: &Value, object: &Value) -> bool {
 }
 
 /// The objects that may be in conflict with another one.
-type Beside = BTreeMap<Identity, IndexedObject>;
+type Neighbors = BTreeMap<Identity, IndexedObject>;
 
 /// Findings that only arise with other objects: of the object, and of the other objects that it affects.
-fn together(beside: &Beside, object: &CheckedObject) -> (Vec<Finding>, Vec<(Identity, Finding)>) {
+fn together(beside: &Neighbors, object: &CheckedObject) -> (Vec<Finding>, Vec<(Identity, Finding)>) {
     let mut of_object = Vec::new();
     if let Some(Slim::Units(_)) = &object.slim {
         // Each pair by itself: pairs of two others are not checked, and would cost the square of their number.

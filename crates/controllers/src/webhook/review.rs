@@ -20,7 +20,7 @@ pub(super) struct Review {
 pub(super) struct Request {
     pub(super) uid: String,
     #[serde(default)]
-    pub(super) kind: AskedKind,
+    pub(super) kind: RequestKind,
     #[serde(default)]
     pub(super) name: String,
     #[serde(default)]
@@ -33,7 +33,7 @@ pub(super) struct Request {
 
 /// The kind of an object.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct AskedKind {
+pub(super) struct RequestKind {
     #[serde(default)]
     pub(super) group: String,
     #[serde(default)]

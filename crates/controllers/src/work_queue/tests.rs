@@ -98,10 +98,10 @@ async fn a_deleted_policy_gets_no_more_turns() {
     let queue = queue();
     queue.wake(&policy("a"));
     queue.wake(&policy("b"));
-    queue.forget(&policy("b"));
+    queue.remove(&policy("b"));
     let removing = Arc::clone(&queue);
     let took = run(&queue, 30, move |policy| {
-        removing.forget(policy);
+        removing.remove(policy);
         Some(at(5))
     });
     assert_eq!(took.await, [(0, policy("a"))]);
@@ -232,7 +232,7 @@ async fn a_policy_deleted_while_held_up_by_another_gets_no_turn() {
     let lanes = move |policy_name: &PolicyName| {
         // When the last policy is called, the first one already has its turn.
         if policy_name.identity.name() == "c" {
-            dropping.forget(&policy("b"));
+            dropping.remove(&policy("b"));
         }
         target_of(policy_name)
     };
@@ -289,7 +289,7 @@ async fn policies_that_come_and_go_without_a_turn_leave_nothing_behind() {
         for name in ["again".to_owned(), format!("goes-{number}")] {
             queue.bring_forward(&policy(&name), at(20));
             queue.wake(&policy(&name));
-            queue.forget(&policy(&name));
+            queue.remove(&policy(&name));
         }
     }
     queue.wake(&policy("last"));

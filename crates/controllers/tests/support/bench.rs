@@ -119,7 +119,7 @@ impl TestBench {
     pub(crate) fn status(&self, policy: &PolicyName) -> Option<Value> {
         let state = self.cluster.lock();
         let entry = state.policies.get(policy)?;
-        let family = self.controller.families.of(policy.family)?;
+        let family = self.controller.families.get(policy.family)?;
         let composed = family.compose(&state, &policy.identity, entry, self.turns.now())?;
         Some(composed.status)
     }

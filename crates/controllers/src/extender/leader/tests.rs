@@ -32,7 +32,7 @@ fn entry(created: i64) -> PolicyEntry {
         generation: None,
         usable: Some(Arc::default()),
         findings: Vec::new(),
-        recorded: StatusSnapshot::of(&serde_json::Value::Null),
+        recorded: StatusSnapshot::from_status(&serde_json::Value::Null),
         failure: None,
     }
 }
@@ -94,7 +94,7 @@ fn serving() -> Leader {
     let client = Stub::new().client();
     let budget = WriteBudget::new(WriteLimits::default());
     let writer = Writer::new(client.clone(), Fence::open(), budget, WriteMetrics::default());
-    let (metrics, exempt) = (UpkeepMetrics::default(), Exemptions::default());
+    let (metrics, exempt) = (PodWriteMetrics::default(), Exemptions::default());
     let leader = Leader::new((client, writer), metrics, Monotonic::system(), exempt);
     let now = leader.elapsed();
     let at_once = LongestBind::of(Duration::ZERO, Duration::ZERO);

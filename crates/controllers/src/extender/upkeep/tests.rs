@@ -11,7 +11,7 @@ use almanac_stub::Stub;
 use tokio::sync::Notify;
 
 use super::*;
-use crate::extender::metrics::UpkeepMetrics;
+use crate::extender::metrics::PodWriteMetrics;
 use crate::extender::watches::pod_identity;
 
 #[tokio::test(start_paused = true)]
@@ -20,7 +20,7 @@ async fn a_pod_that_is_gone_has_no_further_turn_while_everything_is_stopped() {
     let (budget, metrics) = (WriteBudget::new(WriteLimits::default()), WriteMetrics::default());
     let writer = Writer::new(client.clone(), Fence::open(), budget, metrics);
     let (events, _telling) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
-    let (metrics, exempt) = (UpkeepMetrics::default(), Exemptions::default());
+    let (metrics, exempt) = (PodWriteMetrics::default(), Exemptions::default());
     let leader = Arc::new(Leader::new((client, writer), metrics, Monotonic::system(), exempt));
     let statuses = Arc::new(Statuses {
         leader: Arc::clone(&leader),
@@ -29,7 +29,7 @@ async fn a_pod_that_is_gone_has_no_further_turn_while_everything_is_stopped() {
         seed: 1,
         changed: Notify::new(),
     });
-    let pod_annotations = Upkeep {
+    let pod_annotations = PodWriter {
         leader,
         pods: WorkQueue::new(clock.clone()),
         statuses,

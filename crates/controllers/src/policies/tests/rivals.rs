@@ -27,7 +27,7 @@ fn with_history(name: &str, version: u64, replicas: u32) -> Value {
 fn statuses(watched: &Watched) -> BTreeMap<PolicyName, Value> {
     let (families, state) = (Families::default(), watched.cluster.lock());
     let status = |policy: &PolicyName| {
-        let family = families.of(policy.family).expect("it has a controller");
+        let family = families.get(policy.family).expect("it has a controller");
         let entry = &state.policies[policy];
         let composed = family.compose(&state, &policy.identity, entry, Timestamp::UNIX_EPOCH);
         composed.expect("it has had a turn").status

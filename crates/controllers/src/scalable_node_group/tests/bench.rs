@@ -136,7 +136,7 @@ impl Bench {
             events,
             switch: Switch::new(clock.clone()),
             clock,
-            upstreams: Upstreams::of(&[Controlled::NodeGroups], &[]),
+            upstreams: Upstreams::for_families(&[Controlled::NodeGroups], &[]),
             schemas: ServedSchemas::default(),
             metrics: NodeGroupMetrics::default(),
             seed: 1,

@@ -118,7 +118,7 @@ async fn a_kind_that_is_removed_between_the_read_and_the_write_of_a_turn_is_foun
     let mut bench = TestBench::at(BEGIN, &stub);
     let (targets, shop) =
         (Arc::clone(bench.targets()), Identity::new("late.example.com", "Late", "default", "shop"));
-    let removed = Fault::concurrent_change(move |_| targets.forget_kind(&shop));
+    let removed = Fault::concurrent_change(move |_| targets.remove_kind(&shop));
     let read = removed.method(Method::GET).path_contains("/shop/scale");
     stub.inject(read.matching(from("09:00:00")));
     bench.upsert(at_nine("shop", LATE, "Late"));
