@@ -69,11 +69,11 @@ impl FamilyController for CronFederatedHpas {
         registry.register_collector(Box::new(BacklogGauges(scraped.clone())));
     }
 
-    fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog) {
+    fn report(&self, subject: &ReportSubject, recorded: &[Recorded], events: &EventLog) {
         for recorded in recorded {
             if let Recorded::CronScaling(recorded) = recorded {
                 self.metrics.count(recorded);
-                report::report(of, recorded, events);
+                report::report(subject, recorded, events);
             }
         }
     }

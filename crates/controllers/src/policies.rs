@@ -147,7 +147,7 @@ impl PolicyFollower {
         // The old version counts until it is replaced, and its removal may make room.
         let fullness = || Box::new(self.cluster.patterns.fullness(policy.identity.namespace()));
         entry.lacked_room = lacks_room(&checked.findings).then(fullness);
-        entry.keep_what_matters(checked.findings);
+        entry.store_findings(checked.findings);
         let before = state.target_of(&policy);
         if let Some(slim) = checked.slim {
             let slim = if is_new { self.unwritten.join(&policy, &entry.uid, slim) } else { slim };

@@ -1,4 +1,4 @@
-//! Policies that set a field of the same target: their names, and the values of one that another one replaces.
+//! Policies that set a field of the same target: their names, and the values of one policy that another one replaces.
 //!
 //! The names depend on the specs and on what is exempt only. So a status changes when a rival appears or disappears, and
 //! not with each value. A policy names those that follow it in the order of turns. So one that appears or disappears
@@ -10,10 +10,11 @@ use jiff::Timestamp;
 
 use super::ClusterState;
 
-/// How many rivals a condition names. It does not count the others, because each new one would change all conditions.
+/// The maximum number of rivals that a condition names. The condition does not count the others, because each new one
+/// would change all conditions.
 pub(super) const MAX_NAMED: usize = 3;
 
-/// Whether a policy sets its target, unless that is exempt: something of it is armed, and it is not exempt itself.
+/// Whether a policy sets its target, unless the target is exempt: the policy is armed, and is not exempt itself.
 pub(super) fn sets_target(world: &World, policy: &PolicyName) -> bool {
     let rules = world.cron_scaling.policy(&policy.identity);
     let has_armed_rule = || rules.is_some_and(|it| it.rules.iter().any(|rule| !rule.suspended));
@@ -39,8 +40,8 @@ impl ClusterState {
         now: Timestamp,
     ) -> Vec<PolicyName> {
         let mut woken = Vec::new();
-        let written = done.iter().filter(|(_, outcome)| *outcome == Outcome::Done);
-        for (action, _) in written.filter(|_| policy.family.writes_again()) {
+        let writes = done.iter().filter(|(_, outcome)| *outcome == Outcome::Done);
+        for (action, _) in writes.filter(|_| policy.family.writes_again()) {
             let target = action.target();
             if self.targets.policies_targeting(target).all(|it| it == policy) {
                 continue;

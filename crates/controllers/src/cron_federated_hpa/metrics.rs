@@ -13,7 +13,7 @@ use prometheus_client::registry::Registry;
 
 use crate::families::Scraped;
 
-/// How often rules fired, and how late.
+/// The number of firings by outcome, and their delays.
 #[derive(Clone, Debug)]
 pub(super) struct CronMetrics {
     lag: Histogram,
@@ -50,10 +50,10 @@ impl CronMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
             "almanac_cron_lag_seconds",
-            "Delay from the scheduled time of a firing until it was carried out",
+            "Delay from the scheduled time of a firing until it was applied",
             self.lag.clone(),
         );
-        let fired = "Firings that were carried out, including those whose value was already set";
+        let fired = "Firings that were applied, including those whose value was already set";
         registry.register("almanac_cron_fired", fired, self.fired.clone());
         let failed = "Firings whose attempts all failed until it was too late";
         registry.register("almanac_cron_failed", failed, self.failed.clone());
@@ -69,7 +69,7 @@ impl CronMetrics {
         registry.register("almanac_cron_undone", undone, self.undone.clone());
     }
 
-    /// Counts what has happened.
+    /// Counts a record.
     pub(super) fn count(&self, recorded: &Recorded) {
         let counted = match recorded {
             Recorded::Ended { execution, .. } => match &execution.ending {

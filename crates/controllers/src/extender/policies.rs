@@ -23,18 +23,18 @@ use crate::runtime::names;
 
 /// The entry of a policy.
 pub(super) struct PolicyEntry {
-    /// When it was created: the oldest of a namespace count.
+    /// The creation of the policy: only the oldest policies of a namespace apply.
     pub(super) created: Option<Timestamp>,
-    /// Distinguishes it from another object of the same name.
+    /// Distinguishes the policy from another object of the same name.
     pub(super) uid: Box<str>,
     /// The known version of the object.
     pub(super) version: Box<str>,
     pub(super) generation: Option<i64>,
-    /// The last usable version of it.
+    /// The last usable version of the policy.
     pub(super) usable: Option<Arc<ResourcePolicy>>,
     /// The findings about the current version.
     pub(super) findings: Vec<Finding>,
-    /// Its status on the API server.
+    /// The status on the API server.
     pub(super) recorded: StatusSnapshot,
     /// The failed attempts to write the status since the last success.
     pub(super) failure: Option<Box<Failure>>,
@@ -82,7 +82,7 @@ impl PolicyFollower {
         let changed = state.remove_policy(policy);
         state.exempt.mark(policy, false);
         drop(state);
-        self.leader.carry_out(&changed);
+        self.leader.apply_policies(&changed);
     }
 }
 
@@ -117,7 +117,7 @@ impl Follower for PolicyFollower {
         }
         let changed = state.insert_policy(&policy, entry);
         drop(state);
-        self.leader.carry_out(&changed);
+        self.leader.apply_policies(&changed);
     }
 
     fn delete(&mut self, object: DynamicObject) {

@@ -45,7 +45,7 @@ struct Due {
     version: Box<str>,
     status: Value,
     /// The worst condition that newly needs attention.
-    news: Option<ConditionState>,
+    transition: Option<ConditionState>,
 }
 
 /// The failed attempts to write a status.
@@ -114,17 +114,17 @@ impl Statuses {
             if entry.recorded.is(&status) {
                 continue;
             }
-            let mut news = entry.recorded.news(&said).into_iter();
-            let news = news.rfind(|it| it.needs_attention()).cloned();
+            let mut transition = entry.recorded.changed_conditions(&said).into_iter();
+            let transition = transition.rfind(|it| it.needs_attention()).cloned();
             let (uid, version) = (entry.uid.clone(), entry.version.clone());
-            due.push(Due { policy: policy.clone(), uid, version, status, news });
+            due.push(Due { policy: policy.clone(), uid, version, status, transition });
         }
         (due, again)
     }
 
     /// Writes a status; returns when to retry, if the write failed.
     async fn write(&self, due: Due) -> Option<Instant> {
-        let Due { policy, uid, version, status, news } = due;
+        let Due { policy, uid, version, status, transition } = due;
         let kind = Kind::ResourcePolicy;
         let collection = kind.collection(policy.namespace());
         let path = ObjectPath { collection: &collection, name: policy.name() };
@@ -141,8 +141,8 @@ impl Statuses {
                         entry.recorded = StatusSnapshot::from_status(&status);
                     }
                 });
-                if let Some(news) = news {
-                    self.tell(&policy, &uid, &news);
+                if let Some(transition) = transition {
+                    self.tell(&policy, &uid, &transition);
                 }
                 return None;
             }
@@ -185,8 +185,8 @@ impl Statuses {
         hasher.finish()
     }
 
-    fn tell(&self, policy: &Identity, uid: &str, news: &ConditionState) {
-        tracing::warn!(%policy, reason = news.reason.name(), "{}", news.message);
+    fn tell(&self, policy: &Identity, uid: &str, transition: &ConditionState) {
+        tracing::warn!(%policy, reason = transition.reason.name(), "{}", transition.message);
         let kind = Kind::ResourcePolicy;
         self.events.emit(Event {
             regarding: ObjectReference {
@@ -197,9 +197,9 @@ impl Statuses {
                 uid: uid.to_owned(),
             },
             is_warning: true,
-            reason: news.reason.name(),
+            reason: transition.reason.name(),
             action: "Count",
-            note: news.message.clone(),
+            note: transition.message.clone(),
         });
     }
 }
@@ -246,7 +246,7 @@ mod tests {
         };
         let changed = statuses.leader.lock().insert_policy(&policy, entry);
         assert_eq!(statuses.due().0.len(), 0);
-        statuses.leader.carry_out(&changed);
+        statuses.leader.apply_policies(&changed);
         assert_eq!(statuses.due().0.len(), 1);
     }
 }

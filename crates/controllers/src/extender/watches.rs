@@ -56,7 +56,7 @@ impl Watches<'_> {
                 let policies = state.policies.keys().filter(|it| it.namespace() == name);
                 let policies: Vec<Identity> = policies.cloned().collect();
                 drop(state);
-                leader.carry_out(&policies);
+                leader.apply_policies(&policies);
             }
         });
     }

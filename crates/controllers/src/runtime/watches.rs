@@ -106,7 +106,7 @@ impl RunningTerm {
         let (follower, listed) = NamespaceFollower::new(tell);
         if let Some(names) = namespaces.limit() {
             let names = names.iter().cloned().collect();
-            let reading = follower.ask(self.client.clone(), names, interval);
+            let reading = follower.poll(self.client.clone(), names, interval);
             self.spawn(WATCHES, reading);
         } else {
             let selection = Selection { metadata_only: true, ..selection };

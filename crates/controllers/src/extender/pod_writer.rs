@@ -26,7 +26,7 @@ use crate::work_queue::WorkQueue;
 /// The annotation that makes the scheduler of a pending pod try it again.
 const SCHEDULABLE_AT: &str = "almanac.dev/schedulable-at";
 
-/// The maximum number of pods whose turns run at once.
+/// The maximum number of concurrent turns of pods.
 const AT_ONCE: usize = 16;
 
 /// Changes within this time are processed together.
@@ -38,7 +38,8 @@ const RETRY: SignedDuration = SignedDuration::from_secs(1);
 /// The longest delay for a write that is refused repeatedly, as by an admission policy.
 const LONGEST_RETRY: SignedDuration = SignedDuration::from_secs(60);
 
-/// The same for the removal of binding annotations: nothing depends on it, and all pods of a policy need it at once.
+/// The same for the removal of binding annotations: nothing depends on the removal, and all pods of a policy need it at
+/// the same time.
 const LONGEST_RETRY_OF_BINDING_ANNOTATIONS: SignedDuration = SignedDuration::from_hours(1);
 
 /// The parts of a pod that are written.
@@ -65,7 +66,7 @@ struct AnnotationChange {
     is_woken: bool,
 }
 
-/// Refused writes: until when each is delayed, and the length of the delay.
+/// Refused writes: the end of the delay of each, and its length.
 pub(super) type RefusedWrites = BTreeMap<(Identity, Write), (Timestamp, SignedDuration)>;
 
 /// Writes to pods.
@@ -81,7 +82,7 @@ pub(super) struct PodWriter {
 }
 
 impl PodWriter {
-    /// Finds the due writes after each change. It never ends by itself.
+    /// Finds the due writes after each change. Never ends by itself.
     pub(super) async fn run(&self, end: CancellationToken) {
         let mut due: Option<Elapsed> = None;
         loop {
@@ -124,11 +125,11 @@ impl PodWriter {
         }
     }
 
-    /// Runs the turns of pods. It never ends by itself.
+    /// Runs the turns of pods. Never ends by itself.
     pub(super) async fn write(self: Arc<Self>, heartbeat: Heartbeat, end: CancellationToken) {
         let turn = |pod: Identity| {
-            let upkeep = Arc::clone(&self);
-            async move { upkeep.take_turn(&pod).await }
+            let pod_writer = Arc::clone(&self);
+            async move { pod_writer.take_turn(&pod).await }
         };
         self.pods.run(AT_ONCE, Some(&heartbeat), end, |_| Vec::new(), turn).await;
     }
@@ -148,7 +149,7 @@ impl PodWriter {
         of_nomination.into_iter().chain(of_annotations).min()
     }
 
-    /// Writes its annotations; returns when to retry.
+    /// Writes the annotations of a pod; returns when to retry.
     async fn annotate(&self, pod: &Identity, now: Timestamp) -> Option<Timestamp> {
         if let Some(until) = self.is_put_off(pod, Write::Annotations, now) {
             return Some(until);
@@ -203,7 +204,7 @@ impl PodWriter {
         }
     }
 
-    /// The changes of a pod's annotations, if any. Stale binding annotations count only `with_removal`.
+    /// The changes of a pod's annotations, if any. Stale binding annotations are included only `with_removal`.
     fn annotation_change(&self, pod: &Identity, with_removal: bool) -> Option<AnnotationChange> {
         let mut state = self.leader.lock();
         // The pod may have been scheduled since the write was delayed.
@@ -219,7 +220,7 @@ impl PodWriter {
         is_anything.then_some(AnnotationChange { version, cost, is_stale, is_woken })
     }
 
-    /// When to retry the annotations after a failure.
+    /// The instant of the next attempt to write the annotations after a failure.
     fn annotate_again(
         &self,
         pod: &Identity,
@@ -231,7 +232,7 @@ impl PodWriter {
         // without it.
         let is_rest = !change.is_stale || (change.cost.is_none() && !change.is_woken);
         let write = if change.is_stale { Write::BindingAnnotations } else { Write::Annotations };
-        let again = self.when_again(pod, write, error, now);
+        let again = self.retry_at(pod, write, error, now);
         let is_put_off = self.is_put_off(pod, write, now).is_some();
         if change.is_woken && again.is_some() {
             let mut state = self.leader.lock();
@@ -246,8 +247,8 @@ impl PodWriter {
         if is_put_off && !is_rest { Some(now) } else { again }
     }
 
-    /// When to retry a failed write.
-    fn when_again(
+    /// The instant of the next attempt after a failed write.
+    fn retry_at(
         &self,
         pod: &Identity,
         write: Write,
@@ -286,7 +287,7 @@ impl PodWriter {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Until when a write is not retried, even after changes.
+    /// The end of the time in which a write is not retried, even after changes.
     fn is_put_off(&self, pod: &Identity, write: Write, now: Timestamp) -> Option<Timestamp> {
         let refused = self.refused();
         let (until, pause) = *refused.get(&(pod.clone(), write))?;
@@ -306,7 +307,7 @@ impl PodWriter {
 
     /// Removes the nomination of a pod whose unit is full. If the extender lets no node pass, kube-scheduler leaves the
     /// nomination, which reserves capacity on the node against all other pods. Returns when to retry a refused removal;
-    /// otherwise, when the other changes have their turn.
+    /// otherwise, the instant at which the other changes have their turn.
     async fn end_stale_nomination(
         &self,
         pod: &Identity,
@@ -336,7 +337,7 @@ impl PodWriter {
             // The other changes are conditional on the new version.
             Ok(_) => Err(now.saturating_add(RETRY).ok()),
             Err(error) => {
-                let again = self.when_again(pod, Write::Nomination, &error, now);
+                let again = self.retry_at(pod, Write::Nomination, &error, now);
                 let is_put_off = self.is_put_off(pod, Write::Nomination, now).is_some();
                 if is_put_off { Ok(again) } else { Err(again) }
             }
