@@ -18,7 +18,7 @@ use kube::api::{DynamicObject, ObjectMeta};
 use kube::{Api, Client};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::list_progress::{FORBIDDEN_PATIENCE, ListReport, ListReceiver};
+use crate::list_progress::{FORBIDDEN_PATIENCE, ListReceiver, ListReport};
 
 /// The interval of reading a namespace if watching it is forbidden.
 pub(crate) const READ_INTERVAL: Duration = Duration::from_secs(10);

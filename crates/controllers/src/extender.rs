@@ -11,11 +11,11 @@ mod handlers;
 mod leader;
 mod metrics;
 mod peers;
+mod pod_writer;
 mod policies;
 mod protocol;
 mod statuses;
 mod term;
-mod pod_writer;
 mod watches;
 
 use std::path::PathBuf;

@@ -41,8 +41,8 @@ pub(crate) trait FamilyController: Send + Sync {
         now: Timestamp,
     ) -> Option<ComposedStatus>;
 
-    /// Reports and counts what has happened in a turn.
-    fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog);
+    /// Reports and counts the records of a turn.
+    fn report(&self, subject: &ReportSubject, recorded: &[Recorded], events: &EventLog);
 
     /// Registers its counters and the metrics evaluated at the scrape.
     fn register(&self, registry: &mut Registry, scraped: &Scraped);
@@ -78,7 +78,7 @@ impl Scraped {
     }
 }
 
-/// A status, and how to write it.
+/// A status, and the method of its write.
 pub(crate) struct ComposedStatus {
     pub(crate) status: Value,
     pub(crate) condition_states: Vec<ConditionState>,
@@ -100,7 +100,7 @@ pub(crate) struct ReportSubject {
     pub(crate) policy: PolicyName,
     /// The object's UID.
     pub(crate) uid: Box<str>,
-    /// Its target, if it has one.
+    /// The target of the policy, if there is one.
     pub(crate) target: Option<Identity>,
     /// The field manager that last changed the target, if known.
     pub(crate) changed_by: Option<Arc<str>>,
@@ -167,7 +167,7 @@ impl Families {
         self.0.get(&family).map(|it| &**it)
     }
 
-    /// Registers the metrics of all of them.
+    /// Registers the metrics of all families.
     pub(crate) fn register(&self, registry: &mut Registry, scraped: &Scraped) {
         self.0.values().for_each(|it| it.register(registry, scraped));
     }

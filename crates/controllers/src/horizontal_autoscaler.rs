@@ -112,10 +112,10 @@ impl FamilyController for HorizontalAutoscalers {
         let memory = object.memory.as_ref();
         let composed = |decided: Option<&Decided<'_>>| {
             // Before its first turn, or its first samples, there is nothing to report.
-            let is_asking = decided.is_some_and(|it| {
+            let is_waiting = decided.is_some_and(|it| {
                 memory.is_none() || it.input.samples.contains(&Err(SampleProblem::NotAsked))
             });
-            if is_asking {
+            if is_waiting {
                 return None;
             }
             let mut condition_states = match Exempt::of(&state.world.objects.exempt, policy, target)
@@ -144,11 +144,11 @@ impl FamilyController for HorizontalAutoscalers {
         registry.register_collector(Box::new(AutoscalerGauges(scraped.clone())));
     }
 
-    fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog) {
+    fn report(&self, subject: &ReportSubject, recorded: &[Recorded], events: &EventLog) {
         for recorded in recorded {
             if let Recorded::MetricScaling(recorded) = recorded {
                 self.metrics.count(recorded);
-                report::report(of, recorded, events);
+                report::report(subject, recorded, events);
             }
         }
     }

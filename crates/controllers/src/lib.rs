@@ -48,7 +48,7 @@
 //! - **Terms.** A new leader lists everything, and so never decides by stale data. State that a process could not write to a
 //!   status survives its terms in memory. One term runtime has lists, watches, leader election, the fence and shutdown for the
 //!   controller, the agent, the extender and the webhook.
-//! - **Policy state** in the world counts while a process leads. The status is read when an object is first seen. The
+//! - **Policy state** in the world is authoritative while a process leads. The status is read when an object is first seen. The
 //!   generation shows an edit or, for a `ConfigMap`, the content.
 //! - **No policy has two turns at once**, and neither have policies that write one object: they take turns, at one instant in the
 //!   order of their names.
@@ -71,14 +71,14 @@
 //! | a family's status, Events and metrics | its directory: the status in its root file, Events in `report`, counts in `metrics` |
 //! | a metric of the agent, the extender or the webhook | `agent/metrics.rs`, `extender/metrics.rs`, `webhook/metrics.rs`; gauges: `agent/gauges.rs`, `extender/gauges.rs` |
 //! | a metric of a family, gauges too | `metrics` in its directory; published numbers: `metrics_producer/published.rs` |
-//! | which policies of one target `Ready` names | `cluster/rivals.rs`, by what each writes |
+//! | which policies of one target `Ready` names | `cluster/rivals.rs`, by the fields that each writes |
 //! | how a target is found, read, written | `targets.rs` and its directory |
 //! | which changes of a hub wake placements, and how soon | `placement/follower.rs`, `report_rate_limit.rs` |
 //! | how decisions are written; retries | `placement/writer.rs`, `placement/step.rs`, `placement/records.rs` |
 //! | node groups, and their providers | `scalable_node_group.rs`, `scalable_node_group/provider.rs` |
 //! | two agents on one pod | `agent/contest.rs` |
 //! | requests of a kube-scheduler; bindings; forwarding | `extender/protocol.rs`, `extender/filtering.rs`, `extender/binding.rs`, `extender/peers.rs` |
-//! | deletion costs and statuses of node units | `extender/upkeep.rs`, `extender/statuses.rs` |
+//! | deletion costs and statuses of node units | `extender/pod_writer.rs`, `extender/statuses.rs` |
 //! | admission | `webhook/admission.rs` |
 //! | upstream controllers in the cluster | `upstream.rs` |
 //!

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::namespaces::Part;
 
-/// How long to wait for a namespace whose list is forbidden, if the kind may be listed in another one. An API server
+/// The time to wait for a namespace whose list is forbidden, if the kind may be listed in another one. An API server
 /// that has just started does not serve all roles yet.
 pub(crate) const FORBIDDEN_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -28,14 +28,14 @@ pub(crate) enum ListProgress {
 /// Receives the progress of a list.
 pub(crate) type ListReceiver = watch::Receiver<ListProgress>;
 
-/// Which failing lists a term waits for.
+/// The failing lists that a term waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ListNeed {
-    /// All.
+    /// All lists.
     Always,
-    /// Those of a kind that the cluster serves. It may serve the kind later.
+    /// The lists of a kind that the cluster serves. It may serve the kind later.
     IfServed,
-    /// Those that the process is allowed to request.
+    /// The lists that the process is allowed to request.
     UnlessRefused,
 }
 
@@ -140,23 +140,23 @@ impl AwaitedLists {
                 }
                 !is_settled
             });
-            let may_go_on = is_any_settled && is_refused_only && !parts.is_empty();
+            let may_continue = is_any_settled && is_refused_only && !parts.is_empty();
             let now = Instant::now();
-            let patient_until =
-                may_go_on.then(|| *patient_until.get_or_insert_with(|| now + FORBIDDEN_PATIENCE));
+            let patient_until = may_continue
+                .then(|| *patient_until.get_or_insert_with(|| now + FORBIDDEN_PATIENCE));
             if parts.is_empty() || patient_until.is_some_and(|until| now >= until) {
                 for (part, _) in &parts {
                     tracing::warn!("skipping {what} in {part}: not allowed to list them");
                 }
                 return;
             }
-            let news = parts.iter_mut().map(|(_, listed)| Box::pin(listed.changed()));
+            let notifications = parts.iter_mut().map(|(_, listed)| Box::pin(listed.changed()));
             tokio::select! {
-                (changed, ..) = select_all(news) => if changed.is_err() {
+                (changed, ..) = select_all(notifications) => if changed.is_err() {
                     // The watch has stopped, which ends the term.
                     std::future::pending::<()>().await;
                 },
-                () = sleep_until(patient_until.unwrap_or(now)), if may_go_on => {}
+                () = sleep_until(patient_until.unwrap_or(now)), if may_continue => {}
             }
         }
     }

@@ -11,9 +11,9 @@ use almanac_shell::following::{Need, Selection};
 /// The namespaces that a process reconciles.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Namespaces {
-    /// All of them.
+    /// All namespaces.
     All,
-    /// These.
+    /// The namespaces of this set.
     Only(BTreeSet<Arc<str>>),
 }
 
@@ -26,7 +26,7 @@ impl Namespaces {
         }
     }
 
-    /// Whether this namespace is included. That of a cluster-scoped object is empty.
+    /// Whether this namespace is included. The namespace of a cluster-scoped object is empty.
     pub(crate) fn include(&self, namespace: &str) -> bool {
         self.limit().is_none_or(|names| names.contains(namespace))
     }
@@ -42,7 +42,7 @@ impl Namespaces {
         }
     }
 
-    /// The names, if it is limited to some.
+    /// The names, if the process is limited to some namespaces.
     pub(crate) fn limit(&self) -> Option<&BTreeSet<Arc<str>>> {
         match self {
             Self::All => None,

@@ -21,10 +21,10 @@ impl NotReady {
         Self { leading }
     }
 
-    /// How many there are, by kind and reason.
-    fn counted(&self) -> BTreeMap<(String, &'static str), i64> {
-        let mut counted = BTreeMap::new();
-        let Some(cluster) = self.leading.cluster() else { return counted };
+    /// The number of such objects, by kind and reason.
+    fn counts(&self) -> BTreeMap<(String, &'static str), i64> {
+        let mut counts = BTreeMap::new();
+        let Some(cluster) = self.leading.cluster() else { return counts };
         let state = cluster.lock();
         let policies = state.policies.iter();
         let policies = policies.map(|(it, entry)| (Kind::of_family(it.family), entry.not_ready));
@@ -32,10 +32,10 @@ impl NotReady {
         let groups = groups.map(|entry| (Kind::ScalableNodeGroup, entry.not_ready));
         for (kind, reason) in policies.chain(groups) {
             if let Some(reason) = reason {
-                *counted.entry((kind.plural().to_owned(), reason.name())).or_default() += 1;
+                *counts.entry((kind.plural().to_owned(), reason.name())).or_default() += 1;
             }
         }
-        counted
+        counts
     }
 }
 
@@ -44,7 +44,7 @@ impl Collector for NotReady {
         let name = "almanac_objects_not_ready";
         let help = "Objects whose Ready condition is false, by kind and reason";
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-        for ((kind, reason), count) in self.counted() {
+        for ((kind, reason), count) in self.counts() {
             let labels = [("kind", &*kind), ("reason", reason)];
             ConstGauge::new(count).encode(family.encode_family(&labels)?)?;
         }

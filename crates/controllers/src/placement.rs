@@ -1,4 +1,4 @@
-//! `Placement`: selects clusters, and writes which into `PlacementDecision`s.
+//! `Placement`: selects clusters, and writes their names into `PlacementDecision`s.
 //!
 //! This module composes the status. `follower` fills the world with the inputs of placements and their decisions.
 //! `hooks` has their additions to a turn. `writer` writes the decisions, request by request as `step` returns them.
@@ -63,7 +63,7 @@ impl FamilyController for Placements {
         }
         let has_error = usable.is_none() || matches!(undecided, Some(Undecided::Unusable(_)));
         let divisions = state.world.divisions(&name);
-        let told = StatusInput {
+        let input = StatusInput {
             placement: policy,
             policy: object.policy.as_deref(),
             findings: &entry.findings,
@@ -74,7 +74,7 @@ impl FamilyController for Placements {
             undecided,
             obstacle: state.hub.obstacle(policy),
         };
-        let condition_states = condition_states(&told)?;
+        let condition_states = condition_states(&input)?;
         let generation = entry.revision.generation();
         let conditions =
             conditions(&entry.recorded.conditions(), &condition_states, generation, now);
@@ -114,17 +114,17 @@ impl FamilyController for Placements {
         }
     }
 
-    fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog) {
+    fn report(&self, subject: &ReportSubject, recorded: &[Recorded], events: &EventLog) {
         for recorded in recorded {
             if let Recorded::Placement(recorded) = recorded {
                 self.metrics.count(recorded);
-                report::report(of, recorded, events);
+                report::report(subject, recorded, events);
             }
         }
     }
 }
 
-/// Why a usable placement has no decision, if so.
+/// The reason that a usable placement has no decision, if it has none.
 fn undecided(
     state: &ClusterState,
     placement: &PolicyName,

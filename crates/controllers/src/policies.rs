@@ -1,4 +1,4 @@
-//! Watches a policy kind: what is kept of each object, and which work queues an event wakes.
+//! Watches a policy kind: stores each object, and wakes the work queues that an event concerns.
 //!
 //! The meaning of an object comes from the one conversion to its slim form. This module tracks the known revision of an
 //! object and its policy state, and removes it once it is deleted.
@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 use crate::cluster::{Cluster, ClusterState, PolicyEntry, is_older};
 use crate::exemptions;
-use crate::list_progress::{ListReport, ListReceiver};
+use crate::list_progress::{ListReceiver, ListReport};
 use crate::namespaces::Part;
 use crate::off_the_runtime::off_the_runtime;
 use crate::runtime::names;
@@ -84,14 +84,14 @@ impl PolicyFollower {
         cluster: Arc<Cluster>,
         queues: WorkQueues,
     ) -> (Self, ListReceiver) {
-        let (listed, whole) = ListReport::new();
+        let (listed, receiver) = ListReport::new();
         let (kind, part) = (Kind::of_family(family), Part::Whole);
         let follower =
             Self { family, kind, part, clock, unwritten, cluster, queues, listing: 0, listed };
-        (follower, whole)
+        (follower, receiver)
     }
 
-    /// The same for the objects of a part only.
+    /// The same follower for the objects of a part only.
     pub(crate) fn of_part(self, part: Part) -> Self {
         Self { part, ..self }
     }
@@ -118,13 +118,14 @@ impl PolicyFollower {
         if has_queries(policy) { off_the_runtime(check) } else { check() }
     }
 
-    /// Whether the content of an object is not known yet. No other task stores objects of this kind.
+    /// Whether the content of an object is new. No other task stores objects of this kind.
     fn has_new_content(&self, policy: &PolicyName, new_entry: &PolicyEntry) -> bool {
         let state = self.cluster.lock();
         state.policies.get(policy).is_none_or(|known| {
             known.uid != new_entry.uid
                 || self.has_room_again(policy, known)
-                || (known.revision != new_entry.revision && !is_older(&new_entry.version, &known.version))
+                || (known.revision != new_entry.revision
+                    && !is_older(&new_entry.version, &known.version))
         })
     }
 
@@ -135,7 +136,7 @@ impl PolicyFollower {
     }
 
     /// Stores the content of an object. `entry` is new, or the entry of the same object.
-    fn take_in(
+    fn store(
         &self,
         state: &mut ClusterState,
         policy: PolicyName,
@@ -144,7 +145,7 @@ impl PolicyFollower {
         is_new: bool,
     ) {
         exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, is_marked));
-        // The old version counts until it is replaced, and its removal may make room.
+        // The old version uses the budget until it is replaced, and its removal may make room.
         let fullness = || Box::new(self.cluster.patterns.fullness(policy.identity.namespace()));
         entry.lacked_room = lacks_room(&checked.findings).then(fullness);
         entry.store_findings(checked.findings);
@@ -233,7 +234,7 @@ impl Follower for PolicyFollower {
         }
         let Some(entry) = state.policies.get_mut(&policy) else {
             if let Some(content) = content {
-                self.take_in(&mut state, policy, content, new_entry, true);
+                self.store(&mut state, policy, content, new_entry, true);
             }
             return;
         };
@@ -257,7 +258,7 @@ impl Follower for PolicyFollower {
             // The problem with the target is cleared: it may be a different target.
             entry.note_problem(None, false);
             if let Some(entry) = state.policies.remove(&policy) {
-                self.take_in(&mut state, policy, content, entry, false);
+                self.store(&mut state, policy, content, entry, false);
             }
         }
     }

@@ -26,7 +26,7 @@ pub struct Options {
     pub families: Vec<Family>,
     /// The providers of nodes, by the type of group; `None` if node groups are not reconciled at all.
     pub node_groups: Option<NodeProviders>,
-    /// What to reconcile even while its upstream controller runs in the cluster.
+    /// The kinds to reconcile even while their upstream controllers run in the cluster.
     pub take_over: Vec<Controlled>,
     /// The namespaces that are reconciled.
     pub namespaces: Namespaces,

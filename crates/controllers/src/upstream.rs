@@ -104,7 +104,7 @@ impl Upstreams {
                             changed(*family);
                         }
                     }
-                    // The last result still counts, if there is one.
+                    // The last result stays valid, if there is one.
                     Err(Unseen::Unknown(error)) if first.is_complete() => {
                         tracing::debug!(error, "failed to look for an upstream controller");
                     }
@@ -150,7 +150,7 @@ impl Upstreams {
             ),
             (true, false) => tracing::info!(
                 upstream = name,
-                "{name} does not run in this cluster any more: carrying out {kind}"
+                "{name} does not run in this cluster any more: reconciling {kind}"
             ),
             (false, _) => {}
         }
@@ -162,7 +162,7 @@ impl Upstreams {
             let kind = family.flag();
             tracing::warn!(
                 error = why,
-                "failed to check whether {} runs in this cluster; carrying out {kind} as if it did not",
+                "failed to check whether {} runs in this cluster; reconciling {kind} as if it did not",
                 upstream.name
             );
         }
@@ -173,11 +173,11 @@ impl Upstreams {
     }
 }
 
-/// Why the state of a controller is unknown.
+/// The reason that the state of a controller is unknown.
 enum Unseen {
     /// A permission is missing.
     Forbidden(String),
-    /// It may pass by itself.
+    /// A failure that may pass by itself.
     Unknown(String),
 }
 
@@ -195,7 +195,7 @@ async fn find_leases(
     family: Controlled,
     upstream: Upstream,
 ) -> Result<Vec<Lease>, Unseen> {
-    let looked = async {
+    let search = async {
         if upstream.by_definition {
             let definitions = Api::<CustomResourceDefinition>::all(client.clone());
             let definition = definitions.get_metadata_opt(&family.kind().resource_name()).await?;
@@ -210,5 +210,5 @@ async fn find_leases(
         Ok(leases.into_iter().filter(is_named).collect())
     };
     let unanswered = |_| Unseen::Unknown("no response in time".to_owned());
-    timeout(REQUEST_TIMEOUT, looked).await.map_err(unanswered)?
+    timeout(REQUEST_TIMEOUT, search).await.map_err(unanswered)?
 }

@@ -80,11 +80,11 @@ struct State<Name> {
 #[derive(Clone, Default)]
 struct UnderWay {
     lanes: Vec<Lane>,
-    /// It was woken, or is due.
+    /// The policy was woken, or is due.
     is_wanted: bool,
     /// The instant to which its next turn was brought forward.
     next: Option<Timestamp>,
-    /// It is deleted, so the next turn that it requests is dropped.
+    /// The policy is deleted, so the next turn that it requests is dropped.
     is_gone: bool,
 }
 
@@ -213,7 +213,7 @@ impl<Name: QueueName> WorkQueue<Name> {
         }
     }
 
-    fn end(&self, ended: Result<Ended<Name>, tokio::task::JoinError>) {
+    fn end(&self, ended: Result<EndedTurn<Name>, tokio::task::JoinError>) {
         // A task of this set neither panics nor is aborted while the set exists.
         let Ok((policy, outcome)) = ended else { return };
         let next = outcome.unwrap_or_else(|_| {
@@ -278,7 +278,7 @@ impl<Name: QueueName> WorkQueue<Name> {
     }
 }
 
-type Ended<Name> = (Name, Result<Option<Timestamp>, Box<dyn std::any::Any + Send>>);
+type EndedTurn<Name> = (Name, Result<Option<Timestamp>, Box<dyn std::any::Any + Send>>);
 
 impl<Name: QueueName> State<Name> {
     fn wait(&mut self, policy: &Name) {
@@ -310,7 +310,7 @@ impl<Name: QueueName> State<Name> {
                 return Some(policy);
             }
         }
-        // Thousands of policies are rarely woken at once.
+        // Thousands of policies are rarely woken at the same time.
         self.due.shrink_to(SPARE);
         self.woken.shrink_to(SPARE);
         None

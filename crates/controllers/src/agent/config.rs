@@ -72,7 +72,9 @@ impl ConfigFollower {
             let then = match state.world.why_not_carried_out(&policy) {
                 Some(unused) => unused,
                 None if is_kept => "the last valid policies stay in force".to_owned(),
-                None => "no valid policies are known, so the pods under them are unchanged".to_owned(),
+                None => {
+                    "no valid policies are known, so the pods under them are unchanged".to_owned()
+                }
             };
             tracing::warn!(config = %self.config, "rejected: {why}; {then}");
             let note = format!("{why}; {then}");

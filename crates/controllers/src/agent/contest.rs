@@ -38,7 +38,11 @@ impl LastWrite {
     pub(super) fn note(before: Option<LastWrite>, wanted: &QosAnnotations, at: Timestamp) -> Self {
         let hash = hash_of(wanted);
         let previous = before.filter(|it| it.wanted == hash && !it.is_calm(at));
-        LastWrite { wanted: hash, at, repeats: previous.map_or(0, |it| it.repeats.saturating_add(1)) }
+        LastWrite {
+            wanted: hash,
+            at,
+            repeats: previous.map_or(0, |it| it.repeats.saturating_add(1)),
+        }
     }
 
     /// The end of the pause before the same value is written again; `None` if it was not replaced too often.

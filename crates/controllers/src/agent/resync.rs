@@ -74,7 +74,10 @@ impl Resync {
                 return;
             }
             let remaining = earliest.and_then(|at| Duration::try_from(at.duration_since(now)).ok());
-            tokio::time::sleep(remaining.map_or(LONGEST_SLEEP, |remaining| remaining.min(LONGEST_SLEEP))).await;
+            tokio::time::sleep(
+                remaining.map_or(LONGEST_SLEEP, |remaining| remaining.min(LONGEST_SLEEP)),
+            )
+            .await;
         }
     }
 

@@ -70,7 +70,10 @@ impl Turns {
             if is_rewritten(&annotations, &pod_write.wanted) {
                 self.note_rewritten(pod, &pod_write, &annotations);
                 // This process loses what it records, so the pod records it too, if that write succeeds.
-                result = self.record_admitted_level(pod, &pod_write, response, &annotations).await.or(result);
+                result = self
+                    .record_admitted_level(pod, &pod_write, response, &annotations)
+                    .await
+                    .or(result);
             }
         }
         self.settle(pod, *pod_write, result)
@@ -297,7 +300,7 @@ fn note(
     let version = response.metadata.resource_version.as_deref().unwrap_or_default();
     if let Some(entry) = state.pods.get_mut(pod).filter(|it| !is_older(version, &it.version)) {
         entry.version = version.into();
-        let annotations = entry.annotations(slim::level_annotations(&response.metadata));
+        let annotations = entry.read(slim::level_annotations(&response.metadata));
         if let Some(stored) = state.world.objects.pods.get_mut(pod) {
             stored.annotate(&annotations);
         }

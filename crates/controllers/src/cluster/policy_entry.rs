@@ -218,7 +218,9 @@ mod tests {
     use super::*;
 
     fn revision(object: Value) -> SpecRevision {
-        SpecRevision::from_object(&serde_json::from_value(object).expect("it has the shape of an object"))
+        SpecRevision::from_object(
+            &serde_json::from_value(object).expect("it has the shape of an object"),
+        )
     }
 
     #[test]

@@ -40,9 +40,15 @@ fn event_of<'a>(subject: &ReportSubject, recorded: &'a Recorded) -> Option<(&'a 
             tracing::info!(%rule, %scheduled, attempts, "an attempt failed: {message}");
             return None;
         }
-        Recorded::Missed { rule, count, first, last, late } => {
-            (rule, event(subject, true, "RuleMissed", missed(subject, rule, *count, (*first, *last), *late)))
-        }
+        Recorded::Missed { rule, count, first, last, late } => (
+            rule,
+            event(
+                subject,
+                true,
+                "RuleMissed",
+                missed(subject, rule, *count, (*first, *last), *late),
+            ),
+        ),
         Recorded::Undone { rule, field, set, found, .. } => {
             let writer = subject.changed_by.as_deref();
             let writer = writer.map_or_else(String::new, |name| format!(", {name},"));
@@ -81,9 +87,8 @@ fn ended(subject: &ReportSubject, rule: &str, execution: &Execution) -> Event {
             ("RuleMissed", true, format!("was missed at {at}; {target} was not changed"))
         }
         Ending::Stopped => {
-            let what = format!(
-                "was not applied because everything is stopped; {target} was not changed"
-            );
+            let what =
+                format!("was not applied because everything is stopped; {target} was not changed");
             ("RuleStopped", false, what)
         }
     };

@@ -164,7 +164,7 @@ fn binding(arguments: &BindingArguments, confirmed: &Confirmed) -> Value {
     })
 }
 
-/// Resolves bindings with an unknown outcome, as soon as a read can show it. It never ends by itself.
+/// Resolves bindings with an unknown outcome, as soon as a read can show the outcome. Never ends by itself.
 pub(super) async fn settle_all(leader: &Leader, end: CancellationToken) {
     while !end.is_cancelled() {
         let now = leader.elapsed();

@@ -129,7 +129,8 @@ impl Peers {
         let spec =
             TokenReviewSpec { audiences: Some(vec![AUDIENCE.to_owned()]), token: token.to_owned() };
         let request = TokenReview { spec, ..TokenReview::default() };
-        let response = Api::all(self.client.clone()).create(&PostParams::default(), &request).await?;
+        let response =
+            Api::all(self.client.clone()).create(&PostParams::default(), &request).await?;
         let status = response.status.unwrap_or_default();
         let is_for_us = status.audiences.iter().flatten().any(|audience| audience == AUDIENCE);
         let is_known = status.authenticated == Some(true) && is_for_us;

@@ -27,10 +27,10 @@ use crate::work_queue::WorkQueue;
 const SCHEDULABLE_AT: &str = "almanac.dev/schedulable-at";
 
 /// The maximum number of concurrent turns of pods.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENT_TURNS: usize = 16;
 
-/// Changes within this time are processed together.
-const TOGETHER: Duration = Duration::from_millis(50);
+/// The time within which changes are processed together.
+const BATCH_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The delay of a retry after a failed write, and the wait for a version that is not known yet.
 const RETRY: SignedDuration = SignedDuration::from_secs(1);
@@ -110,15 +110,15 @@ impl PodWriter {
             self.statuses.changed.notify_one();
             let pause = async {
                 match next {
-                    _ if has_more => sleep(TOGETHER).await,
-                    Some(next) => sleep(now.until(next).max(TOGETHER)).await,
+                    _ if has_more => sleep(BATCH_INTERVAL).await,
+                    Some(next) => sleep(now.until(next).max(BATCH_INTERVAL)).await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
                 () = pause => {}
                 // A change before all nominations are checked restarts the check.
-                () = self.leader.changed(), if !has_more => sleep(TOGETHER).await,
+                () = self.leader.changed(), if !has_more => sleep(BATCH_INTERVAL).await,
                 () = self.switch.changed() => self.pods.wake_all(),
                 () = end.cancelled() => return,
             }
@@ -131,7 +131,7 @@ impl PodWriter {
             let pod_writer = Arc::clone(&self);
             async move { pod_writer.take_turn(&pod).await }
         };
-        self.pods.run(AT_ONCE, Some(&heartbeat), end, |_| Vec::new(), turn).await;
+        self.pods.run(MAX_CONCURRENT_TURNS, Some(&heartbeat), end, |_| Vec::new(), turn).await;
     }
 
     /// Writes the changes that a pod needs; returns when to retry.
@@ -216,8 +216,8 @@ impl PodWriter {
         let cost = state.ledger.cost_change(pod).map(|change| change.cost);
         let is_stale = with_removal && state.has_stale_binding_annotations(pod);
         let version = state.ledger.version_of(pod)?;
-        let is_anything = cost.is_some() || is_stale || is_woken;
-        is_anything.then_some(AnnotationChange { version, cost, is_stale, is_woken })
+        let has_changes = cost.is_some() || is_stale || is_woken;
+        has_changes.then_some(AnnotationChange { version, cost, is_stale, is_woken })
     }
 
     /// The instant of the next attempt to write the annotations after a failure.
@@ -327,13 +327,13 @@ impl PodWriter {
         }
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
         let path = ObjectPath { collection: &collection, name: pod.name() };
-        let wanted = || {
+        let still_wanted = || {
             let state = self.leader.lock();
             state.ledger.version_of(pod) == Some(version) && state.ledger.has_stale_nomination(pod)
         };
         let none = json!({ "nominatedNodeName": null });
         let writer = &self.leader.writer;
-        match writer.patch_decided_status(path, &version.to_string(), none, &wanted).await {
+        match writer.patch_decided_status(path, &version.to_string(), none, &still_wanted).await {
             // The other changes are conditional on the new version.
             Ok(_) => Err(now.saturating_add(RETRY).ok()),
             Err(error) => {

@@ -24,10 +24,10 @@ use super::policies::PolicyEntry;
 use crate::cluster::{StatusSnapshot, is_older};
 
 /// The shortest interval between two writes of statuses.
-const AT_LEAST: Duration = Duration::from_secs(1);
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_mins(1);
 /// The maximum number of concurrent status writes.
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT_WRITES: usize = 8;
 
 /// Writes statuses.
 pub(super) struct Statuses {
@@ -55,12 +55,13 @@ pub(super) struct Failure {
 }
 
 impl Statuses {
-    /// Writes statuses after each change. It never ends by itself.
+    /// Writes statuses after each change. Never ends by itself.
     pub(super) async fn run(&self, end: CancellationToken) {
         loop {
             let (due, mut again) = self.due();
-            let written = futures::stream::iter(due).map(|due| self.write(due));
-            let retries: Vec<Option<Instant>> = written.buffer_unordered(AT_ONCE).collect().await;
+            let writes = futures::stream::iter(due).map(|due| self.write(due));
+            let retries: Vec<Option<Instant>> =
+                writes.buffer_unordered(MAX_CONCURRENT_WRITES).collect().await;
             again = retries.into_iter().flatten().chain(again).min();
             let retry = async {
                 match again {
@@ -74,7 +75,7 @@ impl Statuses {
                 () = end.cancelled() => return,
             }
             tokio::select! {
-                () = sleep(AT_LEAST) => {}
+                () = sleep(MIN_INTERVAL) => {}
                 () = end.cancelled() => return,
             }
         }
@@ -89,8 +90,8 @@ impl Statuses {
             // The lock is released between policies, because the report of one policy may be long.
             let state = self.leader.lock();
             let Some(entry) = state.policies.get(policy) else { continue };
-            let failed = entry.failure.as_ref().map(|failure| failure.again);
-            if let Some(later) = failed.filter(|at| *at > Instant::now()) {
+            let retry_at = entry.failure.as_ref().map(|failure| failure.again);
+            if let Some(later) = retry_at.filter(|at| *at > Instant::now()) {
                 again = Some(again.map_or(later, |known: Instant| known.min(later)));
                 continue;
             }
@@ -102,20 +103,20 @@ impl Statuses {
             let exempt = Exempt::of(&state.exempt, policy, None);
             let findings = &entry.findings;
             let is_surplus = !state.counts(policy);
-            let told =
+            let input =
                 StatusInput { policy, findings, exempt, is_surplus, report: report.as_ref() };
-            let said = condition_states(&told);
+            let condition_states = condition_states(&input);
             let counted = entry.usable.as_deref().zip(report.as_ref());
             let before = entry.recorded.conditions();
-            let told = conditions(&before, &said, entry.generation, now);
-            let status = write(counted, told, entry.generation);
+            let conditions = conditions(&before, &condition_states, entry.generation, now);
+            let status = write(counted, conditions, entry.generation);
             // A status is plain data; it can always be written.
             let status = serde_json::to_value(status).unwrap_or_default();
             if entry.recorded.is(&status) {
                 continue;
             }
-            let mut transition = entry.recorded.changed_conditions(&said).into_iter();
-            let transition = transition.rfind(|it| it.needs_attention()).cloned();
+            let mut transitions = entry.recorded.changed_conditions(&condition_states).into_iter();
+            let transition = transitions.rfind(|it| it.needs_attention()).cloned();
             let (uid, version) = (entry.uid.clone(), entry.version.clone());
             due.push(Due { policy: policy.clone(), uid, version, status, transition });
         }
@@ -142,7 +143,7 @@ impl Statuses {
                     }
                 });
                 if let Some(transition) = transition {
-                    self.tell(&policy, &uid, &transition);
+                    self.report(&policy, &uid, &transition);
                 }
                 return None;
             }
@@ -159,7 +160,7 @@ impl Statuses {
         }
         self.note(&policy, &uid, |entry| {
             let failure = entry.failure.get_or_insert_with(|| {
-                let backoff = Backoff::new(AT_LEAST, MAX_BACKOFF, self.seed_of(&policy));
+                let backoff = Backoff::new(MIN_INTERVAL, MAX_BACKOFF, self.seed_of(&policy));
                 Box::new(Failure { backoff, again: Instant::now() })
             });
             failure.again = Instant::now() + failure.backoff.next_pause();
@@ -185,7 +186,7 @@ impl Statuses {
         hasher.finish()
     }
 
-    fn tell(&self, policy: &Identity, uid: &str, transition: &ConditionState) {
+    fn report(&self, policy: &Identity, uid: &str, transition: &ConditionState) {
         tracing::warn!(%policy, reason = transition.reason.name(), "{}", transition.message);
         let kind = Kind::ResourcePolicy;
         self.events.emit(Event {

@@ -262,9 +262,9 @@ async fn a_rule_whose_value_an_autoscaler_replaces_reports_it_and_both_name_each
     assert_eq!(bench.patched().len(), 3, "{:?}", bench.patched());
     let status = bench.status(&rule).expect("there is one");
     assert_eq!(condition(&status, "Ready"), ("False".into(), "UndoneByAnotherWriter".into()));
-    let said =
+    let message =
         format!("another writer has set replicas to 7 since; {scaler} scales the same target");
-    assert!(status.to_string().contains(&said), "{status}");
+    assert!(status.to_string().contains(&message), "{status}");
     bench.run(600).await;
     let later = bench.status(&rule).expect("there is one");
     assert_eq!(ready_message(&later), ready_message(&status), "it is written once for that");

@@ -36,7 +36,7 @@ pub(crate) struct HubRecords {
     /// The decisions that a request in flight changes. Their watch event may come before the response. The value is the
     /// version of a deletion that a watch event has reported since.
     being_written: BTreeMap<Identity, Option<Box<str>>>,
-    /// By placement.
+    /// The progress of each placement.
     progress: BTreeMap<Identity, Progress>,
     /// The kinds whose objects are known.
     listed: BTreeSet<Kind>,
@@ -62,9 +62,9 @@ struct Progress {
     changed_at: Option<Timestamp>,
     /// The cause of the turn in progress, or of the failed one.
     cause: Option<Timestamp>,
-    /// When it must be decided again because time has passed.
+    /// The instant at which the placement must be decided again because time has passed.
     due: Option<Timestamp>,
-    /// When the controller reacts to another field manager.
+    /// The instant at which the controller reacts to another field manager.
     react_at: Option<Timestamp>,
     contest: Option<Contest>,
     /// The revision of the spec that was decided last, even if the write failed.
@@ -72,7 +72,7 @@ struct Progress {
     /// The revision whose decision was written last.
     written: Option<SpecRevision>,
     retries: Option<Backoff>,
-    /// When it is retried.
+    /// The instant of the next attempt.
     retry_at: Option<Timestamp>,
     /// The obstacle to the turn in progress.
     met: Option<Obstacle>,
@@ -86,7 +86,7 @@ struct Contest {
 
 /// The outcome of a turn.
 pub(super) struct TurnReport {
-    /// When to retry, if that is necessary.
+    /// The instant of the next attempt, if one is necessary.
     pub(super) again: Option<Timestamp>,
     /// The time since its cause, if anything was written.
     pub(super) lag: Option<SignedDuration>,
@@ -109,13 +109,13 @@ impl DecisionRecord {
 }
 
 impl HubRecords {
-    /// A kind whose objects are not known, if there is one. Without them, nothing can be decided.
+    /// A kind whose objects are unknown, if there is one. Without them, nothing can be decided.
     pub(super) fn missing_kind(&self) -> Option<Kind> {
         let mut of_hub = Descriptor::of(Family::Placement).reads.iter().copied();
         of_hub.find(|kind| !self.listed.contains(kind))
     }
 
-    /// All objects of a kind are known; whether that is new.
+    /// Records that all objects of a kind are known; returns whether that is new.
     pub(crate) fn complete(&mut self, kind: Kind) -> bool {
         self.listed.insert(kind)
     }
@@ -132,31 +132,31 @@ impl HubRecords {
 
     /// Records a version of a `PlacementDecision`. Returns `false`, and records nothing, if a newer version is
     /// recorded, even of another object of this name.
-    pub(super) fn note(&mut self, decision: &Identity, told: DecisionRecord) -> bool {
+    pub(super) fn note(&mut self, decision: &Identity, record: DecisionRecord) -> bool {
         let gone = self.being_written.get(decision).and_then(Option::as_deref);
-        if gone.is_some_and(|gone| is_older(&told.version, gone)) {
+        if gone.is_some_and(|gone| is_older(&record.version, gone)) {
             return false;
         }
         let known = self.decisions.get(decision);
         let is_old = |it: &DecisionRecord| {
-            is_older(&told.version, &it.version) || (it.is_deleted && it.uid == told.uid)
+            is_older(&record.version, &it.version) || (it.is_deleted && it.uid == record.uid)
         };
         if known.is_some_and(is_old) {
             return false;
         }
-        self.decisions.insert(decision.clone(), told);
+        self.decisions.insert(decision.clone(), record);
         true
     }
 
     /// Records a watch event that deletes a `PlacementDecision`; returns whether that is a change. It is not if another
     /// decision has this name by now, or if this process has deleted it.
-    pub(super) fn note_gone(&mut self, decision: &Identity, told: &DecisionRecord) -> bool {
+    pub(super) fn note_gone(&mut self, decision: &Identity, record: &DecisionRecord) -> bool {
         let known = self.decisions.get(decision);
-        if known.is_some_and(|it| it.uid != told.uid && !is_older(&it.version, &told.version)) {
+        if known.is_some_and(|it| it.uid != record.uid && !is_older(&it.version, &record.version)) {
             return false;
         }
         if let Some(gone) = self.being_written.get_mut(decision) {
-            *gone = Some(told.version.clone());
+            *gone = Some(record.version.clone());
         }
         self.decisions.remove(decision).is_none_or(|it| !it.is_deleted)
     }
@@ -171,7 +171,7 @@ impl HubRecords {
         self.being_written.insert(decision.clone(), None);
     }
 
-    /// Records that there is a response, or will be none.
+    /// Records that the request has a response, or will get none.
     pub(super) fn end_write(&mut self, decision: &Identity) {
         self.being_written.remove(decision);
     }
@@ -211,7 +211,7 @@ impl HubRecords {
         self.decisions.retain(|decision, record| !record.is_deleted || listing.contains(decision));
     }
 
-    /// Makes the next event of each `PlacementDecision` count, because versions have gone back.
+    /// Accepts any next version of each `PlacementDecision` as newer, because versions have gone back.
     pub(super) fn reset_versions(&mut self) {
         self.decisions.retain(|_, record| !record.is_deleted);
         for record in self.decisions.values_mut() {
@@ -220,7 +220,7 @@ impl HubRecords {
         self.being_written.values_mut().for_each(|gone| *gone = None);
     }
 
-    /// Records that an input of a placement has changed, which counts from this instant on.
+    /// Records that an input of a placement has changed. The change takes effect at this instant.
     pub(super) fn note_change(&mut self, placement: &Identity, at: Timestamp) {
         let progress = self.progress.entry(placement.clone()).or_default();
         progress.changed_at = Some(progress.changed_at.map_or(at, |known| known.min(at)));
@@ -233,7 +233,7 @@ impl HubRecords {
         }
     }
 
-    /// Records a report of the agent of a cluster, and returns when it counts. Repeated reports must not keep all
+    /// Records a report of the agent of a cluster, and returns when it takes effect. Repeated reports must not keep all
     /// placements busy that may select the cluster.
     pub(super) fn note_report(&mut self, cluster: &str, now: Timestamp) -> Timestamp {
         match self.reports.get_mut(cluster) {
@@ -274,7 +274,7 @@ impl HubRecords {
         react_at
     }
 
-    /// Until when a placement has no turn, regardless of other changes, because a write has failed or the reaction to
+    /// The end of the time in which a placement has no turn, regardless of other changes, because a write has failed or the reaction to
     /// another field manager is delayed. A placement whose spec was edited since is not delayed.
     pub(super) fn waits_until(
         &self,
@@ -339,7 +339,7 @@ impl HubRecords {
         TurnReport { again: progress.retry_at, lag: None }
     }
 
-    /// Records when a placement must be decided again because time has passed.
+    /// Records the instant at which a placement must be decided again because time has passed.
     pub(super) fn note_due(&mut self, placement: &Identity, due: Option<Timestamp>) {
         self.progress.entry(placement.clone()).or_default().due = due;
     }
@@ -359,7 +359,7 @@ impl HubRecords {
         self.progress.get(placement)?.obstacle.as_ref()
     }
 
-    /// The placements that are decided again because this one has written a decision, and when.
+    /// The placements that are decided again because this one has written a decision, each with the instant.
     pub(super) fn after_write(
         &mut self,
         world: &World,
@@ -373,7 +373,8 @@ impl HubRecords {
         due
     }
 
-    /// The placements that are decided again because another field manager has changed this decision, and when.
+    /// The placements that are decided again because another field manager has changed this decision, each with the
+    /// instant.
     pub(super) fn influenced(
         &self,
         world: &World,

@@ -51,7 +51,7 @@ enum Attempt<'a> {
 }
 
 impl DecisionWriter {
-    /// Applies the actions of a placement with this UID, in their order. Records an obstacle.
+    /// Applies the actions of a placement with this UID, in their order. Records an obstacle, if one is met.
     pub(super) async fn write_all(
         &self,
         placement: &PolicyName,
@@ -126,7 +126,7 @@ impl DecisionWriter {
         still_wanted: StillWanted<'_>,
     ) -> Result<Outcome, Fenced> {
         let collection = Kind::PlacementDecision.collection(decision.namespace());
-        let place = ObjectPath { collection: &collection, name: decision.name() };
+        let object_path = ObjectPath { collection: &collection, name: decision.name() };
         for requests in 0..MAX_REQUESTS {
             let step = {
                 let mut state = self.cluster.lock();
@@ -140,7 +140,7 @@ impl DecisionWriter {
                 Step::Create => Attempt::Create(content),
                 _ => Attempt::Patch(content),
             };
-            let (written, now) = match step {
+            let (result, now) = match step {
                 Step::None if requests == 0 => return Ok(Outcome::Unchanged),
                 Step::None => return Ok(Outcome::Done),
                 Step::Taken(taken) => {
@@ -160,18 +160,23 @@ impl DecisionWriter {
                     let clusters = content.clusters.clone();
                     let now = PlacementDecision { clusters, ..found.unwrap_or_default() };
                     let version = &record.version;
-                    let patch =
-                        self.writer.patch_decided_status(place, version, status, still_wanted);
+                    let patch = self.writer.patch_decided_status(
+                        object_path,
+                        version,
+                        status,
+                        still_wanted,
+                    );
                     (patch.await, now)
                 }
                 Step::Metadata(record, fields) => {
                     let version = &record.version;
-                    let patch = self.writer.patch_metadata(place, version, fields, still_wanted);
+                    let patch =
+                        self.writer.patch_metadata(object_path, version, fields, still_wanted);
                     (patch.await, content.clone())
                 }
             };
-            match written {
-                Ok(written) if self.note(owner, decision, &written.metadata, now) => {}
+            match result {
+                Ok(response) if self.note(owner, decision, &response.metadata, now) => {}
                 Ok(_) => return Ok(Outcome::Conflict),
                 Err(error) => {
                     return self.failed(owner, decision, attempt, error, obstacle).await;
@@ -200,10 +205,10 @@ impl DecisionWriter {
             return Ok(outcome);
         }
         let collection = Kind::PlacementDecision.collection(decision.namespace());
-        let place = ObjectPath { collection: &collection, name: decision.name() };
+        let object_path = ObjectPath { collection: &collection, name: decision.name() };
         let only = (&*record.uid, &*record.version);
         self.cluster.lock().hub.begin_write(decision);
-        match self.writer.delete(place, only, still_wanted).await {
+        match self.writer.delete(object_path, only, still_wanted).await {
             Ok(()) => {
                 let mut state = self.cluster.lock();
                 state.hub.end_write(decision);
@@ -274,14 +279,15 @@ impl DecisionWriter {
                 tracing::debug!(decision = %decision, error, "failed to read a decision");
             }
             // The response was lost, and not the request.
-            Some(Ok(())) if self.is_as_desired(owner, decision, attempt) => return Ok(Outcome::Done),
+            Some(Ok(())) if self.is_as_desired(owner, decision, attempt) => {
+                return Ok(Outcome::Done);
+            }
             Some(Ok(())) | None => {}
         }
         if let Outcome::Refused(why) | Outcome::Unknown(why) = &outcome {
             let what = if matches!(attempt, Attempt::Delete) { "delete" } else { "write" };
             tracing::warn!("failed to {what} {decision}: {why}");
-            let message =
-                Arc::from(format!("failed to {what} {decision}, which is tried again: {why}"));
+            let message = Arc::from(format!("failed to {what} {decision}, and will retry: {why}"));
             *obstacle = Some(Obstacle { is_name_taken: false, message });
         }
         Ok(outcome)

@@ -34,12 +34,12 @@ impl UnwrittenStatuses {
     }
 
     /// An object with its policy state, from its status or from an earlier term.
-    pub(crate) fn join(&self, policy: &PolicyName, uid: &str, told: Slim) -> Slim {
+    pub(crate) fn join(&self, policy: &PolicyName, uid: &str, slim: Slim) -> Slim {
         let key = (policy.clone(), Box::from(uid));
         let kept = self.lock().get(&key).cloned();
         match kept {
-            Some(kept) => told.remembering(kept),
-            None => told,
+            Some(kept) => slim.remembering(kept),
+            None => slim,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The lanes of a turn: what it must not share with another running turn.
+//! The lanes of a turn: the objects and permits that it must not share with another running turn.
 
 use almanac_engine::PolicyName;
 

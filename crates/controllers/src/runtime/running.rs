@@ -22,7 +22,7 @@ pub(crate) const EVENTS: &str = "writing Events";
 /// The time limit for writing Events at the end of a term. The other replicas wait for the Lease.
 const EVENT_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The tasks of a term. All of them end when this is dropped.
+/// The tasks of a term. All of them end when this value is dropped.
 pub(crate) struct RunningTerm {
     pub(super) client: Client,
     pub(super) health: Health,
@@ -48,7 +48,12 @@ impl RunningTerm {
     }
 
     /// Adds a list that the term waits for.
-    pub(crate) fn await_list(&mut self, what: impl Into<String>, listed: ListReceiver, need: ListNeed) {
+    pub(crate) fn await_list(
+        &mut self,
+        what: impl Into<String>,
+        listed: ListReceiver,
+        need: ListNeed,
+    ) {
         self.add_awaited(AwaitedLists::new(what, listed, need));
     }
 

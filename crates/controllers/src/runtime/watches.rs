@@ -101,9 +101,9 @@ impl RunningTerm {
         &mut self,
         namespaces: &Namespaces,
         (selection, interval): (Selection, Duration),
-        tell: impl Fn(&str, NamespaceMark) + Send + 'static,
+        on_change: impl Fn(&str, NamespaceMark) + Send + 'static,
     ) {
-        let (follower, listed) = NamespaceFollower::new(tell);
+        let (follower, listed) = NamespaceFollower::new(on_change);
         if let Some(names) = namespaces.limit() {
             let names = names.iter().cloned().collect();
             let reading = follower.poll(self.client.clone(), names, interval);

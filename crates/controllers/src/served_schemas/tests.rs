@@ -92,13 +92,13 @@ async fn a_status_says_what_it_lacks_and_once_more_that_it_lacks_nothing() {
     assert_eq!(status["scaleEvents"], Value::Null);
     assert_eq!(status["conditions"][0]["type"], "SchemaIncomplete");
 
-    let (mut mended, incomplete) = (composed(), StatusSnapshot::from_status(&status));
-    let state = fit(None, &mut mended, &incomplete, Some(1), FAR).unwrap();
+    let (mut fixed, incomplete) = (composed(), StatusSnapshot::from_status(&status));
+    let state = fit(None, &mut fixed, &incomplete, Some(1), FAR).unwrap();
     assert!(!state.holds && !state.needs_attention(), "{state:?}");
-    assert_eq!(mended["conditions"][0]["status"], "False");
-    assert_eq!(mended["scaleEvents"], json!([]));
+    assert_eq!(fixed["conditions"][0]["status"], "False");
+    assert_eq!(fixed["scaleEvents"], json!([]));
 
-    let (mut whole, mended) = (composed(), StatusSnapshot::from_status(&mended));
-    assert_eq!(fit(None, &mut whole, &mended, Some(1), FAR), None);
+    let (mut whole, fixed) = (composed(), StatusSnapshot::from_status(&fixed));
+    assert_eq!(fit(None, &mut whole, &fixed, Some(1), FAR), None);
     assert_eq!(whole, composed());
 }

@@ -55,7 +55,8 @@ impl Recording {
         let patch = json!({ "lastRules": rules }).to_string();
         let method = WriteMethod::MergePatch(patch.into());
         let version = self.version().unwrap_or_else(|| "101".into());
-        let record = StatusUpdate { version, recorded: StatusSnapshot::from_status(&json!({})), method };
+        let record =
+            StatusUpdate { version, recorded: StatusSnapshot::from_status(&json!({})), method };
         match self.writer.write(&self.cluster, &self.policy, record).await {
             WriteResult::Saved => Ok(()),
             WriteResult::Failed { again } => {

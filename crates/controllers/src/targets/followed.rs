@@ -1,4 +1,4 @@
-//! The watched target kinds, and what is kept of their objects.
+//! The watched target kinds, and the stored parts of their objects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,9 +113,9 @@ impl TargetFollower {
         metadata: &ObjectMeta,
     ) {
         let now = self.turns.now();
-        let minds = |policy: &&PolicyName| state.world.reacts_to_changes(policy, now);
+        let reacts = |policy: &&PolicyName| state.world.reacts_to_changes(policy, now);
         let policies: Vec<PolicyName> =
-            state.targets.policies_targeting(target).filter(minds).cloned().collect();
+            state.targets.policies_targeting(target).filter(reacts).cloned().collect();
         for change in changes {
             let by = writer_of(metadata, change.0);
             let by = by.filter(|_| state.targets.has_policies(target));

@@ -1,4 +1,4 @@
-//! A target kind: what the cluster calls it, and how it can be scaled.
+//! A target kind: its name in the cluster, and how it can be scaled.
 
 use std::time::Duration;
 
@@ -74,10 +74,10 @@ pub(super) async fn resolve(
     let group_version = GroupVersion::gv(identity.group(), version);
     let unknown = || TargetError::Problem(TargetProblem::UnknownKind);
     let api = group_version.api_version();
-    let asked = discovery::pinned_group(client, &group_version);
-    let answer = tokio::time::timeout(REQUEST_TIMEOUT, asked).await;
-    permit.note(answer.is_ok());
-    let group = match answer {
+    let request = discovery::pinned_group(client, &group_version);
+    let response = tokio::time::timeout(REQUEST_TIMEOUT, request).await;
+    permit.note(response.is_ok());
+    let group = match response {
         Ok(Ok(group)) => group,
         Ok(Err(kube::Error::Api(status))) if status.code == 404 => return Err(unknown()),
         Ok(Err(kube::Error::Discovery(_))) => return Err(unknown()),

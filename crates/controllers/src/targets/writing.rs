@@ -60,14 +60,14 @@ impl Targets {
             Ok(kind) => kind,
             Err(unknown) => return Ok(ApplyResult::unreadable(identity, unknown)),
         };
-        let mut seen = over.clone();
+        let mut observed = over.clone();
         for _ in 0..ATTEMPTS {
-            let Some(version) = &seen.version else {
+            let Some(version) = &observed.version else {
                 return Ok(ApplyResult::refused(identity, TargetProblem::NotFound));
             };
             match self.write(&kind, identity, version, action, still_wanted).await {
-                Ok(written) => {
-                    self.note(identity, action, written);
+                Ok(response) => {
+                    self.note(identity, action, response);
                     return Ok(ApplyResult::from_outcome(Outcome::Done));
                 }
                 // Before the others, because it may have any code.
@@ -84,29 +84,33 @@ impl Targets {
                     return Ok(ApplyResult::refused(identity, problem));
                 }
                 Err(WriteError::Refused(refusal)) => {
-                    return Ok(ApplyResult::from_outcome(Outcome::Refused(Arc::from(refusal.to_string()))));
+                    return Ok(ApplyResult::from_outcome(Outcome::Refused(Arc::from(
+                        refusal.to_string(),
+                    ))));
                 }
-                Err(WriteError::Withdrawn) => return Ok(ApplyResult::from_outcome(Outcome::Withdrawn)),
+                Err(WriteError::Withdrawn) => {
+                    return Ok(ApplyResult::from_outcome(Outcome::Withdrawn));
+                }
                 Err(WriteError::Unknown(why)) => {
                     return Ok(ApplyResult::from_outcome(Outcome::Unknown(Arc::from(why))));
                 }
                 Err(WriteError::Fenced(fenced)) => return Err(fenced),
             }
-            // It was changed. The usual cause is its own controller, which leaves these fields unchanged; then they can
+            // The target was changed. The usual cause is its own controller, which leaves these fields unchanged; then they can
             // still be written.
-            match self.ask(&kind, target).await {
+            match self.read(&kind, target).await {
                 Ok(()) => {}
                 Err(unknown) => return Ok(ApplyResult::unreadable(identity, unknown)),
             }
-            seen = ObservedTarget::from_state(identity, &self.cluster.lock());
+            observed = ObservedTarget::from_state(identity, &self.cluster.lock());
             // A target without policies is not kept.
-            if seen.version.is_none() {
+            if observed.version.is_none() {
                 return Ok(ApplyResult::from_outcome(Outcome::Withdrawn));
             }
             if self.cluster.lock().world.is_as_wanted(action) {
                 return Ok(ApplyResult::from_outcome(Outcome::Unchanged));
             }
-            if seen.numbers != over.numbers {
+            if observed.numbers != over.numbers {
                 return Ok(ApplyResult::from_outcome(Outcome::Conflict));
             }
         }
@@ -123,13 +127,13 @@ impl Targets {
         let identity = target.identity();
         let Ok(kind) = self.kind_of(reference).await else { return Ok(None) };
         let collection = kind.collection(identity);
-        let place = ObjectPath { collection: &collection, name: identity.name() };
+        let path = ObjectPath { collection: &collection, name: identity.name() };
         let has_scale = matches!(target, Target::Workload(_));
-        // It is retried in a minute anyway.
+        // The next probe follows in a minute anyway.
         let Ok(_trial) = self.trials.try_acquire() else { return Ok(None) };
-        let tried = self.writer.dry_run_patch(place, has_scale);
-        let Ok(tried) = tokio::time::timeout(TRIAL_TIMEOUT, tried).await else { return Ok(None) };
-        match tried {
+        let probe = self.writer.dry_run_patch(path, has_scale);
+        let Ok(probe) = tokio::time::timeout(TRIAL_TIMEOUT, probe).await else { return Ok(None) };
+        match probe {
             Err(WriteError::Refused(refusal)) if refusal.is_permission_denied() => Ok(Some(false)),
             // Permissions are checked before anything else that can be rejected, such as a dry run.
             Ok(()) | Err(WriteError::Refused(_)) => Ok(Some(true)),
@@ -147,10 +151,10 @@ impl Targets {
         still_wanted: StillWanted<'_>,
     ) -> Result<Written, WriteError> {
         let collection = kind.collection(target);
-        let place = ObjectPath { collection: &collection, name: target.name() };
+        let path = ObjectPath { collection: &collection, name: target.name() };
         match action {
             Action::SetReplicas { replicas, .. } => {
-                self.writer.patch_scale(place, version, *replicas, still_wanted).await
+                self.writer.patch_scale(path, version, *replicas, still_wanted).await
             }
             Action::SetBounds { min, max, .. } => {
                 let mut fields = Map::new();
@@ -159,7 +163,7 @@ impl Targets {
                         fields.insert(name.to_owned(), json!(bound));
                     }
                 }
-                self.writer.patch_spec(place, version, Value::Object(fields), still_wanted).await
+                self.writer.patch_spec(path, version, Value::Object(fields), still_wanted).await
             }
             // A published value is evaluated at the scrape. This process does not write levels. Decisions are not
             // targets. Pods are scheduled only without a cluster.
@@ -172,13 +176,13 @@ impl Targets {
     }
 
     /// Updates the world with the written target before the watch delivers it.
-    fn note(&self, target: &Identity, action: &Action, written: Written) {
-        let version = written.metadata.resource_version.unwrap_or_default();
+    fn note(&self, target: &Identity, action: &Action, response: Written) {
+        let version = response.metadata.resource_version.unwrap_or_default();
         let mut state = self.cluster.lock();
         let listing = match state.targets.get(target) {
             Some(found) if is_older(&version, &found.version) => return,
             Some(found) => found.listing,
-            // It is already deleted.
+            // The target is already deleted.
             None => return,
         };
         let current =

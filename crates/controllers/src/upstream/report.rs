@@ -17,10 +17,10 @@ use crate::leadership::Leadership;
 use crate::status_writer::WriteMethod;
 
 /// The message that objects are left alone, and how to change that.
-pub(crate) fn message(of: Controlled, upstream: Upstream) -> String {
-    let (name, lease, kind) = (upstream.name, upstream.lease, of.flag());
+pub(crate) fn message(controlled: Controlled, upstream: Upstream) -> String {
+    let (name, lease, kind) = (upstream.name, upstream.lease, controlled.flag());
     format!(
-        "left alone: {name} runs in this cluster (it holds the lease {lease}) and carries out objects of this \
+        "left alone: {name} runs in this cluster (it holds the lease {lease}) and reconciles objects of this \
          kind; stop it, or start Almanac with --take-over={kind}"
     )
 }

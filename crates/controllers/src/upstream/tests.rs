@@ -105,14 +105,14 @@ async fn a_family_is_left_alone_from_the_first_check_while_the_lease_is_renewed(
         sleep(Duration::from_secs(10)).await;
         assert_eq!(bench.running(), [Family::CronScaling]);
     }
-    // It ends without a release of the lease.
+    // The controller ends without a release of the lease.
     sleep(STALE).await;
     assert_eq!(bench.running(), []);
-    // It is back.
+    // The controller is back.
     bench.renew(KARMADA, Some("karmada"));
     sleep(ONE_CHECK).await;
     assert_eq!(bench.running(), [Family::CronScaling]);
-    // It releases the lease.
+    // The controller releases the lease.
     bench.renew(KARMADA, Some(""));
     sleep(ONE_CHECK).await;
     assert_eq!(bench.running(), []);
@@ -122,7 +122,7 @@ async fn a_family_is_left_alone_from_the_first_check_while_the_lease_is_renewed(
 /// Longer than the interval of the checks.
 const ONE_CHECK: Duration = Duration::from_secs(31);
 
-/// Longer than a lease counts as renewed, plus one check.
+/// Longer than the validity of a renewal, plus one check.
 const STALE: Duration = Duration::from_secs(91);
 
 #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! Whether an object may be applied: the findings of `validate`, including those against the known objects of the
+//! Decides whether an object may be applied, by the findings of `validate`, including those against the known objects of the
 //! cluster.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub(super) struct Applied<'a> {
 /// The findings about an object.
 #[derive(Debug)]
 pub(super) struct Verdict {
-    /// Why it may not be applied.
+    /// The reasons to reject the object.
     pub(super) errors: Vec<Finding>,
     /// Further warnings, as sentences.
     pub(super) warnings: Vec<String>,
@@ -52,23 +52,24 @@ pub(super) fn decide(
     }
     let findings = std::mem::take(&mut checked.findings);
     let findings = findings.into_iter().map(Finding::with_some_fix);
-    let beside = index.read().beside(&checked);
-    let (of_object, of_others) = together(&beside, &checked);
+    let neighbors = index.read().neighbors(&checked);
+    let (of_object, of_others) = findings_with_others(&neighbors, &checked);
     let (errors, others) = findings
         .partition::<Vec<Finding>, _>(|it| it.severity() == Severity::Error && !is_as_before);
-    let told = others.iter().chain(&of_object).filter(|it| it.severity() != Severity::Info);
-    let warnings = told.map(Finding::sentence);
+    let findings = others.iter().chain(&of_object).filter(|it| it.severity() != Severity::Info);
+    let warnings = findings.map(Finding::sentence);
     let of_others = of_others.into_iter().map(|(other, it)| format!("{other}: {}", it.sentence()));
     Verdict { errors, warnings: warnings.chain(of_others).collect() }
 }
 
 /// Whether two versions of an object differ only in their metadata and statuses.
 fn has_same_content(before: &Value, object: &Value) -> bool {
-    let said = |object: &'_ Value| {
+    let count_fields = |object: &'_ Value| {
         let fields = object.as_object().into_iter().flatten();
         fields.filter(|(key, _)| !matches!(key.as_str(), "metadata" | "status")).count()
     };
-    let (Some(fields), true) = (object.as_object(), said(before) == said(object)) else {
+    let (Some(fields), true) = (object.as_object(), count_fields(before) == count_fields(object))
+    else {
         return false;
     };
     let mut all = fields.iter().filter(|(key, _)| !matches!(key.as_str(), "metadata" | "status"));
@@ -79,33 +80,39 @@ fn has_same_content(before: &Value, object: &Value) -> bool {
 type Neighbors = BTreeMap<Identity, IndexedObject>;
 
 /// Findings that only arise with other objects: of the object, and of the other objects that it affects.
-fn together(beside: &Neighbors, object: &CheckedObject) -> (Vec<Finding>, Vec<(Identity, Finding)>) {
+fn findings_with_others(
+    neighbors: &Neighbors,
+    object: &CheckedObject,
+) -> (Vec<Finding>, Vec<(Identity, Finding)>) {
     let mut of_object = Vec::new();
     if let Some(Slim::Units(_)) = &object.slim {
         // Each pair by itself: pairs of two others are not checked, and would cost the square of their number.
         let is_rival = |it: &(&Identity, &IndexedObject)| it.1.checked.kind == Kind::ResourcePolicy;
-        let (rivals, rest): (Vec<_>, Vec<_>) = beside.iter().partition(is_rival);
-        of_object.extend(of_one(&rest, object));
+        let (rivals, rest): (Vec<_>, Vec<_>) = neighbors.iter().partition(is_rival);
+        of_object.extend(findings_against(&rest, object));
         for rival in rivals {
-            let told = of_one(&[rival], object);
-            of_object.extend(told.into_iter().filter(|it| it.code == Code::TwoPolicies));
+            let findings = findings_against(&[rival], object);
+            of_object.extend(findings.into_iter().filter(|it| it.code == Code::TwoPolicies));
         }
         return (of_object, Vec::new());
     }
-    let others: Vec<_> = beside.iter().collect();
+    let others: Vec<_> = neighbors.iter().collect();
     let (known, own) = (with_numbers(&others), others.len());
     let with = all_findings(&others, known.clone().chain([(own, object)]));
     let without = all_findings(&others, known.clone());
-    let (told, of_others): (Vec<_>, Vec<_>) =
+    let (own_findings, of_others): (Vec<_>, Vec<_>) =
         with.into_iter().partition(|(index, _)| *index == own);
-    of_object.extend(told.into_iter().map(|(_, finding)| finding));
-    let of_others = of_others.into_iter().filter(|told| !without.contains(told));
+    of_object.extend(own_findings.into_iter().map(|(_, finding)| finding));
+    let of_others = of_others.into_iter().filter(|it| !without.contains(it));
     let named = of_others.map(|(index, finding)| (others[index].0.clone(), finding));
     (of_object, named.collect())
 }
 
-/// The findings in the object next to these.
-fn of_one(others: &[(&Identity, &IndexedObject)], object: &CheckedObject) -> Vec<Finding> {
+/// The findings in the object because of these others.
+fn findings_against(
+    others: &[(&Identity, &IndexedObject)],
+    object: &CheckedObject,
+) -> Vec<Finding> {
     let own = others.len();
     let all = all_findings(others, with_numbers(others).chain([(own, object)]));
     all.into_iter().filter(|(index, _)| *index == own).map(|(_, finding)| finding).collect()
@@ -129,9 +136,9 @@ fn all_findings<'a>(
     });
     // The name identifies the object.
     let place = |_: usize| String::new();
-    let mut found = check_together(objects.clone(), place);
-    found.extend(check_units_together(objects, pods, place, place));
-    found
+    let mut findings = check_together(objects.clone(), place);
+    findings.extend(check_units_together(objects, pods, place, place));
+    findings
 }
 
 #[cfg(test)]
@@ -235,11 +242,11 @@ mod tests {
         assert_eq!((found.errors.len(), found.warnings.len()), (0, 0));
         let other = cron("morning", "0 0 * * * *", &web());
         let found = verdict(&index, Kind::CronFederatedHPA, other, Some(&wrong));
-        assert_eq!(found.errors.len(), 1, "it says something else that is wrong");
+        assert_eq!(found.errors.len(), 1, "it has another mistake");
     }
 
     #[test]
-    fn an_object_that_is_exempt_can_say_anything() {
+    fn an_exempt_object_is_not_checked() {
         let mut wrong = cron("morning", "0 0 * *", &web());
         wrong["metadata"]["annotations"] = json!({"almanac.dev/ignore": "true"});
         let found = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong.clone(), None);

@@ -42,10 +42,7 @@ async fn a_pod_that_is_gone_has_no_further_turn_while_everything_is_stopped() {
     let pod = pod_identity("shop", "web");
     pod_writer.leader.lock().ledger.set_pod(&pod, &Pod::default());
     pod_writer.leader.lock().woken.insert(pod.clone());
-    assert_eq!(
-        pod_writer.take_turn(&pod).await,
-        pod_writer.clock.now().checked_add(RETRY).ok()
-    );
+    assert_eq!(pod_writer.take_turn(&pod).await, pod_writer.clock.now().checked_add(RETRY).ok());
     pod_writer.leader.lock().ledger.remove_pod(&pod, None, None);
     assert_eq!(pod_writer.take_turn(&pod).await, None);
     assert!(pod_writer.leader.lock().woken.is_empty());

@@ -258,7 +258,7 @@ fn expressions_are_evaluated_without_the_lock_and_a_placement_that_is_deleted_by
         let c1 = Kind::ManagedCluster.identity("", "c1");
         let down =
             hub_object(Kind::ManagedCluster, &c1, cluster_with_heartbeat(2, false, &[]), now());
-        let change = clusters.hold(&mut stage.cluster.lock(), &c1, down.expect("it is one"));
+        let change = clusters.store(&mut stage.cluster.lock(), &c1, down.expect("it is one"));
         let change = change.expect("an expression may read it");
         assert!(stage.turns.is_quiet(), "nothing has been evaluated");
         if is_deleted {

@@ -24,9 +24,9 @@ use crate::list_progress::{ListProgress, ListReport};
 #[derive(Default)]
 pub(super) struct Counting {
     nodes: AtomicU32,
-    /// Why the nodes cannot be observed.
+    /// The reason that the nodes cannot be observed.
     pub(super) unobserved: Mutex<Option<ProviderError>>,
-    /// Why the nodes cannot be created or removed.
+    /// The reason that the nodes cannot be created or removed.
     pub(super) refused: Mutex<Option<ProviderError>>,
     /// An event just before a write.
     pub(super) before_write: Mutex<Option<Box<dyn Fn() + Send>>>,
