@@ -1,5 +1,5 @@
-//! Tracks the namespaces with the ignore annotation, which exempts their objects. Objects in a namespace that a flag exempts
-//! are not watched at all.
+//! Tracks the namespaces with the ignore annotation, which exempts their objects. Objects in a namespace that a flag
+//! exempts are not watched at all.
 //!
 //! The followers of objects handle the annotations of the objects. Without the permission to watch namespaces, a
 //! process for the whole cluster reconciles all namespaces that are not exempt otherwise, and logs a warning. A process

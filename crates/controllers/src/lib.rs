@@ -48,10 +48,10 @@
 //! - **Terms.** A new leader lists everything, and so never decides by stale data. State that a process could not write to a
 //!   status survives its terms in memory. One term runtime has lists, watches, leader election, the fence and shutdown for the
 //!   controller, the agent, the extender and the webhook.
-//! - **Policy state** in the world is authoritative while a process leads. The status is read when an object is first seen. The
-//!   generation shows an edit or, for a `ConfigMap`, the content.
-//! - **No policy has two turns at once**, and neither have policies that write one object: they take turns, at one instant in the
-//!   order of their names.
+//! - **Policy state** in the world is authoritative while a process leads. The status is read when an object first appears.
+//!   The generation shows an edit or, for a `ConfigMap`, the content.
+//! - **No policy has two turns at the same time**, and neither have policies that write one object: they take turns, at one
+//!   instant in the order of their names.
 //! - **Two queues.** A status that cannot be written delays no firing. One write has everything since the last one.
 //! - **Between firings** a rule writes nothing. If another field manager replaces its value within two minutes, that is reported.
 //! - **A lost response** needs no special case. The next attempt finds the target as desired, writes nothing, and records success.
@@ -82,7 +82,7 @@
 //! | admission | `webhook/admission.rs` |
 //! | upstream controllers in the cluster | `upstream.rs` |
 //!
-//! `agent` and `extender` hold what the families `qos_levels` and `units` have here.
+//! `agent` and `extender` contain the parts of the families `qos_levels` and `units` in this crate.
 //!
 //! # Tests of a metric
 //!

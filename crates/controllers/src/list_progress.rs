@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_namespace_that_is_refused_does_not_hold_up_a_kind_that_is_not_served_in_another() {
+    async fn a_forbidden_namespace_does_not_delay_an_unserved_kind_of_another() {
         let failing = |is_absent| {
             let reason = "no".to_owned();
             let failure = WatchFailure { is_absent, is_forbidden: !is_absent, reason };
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_late_list_leaves_the_patience_for_a_refused_namespace_as_it_is() {
+    async fn a_late_list_does_not_change_the_wait_for_a_forbidden_namespace() {
         let (late, listed) = ListReport::new();
         tokio::spawn(async move {
             tokio::time::sleep(2 * FORBIDDEN_PATIENCE).await;

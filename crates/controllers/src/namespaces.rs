@@ -77,8 +77,8 @@ impl Part {
         Selection { namespace, ..Selection::default() }
     }
 
-    /// Whether a term needs this watch. One of several namespaces may not exist yet, or any more, while the others are
-    /// reconciled.
+    /// Whether a term needs this watch. One of several namespaces might not exist yet, or any more, while the others
+    /// are reconciled.
     pub(crate) fn need(&self) -> Need {
         match self {
             Self::Whole => Need::Always,
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_includes_what_it_names_and_nothing_that_is_in_no_namespace() {
+    fn a_limit_includes_its_namespaces_and_no_cluster_scoped_object() {
         let only = Namespaces::Only(["east", "west"].map(Arc::from).into());
         let included = ["east", "west", "eas", "easter", ""].map(|name| only.include(name));
         assert_eq!(included, [true, true, false, false, false]);

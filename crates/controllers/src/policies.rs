@@ -46,7 +46,7 @@ pub(crate) struct PolicyFollower {
 pub(crate) struct WorkQueues {
     /// Policies that need a turn.
     pub(crate) turns: Arc<WorkQueue>,
-    /// Policies whose status may have to be written.
+    /// Policies whose status may need a write.
     pub(crate) statuses: Arc<WorkQueue>,
     /// Policies whose queries must run; `None` without a sampler.
     pub(crate) samples: Option<Arc<WorkQueue>>,

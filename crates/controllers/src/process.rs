@@ -162,6 +162,6 @@ mod tests {
         assert!((60..150).contains(&starts.len()), "{} terms in an hour", starts.len());
     }
 
-    /// A response that never comes.
+    /// A response that never arrives.
     type PanickingResponse = Result<Response<Body>, Infallible>;
 }

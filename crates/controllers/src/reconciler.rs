@@ -1,8 +1,8 @@
 //! One turn: fetches the target, lets the engine open the turn, writes to the API server, lets the engine close the
 //! turn, and reports the outcome.
 //!
-//! A turn is the same for every family. Each family reports in its own way, and has its additions in `turn_hooks`. A costly
-//! decision is made without the lock, in `costly`.
+//! A turn is the same for every family. Each family reports in its own way, and has its additions in `turn_hooks`. A
+//! costly decision is made without the lock, in `costly`.
 
 mod costly;
 mod lanes;
@@ -375,8 +375,8 @@ impl Reconciler {
         turn.wake_at.into_iter().chain(after.again).min()
     }
 
-    /// The instant at which a blocked target is checked again. The watch reports a missing target of a watched kind. A problem that may
-    /// pass by itself is retried soon, with growing delays.
+    /// The instant at which a blocked target is checked again. The watch reports a missing target of a watched kind. A
+    /// problem that may pass by itself is retried soon, with growing delays.
     fn recheck_at(
         &self,
         policy: &PolicyName,
@@ -396,7 +396,8 @@ impl Reconciler {
     }
 }
 
-/// An instant this long after another one, spread by name, so that thousands of objects are not checked at the same time.
+/// An instant this long after another one, spread by name, so that thousands of objects are not checked at the same
+/// time.
 fn spread_over(object: &Identity, after: SignedDuration, at: Timestamp) -> Option<Timestamp> {
     let [spread, ..] = hash_of(object).to_le_bytes();
     at.saturating_add(after + SignedDuration::from_millis(i64::from(spread) * 100)).ok()

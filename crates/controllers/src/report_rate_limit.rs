@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn twenty_count_at_once_and_the_others_when_the_minute_is_over() {
+    fn twenty_changes_apply_immediately_and_the_others_after_the_minute() {
         let mut report_rate_limit = ReportRateLimit::default();
         let second = |second: i64| at("2026-11-20T09:00:00Z") + SignedDuration::from_secs(second);
         for number in 0..20 {

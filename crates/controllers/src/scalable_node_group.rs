@@ -1,9 +1,9 @@
 //! `ScalableNodeGroup`: makes a provider create and remove nodes until a group has its desired number, and reports the
 //! number in the status.
 //!
-//! Node groups are not a family of policies: nothing here depends on time, and a forecast treats a group as a target. A turn is
-//! level-triggered: it compares the current state, regardless of earlier events. The nodes of a deleted group get a
-//! turn like any other group. The providers create the nodes; without a provider, no node is created.
+//! Node groups are not a family of policies: nothing here depends on time, and a forecast treats a group as a target. A
+//! turn is level-triggered: it compares the current state, regardless of earlier events. The nodes of a deleted group
+//! get a turn like any other group. The providers create the nodes; without a provider, no node is created.
 
 mod entry;
 mod follower;
@@ -176,7 +176,7 @@ impl NodeGroups {
             // If the cluster does not serve the kind, the group may still exist.
             || !self.cluster.lock().node_groups.would_have(group);
         if is_held {
-            // A deleted group without nodes has no further turn, however long it would be held.
+            // A deleted group without nodes has no further turn, however long it would be held back.
             if !self.may_have_nodes(group).await {
                 return None;
             }

@@ -1,5 +1,5 @@
-//! The served schemas of the kinds whose statuses we write. If a schema lacks fields of ours, statuses are written without
-//! these fields, and a condition lists them.
+//! The served schemas of the kinds whose statuses we write. If a schema lacks fields of ours, statuses are written
+//! without these fields, and a condition lists them.
 //!
 //! [`MissingFields`] determines these fields. The schemas come from the API server's `OpenAPI` documents, which every
 //! service account may read.
@@ -62,7 +62,8 @@ impl ServedSchemas {
         self.lock().get(&controlled.into())?.missing.clone()
     }
 
-    /// Checks periodically, and reports when the first check is done. `changed` is called for each kind that lacks other fields than before.
+    /// Checks periodically, and reports when the first check is done. `changed` is called for each kind that lacks
+    /// other fields than before.
     pub(crate) async fn watch(
         self,
         client: Client,
@@ -79,12 +80,12 @@ impl ServedSchemas {
     /// Checks once, and returns the kinds that lack other fields than before. If a schema cannot be read, the earlier
     /// result stays valid.
     pub(crate) async fn check(&self, client: &Client) -> Vec<Controlled> {
-        let known: Vec<(Controlled, Option<HeaderValue>)> =
+        let versions: Vec<(Controlled, Option<HeaderValue>)> =
             self.lock().iter().map(|(kind, served)| (*kind, served.etag.clone())).collect();
         let mut changed = Vec::new();
-        for (controlled, etag) in known {
-            let read = read_document(client, controlled.kind(), etag);
-            match timeout(REQUEST_TIMEOUT, read).await {
+        for (controlled, etag) in versions {
+            let request = read_document(client, controlled.kind(), etag);
+            match timeout(REQUEST_TIMEOUT, request).await {
                 Ok(Ok(Some((etag, document)))) => {
                     if self.note(controlled, etag, &document) {
                         changed.push(controlled);

@@ -92,7 +92,7 @@ impl Term<'_> {
         if shared.sampling.is_some() {
             running.spawn(SAMPLES, query_prometheus(Arc::clone(&shared), end_turns.clone()));
         }
-        // Each task holds its status while it waits for the write budget. There are twice as many tasks as concurrent
+        // Each task keeps its status while it waits for the write budget. There are twice as many tasks as concurrent
         // writes, so one is always waiting.
         let at_once = 2 * options.process.limits.at_once.clamp(1, MAX_CONCURRENT_TURNS);
         let statuses = write_statuses(Arc::clone(&shared), at_once, end_statuses.clone());
@@ -303,7 +303,7 @@ impl TermState {
         let entry = state.policies.get_mut(policy)?;
         entry.not_ready = not_ready;
         let Some(composed) = composed else {
-            // Effects from before it was left alone, or not reported yet, may still have to be recorded.
+            // Effects from before it was left alone, or not reported yet, may still need to be recorded.
             entry.is_written |= upstream.is_none() && is_known;
             entry.failures = None;
             return None;

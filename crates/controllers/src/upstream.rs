@@ -204,8 +204,8 @@ async fn find_leases(
                 return Ok(Vec::new());
             }
         }
-        let named = ListParams::default().fields(&format!("metadata.name={}", upstream.lease));
-        let leases = Api::<Lease>::all(client.clone()).list(&named).await?.items;
+        let params = ListParams::default().fields(&format!("metadata.name={}", upstream.lease));
+        let leases = Api::<Lease>::all(client.clone()).list(&params).await?.items;
         let is_named = |lease: &Lease| lease.metadata.name.as_deref() == Some(upstream.lease);
         Ok(leases.into_iter().filter(is_named).collect())
     };

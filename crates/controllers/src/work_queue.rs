@@ -1,8 +1,8 @@
 //! The work queue: whose turn it is. A policy has a turn at the instant that its last turn returned, and after each
 //! change of its inputs.
 //!
-//! No policy has two turns at once. Policies have their turns concurrently, except for those in one lane, as of an
-//! object that they write. These run one after the other, for one instant in the order of their names, as in a
+//! No policy has two turns at the same time. Policies have their turns concurrently, except for those in one lane, as
+//! of an object that they write. These run one after the other, for one instant in the order of their names, as in a
 //! forecast. The callers define what a turn does.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -322,9 +322,9 @@ impl<Name: QueueName> State<Name> {
         if self.due.len() + self.woken.len() <= 2 * self.is_waiting.len() + SPARE {
             return;
         }
-        let mut kept = BTreeSet::new();
+        let mut names = BTreeSet::new();
         for queue in [&mut self.due, &mut self.woken] {
-            queue.retain(|name| self.is_waiting.contains(name) && kept.insert(name.clone()));
+            queue.retain(|name| self.is_waiting.contains(name) && names.insert(name.clone()));
         }
     }
 }

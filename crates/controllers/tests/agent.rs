@@ -196,7 +196,7 @@ const OWN: &str = "LS - - -";
 const AT_NIGHT: &str = "-1 LS night -1";
 
 #[tokio::test(start_paused = true)]
-async fn a_window_sets_the_level_and_gives_it_back() {
+async fn a_window_sets_the_level_and_then_restores_it() {
     let running = RunningAgent::begin(BEFORE);
     sleep(MINUTE / 2).await;
     assert_eq!(running.shows(), OWN);
@@ -355,7 +355,7 @@ async fn a_field_manager_that_undoes_every_write_is_reported_and_not_fought() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bad_list_leaves_the_old_one_in_force_and_the_event_says_which_line() {
+async fn a_bad_list_leaves_the_old_one_in_force_and_the_event_names_the_line() {
     let running = RunningAgent::begin(INSIDE);
     running.await_annotations(AT_NIGHT).await;
     let (stub, set) = (running.stub.clone(), Arc::clone(&running.set));

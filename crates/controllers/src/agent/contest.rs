@@ -2,8 +2,8 @@
 //!
 //! If the agent's last value was replaced, the cause may be a user, or another agent with another `ConfigMap` or
 //! another form of levels. The agent writes the value again immediately a few times, and then after pauses that double,
-//! up to about an hour. So contention causes few writes, and ends soon after the other field manager stops. A new desired
-//! value, as at a boundary, resets the pauses.
+//! up to about an hour. So contention causes few writes, and ends soon after the other field manager stops. A new
+//! desired value, as at a boundary, resets the pauses.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 

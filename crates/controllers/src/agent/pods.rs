@@ -17,8 +17,8 @@ use crate::list_progress::ListReport;
 use crate::namespaces::Part;
 use crate::runtime::names;
 
-/// The time for which a value that another agent has written stays unchanged. The other agent's clock may be a little ahead, or
-/// it may have received a new list first. Reverting its value would only make both agents write again.
+/// The time for which a value that another agent has written stays unchanged. The other agent's clock may be a little
+/// ahead, or it may have received a new list first. Reverting its value would only make both agents write again.
 pub(super) const CREDIT: SignedDuration = SignedDuration::from_secs(1);
 
 /// Tracks the existing pods.
@@ -72,8 +72,8 @@ impl Follower for PodFollower {
             // A failed write may succeed with the new version.
             has_changed |= entry.version != version && entry.failure.is_some();
             entry.version = version;
-            let read = entry.read(slim.annotations());
-            slim.annotate(&read);
+            let annotations = entry.read(slim.annotations());
+            slim.annotate(&annotations);
         } else {
             let listing = self.listing;
             let (due_since, wrote, failure) = (None, None, None);
@@ -106,11 +106,11 @@ impl Follower for PodFollower {
     fn list_complete(&mut self) {
         let mut state = self.resync.state.lock();
         let all = state.pods.iter();
-        let gone: Vec<Identity> = all
+        let missing: Vec<Identity> = all
             .filter(|(pod, entry)| self.part.covers(pod) && entry.listing != self.listing)
             .map(|(pod, _)| pod.clone())
             .collect();
-        for pod in &gone {
+        for pod in &missing {
             self.remove(&mut state, pod);
         }
         drop(state);

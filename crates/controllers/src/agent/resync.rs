@@ -33,7 +33,7 @@ pub(super) struct Resync {
 /// The wall clock may be set during a sleep.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-/// The interval of resyncs while no policy sets one, as after all were deleted: some pods may not be restored yet.
+/// The interval of resyncs while no policy sets one, as after all were deleted: some pods might not be restored yet.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
 
 /// The next two instants at which a resync is due.
@@ -84,12 +84,13 @@ impl Resync {
     /// Gives a turn to every pod without its desired level. `reached` is the boundary that has just passed.
     fn resync(&self, reached: Option<Timestamp>, now: Timestamp) -> NextResync {
         let mut state = self.state.lock();
-        let again = |interval| NextResync { boundary: None, check: now.checked_add(interval).ok() };
-        let Some(policies) = state.policies_in_force() else { return again(CHECK_INTERVAL) };
+        let check_after =
+            |interval| NextResync { boundary: None, check: now.checked_add(interval).ok() };
+        let Some(policies) = state.policies_in_force() else { return check_after(CHECK_INTERVAL) };
         let open = turn::open(&state.world, &policies, &Reach::everything(), now);
-        let Some(open) = open else { return again(CHECK_INTERVAL) };
+        let Some(open) = open else { return check_after(CHECK_INTERVAL) };
         let Some(decided) = open.decision().of::<Levels>() else {
-            return again(CHECK_INTERVAL);
+            return check_after(CHECK_INTERVAL);
         };
         let AgentState { world, pods, .. } = &mut *state;
         for pod in decided.decision.pods.iter().filter(|pod| pod.is_written()) {
@@ -101,11 +102,11 @@ impl Resync {
             let node = world.objects.pods.get(&pod.pod).and_then(|it| it.node.as_deref());
             let offset = offset(node.unwrap_or_default(), self.spread);
             let at = now.saturating_add(offset).unwrap_or(now);
-            let again = entry.failure.as_ref().map_or(at, |failure| failure.again_at(now));
-            self.queue.bring_forward(&pod.pod, at.max(again));
+            let retry_at = entry.failure.as_ref().map_or(at, |failure| failure.again_at(now));
+            self.queue.bring_forward(&pod.pod, at.max(retry_at));
         }
         let interval = check_interval(&decided.policy).unwrap_or(CHECK_INTERVAL);
-        NextResync { boundary: decided.decision.wake_at, ..again(interval) }
+        NextResync { boundary: decided.decision.wake_at, ..check_after(interval) }
     }
 }
 

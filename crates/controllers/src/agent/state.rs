@@ -132,7 +132,8 @@ impl AgentState {
         Some(PolicyName::new(Family::QosLevels, first.clone()))
     }
 
-    /// Removes and returns the failure of a pod's writes once the failure is over. The end of the last failure is logged.
+    /// Removes and returns the failure of a pod's writes once the failure is over. The end of the last failure is
+    /// logged.
     pub(super) fn take_failure(&mut self, pod: &Identity) -> Option<Failure> {
         let failure = self.pods.get_mut(pod)?.failure.take()?;
         self.failing -= 1;

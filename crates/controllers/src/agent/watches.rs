@@ -31,8 +31,8 @@ const WATCH: Duration = Duration::from_mins(5);
 /// The permissions for nodes and namespaces may be missing on purpose.
 const FORBIDDEN_PAUSE: Duration = Duration::from_mins(3);
 
-/// The interval at which an agent of one node reads a namespace if watching it is forbidden. There may be thousands of such
-/// agents.
+/// The interval at which an agent of one node reads a namespace if watching it is forbidden. There may be thousands of
+/// such agents.
 const READ_INTERVAL_ON_A_NODE: Duration = Duration::from_mins(1);
 
 /// The watches of a term.

@@ -42,7 +42,8 @@ pub(crate) struct PolicyEntry {
     pub(crate) recorded: StatusSnapshot,
     /// Whether that status contains the whole policy state.
     pub(crate) is_written: bool,
-    /// Whether the status reports that the policy is left to another controller. That controller may overwrite the status.
+    /// Whether the status reports that the policy is left to another controller. That controller may overwrite the
+    /// status.
     pub(crate) is_left_alone: bool,
     /// The backoff of failed status writes since the last success.
     pub(crate) failures: Option<Box<Backoff>>,

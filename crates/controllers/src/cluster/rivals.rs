@@ -1,8 +1,8 @@
 //! Policies that set a field of the same target: their names, and the values of one policy that another one replaces.
 //!
-//! The names depend on the specs and on what is exempt only. So a status changes when a rival appears or disappears, and
-//! not with each value. A policy names those that follow it in the order of turns. So one that appears or disappears
-//! changes a few statuses, however many policies have the target.
+//! The names depend on the specs and on what is exempt only. So a status changes when a rival appears or disappears,
+//! and not with each value. A policy names those that follow it in the order of turns. So one that appears or
+//! disappears changes a few statuses, however many policies have the target.
 
 use almanac_api::status::conditions::{ConditionState, ConditionType};
 use almanac_engine::{Action, Family, Field, Outcome, PolicyName, World};
@@ -81,12 +81,12 @@ pub(crate) fn name_rivals(states: &mut [ConditionState], rivals: &[PolicyName]) 
     if rivals.is_empty() {
         return;
     }
-    let named: Vec<String> = rivals.iter().take(MAX_NAMED).map(ToString::to_string).collect();
-    let named = named.join(", ");
+    let names: Vec<String> = rivals.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    let names = names.join(", ");
     let others = if rivals.len() > MAX_NAMED { " and others" } else { "" };
     let message = &ready.message;
     ready.message = format!(
-        "{message}; the target is also set by {named}{others}: set the target with only one policy"
+        "{message}; the target is also set by {names}{others}: set the target with only one policy"
     );
 }
 
@@ -122,15 +122,15 @@ mod tests {
         let producer =
             |name: &str| format!("MetricsProducer.autoscaling.karpenter.sh default/{name}");
         let [a, b, c] = ["a", "b", "c"].map(producer);
-        let said = |rivals: &str| {
+        let message = |rivals: &str| {
             format!(
                 "nothing needs attention; the target is also set by {rivals}: set the target with only one policy"
             )
         };
         assert_eq!(named(0), "nothing needs attention");
-        assert_eq!(named(1), said(&a));
-        assert_eq!(named(3), said(&format!("{a}, {b}, {c}")));
-        assert_eq!(named(4), said(&format!("{a}, {b}, {c} and others")));
+        assert_eq!(named(1), message(&a));
+        assert_eq!(named(3), message(&format!("{a}, {b}, {c}")));
+        assert_eq!(named(4), message(&format!("{a}, {b}, {c} and others")));
     }
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_comes_or_goes_changes_the_rivals_of_at_most_four_others() {
+    fn a_new_or_removed_policy_changes_the_rivals_of_at_most_four_others() {
         let target = names::deployment("shop");
         let all = ["d", "a", "f", "c", "h", "g", "b", "e"].map(names::cron_federated_hpa);
         let mut targets = TargetTable::default();

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_firing_that_was_carried_out_is_counted_with_its_delay_in_seconds() {
+    fn an_applied_firing_is_counted_with_its_delay_in_seconds() {
         let mut registry = Registry::default();
         let metrics = CronMetrics::default();
         metrics.register(&mut registry);

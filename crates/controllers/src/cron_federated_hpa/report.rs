@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_firing_that_was_given_up_is_a_warning_that_says_why() {
+    fn an_abandoned_firing_is_a_warning_with_the_reason() {
         let scheduled = at("2026-11-20T09:00:00Z");
         let ending = Ending::Failed { attempts: 3, message: "etcd is gone".into() };
         let execution = Execution::new(scheduled, scheduled, ending);

@@ -88,16 +88,17 @@ async fn attempt(leader: &Leader, arguments: &BindingArguments) -> Result<(), St
 async fn try_bind(leader: &Leader, arguments: &BindingArguments) -> Result<(), NotBound> {
     let BindingArguments { namespace, name, uid, node } = arguments;
     let identity = pod_identity(namespace, name);
-    let (pod, node_found) =
+    let (pod, node_object) =
         tokio::join!(read_pod(leader, &identity), read(leader, core("Node", "nodes"), None, node));
     let pod = pod?.filter(|pod| pod.uid.as_deref() == Some(uid));
     let pod = pod.ok_or_else(|| format!("the pod {namespace}/{name} is gone"))?;
-    let found = node_found?.ok_or_else(|| format!("there is no node {node}"))?;
-    let found: Node = slim::watched_unit_node(&found);
+    let node_object = node_object?.ok_or_else(|| format!("there is no node {node}"))?;
+    let current: Node = slim::watched_unit_node(&node_object);
     let reserved = {
         let mut state = leader.lock();
         let now = leader.elapsed();
-        let reserved = state.ledger.reserve((&identity, &pod), (node, &found), now, longest_bind());
+        let reserved =
+            state.ledger.reserve((&identity, &pod), (node, &current), now, longest_bind());
         reserved.map_err(|why| why.to_string())?
     };
     let mut withdrawn = None;
@@ -208,8 +209,8 @@ async fn settle_by_read(leader: &Leader, unsettled: &Unsettled) -> bool {
 }
 
 pub(super) async fn read_pod(leader: &Leader, pod: &Identity) -> Result<Option<Pod>, String> {
-    let found = read(leader, core("Pod", "pods"), Some(pod.namespace()), pod.name()).await?;
-    Ok(found.map(|found| slim::watched_unit_pod(&found)))
+    let object = read(leader, core("Pod", "pods"), Some(pod.namespace()), pod.name()).await?;
+    Ok(object.map(|it| slim::watched_unit_pod(&it)))
 }
 
 /// The current version of an object.

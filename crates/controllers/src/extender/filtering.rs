@@ -102,10 +102,10 @@ fn filter_known(leader: &Leader, pod: RequestedPod<'_>, names: &[&str]) -> Filte
     let now = leader.elapsed();
     let mut state = leader.lock();
     let candidates = state.candidates(names);
-    let known: Vec<NodeId> = candidates.iter().flatten().copied().collect();
+    let nodes: Vec<NodeId> = candidates.iter().flatten().copied().collect();
     // A hold expires, and the task that requeues pods must consider that.
     leader.notify_change();
-    let outcome = state.ledger.filter(&identity(pod), Some(pod.uid), &known, now, LEASE);
+    let outcome = state.ledger.filter(&identity(pod), Some(pod.uid), &nodes, now, LEASE);
     match &outcome {
         FilterOutcome::Untouched => FilterResponse::All,
         FilterOutcome::UnknownPod => FilterResponse::Unknown,
@@ -177,7 +177,8 @@ pub(super) fn prioritize(leader: &Leader, body: &[u8]) -> ServerResponse {
     json(&priorities)
 }
 
-/// Responds with the nodes where evicting the victims frees capacity for a pod. Capacity is held for it there.
+/// Responds with the nodes where evicting the victims frees capacity for a pod. Capacity is held back for the pod
+/// there.
 pub(super) fn preempt(leader: &Leader, body: &[u8]) -> ServerResponse {
     let arguments = match PreemptionArguments::read(body) {
         Ok(arguments) => arguments,
@@ -193,11 +194,11 @@ pub(super) fn preempt(leader: &Leader, body: &[u8]) -> ServerResponse {
     let mut state = leader.lock();
     // A hold expires, and the task that requeues pods must consider that.
     leader.notify_change();
-    let known = victims.iter().filter_map(|(name, victims)| {
+    let known_nodes = victims.iter().filter_map(|(name, victims)| {
         let (node, violations) = (state.ledger.node(name)?, victims.violations());
         Some((&**name, Eviction { node, victims: victims.uids(), violations }))
     });
-    let (names, evictions): (Vec<&str>, Vec<Eviction<'_>>) = known.unzip();
+    let (names, evictions): (Vec<&str>, Vec<Eviction<'_>>) = known_nodes.unzip();
     let helpful_nodes = match state.ledger.preempt(&pod, Some(&uid), &evictions, now) {
         Ok(helpful_nodes) => helpful_nodes,
         Err(error) => return unavailable(&error.to_string()),

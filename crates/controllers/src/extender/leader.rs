@@ -167,9 +167,9 @@ impl LeaderState {
         if let Some(known) = self.nodes.get(name) {
             return Some(*known);
         }
-        let found = self.ledger.node(name)?;
-        self.nodes.insert(name.into(), found);
-        Some(found)
+        let id = self.ledger.node(name)?;
+        self.nodes.insert(name.into(), id);
+        Some(id)
     }
 
     /// Records the current version of a policy. Returns the policies to apply or drop. That includes a policy that

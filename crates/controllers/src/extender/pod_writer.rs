@@ -32,7 +32,7 @@ const MAX_CONCURRENT_TURNS: usize = 16;
 /// The time within which changes are processed together.
 const BATCH_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The delay of a retry after a failed write, and the wait for a version that is not known yet.
+/// The delay of a retry after a failed write, and the wait for a version that is still unknown.
 const RETRY: SignedDuration = SignedDuration::from_secs(1);
 
 /// The longest delay for a write that is refused repeatedly, as by an admission policy.
@@ -151,17 +151,17 @@ impl PodWriter {
 
     /// Writes the annotations of a pod; returns when to retry.
     async fn annotate(&self, pod: &Identity, now: Timestamp) -> Option<Timestamp> {
-        if let Some(until) = self.is_put_off(pod, Write::Annotations, now) {
+        if let Some(until) = self.delayed_until(pod, Write::Annotations, now) {
             return Some(until);
         }
-        let removal_put_off = self.is_put_off(pod, Write::BindingAnnotations, now);
-        let Some(change) = self.annotation_change(pod, removal_put_off.is_none()) else {
+        let removal_delayed_until = self.delayed_until(pod, Write::BindingAnnotations, now);
+        let Some(change) = self.annotation_change(pod, removal_delayed_until.is_none()) else {
             let mut refused = self.refused();
             refused.remove(&(pod.clone(), Write::Annotations));
-            if removal_put_off.is_none() {
+            if removal_delayed_until.is_none() {
                 refused.remove(&(pod.clone(), Write::BindingAnnotations));
             }
-            return removal_put_off;
+            return removal_delayed_until;
         };
         let mark = now.to_string();
         let (number, owner) = match change.cost.flatten() {
@@ -198,7 +198,7 @@ impl PodWriter {
                 if change.is_stale {
                     refused.remove(&(pod.clone(), Write::BindingAnnotations));
                 }
-                removal_put_off
+                removal_delayed_until
             }
             Err(error) => self.annotate_again(pod, &change, &error, now),
         }
@@ -232,11 +232,11 @@ impl PodWriter {
         // without it.
         let is_rest = !change.is_stale || (change.cost.is_none() && !change.is_woken);
         let write = if change.is_stale { Write::BindingAnnotations } else { Write::Annotations };
-        let again = self.retry_at(pod, write, error, now);
-        let is_put_off = self.is_put_off(pod, write, now).is_some();
-        if change.is_woken && again.is_some() {
+        let retry_at = self.retry_at(pod, write, error, now);
+        let is_delayed = self.delayed_until(pod, write, now).is_some();
+        if change.is_woken && retry_at.is_some() {
             let mut state = self.leader.lock();
-            if is_put_off {
+            if is_delayed {
                 state.woken.insert(pod.clone());
             } else {
                 state.ledger.wake_again(pod);
@@ -244,7 +244,7 @@ impl PodWriter {
                 self.leader.notify_change();
             }
         }
-        if is_put_off && !is_rest { Some(now) } else { again }
+        if is_delayed && !is_rest { Some(now) } else { retry_at }
     }
 
     /// The instant of the next attempt after a failed write.
@@ -288,7 +288,7 @@ impl PodWriter {
     }
 
     /// The end of the time in which a write is not retried, even after changes.
-    fn is_put_off(&self, pod: &Identity, write: Write, now: Timestamp) -> Option<Timestamp> {
+    fn delayed_until(&self, pod: &Identity, write: Write, now: Timestamp) -> Option<Timestamp> {
         let refused = self.refused();
         let (until, pause) = *refused.get(&(pod.clone(), write))?;
         // The clock may have been set back.
@@ -322,7 +322,7 @@ impl PodWriter {
             self.refused().remove(&(pod.clone(), Write::Nomination));
             return Ok(None);
         };
-        if let Some(until) = self.is_put_off(pod, Write::Nomination, now) {
+        if let Some(until) = self.delayed_until(pod, Write::Nomination, now) {
             return Ok(Some(until));
         }
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
@@ -337,9 +337,9 @@ impl PodWriter {
             // The other changes are conditional on the new version.
             Ok(_) => Err(now.saturating_add(RETRY).ok()),
             Err(error) => {
-                let again = self.retry_at(pod, Write::Nomination, &error, now);
-                let is_put_off = self.is_put_off(pod, Write::Nomination, now).is_some();
-                if is_put_off { Ok(again) } else { Err(again) }
+                let retry_at = self.retry_at(pod, Write::Nomination, &error, now);
+                let is_delayed = self.delayed_until(pod, Write::Nomination, now).is_some();
+                if is_delayed { Ok(retry_at) } else { Err(retry_at) }
             }
         }
     }

@@ -79,10 +79,10 @@ impl PolicyFollower {
 
     fn remove(&self, policy: &Identity) {
         let mut state = self.leader.lock();
-        let changed = state.remove_policy(policy);
+        let policies_to_apply = state.remove_policy(policy);
         state.exempt.mark(policy, false);
         drop(state);
-        self.leader.apply_policies(&changed);
+        self.leader.apply_policies(&policies_to_apply);
     }
 }
 
@@ -115,9 +115,9 @@ impl Follower for PolicyFollower {
                 std::mem::swap(&mut entry.recorded, &mut before.recorded);
             }
         }
-        let changed = state.insert_policy(&policy, entry);
+        let policies_to_apply = state.insert_policy(&policy, entry);
         drop(state);
-        self.leader.apply_policies(&changed);
+        self.leader.apply_policies(&policies_to_apply);
     }
 
     fn delete(&mut self, object: DynamicObject) {
@@ -127,8 +127,8 @@ impl Follower for PolicyFollower {
 
     fn list_complete(&mut self) {
         let listed = self.listed.take().unwrap_or_default();
-        let known: Vec<Identity> = self.leader.lock().policies.keys().cloned().collect();
-        for gone in known.iter().filter(|it| !listed.contains(*it)) {
+        let policies: Vec<Identity> = self.leader.lock().policies.keys().cloned().collect();
+        for gone in policies.iter().filter(|it| !listed.contains(*it)) {
             self.remove(gone);
         }
         self.progress.complete();

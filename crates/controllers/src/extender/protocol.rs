@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_kube_scheduler_sends_is_read_and_the_rest_of_the_pod_is_passed_over() {
+    fn a_request_of_kube_scheduler_is_read_without_the_rest_of_the_pod() {
         let body = br#"{"Pod":{"metadata":{"name":"a","namespace":"b","uid":"c","labels":{"x":"y"}},
             "spec":{"containers":[{"name":"n"}]},"status":{}},"Nodes":null,"NodeNames":["n-1","n\u002d2"]}"#;
         let arguments = Arguments::read(body).expect("it is well-formed");
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_named() {
+    fn an_error_names_the_malformed_field() {
         let why = |body: &str| {
             let read = Arguments::read(body.as_bytes());
             let used = read.and_then(|it| it.pod().map(|_| ()).and(it.node_names().map(|_| ())));
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_have_the_names_that_kube_scheduler_reads() {
+    fn responses_have_the_names_that_kube_scheduler_reads() {
         let failed = RejectedNodes { nodes: vec![("b", "why")] };
         let result = FilterResult { node_names: vec!["a"], failed, ..FilterResult::default() };
         let written = serde_json::to_string(&result).expect("it is plain data");

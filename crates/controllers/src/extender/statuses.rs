@@ -58,14 +58,14 @@ impl Statuses {
     /// Writes statuses after each change. Never ends by itself.
     pub(super) async fn run(&self, end: CancellationToken) {
         loop {
-            let (due, mut again) = self.due();
+            let (due, mut retry_at) = self.due();
             let writes = futures::stream::iter(due).map(|due| self.write(due));
             let retries: Vec<Option<Instant>> =
                 writes.buffer_unordered(MAX_CONCURRENT_WRITES).collect().await;
-            again = retries.into_iter().flatten().chain(again).min();
+            retry_at = retries.into_iter().flatten().chain(retry_at).min();
             let retry = async {
-                match again {
-                    Some(again) => tokio::time::sleep_until(again).await,
+                match retry_at {
+                    Some(at) => tokio::time::sleep_until(at).await,
                     None => std::future::pending().await,
                 }
             };
@@ -130,12 +130,12 @@ impl Statuses {
         let collection = kind.collection(policy.namespace());
         let path = ObjectPath { collection: &collection, name: policy.name() };
         let api_version = kind.api_version();
-        let named = (&*api_version, kind.name());
-        let written = self.leader.writer.apply_status(path, named, &version, &status).await;
-        let error = match written {
-            Ok(written) => {
+        let api_kind = (&*api_version, kind.name());
+        let result = self.leader.writer.apply_status(path, api_kind, &version, &status).await;
+        let error = match result {
+            Ok(response) => {
                 self.note(&policy, &uid, |entry| {
-                    let version = written.metadata.resource_version.unwrap_or_default();
+                    let version = response.metadata.resource_version.unwrap_or_default();
                     entry.failure = None;
                     if !is_older(&version, &entry.version) {
                         entry.version = version.into();

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_double_up_to_a_minute_and_an_answer_ends_them() {
+    fn pauses_double_up_to_a_minute_and_a_result_ends_them() {
         let mut slow = SlowQueries::default();
         let too_slow = Err(QueryProblem::TimedOut { seconds: 8 });
         let lost = Err(QueryProblem::CutOff);

@@ -96,7 +96,7 @@ async fn a_schedule_scales_a_deployment_at_its_boundary_and_nothing_is_requested
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_edited_schedule_counts_at_once_and_a_deleted_one_leaves_the_target_alone() {
+async fn an_edited_schedule_applies_immediately_and_a_deleted_one_changes_nothing() {
     let stub = Stub::new();
     let mut bench = following(&stub, "2026-11-30T09:30:00Z", 3, DEPLOYMENT);
     bench.run(5).await;
@@ -162,7 +162,7 @@ async fn a_target_that_is_not_watched_is_read_every_query_period() {
     assert_eq!(replicas(&stub, "pools"), 4);
     stub.change("pools", "default", "shop", &json!({ "spec": { "replicas": 2 } }));
     bench.run(30).await;
-    assert_eq!(replicas(&stub, "pools"), 4, "somebody else had set it");
+    assert_eq!(replicas(&stub, "pools"), 4, "another field manager had set it");
     let before = bench.requests_for("/pools/shop/scale");
     bench.run(600).await;
     assert_eq!(bench.requests_for("/pools/shop/scale") - before, 60);
@@ -202,7 +202,7 @@ async fn a_target_that_could_not_be_read_for_a_moment_is_scaled_within_seconds()
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_conditions_say_what_holds_an_autoscaler_back() {
+async fn the_conditions_name_what_holds_an_autoscaler_back() {
     let stub = Stub::new();
     let mut bench = following(&stub, "2026-11-30T09:30:00Z", 4, DEPLOYMENT);
     let shop = autoscaler("shop");

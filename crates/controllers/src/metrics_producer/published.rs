@@ -99,6 +99,6 @@ mod tests {
         switch.update(None);
         assert_eq!(published.numbers(), [(nodes, 2)]);
         fence.shut();
-        assert_eq!(published.numbers(), [], "somebody else may have taken over");
+        assert_eq!(published.numbers(), [], "another leader may exist");
     }
 }

@@ -144,8 +144,8 @@ impl HubFollower {
         }
     }
 
-    /// Returns when a report of the agent of a cluster takes effect. A placement reads it, so the cluster exists, and its
-    /// deletion removes the record.
+    /// Returns when a report of the agent of a cluster takes effect. A placement reads it, so the cluster exists, and
+    /// its deletion removes the record.
     fn report(&self, state: &mut ClusterState, changed: &Identity, now: Timestamp) -> Timestamp {
         let cluster = match self.kind {
             Kind::AddOnPlacementScore => changed.namespace(),
@@ -226,20 +226,20 @@ impl HubFollower {
     /// The objects of the kind in the world.
     fn stored_objects(&self, world: &World) -> Vec<Identity> {
         let hub = &*world.placement.extra.hub;
-        let named = |namespace: &str, name: &str| self.kind.identity(namespace, name);
+        let identity = |namespace: &str, name: &str| self.kind.identity(namespace, name);
         match self.kind {
-            Kind::ManagedCluster => hub.clusters.keys().map(|name| named("", name)).collect(),
-            Kind::ManagedClusterSet => hub.sets.keys().map(|name| named("", name)).collect(),
+            Kind::ManagedCluster => hub.clusters.keys().map(|name| identity("", name)).collect(),
+            Kind::ManagedClusterSet => hub.sets.keys().map(|name| identity("", name)).collect(),
             Kind::ManagedClusterSetBinding => {
                 let all = hub.bindings.iter();
                 all.flat_map(|(namespace, bindings)| {
-                    bindings.keys().map(|name| named(namespace, name))
+                    bindings.keys().map(|name| identity(namespace, name))
                 })
                 .collect()
             }
             Kind::AddOnPlacementScore => {
                 let all = hub.scores.iter();
-                all.flat_map(|(name, scores)| scores.keys().map(|cluster| named(cluster, name)))
+                all.flat_map(|(name, scores)| scores.keys().map(|cluster| identity(cluster, name)))
                     .collect()
             }
             _ => world
@@ -297,9 +297,9 @@ impl Follower for HubFollower {
     fn list_complete(&mut self) {
         let listing = self.listing.take().unwrap_or_default();
         let mut state = self.cluster.lock();
-        let mut gone = self.stored_objects(&state.world);
-        gone.retain(|identity| !listing.contains(identity));
-        for identity in gone {
+        let mut missing = self.stored_objects(&state.world);
+        missing.retain(|identity| !listing.contains(identity));
+        for identity in missing {
             // The list may lack what this process has written since.
             let known = state.hub.any_decision(&identity);
             if known.is_some_and(|it| is_older(&self.version, &it.version)) {

@@ -274,8 +274,8 @@ impl HubRecords {
         react_at
     }
 
-    /// The end of the time in which a placement has no turn, regardless of other changes, because a write has failed or the reaction to
-    /// another field manager is delayed. A placement whose spec was edited since is not delayed.
+    /// The end of the time in which a placement has no turn, regardless of other changes, because a write has failed or
+    /// the reaction to another field manager is delayed. A placement whose spec was edited since is not delayed.
     pub(super) fn waits_until(
         &self,
         placement: &Identity,

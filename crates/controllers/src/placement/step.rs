@@ -49,9 +49,9 @@ impl Owner<'_> {
         decision: &Identity,
         content: &PlacementDecision,
     ) -> Step {
-        let known =
+        let current =
             state.hub.decision(decision).zip(state.world.placement.extra.decisions.get(decision));
-        let Some((record, found)) = known else { return Step::Create };
+        let Some((record, found)) = current else { return Step::Create };
         if let Some(taken) = self.taken(decision, record, found) {
             return Step::Taken(taken);
         }

@@ -155,10 +155,10 @@ impl DecisionWriter {
                 }
                 Step::Status(record) => {
                     let status = status(content);
-                    let found =
+                    let current =
                         self.cluster.lock().world.placement.extra.decisions.get(decision).cloned();
                     let clusters = content.clusters.clone();
-                    let now = PlacementDecision { clusters, ..found.unwrap_or_default() };
+                    let now = PlacementDecision { clusters, ..current.unwrap_or_default() };
                     let version = &record.version;
                     let patch = self.writer.patch_decided_status(
                         object_path,
@@ -193,13 +193,13 @@ impl DecisionWriter {
         obstacle: &mut Option<Obstacle>,
         still_wanted: StillWanted<'_>,
     ) -> Result<Outcome, Fenced> {
-        let known = {
+        let current = {
             let state = self.cluster.lock();
-            let found = state.world.placement.extra.decisions.get(decision).cloned();
-            state.hub.decision(decision).cloned().zip(found)
+            let content = state.world.placement.extra.decisions.get(decision).cloned();
+            state.hub.decision(decision).cloned().zip(content)
         };
-        let Some((record, found)) = known else { return Ok(Outcome::Unchanged) };
-        if let Some(taken) = owner.taken(decision, &record, &found) {
+        let Some((record, content)) = current else { return Ok(Outcome::Unchanged) };
+        if let Some(taken) = owner.taken(decision, &record, &content) {
             let outcome = Outcome::Refused(Arc::clone(&taken.message));
             *obstacle = Some(taken);
             return Ok(outcome);
@@ -309,13 +309,13 @@ impl DecisionWriter {
         let (client, resource) = (self.client.clone(), kind.resource());
         let api: Api<DynamicObject> = Api::namespaced_with(client, decision.namespace(), &resource);
         let before = self.cluster.lock().hub.any_decision(decision).cloned();
-        let found = match timeout(READ_TIMEOUT, api.get_opt(decision.name())).await {
-            Ok(Ok(found)) => found,
+        let response = match timeout(READ_TIMEOUT, api.get_opt(decision.name())).await {
+            Ok(Ok(object)) => object,
             Ok(Err(error)) => return Err(summarize(&error)),
             Err(_) => return Err(format!("no response within {} s", READ_TIMEOUT.as_secs())),
         };
         let mut state = self.cluster.lock();
-        let Some(object) = found else {
+        let Some(object) = response else {
             if state.hub.note_missing(decision, before.as_ref()) {
                 state.world.remove(decision);
             }

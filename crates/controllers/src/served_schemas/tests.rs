@@ -57,7 +57,7 @@ fn document(without: &[&str]) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_known_until_another_schema_is_served() {
+async fn missing_fields_are_known_until_another_schema_is_served() {
     let answers = Answers::with_status(StatusCode::OK, document(&["scaleEvents"]));
     let (client, schemas) = (answers.client(), ServedSchemas::for_kinds(&[FAMILY.into()]));
     assert_eq!(schemas.missing(FAMILY), None);
@@ -79,7 +79,7 @@ async fn what_is_missing_is_known_until_another_schema_is_served() {
 }
 
 #[tokio::test]
-async fn a_status_says_what_it_lacks_and_once_more_that_it_lacks_nothing() {
+async fn a_status_reports_missing_fields_and_then_once_that_none_is_missing() {
     let answers = Answers::with_status(StatusCode::OK, document(&["scaleEvents"]));
     let schemas = ServedSchemas::for_kinds(&[FAMILY.into()]);
     schemas.check(&answers.client()).await;

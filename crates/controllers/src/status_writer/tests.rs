@@ -124,7 +124,10 @@ async fn a_status_write_is_retried_after_any_error() {
 async fn a_status_of_a_deleted_or_replaced_object_is_not_retried() {
     let recording = Recording::begin();
     recording.stub.delete("cronfederatedhpas", "default", "shop");
-    assert!(recording.write("early").await.is_err_and(|again| again.is_some()), "nobody knows yet");
+    assert!(
+        recording.write("early").await.is_err_and(|again| again.is_some()),
+        "the deletion is not observed yet"
+    );
     recording.cluster.lock().policies.remove(&recording.policy);
     assert_eq!(recording.write("late").await, Err(None));
     let recording = Recording::begin();

@@ -155,12 +155,12 @@ impl Follower for TargetFollower {
         let target = self.identity(&object);
         let version = object.metadata.resource_version.clone().unwrap_or_default();
         let mut state = self.cluster.lock();
-        if let Some(found) = state.targets.get(&target)
-            && is_older(&version, &found.version)
+        if let Some(entry) = state.targets.get(&target)
+            && is_older(&version, &entry.version)
         {
             // This process has written a newer version since, but the target does exist.
-            let found = TargetEntry { listing: self.listing, ..found.clone() };
-            state.targets.insert(target, found);
+            let entry = TargetEntry { listing: self.listing, ..entry.clone() };
+            state.targets.insert(target, entry);
             return;
         }
         let is_marked = is_marked(&object.metadata);
@@ -182,8 +182,8 @@ impl Follower for TargetFollower {
         } else if current(&state) != current_before {
             self.has_progressed(&state, &target);
         }
-        let found = TargetEntry { version: version.into(), listing: self.listing };
-        if state.targets.insert(target.clone(), found) {
+        let entry = TargetEntry { version: version.into(), listing: self.listing };
+        if state.targets.insert(target.clone(), entry) {
             for policy in state.targets.policies_targeting(&target) {
                 self.turns.wake(policy);
             }
@@ -195,8 +195,9 @@ impl Follower for TargetFollower {
     }
 
     fn list_complete(&mut self) {
-        let gone = self.cluster.lock().targets.not_in_listing(self.kind, &self.part, self.listing);
-        for target in gone {
+        let missing =
+            self.cluster.lock().targets.not_in_listing(self.kind, &self.part, self.listing);
+        for target in missing {
             self.remove(&target);
         }
         self.is_whole = true;
@@ -300,7 +301,7 @@ mod tests {
         assert!(turns.is_quiet());
         follower.list_complete();
         assert_eq!([replicas(&shop), replicas(&other)], [None, Some(1)]);
-        assert!(!turns.is_quiet(), "whoever has it as a target is woken");
+        assert!(!turns.is_quiet(), "the policies with this target are woken");
     }
 
     #[test]

@@ -94,9 +94,9 @@ pub(super) async fn resolve(
             )));
         }
     };
-    let found = group.versioned_resources(version);
-    let found = found.into_iter().find(|(resource, _)| resource.kind == identity.kind());
-    let (resource, capabilities) = found.ok_or_else(unknown)?;
+    let resources = group.versioned_resources(version);
+    let resource = resources.into_iter().find(|(resource, _)| resource.kind == identity.kind());
+    let (resource, capabilities) = resource.ok_or_else(unknown)?;
     let has_scale = || capabilities.subresources.iter().any(|(sub, _)| sub.plural == "scale");
     // An autoscaler has bounds.
     if !matches!(target, Target::Autoscaler(_)) && !has_scale() {

@@ -18,8 +18,8 @@ use super::TargetError;
 /// The maximum number of concurrent reads of one kind.
 const MAX_READS_PER_KIND: usize = 32;
 
-/// The maximum number of concurrent turns with requests, for all kinds. It is half of all turns, so that the other half is
-/// left to targets whose state is known.
+/// The maximum number of concurrent turns with requests, for all kinds. It is half of all turns, so that the other half
+/// is left to targets whose state is known.
 const MAX_CONCURRENT_READS: usize = 128;
 
 /// The time to wait in a full lane without a response.
@@ -145,7 +145,7 @@ struct State {
     warned_at: Option<Instant>,
 }
 
-/// A permit of a lane. Releasing it counts as progress.
+/// A permit of a lane. Releasing a permit is progress.
 struct LanePermit<'a> {
     lane: &'a Lane,
     _permit: OwnedSemaphorePermit,

@@ -92,7 +92,7 @@ async fn hanging_scales_hold_up_no_other_kind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_answers_again_in_time_is_carried_out_in_time() {
+async fn a_firing_is_applied_if_its_kind_responds_again_in_time() {
     let stub = stub(300);
     let (hangs, again) = (from("09:00:00"), from("09:00:45"));
     let hangs = Fault::hang().matching(move |asked| hangs(asked) && !again(asked));
@@ -123,7 +123,7 @@ async fn a_target_created_just_before_its_watch_event_is_found() {
     bench.run(60).await;
     assert!(bench.patched()[0].1.contains("/healthy-1/scale"), "{:?}", bench.patched());
     assert_eq!(bench.patched().len(), 1);
-    assert_eq!(bench.requests_for("/missing/"), 1, "it is not asked for again");
+    assert_eq!(bench.requests_for("/missing/"), 1, "it is not requested again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -152,7 +152,7 @@ async fn a_granted_permission_clears_the_condition_within_90_seconds_without_a_w
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_value_another_writer_reverts_at_once_is_reported_and_not_rewritten() {
+async fn a_value_that_another_writer_reverts_is_reported_and_not_rewritten() {
     let stub = stub(0);
     let mut bench = TestBench::at(BEGIN, &stub);
     bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
@@ -166,7 +166,7 @@ async fn a_value_another_writer_reverts_at_once_is_reported_and_not_rewritten() 
     });
     stub.change("deployments", "default", "healthy-1", &back);
     bench.run(30).await;
-    assert_eq!(bench.patched().len(), 1, "nobody fights: {:?}", bench.patched());
+    assert_eq!(bench.patched().len(), 1, "there is no contention: {:?}", bench.patched());
     let state = bench.cluster.lock();
     let object = policy("healthy-1");
     let memory =
@@ -233,7 +233,7 @@ async fn forbidden_targets_are_tried_a_few_at_a_time_and_briefly() {
         tried.map(|(at, _)| at).collect()
     };
     assert!(tried.len() > 100, "{}", tried.len());
-    // Each probe waits for two seconds, and at most four run at once.
+    // Each probe waits for two seconds, and at most four run at the same time.
     let within = |at: Timestamp| {
         let before = |other: &&Timestamp| {
             **other <= at && at.duration_since(**other) < SignedDuration::from_secs(2)
@@ -257,7 +257,7 @@ fn is_scaling(asked: &ReceivedRequest) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_firing_is_carried_out_once_whatever_happens_to_its_first_attempts() {
+async fn a_firing_is_applied_once_regardless_of_its_first_attempts() {
     let answer = |code| Fault::respond(code, "injected by a test");
     let busy = || Fault::wait(StatusCode::TOO_MANY_REQUESTS, 3);
     for (fault, times) in [

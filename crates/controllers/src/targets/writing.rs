@@ -96,8 +96,8 @@ impl Targets {
                 }
                 Err(WriteError::Fenced(fenced)) => return Err(fenced),
             }
-            // The target was changed. The usual cause is its own controller, which leaves these fields unchanged; then they can
-            // still be written.
+            // The target was changed. The usual cause is its own controller, which leaves these fields unchanged; then
+            // they can still be written.
             match self.read(&kind, target).await {
                 Ok(()) => {}
                 Err(unknown) => return Ok(ApplyResult::unreadable(identity, unknown)),

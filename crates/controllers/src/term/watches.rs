@@ -60,7 +60,7 @@ impl Term<'_> {
 
     /// Starts reading the served schemas. The term waits until they have been read once.
     fn read_schemas(&self, shared: &TermState, running: &mut RunningTerm) {
-        let (first, read) = ListReport::new();
+        let (first, progress) = ListReport::new();
         let (cluster, statuses) = (Arc::clone(&shared.cluster), Arc::clone(&shared.statuses));
         let node_groups = Arc::clone(&shared.node_groups.queue);
         let changed = move |changed: Controlled| {
@@ -74,7 +74,7 @@ impl Term<'_> {
         };
         let (schemas, client) = (self.process.schemas.clone(), self.process.runtime.client.clone());
         running.spawn(WATCHES, schemas.watch(client, first, changed));
-        running.await_list("the schemas of the CRDs", read, ListNeed::Always);
+        running.await_list("the schemas of the CRDs", progress, ListNeed::Always);
     }
 
     /// Starts watching which namespaces are exempt.

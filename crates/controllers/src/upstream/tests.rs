@@ -49,7 +49,7 @@ impl UpstreamBench {
 
     /// Starts the checks, and waits for the first one.
     async fn begin(&self) -> ListReceiver {
-        let (first, mut looked) = ListReport::new();
+        let (first, mut progress) = ListReport::new();
         let (begun, changed) = (self.begun, Arc::clone(&self.changed));
         let clock = Clock::from_fn(move || {
             begun.0 + SignedDuration::try_from(begun.1.elapsed()).expect("it is short")
@@ -57,8 +57,8 @@ impl UpstreamBench {
         let changed = move |family| changed.lock().expect("whole").push(family);
         tokio::spawn(self.upstreams.clone().watch(self.stub.client(), clock, first, changed));
         let patience = Duration::from_secs(20);
-        drop(timeout(patience, looked.wait_for(|it| *it == ListProgress::Whole)).await);
-        looked
+        drop(timeout(patience, progress.wait_for(|it| *it == ListProgress::Whole)).await);
+        progress
     }
 
     /// Renews the lease of a controller now.
@@ -128,7 +128,7 @@ const STALE: Duration = Duration::from_secs(91);
 #[tokio::test(start_paused = true)]
 async fn a_controller_installed_later_is_noticed_and_other_leases_are_ignored() {
     let bench = UpstreamBench::new();
-    bench.renew("another", Some("somebody"));
+    bench.renew("another", Some("another-holder"));
     bench.begin().await;
     assert_eq!(bench.running(), []);
     bench.renew(KARMADA, Some("karmada"));
@@ -153,7 +153,7 @@ async fn an_abandoned_lease_is_ignored_until_it_is_renewed() {
 async fn later_versions_of_karpenter_are_ignored() {
     let bench = UpstreamBench::new();
     bench.renew(KARPENTER, Some("karpenter"));
-    let looked = bench.begin().await;
+    let progress = bench.begin().await;
     assert_eq!(bench.running(), []);
     // Our CRDs have no annotation, or one from a user.
     bench.define(&json!({"example.org/owner": "harbour"}));
@@ -164,7 +164,7 @@ async fn later_versions_of_karpenter_are_ignored() {
     bench.renew(KARPENTER, Some("karpenter"));
     sleep(ONE_CHECK).await;
     assert_eq!(bench.running(), [Family::ScheduledCapacity]);
-    drop(looked);
+    drop(progress);
 }
 
 #[tokio::test(start_paused = true)]
@@ -177,7 +177,7 @@ async fn families_that_are_taken_over_are_not_checked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_permission_to_check_everything_is_carried_out() {
+async fn without_permission_to_check_everything_is_reconciled() {
     let bench = UpstreamBench::new();
     bench.renew(KARMADA, Some("karmada"));
     let forbidden = Fault::respond(StatusCode::FORBIDDEN, "leases is forbidden");
@@ -195,14 +195,14 @@ async fn the_first_check_is_retried_and_later_failures_keep_the_last_result() {
     bench.renew(KARMADA, Some("karmada"));
     let failed = || Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     bench.stub.inject(failed().path_contains("/leases").always());
-    let mut looked = bench.begin().await;
+    let mut progress = bench.begin().await;
     let is_reported = |progress: &ListProgress| match progress {
         ListProgress::Failing(failure) => failure.reason.contains("etcd is gone"),
         _ => false,
     };
-    assert!(is_reported(&looked.borrow()));
+    assert!(is_reported(&progress.borrow()));
     bench.stub.clear_faults();
-    looked.wait_for(|it| *it == ListProgress::Whole).await.expect("it goes on");
+    progress.wait_for(|it| *it == ListProgress::Whole).await.expect("it goes on");
     assert_eq!(bench.running(), [Family::CronScaling]);
     bench.stub.inject(failed().path_contains("/leases").always());
     sleep(4 * STALE).await;

@@ -1,5 +1,5 @@
-//! Decides whether an object may be applied, by the findings of `validate`, including those against the known objects of the
-//! cluster.
+//! Decides whether an object may be applied, by the findings of `validate`, including those against the known objects
+//! of the cluster.
 
 use std::collections::BTreeMap;
 
@@ -97,15 +97,15 @@ fn findings_with_others(
         return (of_object, Vec::new());
     }
     let others: Vec<_> = neighbors.iter().collect();
-    let (known, own) = (with_numbers(&others), others.len());
-    let with = all_findings(&others, known.clone().chain([(own, object)]));
-    let without = all_findings(&others, known.clone());
+    let (numbered, own) = (with_numbers(&others), others.len());
+    let with = all_findings(&others, numbered.clone().chain([(own, object)]));
+    let without = all_findings(&others, numbered.clone());
     let (own_findings, of_others): (Vec<_>, Vec<_>) =
         with.into_iter().partition(|(index, _)| *index == own);
     of_object.extend(own_findings.into_iter().map(|(_, finding)| finding));
     let of_others = of_others.into_iter().filter(|it| !without.contains(it));
-    let named = of_others.map(|(index, finding)| (others[index].0.clone(), finding));
-    (of_object, named.collect())
+    let of_others = of_others.map(|(index, finding)| (others[index].0.clone(), finding));
+    (of_object, of_others.collect())
 }
 
 /// The findings in the object because of these others.
@@ -220,85 +220,85 @@ mod tests {
     fn a_wrong_policy_is_refused_with_the_sentence_of_validate() {
         let wrong = cron("morning", "0 0 * *", &web());
         let verdict = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong, None);
-        let found: Vec<String> = verdict.errors.iter().map(Finding::sentence).collect();
-        assert_eq!(found.len(), 1);
+        let result: Vec<String> = verdict.errors.iter().map(Finding::sentence).collect();
+        assert_eq!(result.len(), 1);
         assert!(
-            found[0].starts_with("spec.rules[0].schedule: Invalid value: \"0 0 * *\""),
-            "{found:?}"
+            result[0].starts_with("spec.rules[0].schedule: Invalid value: \"0 0 * *\""),
+            "{result:?}"
         );
     }
 
     #[test]
-    fn labels_of_a_wrong_policy_can_be_changed_and_it_can_go() {
+    fn a_wrong_policy_can_be_relabeled_and_deleted() {
         let wrong = cron("morning", "0 0 * *", &web());
         let index = SharedIndex::default();
         let mut labeled = wrong.clone();
         labeled["metadata"]["labels"] = json!({"team": "shop"});
-        let found = verdict(&index, Kind::CronFederatedHPA, labeled, Some(&wrong));
-        assert_eq!((found.errors.len(), found.warnings.len()), (0, 1));
+        let result = verdict(&index, Kind::CronFederatedHPA, labeled, Some(&wrong));
+        assert_eq!((result.errors.len(), result.warnings.len()), (0, 1));
         let mut going = cron("morning", "0 0 * * * *", &web());
         going["metadata"]["deletionTimestamp"] = json!(NOW);
-        let found = verdict(&index, Kind::CronFederatedHPA, going, Some(&wrong));
-        assert_eq!((found.errors.len(), found.warnings.len()), (0, 0));
+        let result = verdict(&index, Kind::CronFederatedHPA, going, Some(&wrong));
+        assert_eq!((result.errors.len(), result.warnings.len()), (0, 0));
         let other = cron("morning", "0 0 * * * *", &web());
-        let found = verdict(&index, Kind::CronFederatedHPA, other, Some(&wrong));
-        assert_eq!(found.errors.len(), 1, "it has another mistake");
+        let result = verdict(&index, Kind::CronFederatedHPA, other, Some(&wrong));
+        assert_eq!(result.errors.len(), 1, "it has another mistake");
     }
 
     #[test]
     fn an_exempt_object_is_not_checked() {
         let mut wrong = cron("morning", "0 0 * *", &web());
         wrong["metadata"]["annotations"] = json!({"almanac.dev/ignore": "true"});
-        let found = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong.clone(), None);
-        assert_eq!((found.errors.len(), found.warnings.len()), (0, 0));
+        let result = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong.clone(), None);
+        assert_eq!((result.errors.len(), result.warnings.len()), (0, 0));
         wrong["metadata"]["annotations"] = json!({"almanac.dev/ignore": "false"});
-        let found = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong, None);
-        assert_eq!(found.errors.len(), 1);
+        let result = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong, None);
+        assert_eq!(result.errors.len(), 1);
     }
 
     #[test]
     fn another_policy_of_the_target_is_a_warning_but_not_the_object_itself() {
-        let there = cron("evening", "0 20 * * *", &web());
-        let index = index(&[(Kind::CronFederatedHPA, there.clone())]);
+        let evening = cron("evening", "0 20 * * *", &web());
+        let index = index(&[(Kind::CronFederatedHPA, evening.clone())]);
         let morning = cron("morning", "0 8 * * *", &web());
-        let found = verdict(&index, Kind::CronFederatedHPA, morning, None);
-        assert!(found.errors.is_empty());
-        assert_eq!(found.warnings.len(), 1);
+        let result = verdict(&index, Kind::CronFederatedHPA, morning, None);
+        assert!(result.errors.is_empty());
+        assert_eq!(result.warnings.len(), 1);
         let expected = "Deployment.apps shop/web is already scaled by CronFederatedHPA";
-        assert!(found.warnings[0].contains(expected), "{:?}", found.warnings);
-        assert!(!found.warnings[0].contains(", at "), "{:?}", found.warnings);
+        assert!(result.warnings[0].contains(expected), "{:?}", result.warnings);
+        assert!(!result.warnings[0].contains(", at "), "{:?}", result.warnings);
         let changed = cron("evening", "0 21 * * *", &web());
-        let found = verdict(&index, Kind::CronFederatedHPA, changed, Some(&there));
-        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+        let result = verdict(&index, Kind::CronFederatedHPA, changed, Some(&evening));
+        assert!(result.warnings.is_empty(), "{:?}", result.warnings);
     }
 
     #[test]
     fn caps_below_a_schedule_are_reported_in_either_order_of_creation() {
         let schedule = cron("morning", "0 8 * * *", &web());
-        let there =
+        let with_schedule =
             index(&[(Kind::Deployment, deployment()), (Kind::CronFederatedHPA, schedule.clone())]);
-        let found = verdict(&there, Kind::ResourcePolicy, units("web", 5), None);
+        let result = verdict(&with_schedule, Kind::ResourcePolicy, units("web", 5), None);
         let all: Vec<String> =
-            found.errors.iter().map(Finding::sentence).chain(found.warnings).collect();
+            result.errors.iter().map(Finding::sentence).chain(result.warnings).collect();
         assert!(all.iter().any(|it| it.contains("12 replicas")), "{all:?}");
-        let there =
+        let with_policy =
             index(&[(Kind::Deployment, deployment()), (Kind::ResourcePolicy, units("web", 5))]);
-        let found = verdict(&there, Kind::CronFederatedHPA, schedule, None);
-        assert!(found.errors.is_empty());
-        assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
-        assert!(found.warnings[0].contains("ResourcePolicy"), "{:?}", found.warnings);
-        assert!(found.warnings[0].contains("12 replicas"), "{:?}", found.warnings);
+        let result = verdict(&with_policy, Kind::CronFederatedHPA, schedule, None);
+        assert!(result.errors.is_empty());
+        assert_eq!(result.warnings.len(), 1, "{:?}", result.warnings);
+        assert!(result.warnings[0].contains("ResourcePolicy"), "{:?}", result.warnings);
+        assert!(result.warnings[0].contains("12 replicas"), "{:?}", result.warnings);
     }
 
     #[test]
     fn a_second_policy_for_the_same_pods_is_a_warning_so_that_one_can_be_renamed() {
-        let there = index(&[(Kind::ResourcePolicy, units("first", 5))]);
-        let found = verdict(&there, Kind::ResourcePolicy, units("second", 5), None);
-        assert!(found.errors.is_empty(), "{:?}", found.errors);
-        assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
-        assert!(found.warnings[0].contains("a pod of two policies is not scheduled"));
-        let found = verdict(&there, Kind::ResourcePolicy, units("first", 9), None);
-        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+        let index = index(&[(Kind::ResourcePolicy, units("first", 5))]);
+        let result = verdict(&index, Kind::ResourcePolicy, units("second", 5), None);
+        assert!(result.errors.is_empty(), "{:?}", result.errors);
+        assert_eq!(result.warnings.len(), 1, "{:?}", result.warnings);
+        assert!(result.warnings[0].contains("a pod of two policies is not scheduled"));
+        let result = verdict(&index, Kind::ResourcePolicy, units("first", 9), None);
+        assert!(result.warnings.is_empty(), "{:?}", result.warnings);
     }
 
     fn autoscaler(query: &str) -> Value {
@@ -326,14 +326,14 @@ mod tests {
             format!("{}'", "-".repeat(4_000)),
             format!("karpenter_scheduled_capacity{{{patterns}}}"),
         ] {
-            let found = verdict(
+            let result = verdict(
                 &SharedIndex::default(),
                 Kind::HorizontalAutoscaler,
                 autoscaler(&query),
                 None,
             );
-            assert_eq!(found.errors.len(), 1, "{:?}", found.errors);
-            assert!(found.errors[0].message.len() < 1_000, "{:?}", found.errors[0]);
+            assert_eq!(result.errors.len(), 1, "{:?}", result.errors);
+            assert!(result.errors[0].message.len() < 1_000, "{:?}", result.errors[0]);
         }
     }
 
@@ -342,7 +342,7 @@ mod tests {
         let index = index(&[(Kind::CronFederatedHPA, cron("evening", "0 20 * * *", &web()))]);
         index.write().remove(&Kind::CronFederatedHPA.identity("shop", "evening"));
         let morning = cron("morning", "0 8 * * *", &web());
-        let found = verdict(&index, Kind::CronFederatedHPA, morning, None);
-        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+        let result = verdict(&index, Kind::CronFederatedHPA, morning, None);
+        assert!(result.warnings.is_empty(), "{:?}", result.warnings);
     }
 }

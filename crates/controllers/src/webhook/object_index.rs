@@ -17,7 +17,7 @@ pub(super) struct IndexedObject {
     pub(super) template: Option<Arc<Pod>>,
 }
 
-/// The index, which many reviews read at once.
+/// The index, which many reviews read concurrently.
 #[derive(Clone, Default)]
 pub(super) struct SharedIndex {
     index: Arc<RwLock<ObjectIndex>>,

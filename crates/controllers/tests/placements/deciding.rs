@@ -1,4 +1,4 @@
-//! When placements are decided, and the Events and conditions about it.
+//! The instants at which placements are decided, and the Events and conditions about them.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ async fn nothing_is_written_or_requeued_without_a_relevant_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_expired_score_counts_no_more_from_its_last_instant_on_and_not_a_second_later() {
+async fn an_expired_score_counts_zero_from_its_last_instant_on() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 50, Some("2026-11-20T09:10:00Z"));
     hub.score("c2", 20, None);
@@ -87,7 +87,7 @@ async fn an_expired_score_counts_no_more_from_its_last_instant_on_and_not_a_seco
     let (begin, since) = hub.begun;
     let until_end = |at: &str| {
         let at = begin.duration_until(almanac_fixtures::at(at));
-        since + Duration::try_from(at).expect("it is to come")
+        since + Duration::try_from(at).expect("it is in the future")
     };
     tokio::time::sleep_until(until_end("2026-11-20T09:09:59.999Z")).await;
     assert_eq!(hub.decision_writes(), Vec::<String>::new());
@@ -98,7 +98,7 @@ async fn an_expired_score_counts_no_more_from_its_last_instant_on_and_not_a_seco
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_changed_score_or_a_new_cluster_counts_at_once() {
+async fn a_changed_score_or_a_new_cluster_applies_immediately() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 50, None);
     hub.score("c2", 20, None);
@@ -146,7 +146,7 @@ async fn renewed_scores_requeue_no_placement_and_count_until_they_expire() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bad_spec_keeps_what_is_selected_and_says_what_is_wrong() {
+async fn a_bad_spec_keeps_the_selection_and_reports_the_mistake() {
     let hub = Hub::placing(&["c1", "c2"], hub::placement("web", &json!({}))).await;
     assert_eq!(hub.selected("web"), ["c1", "c2"]);
     let negative = json!({ "spec": { "numberOfClusters": -1 } });
@@ -171,7 +171,7 @@ async fn a_bad_spec_keeps_what_is_selected_and_says_what_is_wrong() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_annotation_keeps_a_placement_as_it_is_from_when_it_is_set_until_it_is_removed() {
+async fn an_annotation_keeps_a_placement_unchanged_until_it_is_removed() {
     let mut hub = Hub::placing(&["c1"], hub::placement("web", &json!({}))).await;
     let annotation = format!("{GROUP}/experimental-scheduling-disable");
     let disabled = |value: Value| json!({ "metadata": { "annotations": { &annotation: value } } });

@@ -120,7 +120,7 @@ async fn placements_that_balance_are_decided_one_after_the_other() {
     assert_eq!(selected(&hub), ["c1", "c2", "c3"]);
     hub.stub.clear_requests();
     sleep(Duration::from_mins(20)).await;
-    assert_eq!(hub.decision_writes(), Vec::<String>::new(), "nobody moves any more");
+    assert_eq!(hub.decision_writes(), Vec::<String>::new(), "no placement moves any more");
 }
 
 #[tokio::test(start_paused = true)]

@@ -102,7 +102,7 @@ async fn relisting_one_namespace_leaves_the_others_as_they_are() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_that_may_not_be_read_holds_up_no_other_and_is_carried_out_once_it_may() {
+async fn a_forbidden_namespace_delays_no_other_and_is_reconciled_once_permitted() {
     let limited = LimitedProcess::begin(&["east", "north"], |stub| forbid(stub, "north"));
     seconds(5).await;
     let waiting = limited.health.waiting_for().unwrap_or_default();
@@ -122,7 +122,7 @@ async fn a_namespace_that_may_not_be_read_holds_up_no_other_and_is_carried_out_o
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_no_namespace_may_be_read_the_process_is_not_ready_and_says_why() {
+async fn without_a_readable_namespace_the_process_reports_why_it_is_not_ready() {
     let limited = LimitedProcess::begin(&["east", "north"], |stub| {
         for namespace in ["east", "north"] {
             forbid(stub, namespace);
@@ -138,7 +138,7 @@ async fn while_no_namespace_may_be_read_the_process_is_not_ready_and_says_why() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_mark_of_a_namespace_that_may_only_be_read_exempts_what_is_in_it() {
+async fn the_mark_of_a_namespace_that_cannot_be_watched_exempts_its_objects() {
     let limited =
         LimitedProcess::begin(&["east", "west"], |stub| mark(stub, "east", &json!("by hand")));
     let stub = limited.running.stub.clone();
@@ -163,7 +163,7 @@ async fn the_mark_of_a_namespace_that_may_only_be_read_exempts_what_is_in_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_carried_out_in_a_namespace_whose_mark_was_never_read() {
+async fn nothing_is_reconciled_in_a_namespace_whose_mark_was_never_read() {
     let limited = LimitedProcess::begin(&["east", "west"], |stub| {
         let forbidden = Fault::respond(StatusCode::FORBIDDEN, "it is forbidden");
         stub.inject(forbidden.matching(|asked| asked.path.ends_with("/namespaces/east")).always());
@@ -194,7 +194,7 @@ async fn a_missing_namespace_is_not_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_that_is_gone_for_a_while_holds_up_no_other() {
+async fn a_missing_namespace_delays_no_other() {
     let limited = LimitedProcess::begin(&["east", "west"], |_| {});
     seconds(20).await;
     let stub = &limited.running.stub;

@@ -295,7 +295,7 @@ async fn marked_objects_are_left_alone_and_their_firings_are_not_made_up_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_a_namespace_that_may_not_be_read_nothing_is_carried_out_or_skipped() {
+async fn in_a_forbidden_namespace_nothing_is_applied_or_skipped() {
     let stub = Stub::new();
     stub.serve(Kind::new("v1", "Namespace", "namespaces").cluster_scoped());
     stub.put(json!({
@@ -332,7 +332,7 @@ fn is_namespace(asked: &ReceivedRequest) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_permission_to_watch_namespaces_everything_is_carried_out() {
+async fn without_permission_to_watch_namespaces_everything_is_reconciled() {
     let stub = Stub::new();
     let forbidden = Fault::respond(StatusCode::FORBIDDEN, "namespaces is forbidden");
     stub.inject(forbidden.path_contains("/api/v1/namespaces").matching(is_of_namespaces).always());

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_webhook_answers_for_the_namespaces_that_it_may_read() {
+async fn a_limited_webhook_responds_for_its_namespaces() {
     let stub = Stub::new();
     stub.serve(Kind::new(objects::KARMADA, "CronFederatedHPA", "cronfederatedhpas"));
     stub.serve(Kind::new("v1", "Secret", "secrets"));

@@ -151,7 +151,7 @@ impl TestBench {
         self.stub.requests_where(|asked| asked.path.contains(part)).len()
     }
 
-    /// When and where objects were patched.
+    /// The instants and paths of patches.
     pub(crate) fn patched(&self) -> Vec<(Timestamp, String)> {
         let patches = self.stub.requests_where(|asked| asked.method == Method::PATCH);
         let timed_patches = patches.iter().map(|asked| {

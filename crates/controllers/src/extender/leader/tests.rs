@@ -56,20 +56,20 @@ fn the_oldest_policies_of_a_namespace_count_and_the_next_one_once_one_of_them_is
         insert(&mut state, &named("shop", number), created);
     }
     insert(&mut state, &named("other", 0), 5_000);
-    let carried_out = |state: &LeaderState| -> Vec<Identity> {
+    let applied = |state: &LeaderState| -> Vec<Identity> {
         state.ledger.policies().filter(|it| it.namespace() == "shop").cloned().collect()
     };
     let oldest = |from: usize| (from..MAX_POLICIES + 10).map(|number| named("shop", number));
-    assert_eq!(carried_out(&state), oldest(10).collect::<Vec<_>>());
+    assert_eq!(applied(&state), oldest(10).collect::<Vec<_>>());
     assert!(!state.is_among_oldest(&named("shop", 9)) && state.is_among_oldest(&named("other", 0)));
     let changed = state.remove_policy(&named("shop", 20));
     apply(&mut state, &changed);
     let expected: Vec<Identity> = oldest(9).filter(|it| *it != named("shop", 20)).collect();
-    assert_eq!(carried_out(&state), expected);
+    assert_eq!(applied(&state), expected);
     // A policy that was deleted and created again is the youngest.
     insert(&mut state, &named("shop", 73), 2_000);
     assert!(!state.is_among_oldest(&named("shop", 73)) && state.is_among_oldest(&named("shop", 8)));
-    assert_eq!(carried_out(&state).len(), MAX_POLICIES);
+    assert_eq!(applied(&state).len(), MAX_POLICIES);
     assert_eq!(state.ledger.policies().count(), MAX_POLICIES + 1);
 }
 

@@ -44,7 +44,7 @@ fn scrape(stage: &Stage) -> String {
 }
 
 #[tokio::test]
-async fn a_firing_is_carried_out_and_a_scrape_answered_while_a_costly_decision_is_made() {
+async fn a_firing_is_applied_and_a_scrape_responds_during_a_costly_decision() {
     let stage = Stage::set("2026-11-20T09:00:01Z");
     {
         let world = &mut stage.cluster.lock().world;
@@ -76,7 +76,7 @@ async fn a_firing_is_carried_out_and_a_scrape_answered_while_a_costly_decision_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_firing_is_carried_out_while_more_costly_decisions_wait_than_turns_may_run() {
+async fn a_firing_is_applied_while_more_costly_decisions_wait_than_turns_may_run() {
     let stage = Stage::set("2026-11-20T09:00:01Z");
     let placements: Vec<PolicyName> =
         (0..300).map(|number| placement_name(&format!("web-{number}"))).collect();

@@ -208,10 +208,10 @@ impl Bench {
             "metadata": { "namespace": "karpenter", "name": "karpenter-leader-election" },
             "spec": { "holderIdentity": "karpenter", "renewTime": "2026-11-20T09:00:00.000000Z" },
         }));
-        let (first, mut looked) = ListReport::new();
+        let (first, mut progress) = ListReport::new();
         let (client, clock) = (self.stub.client(), self.groups.clock.clone());
         tokio::spawn(self.groups.upstreams.clone().watch(client, clock, first, |_| {}));
-        looked.wait_for(|it| *it == ListProgress::Whole).await.expect("it goes on");
+        progress.wait_for(|it| *it == ListProgress::Whole).await.expect("it goes on");
     }
 
     /// The Events so far, as reason and note.

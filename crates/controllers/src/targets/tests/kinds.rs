@@ -128,7 +128,7 @@ async fn a_kind_that_is_removed_between_the_read_and_the_write_of_a_turn_is_foun
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_target_whose_policy_goes_while_it_is_read_is_not_kept() {
+async fn a_target_whose_policy_is_deleted_during_the_read_is_not_stored() {
     let stub = Stub::new();
     stub.serve(late());
     stub.put(target(LATE, "Late", "shop"));
