@@ -17,7 +17,7 @@ use prometheus_client::registry::Registry;
 
 use self::metrics::{BacklogGauges, CronMetrics};
 use crate::cluster::{ClusterState, PolicyEntry, name_rivals};
-use crate::families::{ComposedStatus, FamilyController, ReportSubject, Scraped};
+use crate::families::{ComposedStatus, FamilyController, ReportSubject, ScrapeInputs};
 use crate::status_writer::WriteMethod;
 
 /// The controller side of cron rules.
@@ -64,7 +64,7 @@ impl FamilyController for CronFederatedHpas {
         })
     }
 
-    fn register(&self, registry: &mut Registry, scraped: &Scraped) {
+    fn register(&self, registry: &mut Registry, scraped: &ScrapeInputs) {
         self.metrics.register(registry);
         registry.register_collector(Box::new(BacklogGauges(scraped.clone())));
     }

@@ -45,7 +45,7 @@ pub(crate) trait FamilyController: Send + Sync {
     fn report(&self, subject: &ReportSubject, recorded: &[Recorded], events: &EventLog);
 
     /// Registers its counters and the metrics evaluated at the scrape.
-    fn register(&self, registry: &mut Registry, scraped: &Scraped);
+    fn register(&self, registry: &mut Registry, scraped: &ScrapeInputs);
 
     /// The family's additions to turns during a term, if any.
     fn hooks(
@@ -64,14 +64,14 @@ pub(crate) trait FamilyController: Send + Sync {
 
 /// The inputs of metrics that are evaluated at the scrape.
 #[derive(Clone, Debug)]
-pub(crate) struct Scraped {
+pub(crate) struct ScrapeInputs {
     pub(crate) leading: Leadership,
     pub(crate) clock: Clock,
     pub(crate) switch: Switch,
     pub(crate) upstreams: Upstreams,
 }
 
-impl Scraped {
+impl ScrapeInputs {
     /// The known cluster; `None` if this process does not lead, or the family is left to its upstream controller.
     pub(crate) fn cluster_of(&self, family: Family) -> Option<Arc<Cluster>> {
         self.leading.cluster().filter(|_| self.upstreams.running(family).is_none())
@@ -168,7 +168,7 @@ impl Families {
     }
 
     /// Registers the metrics of all families.
-    pub(crate) fn register(&self, registry: &mut Registry, scraped: &Scraped) {
+    pub(crate) fn register(&self, registry: &mut Registry, scraped: &ScrapeInputs) {
         self.0.values().for_each(|it| it.register(registry, scraped));
     }
 

@@ -26,7 +26,7 @@ use self::metrics::{AutoscalerGauges, AutoscalerMetrics};
 pub(crate) use self::sampler::Sampler;
 pub(crate) use self::slow_queries::SlowQueries;
 use crate::cluster::{ClusterState, PolicyEntry, name_rivals};
-use crate::families::{ComposedStatus, FamilyController, ReportSubject, Scraped};
+use crate::families::{ComposedStatus, FamilyController, ReportSubject, ScrapeInputs};
 use crate::status_writer::WriteMethod;
 
 /// The queries of autoscalers.
@@ -139,7 +139,7 @@ impl FamilyController for HorizontalAutoscalers {
         }
     }
 
-    fn register(&self, registry: &mut Registry, scraped: &Scraped) {
+    fn register(&self, registry: &mut Registry, scraped: &ScrapeInputs) {
         self.metrics.register(registry);
         registry.register_collector(Box::new(AutoscalerGauges(scraped.clone())));
     }

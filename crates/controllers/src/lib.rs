@@ -61,7 +61,7 @@
 //! - **Published values** are not part of a turn. They are evaluated at the scrape, by the process whose fence is open.
 //! - **A hub** is watched only where placements are reconciled. Nothing is decided before each of its kinds is listed completely.
 //! - **Node groups** have a work queue of their own, and no family: nothing about them depends on time.
-//! - **Node units** are decided on request. The leader answers from one ledger, and the others forward requests to it.
+//! - **Node units** are decided on request. The leader responds from one ledger, and the others forward requests to it.
 //!
 //! # Where to change what
 //!

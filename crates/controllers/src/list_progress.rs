@@ -102,7 +102,7 @@ impl AwaitedLists {
     }
 
     /// The lists of the parts of a kind.
-    pub(crate) fn of_kind(kind: &str, parts: Vec<(Part, ListReceiver)>) -> Self {
+    pub(crate) fn for_kind(kind: &str, parts: Vec<(Part, ListReceiver)>) -> Self {
         Self { what: format!("all {kind} objects"), need: ListNeed::IfServed, parts }
     }
 
@@ -185,7 +185,7 @@ mod tests {
         let [(_served_later, absent), (_allowed_later, refused)] = [true, false].map(failing);
         let parts = ["east", "west"].map(|name| Part::Namespace(name.into()));
         let parts = parts.into_iter().zip([absent, refused]).collect();
-        let listings = AwaitedLists::of_kind("ResourcePolicy", parts);
+        let listings = AwaitedLists::for_kind("ResourcePolicy", parts);
         listings.wait(&Health::default(), &mut None).await;
     }
 
@@ -207,7 +207,7 @@ mod tests {
         let config = AwaitedLists::new("a ConfigMap", listed, ListNeed::Always);
         config.wait(&Health::default(), &mut patient_until).await;
         for _ in 0..2 {
-            let pods = AwaitedLists::of_kind("Pod", pods().collect());
+            let pods = AwaitedLists::for_kind("Pod", pods().collect());
             pods.wait(&Health::default(), &mut patient_until).await;
             assert_eq!(begun.elapsed().as_secs(), 3 * FORBIDDEN_PATIENCE.as_secs());
         }

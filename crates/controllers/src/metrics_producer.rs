@@ -14,7 +14,7 @@ use prometheus_client::registry::Registry;
 
 use self::published::PublishedNumbers;
 use crate::cluster::{ClusterState, PolicyEntry};
-use crate::families::{ComposedStatus, FamilyController, ReportSubject, Scraped};
+use crate::families::{ComposedStatus, FamilyController, ReportSubject, ScrapeInputs};
 use crate::status_writer::WriteMethod;
 
 /// The controller side of schedules.
@@ -45,7 +45,7 @@ impl FamilyController for MetricsProducers {
         Some(ComposedStatus { status, condition_states: condition_states.to_vec(), method })
     }
 
-    fn register(&self, registry: &mut Registry, scraped: &Scraped) {
+    fn register(&self, registry: &mut Registry, scraped: &ScrapeInputs) {
         registry.register_collector(Box::new(PublishedNumbers(scraped.clone())));
     }
 

@@ -32,7 +32,7 @@ use self::metrics::{PlacementGauges, PlacementMetrics};
 pub(crate) use self::records::HubRecords;
 use self::writer::DecisionWriter;
 use crate::cluster::{Cluster, ClusterState, PolicyEntry};
-use crate::families::{ComposedStatus, FamilyController, ReportSubject, Scraped};
+use crate::families::{ComposedStatus, FamilyController, ReportSubject, ScrapeInputs};
 use crate::namespaces::Namespaces;
 use crate::runtime::RunningTerm;
 use crate::status_writer::WriteMethod;
@@ -84,7 +84,7 @@ impl FamilyController for Placements {
         Some(ComposedStatus { status, condition_states, method })
     }
 
-    fn register(&self, registry: &mut Registry, scraped: &Scraped) {
+    fn register(&self, registry: &mut Registry, scraped: &ScrapeInputs) {
         self.metrics.register(registry);
         registry.register_collector(Box::new(PlacementGauges(scraped.clone())));
     }

@@ -92,7 +92,7 @@ impl PolicyFollower {
     }
 
     /// The same follower for the objects of a part only.
-    pub(crate) fn of_part(self, part: Part) -> Self {
+    pub(crate) fn with_part(self, part: Part) -> Self {
         Self { part, ..self }
     }
 

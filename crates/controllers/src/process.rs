@@ -7,7 +7,7 @@ use kube::Client;
 use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
-use crate::families::{Families, Scraped};
+use crate::families::{Families, ScrapeInputs};
 pub use crate::horizontal_autoscaler::Queries;
 use crate::leadership::Leadership;
 use crate::namespaces::Namespaces;
@@ -76,7 +76,7 @@ impl Process {
         let schemas = ServedSchemas::for_kinds(&controlled);
         let left_alone = LeftAlone::new(&controlled, upstreams.clone(), leading.clone());
         registry.register_collector(Box::new(left_alone));
-        let scraped = Scraped {
+        let scraped = ScrapeInputs {
             leading: leading.clone(),
             clock: options.process.clock.clone(),
             switch: runtime.switch.clone(),

@@ -82,7 +82,7 @@ enum TargetObservation {
 }
 
 /// The outcomes of the actions of a turn.
-struct Applied {
+struct ActionOutcomes {
     outcomes: Vec<Outcome>,
     observation: TargetObservation,
 }
@@ -277,10 +277,13 @@ impl Reconciler {
         over: &ObservedTarget,
         unknown: Option<&TargetError>,
         still_wanted: StillWanted<'_>,
-    ) -> Result<Applied, Fenced> {
+    ) -> Result<ActionOutcomes, Fenced> {
         let hooks = self.hooks.for_family(policy.family);
         if let Some(outcomes) = hooks.apply(policy, &about.uid, open.actions(), still_wanted) {
-            return Ok(Applied { outcomes: outcomes.await?, observation: TargetObservation::None });
+            return Ok(ActionOutcomes {
+                outcomes: outcomes.await?,
+                observation: TargetObservation::None,
+            });
         }
         let mut observation = match unknown {
             Some(TargetError::Problem(problem)) => TargetObservation::Problem(problem.clone()),
@@ -311,7 +314,7 @@ impl Reconciler {
             };
             outcomes.push(applied.outcome);
         }
-        Ok(Applied { outcomes, observation })
+        Ok(ActionOutcomes { outcomes, observation })
     }
 
     /// Whether a delayed write is still due: the spec is the same as when the turn began, the deadline has not passed,
@@ -335,10 +338,10 @@ impl Reconciler {
         policy: &PolicyName,
         about: &TurnSubject,
         (open, over): (OpenTurn, ObservedTarget),
-        applied: Applied,
+        applied: ActionOutcomes,
     ) -> Option<Timestamp> {
         let now = self.clock.now();
-        let Applied { outcomes, observation } = applied;
+        let ActionOutcomes { outcomes, observation } = applied;
         let target = about.target.as_ref().map(|it| it.target.identity().clone());
         let (turn, changed_by, after, replaced) = {
             let mut state = self.cluster.lock();

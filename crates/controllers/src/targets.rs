@@ -30,7 +30,7 @@ use crate::namespaces::{Namespaces, Part};
 use crate::runtime::{Watch, watch};
 use crate::work_queue::WorkQueue;
 use followed::Following;
-use kind::{Kind, Resolved};
+use kind::{DiscoveredKind, Kind};
 use lanes::Lanes;
 
 /// The reason that a target's state is unknown.
@@ -299,7 +299,7 @@ impl Targets {
     }
 
     /// Starts watching the kind, if it is one of the usual ones.
-    fn begin(&self, resolved: Resolved) -> Kind {
+    fn begin(&self, resolved: DiscoveredKind) -> Kind {
         let Some(kind) = followed::kind_of(&resolved) else {
             return Kind::new(resolved, Vec::new());
         };

@@ -98,17 +98,17 @@ impl Upstreams {
                             changed(*family);
                         }
                     }
-                    Err(Unseen::Forbidden(why)) => {
+                    Err(CheckError::Forbidden(why)) => {
                         self.complain(*family, *upstream, &why);
                         if self.note(*family, *upstream, &[], &clock) {
                             changed(*family);
                         }
                     }
                     // The last result stays valid, if there is one.
-                    Err(Unseen::Unknown(error)) if first.is_complete() => {
+                    Err(CheckError::Unknown(error)) if first.is_complete() => {
                         tracing::debug!(error, "failed to look for an upstream controller");
                     }
-                    Err(Unseen::Unknown(error)) => {
+                    Err(CheckError::Unknown(error)) => {
                         tracing::warn!(error, "failed to look for an upstream controller");
                         let (is_absent, is_forbidden, reason) = (false, false, error);
                         first.failed(&WatchFailure { is_absent, is_forbidden, reason });
@@ -174,14 +174,14 @@ impl Upstreams {
 }
 
 /// The reason that the state of a controller is unknown.
-enum Unseen {
+enum CheckError {
     /// A permission is missing.
     Forbidden(String),
     /// A failure that may pass by itself.
     Unknown(String),
 }
 
-impl From<kube::Error> for Unseen {
+impl From<kube::Error> for CheckError {
     fn from(error: kube::Error) -> Self {
         let is_forbidden = matches!(&error, kube::Error::Api(status) if status.code == 403);
         let why = summarize(&error);
@@ -194,7 +194,7 @@ async fn find_leases(
     client: &Client,
     family: Controlled,
     upstream: Upstream,
-) -> Result<Vec<Lease>, Unseen> {
+) -> Result<Vec<Lease>, CheckError> {
     let search = async {
         if upstream.by_definition {
             let definitions = Api::<CustomResourceDefinition>::all(client.clone());
@@ -209,6 +209,6 @@ async fn find_leases(
         let is_named = |lease: &Lease| lease.metadata.name.as_deref() == Some(upstream.lease);
         Ok(leases.into_iter().filter(is_named).collect())
     };
-    let unanswered = |_| Unseen::Unknown("no response in time".to_owned());
-    timeout(REQUEST_TIMEOUT, search).await.map_err(unanswered)?
+    let timed_out = |_| CheckError::Unknown("no response in time".to_owned());
+    timeout(REQUEST_TIMEOUT, search).await.map_err(timed_out)?
 }

@@ -154,7 +154,7 @@ impl Webhook {
                 && running.is_reached(await_certificate(&health, validity_receiver)).await
             {
                 health.set_ready();
-                tracing::info!("answering");
+                tracing::info!("serving admission reviews");
                 running.runs_until_end(std::future::pending()).await;
             }
         };

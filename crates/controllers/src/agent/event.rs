@@ -6,7 +6,7 @@ use almanac_engine::qos_levels::Recorded;
 use almanac_shell::event_log::{Event, ObjectReference};
 
 /// The Events about a change of a pod's level.
-pub(super) fn of_change(recorded: &Recorded, uid: &str) -> Vec<Event> {
+pub(super) fn for_change(recorded: &Recorded, uid: &str) -> Vec<Event> {
     let Recorded { ended, begun, from, to, .. } = recorded;
     let (before, now) = (level(from.as_deref()), level(to.as_deref()));
     let event = |reason, note| about_pod(&recorded.pod, uid, (false, reason), note);
@@ -35,7 +35,7 @@ pub(super) fn of_change(recorded: &Recorded, uid: &str) -> Vec<Event> {
 }
 
 /// The Event about a pod that another program keeps changing.
-pub(super) fn of_contest(pod: &Identity, uid: &str) -> Event {
+pub(super) fn for_contention(pod: &Identity, uid: &str) -> Event {
     let note = "another program keeps changing the annotations of the QoS level; the agent now writes them again \
                 at growing intervals. Possible causes are another agent with another ConfigMap or level format, and \
                 an admission webhook that rewrites them";
@@ -43,7 +43,7 @@ pub(super) fn of_contest(pod: &Identity, uid: &str) -> Event {
 }
 
 /// The Event about a pod that cannot be written.
-pub(super) fn of_failure(pod: &Identity, uid: &str, why: &str) -> Event {
+pub(super) fn for_failure(pod: &Identity, uid: &str, why: &str) -> Event {
     let note = format!("failed to write the annotations of the QoS level, and will retry: {why}");
     about_pod(pod, uid, (true, "LevelNotWritten"), note)
 }
@@ -104,7 +104,7 @@ mod tests {
         let pod = Identity::new("", "Pod", "shop", "web");
         let recorded =
             Recorded { at: Timestamp::UNIX_EPOCH, pod, ended, begun, opened: None, from, to };
-        let events = of_change(&recorded, "uid").into_iter();
+        let events = for_change(&recorded, "uid").into_iter();
         let lines: Vec<String> = events.map(|it| format!("{} {}", it.reason, it.note)).collect();
         lines.join("\n")
     }

@@ -222,7 +222,7 @@ impl Turns {
                 let policy = recorded.begun.as_deref().or(recorded.ended.as_deref());
                 let (from, to) = (recorded.from.as_deref(), recorded.to.as_deref());
                 tracing::debug!(policy, from, to, "wrote the level");
-                for event in event::of_change(recorded, uid) {
+                for event in event::for_change(recorded, uid) {
                     self.events.emit(event);
                 }
             }
@@ -248,7 +248,7 @@ impl Turns {
             );
         }
         if wrote.is_contested() || wrote.is_reported_again() {
-            self.events.emit(event::of_contest(pod, &entry.uid));
+            self.events.emit(event::for_contention(pod, &entry.uid));
         }
         entry.wrote = Some(wrote);
         entry.due_since.take()
@@ -283,7 +283,7 @@ impl Turns {
         failure.unsure = unsure.or(failure.unsure.take());
         failure.again = now.saturating_add(failure.backoff.next_pause()).unwrap_or(now);
         if failure.attempts == ATTEMPTS_UNTIL_EVENT {
-            self.events.emit(event::of_failure(pod, &entry.uid, &error.to_string()));
+            self.events.emit(event::for_failure(pod, &entry.uid, &error.to_string()));
         }
         Some(failure.again)
     }

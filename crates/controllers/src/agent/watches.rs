@@ -236,7 +236,7 @@ mod tests {
             clock,
             metrics: LevelMetrics::default(),
             spread: Duration::ZERO,
-            asked: Notify::new(),
+            requests: Notify::new(),
         });
         let (progress, _listed) = ListReport::new();
         let (state, of) = (Arc::clone(&resync.state), None);

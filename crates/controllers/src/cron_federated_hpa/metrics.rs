@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::families::Scraped;
+use crate::families::ScrapeInputs;
 
 /// The number of firings by outcome, and their delays.
 #[derive(Clone, Debug)]
@@ -96,7 +96,7 @@ impl CronMetrics {
 
 /// The pending firings of the rules, computed at the scrape.
 #[derive(Debug)]
-pub(super) struct BacklogGauges(pub(super) Scraped);
+pub(super) struct BacklogGauges(pub(super) ScrapeInputs);
 
 impl Collector for BacklogGauges {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
@@ -214,7 +214,7 @@ mod tests {
         leading.begin(Fence::open(), cluster);
         let (clock, upstreams) = (Clock::from_fn(|| Timestamp::UNIX_EPOCH), Upstreams::default());
         let switch = Switch::new(clock.clone());
-        let scraped = Scraped { leading, clock, switch, upstreams };
+        let scraped = ScrapeInputs { leading, clock, switch, upstreams };
         registry.register_collector(Box::new(BacklogGauges(scraped)));
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).expect("it is text");

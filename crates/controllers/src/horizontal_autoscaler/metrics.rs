@@ -13,7 +13,7 @@ use prometheus_client::registry::Registry;
 
 use super::with_decision;
 use crate::cluster::{ClusterState, PolicyEntry};
-use crate::families::Scraped;
+use crate::families::ScrapeInputs;
 
 /// The numbers of changes and failures of autoscalers.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +58,7 @@ impl AutoscalerMetrics {
 
 /// The desired and the current replicas of each autoscaler, evaluated at the scrape.
 #[derive(Debug)]
-pub(super) struct AutoscalerGauges(pub(super) Scraped);
+pub(super) struct AutoscalerGauges(pub(super) ScrapeInputs);
 
 /// The values of one autoscaler, as far as they are known.
 struct Numbers {

@@ -231,12 +231,12 @@ mod tests {
     async fn a_repeated_failure_is_new_once_and_keeps_the_age_of_the_last_number() {
         let sampler = sampler("2026-11-30T09:00:00Z");
         let policy = autoscale(&sampler);
-        let store = |second: &str, answer| {
+        let store = |second: &str, result| {
             sampler.store(
                 &policy,
                 Arc::from("usage"),
                 at(&format!("2026-11-30T09:00:{second}Z")),
-                answer,
+                result,
             )
         };
         let broken = |text: &str| {

@@ -80,7 +80,7 @@ async fn a_schedule_scales_a_deployment_at_its_boundary_and_nothing_is_requested
     bench.run(60).await;
     stub.clear_requests();
     bench.run(58 * 60).await;
-    let requests: Vec<_> = stub.requests_where(|asked| !asked.is_watch());
+    let requests: Vec<_> = stub.requests_where(|request| !request.is_watch());
     assert_eq!(requests.len(), 0, "nothing changes");
     bench.run(2 * 60).await;
     assert_eq!(replicas(&stub, "deployments"), 7);
@@ -123,14 +123,14 @@ async fn replicas_that_are_not_ready_yet_do_not_scale_it_further() {
     object["spec"]["metrics"][0]["prometheus"]["target"] =
         json!({ "type": "Utilization", "value": 60 });
     bench.upsert(object);
-    answer(&bench, Ok(0.85));
+    store_sample(&bench, Ok(0.85));
     bench.run(60).await;
     assert_eq!(replicas(&stub, "deployments"), 3, "two replicas at 85 % of 60 %");
     // The third replica exists before its effect on the others is known.
     stub.change("deployments", "default", "shop", &json!({ "status": { "replicas": 3 } }));
     bench.run(60).await;
     assert_eq!(replicas(&stub, "deployments"), 3);
-    answer(&bench, Ok(0.57));
+    store_sample(&bench, Ok(0.57));
     stub.change(
         "deployments",
         "default",
@@ -145,7 +145,7 @@ async fn replicas_that_are_not_ready_yet_do_not_scale_it_further() {
 }
 
 /// The current response of Prometheus.
-fn answer(bench: &TestBench, value: Result<f64, SampleProblem>) {
+fn store_sample(bench: &TestBench, value: Result<f64, SampleProblem>) {
     let at = bench.now();
     let mut state = bench.cluster.lock();
     state.world.metric_scaling.extra.settings.answerer = Answerer::Prometheus;

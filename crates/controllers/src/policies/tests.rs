@@ -146,7 +146,7 @@ fn listing_one_namespace_keeps_the_objects_of_the_others() {
         let unwritten = UnwrittenStatuses::default();
         let (follower, _) =
             PolicyFollower::new(Family::CronScaling, clock, unwritten, cluster, queues);
-        follower.of_part(Part::Namespace(namespace.into()))
+        follower.with_part(Part::Namespace(namespace.into()))
     };
     let [mut east, mut west] = ["east", "west"].map(follow);
     for (namespace, follower) in [("east", &mut east), ("west", &mut west)] {

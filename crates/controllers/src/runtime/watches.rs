@@ -92,7 +92,7 @@ impl RunningTerm {
             self.begin_watch(select(&part), follower);
             parts.push((part, listed));
         }
-        self.add_awaited(AwaitedLists::of_kind(kind, parts));
+        self.add_awaited(AwaitedLists::for_kind(kind, parts));
     }
 
     /// Starts tracking which namespaces have the ignore annotation. Those that the process is limited to are read at

@@ -33,7 +33,7 @@ impl NodeGroupFollower {
     }
 
     /// The same for the groups of a part only.
-    pub(crate) fn of_part(self, part: Part) -> Self {
+    pub(crate) fn with_part(self, part: Part) -> Self {
         Self { part, ..self }
     }
 

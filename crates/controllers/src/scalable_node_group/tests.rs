@@ -230,7 +230,7 @@ async fn the_nodes_of_a_group_stay_while_its_namespace_is_not_the_one_that_was_l
     let follow = |namespace: &str| {
         let (queue, cluster) = (Arc::clone(&groups.queue), Arc::clone(&groups.cluster));
         let (follower, _) = NodeGroupFollower::new(cluster, queue);
-        follower.of_part(Part::Namespace(namespace.into()))
+        follower.with_part(Part::Namespace(namespace.into()))
     };
     groups.cluster.lock().node_groups.listed.clear();
     let [mut other, mut own] = ["other", "default"].map(follow);

@@ -13,9 +13,9 @@ const FAR: Timestamp = Timestamp::UNIX_EPOCH;
 
 /// The response of an API server.
 #[derive(Clone)]
-struct Answers(Arc<Mutex<(StatusCode, Value)>>);
+struct SchemaServer(Arc<Mutex<(StatusCode, Value)>>);
 
-impl Answers {
+impl SchemaServer {
     fn with_status(status: StatusCode, document: Value) -> Self {
         Self(Arc::new(Mutex::new((status, document))))
     }
@@ -24,11 +24,11 @@ impl Answers {
         *self.0.lock().unwrap() = (status, document);
     }
 
-    /// A client of this API server, which answers 304 for a document of the same version.
+    /// A client of this API server, which responds with 304 for a document of the same version.
     fn client(&self) -> Client {
-        let answers = self.clone();
+        let server = self.clone();
         let service = tower::service_fn(move |request: Request<Body>| {
-            let (status, document) = answers.0.lock().unwrap().clone();
+            let (status, document) = server.0.lock().unwrap().clone();
             let text = document.to_string();
             let etag = HeaderValue::from_str(&format!("\"{}\"", text.len())).unwrap();
             let is_same = request.headers().get(IF_NONE_MATCH) == Some(&etag);
@@ -58,8 +58,8 @@ fn document(without: &[&str]) -> Value {
 
 #[tokio::test]
 async fn missing_fields_are_known_until_another_schema_is_served() {
-    let answers = Answers::with_status(StatusCode::OK, document(&["scaleEvents"]));
-    let (client, schemas) = (answers.client(), ServedSchemas::for_kinds(&[FAMILY.into()]));
+    let server = SchemaServer::with_status(StatusCode::OK, document(&["scaleEvents"]));
+    let (client, schemas) = (server.client(), ServedSchemas::for_kinds(&[FAMILY.into()]));
     assert_eq!(schemas.missing(FAMILY), None);
     assert_eq!(schemas.check(&client).await, [FAMILY.into()]);
     let missing = schemas.missing(FAMILY).unwrap().to_string();
@@ -67,22 +67,22 @@ async fn missing_fields_are_known_until_another_schema_is_served() {
 
     // The same document, an error, and a document without the kind change nothing.
     assert_eq!(schemas.check(&client).await, []);
-    answers.become_these(StatusCode::INTERNAL_SERVER_ERROR, json!("unavailable"));
+    server.become_these(StatusCode::INTERNAL_SERVER_ERROR, json!("unavailable"));
     assert_eq!(schemas.check(&client).await, []);
-    answers.become_these(StatusCode::OK, json!({"components": {"schemas": {}}}));
+    server.become_these(StatusCode::OK, json!({"components": {"schemas": {}}}));
     assert_eq!(schemas.check(&client).await, []);
     assert!(schemas.missing(FAMILY).is_some());
 
-    answers.become_these(StatusCode::OK, document(&[]));
+    server.become_these(StatusCode::OK, document(&[]));
     assert_eq!(schemas.check(&client).await, [FAMILY.into()]);
     assert_eq!(schemas.missing(FAMILY), None);
 }
 
 #[tokio::test]
 async fn a_status_reports_missing_fields_and_then_once_that_none_is_missing() {
-    let answers = Answers::with_status(StatusCode::OK, document(&["scaleEvents"]));
+    let server = SchemaServer::with_status(StatusCode::OK, document(&["scaleEvents"]));
     let schemas = ServedSchemas::for_kinds(&[FAMILY.into()]);
-    schemas.check(&answers.client()).await;
+    schemas.check(&server.client()).await;
     let missing = schemas.missing(FAMILY);
     let composed = || json!({"scaleEvents": [], "desiredReplicas": 2, "conditions": []});
 

@@ -12,7 +12,7 @@ use almanac_shell::writer::FIELD_MANAGER;
 use kube::api::{DynamicObject, ObjectMeta};
 use tokio::sync::watch;
 
-use super::kind::Resolved;
+use super::kind::DiscoveredKind;
 use crate::cluster::{Cluster, ClusterState, TargetEntry, is_older};
 use crate::exemptions;
 use crate::namespaces::Part;
@@ -20,7 +20,7 @@ use crate::runtime::names;
 use crate::work_queue::WorkQueue;
 
 /// The discovered kind, if it is a watched one.
-pub(super) fn kind_of(resolved: &Resolved) -> Option<Kind> {
+pub(super) fn kind_of(resolved: &DiscoveredKind) -> Option<Kind> {
     let resource = &resolved.resource;
     Kind::of(&resource.group, &resource.kind).filter(|kind| kind.is_followed())
 }

@@ -14,7 +14,7 @@ use super::followed::Following;
 use super::lanes::RequestPermit;
 
 /// The result of discovery for a kind.
-pub(super) struct Resolved {
+pub(super) struct DiscoveredKind {
     pub(super) resource: ApiResource,
     pub(super) is_cluster_scoped: bool,
 }
@@ -28,8 +28,8 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    pub(super) fn new(resolved: Resolved, followings: Vec<Following>) -> Self {
-        let Resolved { resource, is_cluster_scoped } = resolved;
+    pub(super) fn new(resolved: DiscoveredKind, followings: Vec<Following>) -> Self {
+        let DiscoveredKind { resource, is_cluster_scoped } = resolved;
         Self { resource, is_cluster_scoped, followings }
     }
 
@@ -67,7 +67,7 @@ pub(super) async fn resolve(
     client: &Client,
     reference: &TargetReference,
     permit: &RequestPermit<'_>,
-) -> Result<Resolved, TargetError> {
+) -> Result<DiscoveredKind, TargetError> {
     let TargetReference { target, api_version } = reference;
     let identity = target.identity();
     let version = api_version.rsplit_once('/').map_or(&**api_version, |(_, version)| version);
@@ -103,5 +103,5 @@ pub(super) async fn resolve(
         return Err(TargetError::Problem(TargetProblem::NotScalable));
     }
     let is_cluster_scoped = capabilities.scope == discovery::Scope::Cluster;
-    Ok(Resolved { resource, is_cluster_scoped })
+    Ok(DiscoveredKind { resource, is_cluster_scoped })
 }

@@ -119,8 +119,8 @@ pub(super) struct RequestPermit<'a> {
 
 impl RequestPermit<'_> {
     /// Records whether there was any response, or a timeout.
-    pub(super) fn note(&self, was_answered: bool) {
-        if was_answered {
+    pub(super) fn note(&self, has_response: bool) {
+        if has_response {
             self.own.lane.lock().is_hanging = false;
         } else {
             self.own.lane.hangs();

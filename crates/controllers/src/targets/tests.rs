@@ -29,7 +29,7 @@ fn from(time: &str) -> impl Fn(&ReceivedRequest) -> bool + Send + Sync + 'static
     let begin: Timestamp = BEGIN.parse().expect("it is an instant");
     let later = Duration::try_from(at(time).duration_since(begin)).expect("it is later");
     let since = Instant::now() + later;
-    move |asked| asked.at >= since
+    move |request| request.at >= since
 }
 
 fn name(number: usize) -> String {
@@ -95,7 +95,7 @@ async fn hanging_scales_hold_up_no_other_kind() {
 async fn a_firing_is_applied_if_its_kind_responds_again_in_time() {
     let stub = stub(300);
     let (hangs, again) = (from("09:00:00"), from("09:00:45"));
-    let hangs = Fault::hang().matching(move |asked| hangs(asked) && !again(asked));
+    let hangs = Fault::hang().matching(move |request| hangs(request) && !again(request));
     stub.inject(hangs.path_contains("/apis/hangs.example.com/v1/").always());
     let mut bench = TestBench::at(BEGIN, &stub);
     for number in 0..300 {
@@ -252,19 +252,19 @@ fn endings(bench: &TestBench, name: &str) -> Vec<Ending> {
     rule.executions.iter().map(|it| it.ending.clone()).collect()
 }
 
-fn is_scaling(asked: &ReceivedRequest) -> bool {
-    asked.is_write() && asked.path.ends_with("/healthy-1/scale")
+fn is_scaling(request: &ReceivedRequest) -> bool {
+    request.is_write() && request.path.ends_with("/healthy-1/scale")
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_firing_is_applied_once_regardless_of_its_first_attempts() {
-    let answer = |code| Fault::respond(code, "injected by a test");
+    let respond = |code| Fault::respond(code, "injected by a test");
     let busy = || Fault::wait(StatusCode::TOO_MANY_REQUESTS, 3);
     for (fault, times) in [
-        (answer(StatusCode::CONFLICT), 1),
-        (answer(StatusCode::CONFLICT), 6),
-        (answer(StatusCode::INTERNAL_SERVER_ERROR), 2),
-        (answer(StatusCode::SERVICE_UNAVAILABLE), 2),
+        (respond(StatusCode::CONFLICT), 1),
+        (respond(StatusCode::CONFLICT), 6),
+        (respond(StatusCode::INTERNAL_SERVER_ERROR), 2),
+        (respond(StatusCode::SERVICE_UNAVAILABLE), 2),
         (busy(), 1),
         (busy(), 6),
         (Fault::lose_response(), 1),

@@ -118,7 +118,7 @@ impl Targets {
     }
 
     /// Whether a forbidden target may now be changed. The probe changes nothing; `None` if the
-    /// answer is unknown.
+    /// result is unknown.
     pub(crate) async fn may_be_changed(
         &self,
         reference: &TargetReference,

@@ -99,7 +99,7 @@ impl Term<'_> {
                 Arc::clone(&shared.cluster),
                 shared.queues(),
             );
-            let follower = follower.of_part(part);
+            let follower = follower.with_part(part);
             (Excluding::new(&options.process.exempt_namespaces, follower), listed)
         });
     }
@@ -113,7 +113,7 @@ impl Term<'_> {
         running.watch_kind(Kind::ScalableNodeGroup, &options.namespaces, |part| {
             let queue = Arc::clone(&shared.node_groups.queue);
             let (follower, listed) = NodeGroupFollower::new(Arc::clone(&shared.cluster), queue);
-            let follower = follower.of_part(part);
+            let follower = follower.with_part(part);
             (Excluding::new(&options.process.exempt_namespaces, follower), listed)
         });
     }

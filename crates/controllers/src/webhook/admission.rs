@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::object_index::{IndexedObject, SharedIndex};
 
-/// The object to apply.
-pub(super) struct Applied<'a> {
+/// An object that a client applies.
+pub(super) struct ProposedObject<'a> {
     pub(super) kind: Kind,
     pub(super) namespace: &'a str,
     pub(super) object: Value,
@@ -36,10 +36,10 @@ pub(super) struct Verdict {
 /// objects cause does not reject it: a tool that renames an object applies the new one before it deletes the old one.
 pub(super) fn decide(
     index: &SharedIndex,
-    applied: Applied<'_>,
+    proposed: ProposedObject<'_>,
     context: CheckContext<'_>,
 ) -> Verdict {
-    let Applied { kind, namespace, object, before } = applied;
+    let ProposedObject { kind, namespace, object, before } = proposed;
     let nothing = Verdict { errors: Vec::new(), warnings: Vec::new() };
     if !object["metadata"]["deletionTimestamp"].is_null() {
         return nothing;
@@ -213,7 +213,7 @@ mod tests {
     }
 
     fn verdict(index: &SharedIndex, kind: Kind, object: Value, before: Option<&Value>) -> Verdict {
-        decide(index, Applied { kind, namespace: "shop", object, before }, context())
+        decide(index, ProposedObject { kind, namespace: "shop", object, before }, context())
     }
 
     #[test]

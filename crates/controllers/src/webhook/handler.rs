@@ -12,7 +12,7 @@ use almanac_shell::server::{Handler, ServerRequest, ServerResponse};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::admission::{Applied, Verdict, decide};
+use super::admission::{ProposedObject, Verdict, decide};
 use super::metrics::{Outcome, ReviewMetrics};
 use super::object_index::SharedIndex;
 use super::review::{Request, Review, ReviewResponse, mutation_response, review_response};
@@ -128,7 +128,7 @@ impl Reviews {
             ..CheckContext::new(&request.namespace, self.clock.now())
         };
         let object = std::mem::take(&mut request.object);
-        let applied = Applied {
+        let proposed = ProposedObject {
             kind,
             namespace: &request.namespace,
             object,
@@ -138,7 +138,7 @@ impl Reviews {
         let has_queries = Descriptor::of_kind(kind).is_some_and(|it| it.has_queries);
         let _alone =
             has_queries.then(|| self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner));
-        decide(&self.index, applied, context)
+        decide(&self.index, proposed, context)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The webhook's metrics of its answers.
+//! The metrics of the webhook's responses.
 
 use std::time::Duration;
 

@@ -68,7 +68,8 @@ async fn nothing_is_written_or_requeued_without_a_relevant_change() {
         sleep(Duration::from_secs(150)).await;
     }
     assert_eq!(hub.writes(), Vec::<String>::new());
-    let read = hub.stub.requests_where(|asked| asked.method == Method::GET && !asked.is_watch());
+    let read =
+        hub.stub.requests_where(|request| request.method == Method::GET && !request.is_watch());
     // The process checks all the time for other controllers and for changed CRDs.
     let is_known = |path: &str, plural: &str| plural == "leases" || path.starts_with("/openapi/");
     let reads: Vec<_> = read.iter().filter(|it| !is_known(&it.path, &it.plural)).collect();
@@ -309,10 +310,11 @@ async fn an_event_names_the_added_and_removed_clusters_and_their_ranking() {
     hub.put("default", by_ratio(1));
     hub.run(&[]).await;
     sleep(Duration::from_secs(90)).await;
-    let events =
-        hub.stub.requests_where(|asked| asked.plural == "events" && asked.method == Method::POST);
-    let condition = events.iter().map(|asked| {
-        let text = |field: &str| asked.body[field].as_str().unwrap_or_default().to_owned();
+    let events = hub
+        .stub
+        .requests_where(|request| request.plural == "events" && request.method == Method::POST);
+    let condition = events.iter().map(|request| {
+        let text = |field: &str| request.body[field].as_str().unwrap_or_default().to_owned();
         format!("{} {}", text("reason"), text("note"))
     });
     let expected = [

@@ -23,8 +23,8 @@ fn replace(stub: &Stub) {
 
 /// The reasons of the warnings so far.
 fn warnings(hub: &Hub) -> Vec<String> {
-    let events = hub.stub.requests_where(|asked| {
-        asked.plural == "events" && asked.body["type"].as_str() == Some("Warning")
+    let events = hub.stub.requests_where(|request| {
+        request.plural == "events" && request.body["type"].as_str() == Some("Warning")
     });
     events.iter().map(|it| it.body["reason"].to_string()).collect()
 }
@@ -79,7 +79,7 @@ async fn a_decision_recreated_during_its_removal_is_removed_again() {
     hub.stub.put(surplus(&hub));
     sleep(Duration::from_secs(90)).await;
     assert_eq!(hub.decision("web-decision-7"), None);
-    let removals = hub.stub.requests_where(|asked| asked.method == Method::DELETE);
+    let removals = hub.stub.requests_where(|request| request.method == Method::DELETE);
     assert_eq!(removals.len(), 2);
 }
 

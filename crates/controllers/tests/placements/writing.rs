@@ -42,8 +42,8 @@ async fn the_reactions_to_repeated_changes_of_a_decision_have_growing_delays() {
         hub.stub.change(DECISIONS, "default", "web-decision-1", &wrong);
         sleep(Duration::from_secs(1)).await;
     }
-    let answers = hub.decision_writes().len();
-    assert!((8..60).contains(&answers), "{answers} answers in ten minutes");
+    let reactions = hub.decision_writes().len();
+    assert!((8..60).contains(&reactions), "{reactions} reactions in ten minutes");
 }
 
 #[tokio::test(start_paused = true)]

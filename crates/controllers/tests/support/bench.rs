@@ -148,14 +148,14 @@ impl TestBench {
 
     /// The number of requests whose path contains this.
     pub(crate) fn requests_for(&self, part: &str) -> usize {
-        self.stub.requests_where(|asked| asked.path.contains(part)).len()
+        self.stub.requests_where(|request| request.path.contains(part)).len()
     }
 
     /// The instants and paths of patches.
     pub(crate) fn patched(&self) -> Vec<(Timestamp, String)> {
-        let patches = self.stub.requests_where(|asked| asked.method == Method::PATCH);
-        let timed_patches = patches.iter().map(|asked| {
-            (time_at(self.begun, asked.at), format!("{}?{}", asked.path, asked.query))
+        let patches = self.stub.requests_where(|request| request.method == Method::PATCH);
+        let timed_patches = patches.iter().map(|request| {
+            (time_at(self.begun, request.at), format!("{}?{}", request.path, request.query))
         });
         timed_patches.collect()
     }

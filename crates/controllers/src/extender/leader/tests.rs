@@ -104,7 +104,7 @@ fn serving() -> Leader {
 }
 
 #[tokio::test]
-async fn requests_and_scrapes_are_answered_while_a_policy_is_prepared() {
+async fn requests_and_scrapes_have_responses_while_a_policy_is_prepared() {
     let leader = Arc::new(serving());
     let (policy, pod) = (named("shop", 0), pod_identity("shop", "web"));
     let web = Pod { uid: Some("1".into()), ..Pod::default() };
@@ -126,8 +126,8 @@ async fn requests_and_scrapes_are_answered_while_a_policy_is_prepared() {
     // If the lock were held, these would wait for the preparation, which waits for them.
     let metadata = json!({ "namespace": "shop", "name": "web", "uid": "1" });
     let request = json!({ "Pod": { "metadata": metadata }, "NodeNames": ["n-a"] });
-    let answer = filter(&leader, request.to_string().as_bytes()).await;
-    assert_eq!(answer.status, StatusCode::OK);
+    let response = filter(&leader, request.to_string().as_bytes()).await;
+    assert_eq!(response.status, StatusCode::OK);
     let leading = Leadership::default();
     leading.begin(Fence::open(), Arc::clone(&leader));
     let (mut registry, mut scraped) = (Registry::default(), String::new());

@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::families::Scraped;
+use crate::families::ScrapeInputs;
 use crate::leadership::Leadership;
 use crate::reconciler::costly;
 use crate::term::MAX_CONCURRENT_TURNS;
@@ -36,7 +36,7 @@ fn scrape(stage: &Stage) -> String {
     let leading = Leadership::default();
     leading.begin(Fence::open(), Arc::clone(&stage.cluster));
     let (clock, switch) = (stage.controller.clock.clone(), stage.switch.clone());
-    let scraped = Scraped { leading, clock, switch, upstreams: Upstreams::default() };
+    let scraped = ScrapeInputs { leading, clock, switch, upstreams: Upstreams::default() };
     let (mut registry, mut response) = (Registry::default(), String::new());
     stage.controller.families.register(&mut registry, &scraped);
     encode(&mut response, &registry).unwrap();

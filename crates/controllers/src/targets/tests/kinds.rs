@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{BEGIN, from};
 use crate::bench::{TestBench, at_nine, policy, target};
 use crate::runtime::core;
-use crate::targets::kind::{Kind, Resolved};
+use crate::targets::kind::{DiscoveredKind, Kind};
 use crate::targets::{Kinds, MAX_KINDS, MISSING_KIND_TTL, TargetError};
 
 const LATE: &str = "late.example.com/v1";
@@ -82,7 +82,7 @@ async fn a_forbidden_target_is_reported_until_permission_is_granted() {
     let words = "lates.late.example.com \"shop\" is forbidden: User \"almanac\" cannot get";
     let (may_not, is_given) = (Fault::respond(StatusCode::FORBIDDEN, words), from("08:59:50"));
     let may_not = may_not.method(Method::GET).path_contains("/shop/scale");
-    stub.inject(may_not.matching(move |asked| !is_given(asked)).always());
+    stub.inject(may_not.matching(move |request| !is_given(request)).always());
     let mut bench = TestBench::at(BEGIN, &stub);
     bench.upsert(at_nine("shop", LATE, "Late"));
     bench.run(10).await;
@@ -167,7 +167,7 @@ async fn results_for_kinds_that_are_not_served_expire_and_are_limited_in_number(
 #[test]
 fn the_kinds_that_were_found_are_limited_in_number() {
     let mut kinds = Kinds::default();
-    let resolved = Resolved { resource: core("Late", "lates"), is_cluster_scoped: false };
+    let resolved = DiscoveredKind { resource: core("Late", "lates"), is_cluster_scoped: false };
     let found = Arc::new(Kind::new(resolved, Vec::new()));
     for number in 0..3 * MAX_KINDS {
         kinds.note_found(("example.com".to_owned(), format!("Kind{number}")), &found);
