@@ -77,9 +77,9 @@ mod tests {
         let leading = Leadership::default();
         leading.begin(fence.clone(), cluster);
         let not_ready = NotReady::new(leading);
-        let of = ("cronfederatedhpas".to_owned(), "TargetNotFound");
-        assert_eq!(not_ready.counted(), BTreeMap::from([(of, 2)]));
+        let label = ("cronfederatedhpas".to_owned(), "TargetNotFound");
+        assert_eq!(not_ready.counts(), BTreeMap::from([(label, 2)]));
         fence.shut();
-        assert_eq!(not_ready.counted(), BTreeMap::new());
+        assert_eq!(not_ready.counts(), BTreeMap::new());
     }
 }

@@ -106,7 +106,7 @@ impl Turns {
 
     async fn write(&self, pod: &Identity, pod_write: &PodWrite) -> Result<Written, WriteError> {
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
-        let place = ObjectPath { collection: &collection, name: pod.name() };
+        let path = ObjectPath { collection: &collection, name: pod.name() };
         let QosAnnotations { level, original, policy, applied } = &pod_write.wanted;
         let annotations = [
             (slim::QOS_LEVEL, level.as_deref()),
@@ -115,7 +115,7 @@ impl Turns {
             (slim::QOS_APPLIED, applied.as_deref()),
         ];
         let still_wanted = || !self.switch.is_stopped() && self.is_still_wanted(pod, pod_write);
-        self.writer.patch_annotations(place, &pod_write.version, &annotations, &still_wanted).await
+        self.writer.patch_annotations(path, &pod_write.version, &annotations, &still_wanted).await
     }
 
     /// Reports a write whose response was lost, if the pod shows that it succeeded.
@@ -151,11 +151,11 @@ impl Turns {
     ) -> Result<Written, WriteError> {
         let admitted = response_annotations.level.as_deref().unwrap_or_default();
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
-        let place = ObjectPath { collection: &collection, name: pod.name() };
+        let path = ObjectPath { collection: &collection, name: pod.name() };
         let version = response.metadata.resource_version.as_deref().unwrap_or(&pod_write.version);
         let annotations = [(slim::QOS_APPLIED, Some(admitted))];
         let still_wanted = || !self.switch.is_stopped();
-        self.writer.patch_annotations(place, version, &annotations, &still_wanted).await
+        self.writer.patch_annotations(path, version, &annotations, &still_wanted).await
     }
 
     /// Whether a delayed write still matches the current decision.

@@ -239,9 +239,9 @@ mod tests {
             requests: Notify::new(),
         });
         let (progress, _listed) = ListReport::new();
-        let (state, of) = (Arc::clone(&resync.state), None);
+        let state = Arc::clone(&resync.state);
         let mut follower =
-            NodeFollower { resync, of, listed: None, progress, has_complained: false };
+            NodeFollower { resync, node: None, listed: None, progress, has_complained: false };
         for _ in 0..2 {
             follower.begin_list();
             follower.upsert(node("stays"));

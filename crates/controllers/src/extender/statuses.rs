@@ -102,7 +102,7 @@ impl Statuses {
             }
             let exempt = Exempt::of(&state.exempt, policy, None);
             let findings = &entry.findings;
-            let is_surplus = !state.counts(policy);
+            let is_surplus = !state.is_among_oldest(policy);
             let input =
                 StatusInput { policy, findings, exempt, is_surplus, report: report.as_ref() };
             let condition_states = condition_states(&input);

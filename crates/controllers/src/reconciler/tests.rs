@@ -328,7 +328,7 @@ async fn an_invalid_policy_is_reported_while_everything_is_stopped() {
     stage.follower.upsert(object(edited));
     stage.controller.statuses = Arc::new(WorkQueue::new(stage.controller.clock.clone()));
     stage.controller.take_turn(&policy()).await;
-    assert!(!stage.controller.statuses.is_quiet(), "its status says what is wrong");
+    assert!(!stage.controller.statuses.is_quiet(), "the status reports the mistake");
 }
 
 #[tokio::test(start_paused = true)]

@@ -148,7 +148,7 @@ async fn a_granted_permission_clears_the_condition_within_90_seconds_without_a_w
     assert!(!after.is_empty(), "it was tried: {written:?}");
     assert!(after.iter().all(|(_, path)| path.contains("dryRun=All")), "{written:?}");
     bench.run(10 * 60).await;
-    assert_eq!(bench.patched().len(), written.len(), "what is mended is not looked at again");
+    assert_eq!(bench.patched().len(), written.len(), "a fixed target is not probed again");
 }
 
 #[tokio::test(start_paused = true)]
