@@ -180,7 +180,7 @@ impl<OnChange: Fn(&str, NamespaceMark) + Send> NamespaceFollower<OnChange> {
                     tracing::warn!(
                         namespace = &**name,
                         error = why,
-                        "failed to read a namespace: whether it is marked with {MARK} is unknown"
+                        "failed to read a namespace: whether the namespace is marked with {MARK} is unknown"
                     );
                 }
             }

@@ -399,8 +399,7 @@ impl Reconciler {
     }
 }
 
-/// An instant this long after another one, spread by name, so that thousands of objects are not checked at the same
-/// time.
+/// An instant this long after another one, spread by name, so that thousands of objects are not checked together.
 fn spread_over(object: &Identity, after: SignedDuration, at: Timestamp) -> Option<Timestamp> {
     let [spread, ..] = hash_of(object).to_le_bytes();
     at.saturating_add(after + SignedDuration::from_millis(i64::from(spread) * 100)).ok()

@@ -70,7 +70,7 @@ impl Term<'_> {
         self.work(&leader, &mut running, &end_work);
         let starts_over = async {
             leader.starts_over.notified().await;
-            "deciding (versions have gone back, or a request panicked)"
+            "deciding (versions have gone back, or a task panicked)"
         };
         running.runs_until_end(starts_over).await;
         drop(handler.leading.end());

@@ -373,8 +373,7 @@ impl HubRecords {
         due
     }
 
-    /// The placements that are decided again because another field manager has changed this decision, each with the
-    /// instant.
+    /// The placements to decide again because another field manager has changed this decision, each with the instant.
     pub(super) fn influenced(
         &self,
         world: &World,
