@@ -1,16 +1,16 @@
 //! The agent: reconciles the policies for QoS levels of pods, on one node or on all nodes.
 //!
-//! A survey decides about all pods at once: at each boundary, after a change of the lists or of the labels of a node,
+//! A resync decides about all pods together: at each boundary, after a change of the lists or of the labels of a node,
 //! and at the check interval. Each pod without its desired level gets a turn of its own, as does a pod that is new or
 //! has changed. A turn decides about its pod again, writes once, and is retried later if the write failed. All state is
 //! on the pods. So a process that has just started decides like one that has run for a year.
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `term` | one term: lists everything, then resyncs and turns |
+//! | `term` | one term: lists everything, then runs resyncs and turns |
 //! | `watches`, `pods`, `config` | what is watched: pods, nodes, namespaces, the `ConfigMaps` |
-//! | `known` | the world and its bookkeeping, behind one lock |
-//! | `resync` | decides about all pods, and gives turns to those that differ |
+//! | `state` | the world and its bookkeeping, behind one lock |
+//! | `resync` | decides about all pods, and gives a turn to each pod without its desired level |
 //! | `turn` | one pod: decides, writes, counts, reports |
 //! | `contest` | the backoff while two field managers change one pod |
 //! | `metrics` | counters and the histogram, which survive terms; `turn` and `config` count |
@@ -49,16 +49,16 @@ use crate::leadership::Leadership;
 use crate::namespaces::Namespaces;
 use crate::runtime::{ProcessOptions, Runtime};
 
-/// The policies that an agent reconciles, and how.
+/// The options of an agent.
 #[derive(Clone)]
 pub struct AgentOptions {
-    /// The nodes whose pods it reconciles.
+    /// The nodes whose pods the agent reconciles.
     pub nodes: Nodes,
     /// The namespace of the `ConfigMap`.
     pub config_namespace: String,
     /// The form in which levels are written.
     pub level_format: LevelFormat,
-    /// The namespaces whose pods it reconciles.
+    /// The namespaces whose pods the agent reconciles.
     pub namespaces: Namespaces,
     /// The options of every process.
     pub process: ProcessOptions,
@@ -117,7 +117,7 @@ impl Agent {
 
     /// Runs until the token is canceled; then finishes work in progress and releases the Lease.
     pub async fn run(self, end: CancellationToken) {
-        self.options.namespaces.tell_limit();
+        self.options.namespaces.log_limit();
         let over = || drop(self.leading.end());
         let term = |fence| Term { agent: &self, fence }.run(&end);
         self.runtime.run(&end, term, over).await;

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_was_read_on_demand_goes_with_its_last_policy_and_a_listed_one_stays() {
+    fn a_target_read_on_demand_is_removed_with_its_last_policy() {
         let mut state = ClusterState::default();
         let [one, two] = ["one", "two"].map(names::cron_federated_hpa);
         let [read, listed] = ["read", "listed"].map(names::deployment);

@@ -17,7 +17,7 @@ use prometheus_client::registry::Registry;
 
 use self::metrics::{BacklogGauges, CronMetrics};
 use crate::cluster::{ClusterState, PolicyEntry, name_rivals};
-use crate::families::{Composed, FamilyController, ReportSubject, Scraped};
+use crate::families::{ComposedStatus, FamilyController, ReportSubject, ScrapeInputs};
 use crate::status_writer::WriteMethod;
 
 /// The controller side of cron rules.
@@ -33,7 +33,7 @@ impl FamilyController for CronFederatedHpas {
         policy: &Identity,
         entry: &PolicyEntry,
         now: Timestamp,
-    ) -> Option<Composed> {
+    ) -> Option<ComposedStatus> {
         let object = state.world.cron_scaling.policies.get(policy)?;
         let checked = object.policy.as_deref();
         let target = checked.map(|checked| checked.target.identity());
@@ -57,23 +57,23 @@ impl FamilyController for CronFederatedHpas {
         // A status is plain data; it can always be written.
         let patch = replacing_patch(&status).ok()?.to_string().into();
         let status = serde_json::to_value(&status).ok()?;
-        Some(Composed {
+        Some(ComposedStatus {
             status,
             condition_states: condition_states.to_vec(),
             method: WriteMethod::MergePatch(patch),
         })
     }
 
-    fn register(&self, registry: &mut Registry, scraped: &Scraped) {
+    fn register(&self, registry: &mut Registry, scraped: &ScrapeInputs) {
         self.metrics.register(registry);
         registry.register_collector(Box::new(BacklogGauges(scraped.clone())));
     }
 
-    fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog) {
+    fn report(&self, subject: &ReportSubject, recorded: &[Recorded], events: &EventLog) {
         for recorded in recorded {
             if let Recorded::CronScaling(recorded) = recorded {
                 self.metrics.count(recorded);
-                report::report(of, recorded, events);
+                report::report(subject, recorded, events);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Which namespaces have the ignore annotation, which exempts their objects. Objects in a namespace that a flag exempts
-//! are not followed at all.
+//! Tracks the namespaces with the ignore annotation, which exempts their objects. Objects in a namespace that a flag
+//! exempts are not watched at all.
 //!
 //! The followers of objects handle the annotations of the objects. Without the permission to watch namespaces, a
 //! process for the whole cluster reconciles all namespaces that are not exempt otherwise, and logs a warning. A process
@@ -18,7 +18,7 @@ use kube::api::{DynamicObject, ObjectMeta};
 use kube::{Api, Client};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::list_progress::{FORBIDDEN_PATIENCE, ListReport, Listed};
+use crate::list_progress::{FORBIDDEN_PATIENCE, ListReceiver, ListReport};
 
 /// The interval of reading a namespace if watching it is forbidden.
 pub(crate) const READ_INTERVAL: Duration = Duration::from_secs(10);
@@ -94,9 +94,9 @@ impl<Inner: Follower> Follower for Excluding<Inner> {
     }
 }
 
-/// Tracks the namespaces with the ignore annotation, and calls `tell` for each namespace that gains or loses it.
-pub(crate) struct NamespaceFollower<Tell> {
-    tell: Tell,
+/// Tracks the namespaces with the ignore annotation, and calls `on_change` for each namespace that gains or loses it.
+pub(crate) struct NamespaceFollower<OnChange> {
+    on_change: OnChange,
     /// The namespaces that have the annotation, or may have it.
     marks: BTreeMap<String, NamespaceMark>,
     /// The namespaces with the annotation in the current list.
@@ -105,11 +105,11 @@ pub(crate) struct NamespaceFollower<Tell> {
     has_complained: bool,
 }
 
-impl<Tell: Fn(&str, NamespaceMark) + Send> NamespaceFollower<Tell> {
-    pub(crate) fn new(tell: Tell) -> (Self, Listed) {
+impl<OnChange: Fn(&str, NamespaceMark) + Send> NamespaceFollower<OnChange> {
+    pub(crate) fn new(on_change: OnChange) -> (Self, ListReceiver) {
         let (progress, listed) = ListReport::new();
         let (marks, has_complained) = (BTreeMap::new(), false);
-        (Self { tell, marks, listed: None, progress, has_complained }, listed)
+        (Self { on_change, marks, listed: None, progress, has_complained }, listed)
     }
 
     fn note(&mut self, name: &str, mark: NamespaceMark) {
@@ -126,10 +126,10 @@ impl<Tell: Fn(&str, NamespaceMark) + Send> NamespaceFollower<Tell> {
             tracing::info!(
                 namespace = name,
                 marked = mark == NamespaceMark::Present,
-                "whether a namespace is marked with {MARK} has changed, or has become known"
+                "the mark {MARK} of a namespace has changed, or has become known"
             );
         }
-        (self.tell)(name, mark);
+        (self.on_change)(name, mark);
     }
 }
 
@@ -138,38 +138,38 @@ fn mark_of(metadata: &ObjectMeta) -> NamespaceMark {
     if is_marked(metadata) { NamespaceMark::Present } else { NamespaceMark::Absent }
 }
 
-impl<Tell: Fn(&str, NamespaceMark) + Send> NamespaceFollower<Tell> {
+impl<OnChange: Fn(&str, NamespaceMark) + Send> NamespaceFollower<OnChange> {
     /// Reads the annotations of these namespaces repeatedly. A namespace that is missing or forbidden to read is
     /// reported once, until it can be read.
-    pub(crate) async fn ask(mut self, client: Client, names: Vec<Arc<str>>, pause: Duration) {
+    pub(crate) async fn poll(mut self, client: Client, names: Vec<Arc<str>>, pause: Duration) {
         let namespaces: Api<Namespace> = Api::all(client);
         let mut unread: BTreeSet<Arc<str>> = BTreeSet::new();
-        let mut known: BTreeSet<Arc<str>> = BTreeSet::new();
+        let mut read_once: BTreeSet<Arc<str>> = BTreeSet::new();
         // An API server that has just started does not serve all roles yet.
         let patient_until = Instant::now() + FORBIDDEN_PATIENCE;
         loop {
             let mut is_whole = true;
             for name in &names {
-                let answer = timeout(REQUEST_TIMEOUT, namespaces.get_metadata_opt(name)).await;
-                let why = match answer {
+                let response = timeout(REQUEST_TIMEOUT, namespaces.get_metadata_opt(name)).await;
+                let why = match response {
                     Ok(Ok(Some(namespace))) => {
                         self.note(name, mark_of(&namespace.metadata));
                         unread.remove(name);
-                        known.insert(Arc::clone(name));
+                        read_once.insert(Arc::clone(name));
                         continue;
                     }
                     Ok(Ok(None)) => {
                         self.note(name, NamespaceMark::Absent);
-                        known.remove(name);
+                        read_once.remove(name);
                         "there is no such namespace".to_owned()
                     }
-                    // The last known annotation still counts. A namespace that was never read may have one.
+                    // The last known annotation stays in effect. A namespace that was never read may have one.
                     Ok(Err(kube::Error::Api(status))) if status.code == 403 => {
-                        if !known.contains(name) {
+                        if !read_once.contains(name) {
                             is_whole &= Instant::now() >= patient_until;
                             self.note(name, NamespaceMark::Unread);
                         }
-                        format!("{}; it may not be there, or not have the role", status.message)
+                        format!("{}; the namespace or its role might be missing", status.message)
                     }
                     Ok(Err(_)) | Err(_) => {
                         is_whole = false;
@@ -180,7 +180,7 @@ impl<Tell: Fn(&str, NamespaceMark) + Send> NamespaceFollower<Tell> {
                     tracing::warn!(
                         namespace = &**name,
                         error = why,
-                        "failed to read a namespace: whether it is marked with {MARK} is not known"
+                        "failed to read a namespace: whether the namespace is marked with {MARK} is unknown"
                     );
                 }
             }
@@ -193,7 +193,7 @@ impl<Tell: Fn(&str, NamespaceMark) + Send> NamespaceFollower<Tell> {
     }
 }
 
-impl<Tell: Fn(&str, NamespaceMark) + Send> Follower for NamespaceFollower<Tell> {
+impl<OnChange: Fn(&str, NamespaceMark) + Send> Follower for NamespaceFollower<OnChange> {
     fn begin_list(&mut self) {
         self.listed = Some(BTreeSet::new());
     }
@@ -226,7 +226,7 @@ impl<Tell: Fn(&str, NamespaceMark) + Send> Follower for NamespaceFollower<Tell> 
             self.has_complained = true;
             tracing::warn!(
                 error = why.reason,
-                "failed to watch namespaces: whether they are marked with {MARK} is not known, and their \
+                "failed to watch namespaces: whether they are marked with {MARK} is unknown, and their \
                  objects are treated as unmarked"
             );
         }

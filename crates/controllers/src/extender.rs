@@ -11,11 +11,11 @@ mod handlers;
 mod leader;
 mod metrics;
 mod peers;
+mod pod_writer;
 mod policies;
 mod protocol;
 mod statuses;
 mod term;
-mod upkeep;
 mod watches;
 
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use self::gauges::Gauges;
-use self::handlers::{Others, PeerHandler, SchedulerHandler};
+use self::handlers::{OtherReplicas, PeerHandler, SchedulerHandler};
 use self::metrics::RequestMetrics;
 use self::peers::Peers;
 use self::term::Term;
@@ -50,7 +50,7 @@ pub struct ExtenderOptions {
     pub monotonic: Monotonic,
 }
 
-/// Where an extender serves requests, and how it finds the other replicas.
+/// The endpoints of an extender, and the means to reach the other replicas.
 pub struct ExtenderEndpoints {
     /// For the requests of a scheduler.
     pub listener: TcpListener,
@@ -65,18 +65,18 @@ pub struct ExtenderEndpoints {
 
 /// The extender process.
 pub struct Extender {
-    leading: Leading,
+    process: ExtenderProcess,
     listeners: Listeners,
 }
 
 /// The parts that all terms share.
-struct Leading {
+struct ExtenderProcess {
     runtime: Runtime,
     options: ExtenderOptions,
     handler: Arc<SchedulerHandler>,
 }
 
-/// Where requests arrive: those of a scheduler, and those of other replicas.
+/// The listeners for the requests of a scheduler, and of other replicas.
 struct Listeners {
     of_scheduler: TcpListener,
     of_peers: Option<TcpListener>,
@@ -103,25 +103,25 @@ impl Extender {
         let (peer_listener, token_file) = others.unzip();
         let others = addresses.zip(token_file).map(|(addresses, token_file)| {
             let peers = token_file.map(|file| Peers::new(runtime.client.clone(), file));
-            Others { addresses, forwarder, peers }
+            OtherReplicas { addresses, forwarder, peers }
         });
         let handler = Arc::new(SchedulerHandler { leading, metrics, others });
         let listeners = Listeners { of_scheduler: listener, of_peers: peer_listener, tls };
-        Extender { leading: Leading { runtime, options, handler }, listeners }
+        Extender { process: ExtenderProcess { runtime, options, handler }, listeners }
     }
 
     /// Runs until the token is canceled; then finishes work in progress and releases the Lease. Requests are forwarded
     /// until then.
     pub async fn run(self, end: CancellationToken) {
-        let Extender { leading, listeners } = self;
-        let served = CancellationToken::new();
-        let over = || drop(leading.handler.leading.end());
-        let term = |fence| Term { leading: &leading, fence }.run(&end);
-        let led = async {
-            leading.runtime.run(&end, term, over).await;
-            served.cancel();
+        let Extender { process, listeners } = self;
+        let end_serving = CancellationToken::new();
+        let over = || drop(process.handler.leading.end());
+        let term = |fence| Term { process: &process, fence }.run(&end);
+        let terms = async {
+            process.runtime.run(&end, term, over).await;
+            end_serving.cancel();
         };
-        tokio::join!(led, listeners.serve(&leading.handler, &served));
+        tokio::join!(terms, listeners.serve(&process.handler, &end_serving));
     }
 }
 

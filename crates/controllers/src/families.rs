@@ -39,13 +39,13 @@ pub(crate) trait FamilyController: Send + Sync {
         policy: &Identity,
         entry: &PolicyEntry,
         now: Timestamp,
-    ) -> Option<Composed>;
+    ) -> Option<ComposedStatus>;
 
-    /// Reports and counts what has happened in a turn.
-    fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog);
+    /// Reports and counts the records of a turn.
+    fn report(&self, subject: &ReportSubject, recorded: &[Recorded], events: &EventLog);
 
     /// Registers its counters and the metrics evaluated at the scrape.
-    fn register(&self, registry: &mut Registry, scraped: &Scraped);
+    fn register(&self, registry: &mut Registry, scraped: &ScrapeInputs);
 
     /// The family's additions to turns during a term, if any.
     fn hooks(
@@ -64,28 +64,28 @@ pub(crate) trait FamilyController: Send + Sync {
 
 /// The inputs of metrics that are evaluated at the scrape.
 #[derive(Clone, Debug)]
-pub(crate) struct Scraped {
+pub(crate) struct ScrapeInputs {
     pub(crate) leading: Leadership,
     pub(crate) clock: Clock,
     pub(crate) switch: Switch,
     pub(crate) upstreams: Upstreams,
 }
 
-impl Scraped {
+impl ScrapeInputs {
     /// The known cluster; `None` if this process does not lead, or the family is left to its upstream controller.
     pub(crate) fn cluster_of(&self, family: Family) -> Option<Arc<Cluster>> {
         self.leading.cluster().filter(|_| self.upstreams.running(family).is_none())
     }
 }
 
-/// A status, and how to write it.
-pub(crate) struct Composed {
+/// A status, and the method of its write.
+pub(crate) struct ComposedStatus {
     pub(crate) status: Value,
     pub(crate) condition_states: Vec<ConditionState>,
     pub(crate) method: WriteMethod,
 }
 
-impl Composed {
+impl ComposedStatus {
     /// The reason that the object needs attention, if it does.
     pub(crate) fn why_not_ready(&self) -> Option<ConditionReason> {
         let mut condition_states = self.condition_states.iter();
@@ -100,7 +100,7 @@ pub(crate) struct ReportSubject {
     pub(crate) policy: PolicyName,
     /// The object's UID.
     pub(crate) uid: Box<str>,
-    /// Its target, if it has one.
+    /// The target of the policy, if there is one.
     pub(crate) target: Option<Identity>,
     /// The field manager that last changed the target, if known.
     pub(crate) changed_by: Option<Arc<str>>,
@@ -130,7 +130,7 @@ impl TurnHooks for NoHooks {}
 
 impl Hooks {
     /// The hooks of a family.
-    pub(crate) fn of(&self, family: Family) -> &dyn TurnHooks {
+    pub(crate) fn for_family(&self, family: Family) -> &dyn TurnHooks {
         match self.0.get(&family) {
             Some(hooks) => hooks.as_ref(),
             None => &NoHooks,
@@ -163,12 +163,12 @@ fn controller_of(family: Family) -> Option<Arc<dyn FamilyController>> {
 
 impl Families {
     /// The controller of a family.
-    pub(crate) fn of(&self, family: Family) -> Option<&dyn FamilyController> {
+    pub(crate) fn get(&self, family: Family) -> Option<&dyn FamilyController> {
         self.0.get(&family).map(|it| &**it)
     }
 
-    /// Registers the metrics of all of them.
-    pub(crate) fn register(&self, registry: &mut Registry, scraped: &Scraped) {
+    /// Registers the metrics of all families.
+    pub(crate) fn register(&self, registry: &mut Registry, scraped: &ScrapeInputs) {
         self.0.values().for_each(|it| it.register(registry, scraped));
     }
 

@@ -26,7 +26,7 @@ use self::metrics::{AutoscalerGauges, AutoscalerMetrics};
 pub(crate) use self::sampler::Sampler;
 pub(crate) use self::slow_queries::SlowQueries;
 use crate::cluster::{ClusterState, PolicyEntry, name_rivals};
-use crate::families::{Composed, FamilyController, ReportSubject, Scraped};
+use crate::families::{ComposedStatus, FamilyController, ReportSubject, ScrapeInputs};
 use crate::status_writer::WriteMethod;
 
 /// The queries of autoscalers.
@@ -104,7 +104,7 @@ impl FamilyController for HorizontalAutoscalers {
         policy: &Identity,
         entry: &PolicyEntry,
         now: Timestamp,
-    ) -> Option<Composed> {
+    ) -> Option<ComposedStatus> {
         let object = state.world.metric_scaling.policies.get(policy)?;
         let target = object.policy.as_deref().map(|checked| checked.target.identity());
         let generation = entry.revision.generation();
@@ -112,10 +112,10 @@ impl FamilyController for HorizontalAutoscalers {
         let memory = object.memory.as_ref();
         let composed = |decided: Option<&Decided<'_>>| {
             // Before its first turn, or its first samples, there is nothing to report.
-            let is_asking = decided.is_some_and(|it| {
+            let is_waiting = decided.is_some_and(|it| {
                 memory.is_none() || it.input.samples.contains(&Err(SampleProblem::NotAsked))
             });
-            if is_asking {
+            if is_waiting {
                 return None;
             }
             let mut condition_states = match Exempt::of(&state.world.objects.exempt, policy, target)
@@ -131,7 +131,7 @@ impl FamilyController for HorizontalAutoscalers {
             // A status is plain data; it can always be written.
             let status = serde_json::to_value(&status).ok()?;
             let method = WriteMethod::ServerSideApply(status.clone());
-            Some(Composed { status, condition_states, method })
+            Some(ComposedStatus { status, condition_states, method })
         };
         match with_decision(&state.world, policy, entry, now, |decided| composed(Some(decided))) {
             Some(composed) => composed,
@@ -139,16 +139,16 @@ impl FamilyController for HorizontalAutoscalers {
         }
     }
 
-    fn register(&self, registry: &mut Registry, scraped: &Scraped) {
+    fn register(&self, registry: &mut Registry, scraped: &ScrapeInputs) {
         self.metrics.register(registry);
         registry.register_collector(Box::new(AutoscalerGauges(scraped.clone())));
     }
 
-    fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog) {
+    fn report(&self, subject: &ReportSubject, recorded: &[Recorded], events: &EventLog) {
         for recorded in recorded {
             if let Recorded::MetricScaling(recorded) = recorded {
                 self.metrics.count(recorded);
-                report::report(of, recorded, events);
+                report::report(subject, recorded, events);
             }
         }
     }

@@ -11,10 +11,10 @@ use crate::cluster::Cluster;
 
 /// Whether this process leads, and its cluster state if so.
 pub(crate) struct Leadership<State = Cluster> {
-    term: Arc<Mutex<Option<Current<State>>>>,
+    term: Arc<Mutex<Option<CurrentTerm<State>>>>,
 }
 
-struct Current<State> {
+struct CurrentTerm<State> {
     fence: Fence,
     cluster: Arc<State>,
 }
@@ -34,7 +34,7 @@ impl<State> Default for Leadership<State> {
 impl<State> Leadership<State> {
     /// Starts a term, once everything is listed.
     pub(crate) fn begin(&self, fence: Fence, cluster: Arc<State>) {
-        *self.lock() = Some(Current { fence, cluster });
+        *self.lock() = Some(CurrentTerm { fence, cluster });
     }
 
     /// Ends the term; returns its state.
@@ -48,7 +48,7 @@ impl<State> Leadership<State> {
         term.as_ref().filter(|term| term.fence.is_open()).map(|term| Arc::clone(&term.cluster))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Current<State>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<CurrentTerm<State>>> {
         self.term.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -48,10 +48,10 @@
 //! - **Terms.** A new leader lists everything, and so never decides by stale data. State that a process could not write to a
 //!   status survives its terms in memory. One term runtime has lists, watches, leader election, the fence and shutdown for the
 //!   controller, the agent, the extender and the webhook.
-//! - **Policy state** in the world counts while a process leads. The status is read when an object is first seen. The
-//!   generation shows an edit or, for a `ConfigMap`, the content.
-//! - **No policy has two turns at once**, and neither have policies that write one object: they take turns, at one instant in the
-//!   order of their names.
+//! - **Policy state** in the world is authoritative while a process leads. The status is read when an object first appears.
+//!   The generation shows an edit or, for a `ConfigMap`, the content.
+//! - **No policy has two turns at the same time**, and neither have policies that write one object: they take turns, at one
+//!   instant in the order of their names.
 //! - **Two queues.** A status that cannot be written delays no firing. One write has everything since the last one.
 //! - **Between firings** a rule writes nothing. If another field manager replaces its value within two minutes, that is reported.
 //! - **A lost response** needs no special case. The next attempt finds the target as desired, writes nothing, and records success.
@@ -61,7 +61,7 @@
 //! - **Published values** are not part of a turn. They are evaluated at the scrape, by the process whose fence is open.
 //! - **A hub** is watched only where placements are reconciled. Nothing is decided before each of its kinds is listed completely.
 //! - **Node groups** have a work queue of their own, and no family: nothing about them depends on time.
-//! - **Node units** are decided on request. The leader answers from one ledger, and the others forward requests to it.
+//! - **Node units** are decided on request. The leader responds from one ledger, and the others forward requests to it.
 //!
 //! # Where to change what
 //!
@@ -71,18 +71,18 @@
 //! | a family's status, Events and metrics | its directory: the status in its root file, Events in `report`, counts in `metrics` |
 //! | a metric of the agent, the extender or the webhook | `agent/metrics.rs`, `extender/metrics.rs`, `webhook/metrics.rs`; gauges: `agent/gauges.rs`, `extender/gauges.rs` |
 //! | a metric of a family, gauges too | `metrics` in its directory; published numbers: `metrics_producer/published.rs` |
-//! | which policies of one target `Ready` names | `cluster/rivals.rs`, by what each writes |
+//! | which policies of one target `Ready` names | `cluster/rivals.rs`, by the fields that each writes |
 //! | how a target is found, read, written | `targets.rs` and its directory |
 //! | which changes of a hub wake placements, and how soon | `placement/follower.rs`, `report_rate_limit.rs` |
 //! | how decisions are written; retries | `placement/writer.rs`, `placement/step.rs`, `placement/records.rs` |
 //! | node groups, and their providers | `scalable_node_group.rs`, `scalable_node_group/provider.rs` |
 //! | two agents on one pod | `agent/contest.rs` |
 //! | requests of a kube-scheduler; bindings; forwarding | `extender/protocol.rs`, `extender/filtering.rs`, `extender/binding.rs`, `extender/peers.rs` |
-//! | deletion costs and statuses of node units | `extender/upkeep.rs`, `extender/statuses.rs` |
+//! | deletion costs and statuses of node units | `extender/pod_writer.rs`, `extender/statuses.rs` |
 //! | admission | `webhook/admission.rs` |
 //! | upstream controllers in the cluster | `upstream.rs` |
 //!
-//! `agent` and `extender` hold what the families `qos_levels` and `units` have here.
+//! `agent` and `extender` contain the parts of the families `qos_levels` and `units` in this crate.
 //!
 //! # Tests of a metric
 //!

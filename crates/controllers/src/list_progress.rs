@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::namespaces::Part;
 
-/// How long to wait for a namespace whose list is forbidden, if the kind may be listed in another one. An API server
+/// The time to wait for a namespace whose list is forbidden, if the kind may be listed in another one. An API server
 /// that has just started does not serve all roles yet.
 pub(crate) const FORBIDDEN_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -26,16 +26,16 @@ pub(crate) enum ListProgress {
 }
 
 /// Receives the progress of a list.
-pub(crate) type Listed = watch::Receiver<ListProgress>;
+pub(crate) type ListReceiver = watch::Receiver<ListProgress>;
 
-/// Which failing lists a term waits for.
+/// The failing lists that a term waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ListNeed {
-    /// All.
+    /// All lists.
     Always,
-    /// Those of a kind that the cluster serves. It may serve the kind later.
+    /// The lists of a kind that the cluster serves. It may serve the kind later.
     IfServed,
-    /// Those that the process is allowed to request.
+    /// The lists that the process is allowed to request.
     UnlessRefused,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct ListReport {
 }
 
 impl ListReport {
-    pub(crate) fn new() -> (Self, Listed) {
+    pub(crate) fn new() -> (Self, ListReceiver) {
         let (progress, receiver) = watch::channel(ListProgress::NotYet);
         (Self { progress }, receiver)
     }
@@ -88,21 +88,21 @@ impl ListReport {
 }
 
 /// First lists that a term waits for: one for each part of a kind, or a single one.
-pub(crate) struct Awaited {
+pub(crate) struct AwaitedLists {
     /// The listed objects, such as `all Pod objects`.
     what: String,
     need: ListNeed,
-    parts: Vec<(Part, Listed)>,
+    parts: Vec<(Part, ListReceiver)>,
 }
 
-impl Awaited {
+impl AwaitedLists {
     /// A single list.
-    pub(crate) fn new(what: impl Into<String>, listed: Listed, need: ListNeed) -> Self {
+    pub(crate) fn new(what: impl Into<String>, listed: ListReceiver, need: ListNeed) -> Self {
         Self { what: what.into(), need, parts: vec![(Part::Whole, listed)] }
     }
 
     /// The lists of the parts of a kind.
-    pub(crate) fn of_kind(kind: &str, parts: Vec<(Part, Listed)>) -> Self {
+    pub(crate) fn for_kind(kind: &str, parts: Vec<(Part, ListReceiver)>) -> Self {
         Self { what: format!("all {kind} objects"), need: ListNeed::IfServed, parts }
     }
 
@@ -140,23 +140,23 @@ impl Awaited {
                 }
                 !is_settled
             });
-            let may_go_on = is_any_settled && is_refused_only && !parts.is_empty();
+            let may_continue = is_any_settled && is_refused_only && !parts.is_empty();
             let now = Instant::now();
-            let patient_until =
-                may_go_on.then(|| *patient_until.get_or_insert_with(|| now + FORBIDDEN_PATIENCE));
+            let patient_until = may_continue
+                .then(|| *patient_until.get_or_insert_with(|| now + FORBIDDEN_PATIENCE));
             if parts.is_empty() || patient_until.is_some_and(|until| now >= until) {
                 for (part, _) in &parts {
                     tracing::warn!("skipping {what} in {part}: not allowed to list them");
                 }
                 return;
             }
-            let news = parts.iter_mut().map(|(_, listed)| Box::pin(listed.changed()));
+            let notifications = parts.iter_mut().map(|(_, listed)| Box::pin(listed.changed()));
             tokio::select! {
-                (changed, ..) = select_all(news) => if changed.is_err() {
+                (changed, ..) = select_all(notifications) => if changed.is_err() {
                     // The watch has stopped, which ends the term.
                     std::future::pending::<()>().await;
                 },
-                () = sleep_until(patient_until.unwrap_or(now)), if may_go_on => {}
+                () = sleep_until(patient_until.unwrap_or(now)), if may_continue => {}
             }
         }
     }
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_namespace_that_is_refused_does_not_hold_up_a_kind_that_is_not_served_in_another() {
+    async fn a_forbidden_namespace_does_not_delay_an_unserved_kind_of_another() {
         let failing = |is_absent| {
             let reason = "no".to_owned();
             let failure = WatchFailure { is_absent, is_forbidden: !is_absent, reason };
@@ -185,12 +185,12 @@ mod tests {
         let [(_served_later, absent), (_allowed_later, refused)] = [true, false].map(failing);
         let parts = ["east", "west"].map(|name| Part::Namespace(name.into()));
         let parts = parts.into_iter().zip([absent, refused]).collect();
-        let listings = Awaited::of_kind("ResourcePolicy", parts);
+        let listings = AwaitedLists::for_kind("ResourcePolicy", parts);
         listings.wait(&Health::default(), &mut None).await;
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_late_list_leaves_the_patience_for_a_refused_namespace_as_it_is() {
+    async fn a_late_list_does_not_change_the_wait_for_a_forbidden_namespace() {
         let (late, listed) = ListReport::new();
         tokio::spawn(async move {
             tokio::time::sleep(2 * FORBIDDEN_PATIENCE).await;
@@ -204,10 +204,10 @@ mod tests {
         refused.failed(&WatchFailure { is_absent, is_forbidden, reason });
         let pods = || reports.iter().map(|(part, (_, listed))| (part.clone(), listed.clone()));
         let (begun, mut patient_until) = (Instant::now(), None);
-        let config = Awaited::new("a ConfigMap", listed, ListNeed::Always);
+        let config = AwaitedLists::new("a ConfigMap", listed, ListNeed::Always);
         config.wait(&Health::default(), &mut patient_until).await;
         for _ in 0..2 {
-            let pods = Awaited::of_kind("Pod", pods().collect());
+            let pods = AwaitedLists::for_kind("Pod", pods().collect());
             pods.wait(&Health::default(), &mut patient_until).await;
             assert_eq!(begun.elapsed().as_secs(), 3 * FORBIDDEN_PATIENCE.as_secs());
         }

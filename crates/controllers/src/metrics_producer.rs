@@ -14,7 +14,7 @@ use prometheus_client::registry::Registry;
 
 use self::published::PublishedNumbers;
 use crate::cluster::{ClusterState, PolicyEntry};
-use crate::families::{Composed, FamilyController, ReportSubject, Scraped};
+use crate::families::{ComposedStatus, FamilyController, ReportSubject, ScrapeInputs};
 use crate::status_writer::WriteMethod;
 
 /// The controller side of schedules.
@@ -27,7 +27,7 @@ impl FamilyController for MetricsProducers {
         policy: &Identity,
         entry: &PolicyEntry,
         now: Timestamp,
-    ) -> Option<Composed> {
+    ) -> Option<ComposedStatus> {
         let object = state.world.scheduled_capacity.policies.get(policy);
         let exempt = Exempt::of(&state.world.objects.exempt, policy, None);
         let published = match object.filter(|object| object.policy.is_some() && exempt.is_none()) {
@@ -42,10 +42,10 @@ impl FamilyController for MetricsProducers {
         // A status is plain data; it can always be written.
         let status = serde_json::to_value(&status).ok()?;
         let method = WriteMethod::ServerSideApply(status.clone());
-        Some(Composed { status, condition_states: condition_states.to_vec(), method })
+        Some(ComposedStatus { status, condition_states: condition_states.to_vec(), method })
     }
 
-    fn register(&self, registry: &mut Registry, scraped: &Scraped) {
+    fn register(&self, registry: &mut Registry, scraped: &ScrapeInputs) {
         registry.register_collector(Box::new(PublishedNumbers(scraped.clone())));
     }
 

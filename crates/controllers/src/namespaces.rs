@@ -11,9 +11,9 @@ use almanac_shell::following::{Need, Selection};
 /// The namespaces that a process reconciles.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Namespaces {
-    /// All of them.
+    /// All namespaces.
     All,
-    /// These.
+    /// The namespaces of this set.
     Only(BTreeSet<Arc<str>>),
 }
 
@@ -26,13 +26,13 @@ impl Namespaces {
         }
     }
 
-    /// Whether this namespace is included. That of a cluster-scoped object is empty.
+    /// Whether this namespace is included. The namespace of a cluster-scoped object is empty.
     pub(crate) fn include(&self, namespace: &str) -> bool {
         self.limit().is_none_or(|names| names.contains(namespace))
     }
 
     /// Logs the effects of a limit.
-    pub(crate) fn tell_limit(&self) {
+    pub(crate) fn log_limit(&self) {
         if let Some(names) = self.limit() {
             tracing::info!(
                 namespaces = names.iter().map(|it| &**it).collect::<Vec<_>>().join(","),
@@ -42,7 +42,7 @@ impl Namespaces {
         }
     }
 
-    /// The names, if it is limited to some.
+    /// The names, if the process is limited to some namespaces.
     pub(crate) fn limit(&self) -> Option<&BTreeSet<Arc<str>>> {
         match self {
             Self::All => None,
@@ -77,8 +77,8 @@ impl Part {
         Selection { namespace, ..Selection::default() }
     }
 
-    /// Whether a term needs this watch. One of several namespaces may not exist yet, or any more, while the others are
-    /// reconciled.
+    /// Whether a term needs this watch. One of several namespaces might not exist yet, or any more, while the others
+    /// are reconciled.
     pub(crate) fn need(&self) -> Need {
         match self {
             Self::Whole => Need::Always,
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_includes_what_it_names_and_nothing_that_is_in_no_namespace() {
+    fn a_limit_includes_its_namespaces_and_no_cluster_scoped_object() {
         let only = Namespaces::Only(["east", "west"].map(Arc::from).into());
         let included = ["east", "west", "eas", "easter", ""].map(|name| only.include(name));
         assert_eq!(included, [true, true, false, false, false]);

@@ -21,10 +21,10 @@ impl NotReady {
         Self { leading }
     }
 
-    /// How many there are, by kind and reason.
-    fn counted(&self) -> BTreeMap<(String, &'static str), i64> {
-        let mut counted = BTreeMap::new();
-        let Some(cluster) = self.leading.cluster() else { return counted };
+    /// The number of such objects, by kind and reason.
+    fn counts(&self) -> BTreeMap<(String, &'static str), i64> {
+        let mut counts = BTreeMap::new();
+        let Some(cluster) = self.leading.cluster() else { return counts };
         let state = cluster.lock();
         let policies = state.policies.iter();
         let policies = policies.map(|(it, entry)| (Kind::of_family(it.family), entry.not_ready));
@@ -32,10 +32,10 @@ impl NotReady {
         let groups = groups.map(|entry| (Kind::ScalableNodeGroup, entry.not_ready));
         for (kind, reason) in policies.chain(groups) {
             if let Some(reason) = reason {
-                *counted.entry((kind.plural().to_owned(), reason.name())).or_default() += 1;
+                *counts.entry((kind.plural().to_owned(), reason.name())).or_default() += 1;
             }
         }
-        counted
+        counts
     }
 }
 
@@ -44,7 +44,7 @@ impl Collector for NotReady {
         let name = "almanac_objects_not_ready";
         let help = "Objects whose Ready condition is false, by kind and reason";
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-        for ((kind, reason), count) in self.counted() {
+        for ((kind, reason), count) in self.counts() {
             let labels = [("kind", &*kind), ("reason", reason)];
             ConstGauge::new(count).encode(family.encode_family(&labels)?)?;
         }
@@ -69,7 +69,7 @@ mod tests {
         for (name, is_written) in [("recorded", true), ("unrecorded", false)] {
             let object = at_nine(name, "apps/v1", "Deployment");
             let object = serde_json::from_value(object).expect("it has the shape of one");
-            let mut entry = PolicyEntry::of(&object, 1);
+            let mut entry = PolicyEntry::from_object(&object, 1);
             entry.not_ready = Some(ConditionReason::TargetNotFound);
             entry.is_written = is_written;
             cluster.lock().policies.insert(policy(name), entry);
@@ -77,9 +77,9 @@ mod tests {
         let leading = Leadership::default();
         leading.begin(fence.clone(), cluster);
         let not_ready = NotReady::new(leading);
-        let of = ("cronfederatedhpas".to_owned(), "TargetNotFound");
-        assert_eq!(not_ready.counted(), BTreeMap::from([(of, 2)]));
+        let label = ("cronfederatedhpas".to_owned(), "TargetNotFound");
+        assert_eq!(not_ready.counts(), BTreeMap::from([(label, 2)]));
         fence.shut();
-        assert_eq!(not_ready.counted(), BTreeMap::new());
+        assert_eq!(not_ready.counts(), BTreeMap::new());
     }
 }

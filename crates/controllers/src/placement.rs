@@ -1,4 +1,4 @@
-//! `Placement`: selects clusters, and writes which into `PlacementDecision`s.
+//! `Placement`: selects clusters, and writes their names into `PlacementDecision`s.
 //!
 //! This module composes the status. `follower` fills the world with the inputs of placements and their decisions.
 //! `hooks` has their additions to a turn. `writer` writes the decisions, request by request as `step` returns them.
@@ -32,7 +32,7 @@ use self::metrics::{PlacementGauges, PlacementMetrics};
 pub(crate) use self::records::HubRecords;
 use self::writer::DecisionWriter;
 use crate::cluster::{Cluster, ClusterState, PolicyEntry};
-use crate::families::{Composed, FamilyController, ReportSubject, Scraped};
+use crate::families::{ComposedStatus, FamilyController, ReportSubject, ScrapeInputs};
 use crate::namespaces::Namespaces;
 use crate::runtime::RunningTerm;
 use crate::status_writer::WriteMethod;
@@ -52,7 +52,7 @@ impl FamilyController for Placements {
         policy: &Identity,
         entry: &PolicyEntry,
         now: Timestamp,
-    ) -> Option<Composed> {
+    ) -> Option<ComposedStatus> {
         let object = state.world.placement.policies.get(policy)?;
         let name = PolicyName::new(Family::Placement, policy.clone());
         let usable = object.policy.as_deref().filter(|it| it.is_usable());
@@ -63,7 +63,7 @@ impl FamilyController for Placements {
         }
         let has_error = usable.is_none() || matches!(undecided, Some(Undecided::Unusable(_)));
         let divisions = state.world.divisions(&name);
-        let told = StatusInput {
+        let input = StatusInput {
             placement: policy,
             policy: object.policy.as_deref(),
             findings: &entry.findings,
@@ -74,17 +74,17 @@ impl FamilyController for Placements {
             undecided,
             obstacle: state.hub.obstacle(policy),
         };
-        let condition_states = condition_states(&told)?;
+        let condition_states = condition_states(&input)?;
         let generation = entry.revision.generation();
         let conditions =
             conditions(&entry.recorded.conditions(), &condition_states, generation, now);
         // A status is plain data; it can always be written.
         let status = serde_json::to_value(write(&divisions, conditions)).ok()?;
         let method = WriteMethod::ServerSideApply(status.clone());
-        Some(Composed { status, condition_states, method })
+        Some(ComposedStatus { status, condition_states, method })
     }
 
-    fn register(&self, registry: &mut Registry, scraped: &Scraped) {
+    fn register(&self, registry: &mut Registry, scraped: &ScrapeInputs) {
         self.metrics.register(registry);
         registry.register_collector(Box::new(PlacementGauges(scraped.clone())));
     }
@@ -114,17 +114,17 @@ impl FamilyController for Placements {
         }
     }
 
-    fn report(&self, of: &ReportSubject, recorded: &[Recorded], events: &EventLog) {
+    fn report(&self, subject: &ReportSubject, recorded: &[Recorded], events: &EventLog) {
         for recorded in recorded {
             if let Recorded::Placement(recorded) = recorded {
                 self.metrics.count(recorded);
-                report::report(of, recorded, events);
+                report::report(subject, recorded, events);
             }
         }
     }
 }
 
-/// Why a usable placement has no decision, if so.
+/// The reason that a usable placement has no decision, if it has none.
 fn undecided(
     state: &ClusterState,
     placement: &PolicyName,

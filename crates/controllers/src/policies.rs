@@ -1,4 +1,4 @@
-//! Watches a policy kind: what is kept of each object, and which work queues an event wakes.
+//! Watches a policy kind: stores each object, and wakes the work queues that an event concerns.
 //!
 //! The meaning of an object comes from the one conversion to its slim form. This module tracks the known revision of an
 //! object and its policy state, and removes it once it is deleted.
@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 use crate::cluster::{Cluster, ClusterState, PolicyEntry, is_older};
 use crate::exemptions;
-use crate::list_progress::{ListReport, Listed};
+use crate::list_progress::{ListReceiver, ListReport};
 use crate::namespaces::Part;
 use crate::off_the_runtime::off_the_runtime;
 use crate::runtime::names;
@@ -46,7 +46,7 @@ pub(crate) struct PolicyFollower {
 pub(crate) struct WorkQueues {
     /// Policies that need a turn.
     pub(crate) turns: Arc<WorkQueue>,
-    /// Policies whose status may have to be written.
+    /// Policies whose status may need a write.
     pub(crate) statuses: Arc<WorkQueue>,
     /// Policies whose queries must run; `None` without a sampler.
     pub(crate) samples: Option<Arc<WorkQueue>>,
@@ -56,23 +56,23 @@ impl WorkQueues {
     /// Gives a policy a turn, with new samples if it has queries.
     pub(crate) fn wake(&self, policy: &PolicyName) {
         self.turns.wake(policy);
-        if let Some(samples) = self.samples.as_ref().filter(|_| asks(policy)) {
+        if let Some(samples) = self.samples.as_ref().filter(|_| has_queries(policy)) {
             samples.wake(policy);
         }
     }
 
     /// Removes a policy that is gone.
-    fn forget(&self, policy: &PolicyName) {
-        self.turns.forget(policy);
-        self.statuses.forget(policy);
-        if let Some(samples) = self.samples.as_ref().filter(|_| asks(policy)) {
-            samples.forget(policy);
+    fn remove(&self, policy: &PolicyName) {
+        self.turns.remove(policy);
+        self.statuses.remove(policy);
+        if let Some(samples) = self.samples.as_ref().filter(|_| has_queries(policy)) {
+            samples.remove(policy);
         }
     }
 }
 
 /// Whether a policy has queries.
-fn asks(policy: &PolicyName) -> bool {
+fn has_queries(policy: &PolicyName) -> bool {
     Descriptor::of(policy.family).has_queries
 }
 
@@ -83,16 +83,16 @@ impl PolicyFollower {
         unwritten: UnwrittenStatuses,
         cluster: Arc<Cluster>,
         queues: WorkQueues,
-    ) -> (Self, Listed) {
-        let (listed, whole) = ListReport::new();
+    ) -> (Self, ListReceiver) {
+        let (listed, receiver) = ListReport::new();
         let (kind, part) = (Kind::of_family(family), Part::Whole);
         let follower =
             Self { family, kind, part, clock, unwritten, cluster, queues, listing: 0, listed };
-        (follower, whole)
+        (follower, receiver)
     }
 
-    /// The same for the objects of a part only.
-    pub(crate) fn of_part(self, part: Part) -> Self {
+    /// The same follower for the objects of a part only.
+    pub(crate) fn with_part(self, part: Part) -> Self {
         Self { part, ..self }
     }
 
@@ -115,16 +115,17 @@ impl PolicyFollower {
         };
         let check = || check_json(self.kind, as_json(object), context);
         // The check compiles patterns.
-        if asks(policy) { off_the_runtime(check) } else { check() }
+        if has_queries(policy) { off_the_runtime(check) } else { check() }
     }
 
-    /// Whether the content of an object is not known yet. No other task stores objects of this kind.
-    fn is_news(&self, policy: &PolicyName, told: &PolicyEntry) -> bool {
+    /// Whether the content of an object is new. No other task stores objects of this kind.
+    fn has_new_content(&self, policy: &PolicyName, new_entry: &PolicyEntry) -> bool {
         let state = self.cluster.lock();
         state.policies.get(policy).is_none_or(|known| {
-            known.uid != told.uid
+            known.uid != new_entry.uid
                 || self.has_room_again(policy, known)
-                || (known.revision != told.revision && !is_older(&told.version, &known.version))
+                || (known.revision != new_entry.revision
+                    && !is_older(&new_entry.version, &known.version))
         })
     }
 
@@ -135,7 +136,7 @@ impl PolicyFollower {
     }
 
     /// Stores the content of an object. `entry` is new, or the entry of the same object.
-    fn take_in(
+    fn store(
         &self,
         state: &mut ClusterState,
         policy: PolicyName,
@@ -144,10 +145,10 @@ impl PolicyFollower {
         is_new: bool,
     ) {
         exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, is_marked));
-        // The old version counts until it is replaced, and its removal may make room.
+        // The old version uses the budget until it is replaced, and its removal may make room.
         let fullness = || Box::new(self.cluster.patterns.fullness(policy.identity.namespace()));
         entry.lacked_room = lacks_room(&checked.findings).then(fullness);
-        entry.keep_what_matters(checked.findings);
+        entry.store_findings(checked.findings);
         let before = state.target_of(&policy);
         if let Some(slim) = checked.slim {
             let slim = if is_new { self.unwritten.join(&policy, &entry.uid, slim) } else { slim };
@@ -186,11 +187,11 @@ impl PolicyFollower {
             let target = state.target_of(policy);
             self.wake_rivals(&state.set_target_of(policy, target.as_ref(), None));
             state.world.remove_policy(policy);
-            state.hub.forget(policy);
+            state.hub.remove_placement(policy);
             state.slow_queries.remove(policy);
             exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, false));
             state.world.readers_of(policy).for_each(|reader| self.queues.wake(&reader));
-            self.queues.forget(policy);
+            self.queues.remove(policy);
         }
     }
 }
@@ -223,27 +224,27 @@ impl Follower for PolicyFollower {
             self.remove(&mut self.cluster.lock(), &policy);
             return;
         }
-        let told = PolicyEntry::of(&object, self.listing);
+        let new_entry = PolicyEntry::from_object(&object, self.listing);
         let is_exempt = is_marked(&object.metadata);
-        let is_news = self.is_news(&policy, &told);
-        let content = is_news.then(|| (is_exempt, self.check(&policy, object.clone())));
+        let has_new_content = self.has_new_content(&policy, &new_entry);
+        let content = has_new_content.then(|| (is_exempt, self.check(&policy, object.clone())));
         let mut state = self.cluster.lock();
-        if state.policies.get(&policy).is_some_and(|entry| entry.uid != told.uid) {
+        if state.policies.get(&policy).is_some_and(|entry| entry.uid != new_entry.uid) {
             self.remove(&mut state, &policy);
         }
         let Some(entry) = state.policies.get_mut(&policy) else {
             if let Some(content) = content {
-                self.take_in(&mut state, policy, content, told, true);
+                self.store(&mut state, policy, content, new_entry, true);
             }
             return;
         };
         entry.listing = self.listing;
-        if is_older(&told.version, &entry.version) {
+        if is_older(&new_entry.version, &entry.version) {
             return;
         }
-        entry.version = told.version;
+        entry.version = new_entry.version;
         if !entry.recorded.is(&object.data["status"]) {
-            entry.recorded = told.recorded;
+            entry.recorded = new_entry.recorded;
             self.queues.statuses.wake(&policy);
         }
         if exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, is_exempt)) {
@@ -253,11 +254,11 @@ impl Follower for PolicyFollower {
         }
         let Some(entry) = state.policies.get_mut(&policy) else { return };
         if let Some(content) = content {
-            entry.revision = told.revision;
+            entry.revision = new_entry.revision;
             // The problem with the target is cleared: it may be a different target.
             entry.note_problem(None, false);
             if let Some(entry) = state.policies.remove(&policy) {
-                self.take_in(&mut state, policy, content, entry, false);
+                self.store(&mut state, policy, content, entry, false);
             }
         }
     }
@@ -301,7 +302,7 @@ impl Follower for PolicyFollower {
     fn versions_went_back(&mut self) {
         let mut state = self.cluster.lock();
         let followed = state.policies.iter_mut().filter(|(it, _)| self.covers(it));
-        followed.for_each(|(_, entry)| entry.forget_versions());
+        followed.for_each(|(_, entry)| entry.reset_versions());
     }
 }
 

@@ -7,7 +7,7 @@ use kube::Client;
 use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
-use crate::families::{Families, Scraped};
+use crate::families::{Families, ScrapeInputs};
 pub use crate::horizontal_autoscaler::Queries;
 use crate::leadership::Leadership;
 use crate::namespaces::Namespaces;
@@ -26,7 +26,7 @@ pub struct Options {
     pub families: Vec<Family>,
     /// The providers of nodes, by the type of group; `None` if node groups are not reconciled at all.
     pub node_groups: Option<NodeProviders>,
-    /// What to reconcile even while its upstream controller runs in the cluster.
+    /// The kinds to reconcile even while their upstream controllers run in the cluster.
     pub take_over: Vec<Controlled>,
     /// The namespaces that are reconciled.
     pub namespaces: Namespaces,
@@ -72,11 +72,11 @@ impl Process {
         // A process that is limited to some namespaces has no permission to read Leases in other namespaces.
         let is_limited = options.namespaces.limit().is_some();
         let taken_over = if is_limited { &controlled } else { &options.take_over };
-        let upstreams = Upstreams::of(&controlled, taken_over);
-        let schemas = ServedSchemas::of(&controlled);
+        let upstreams = Upstreams::for_families(&controlled, taken_over);
+        let schemas = ServedSchemas::for_kinds(&controlled);
         let left_alone = LeftAlone::new(&controlled, upstreams.clone(), leading.clone());
         registry.register_collector(Box::new(left_alone));
-        let scraped = Scraped {
+        let scraped = ScrapeInputs {
             leading: leading.clone(),
             clock: options.process.clock.clone(),
             switch: runtime.switch.clone(),
@@ -97,7 +97,7 @@ impl Process {
 
     /// Runs until the token is canceled; then finishes work in progress and releases the Lease.
     pub async fn run(self, end: CancellationToken) {
-        self.options.namespaces.tell_limit();
+        self.options.namespaces.log_limit();
         // The next term continues from what this one has not written.
         let over = || {
             if let Some(cluster) = self.leading.end() {
@@ -162,6 +162,6 @@ mod tests {
         assert!((60..150).contains(&starts.len()), "{} terms in an hour", starts.len());
     }
 
-    /// A response that never comes.
+    /// A response that never arrives.
     type PanickingResponse = Result<Response<Body>, Infallible>;
 }

@@ -1,8 +1,8 @@
 //! One turn: fetches the target, lets the engine open the turn, writes to the API server, lets the engine close the
 //! turn, and reports the outcome.
 //!
-//! It is the same for every family. Each family reports in its own way, and has its additions in `turn_hooks`. A costly
-//! decision is made without the lock, in `costly`.
+//! A turn is the same for every family. Each family reports in its own way, and has its additions in `turn_hooks`. A
+//! costly decision is made without the lock, in `costly`.
 
 mod costly;
 mod lanes;
@@ -69,22 +69,22 @@ struct TurnSubject {
 enum TargetObservation {
     /// Nothing: any earlier problem may persist.
     None,
-    /// It could not be read for now, for this reason.
+    /// The target could not be read for now, for this reason.
     Unreadable(Box<str>),
-    /// It can be read.
+    /// The target can be read.
     Readable,
-    /// It was changed, or may now be changed.
+    /// The target was changed, or can now be changed.
     Written,
-    /// It cannot be read.
+    /// The target cannot be read.
     Problem(TargetProblem),
-    /// It can be read, but changing it is forbidden.
+    /// The target can be read, but changing it is forbidden.
     NotWritable(TargetProblem),
 }
 
 /// The outcomes of the actions of a turn.
-struct Applied {
+struct ActionOutcomes {
     outcomes: Vec<Outcome>,
-    news: TargetObservation,
+    observation: TargetObservation,
 }
 
 impl Reconciler {
@@ -93,7 +93,7 @@ impl Reconciler {
         // Waiting for the permit comes first, so that the decision uses the policy as it is after the wait.
         let permit = self.permit(policy).await.ok()?;
         let about = self.about(policy)?;
-        let hooks = self.hooks.of(policy.family);
+        let hooks = self.hooks.for_family(policy.family);
         if self.is_left_alone(policy) {
             // Once the family is no longer left alone, every policy gets a turn.
             hooks.skipped(&mut self.cluster.lock(), &policy.identity);
@@ -108,8 +108,8 @@ impl Reconciler {
             hooks.skipped(&mut self.cluster.lock(), &policy.identity);
             // Without an upcoming turn, the policy would miss the resumption, and the problem with its
             // target would not be checked again.
-            let looks_again = || self.clock.now().checked_add(RECHECK_INTERVAL).ok();
-            return turn.wake_at.or_else(looks_again);
+            let recheck_at = || self.clock.now().checked_add(RECHECK_INTERVAL).ok();
+            return turn.wake_at.or_else(recheck_at);
         }
         let now = self.clock.now();
         let waits_until =
@@ -142,9 +142,9 @@ impl Reconciler {
         self.statuses.wake(policy);
         let is_not_writable = self.about(policy).is_some_and(|about| about.is_not_writable);
         let target = about.target.as_ref().map(|reference| reference.target.identity());
-        let looks_again = match target {
+        let recheck_at = match target {
             Some(target) if is_not_writable || unknown.is_some() => {
-                self.looks_again(policy, target, unknown.as_ref(), opened_at)
+                self.recheck_at(policy, target, unknown.as_ref(), opened_at)
             }
             // No watch reports changes of this target.
             Some(target) if !self.targets.is_followed(target) => {
@@ -156,7 +156,7 @@ impl Reconciler {
                 interval.and_then(|after| spread_over(&policy.identity, after, opened_at))
             }
         };
-        wake_at.into_iter().chain(looks_again).min()
+        wake_at.into_iter().chain(recheck_at).min()
     }
 
     /// A turn that records firings that fall due, or fell due, while everything is stopped; `None` if nothing was ever
@@ -201,7 +201,7 @@ impl Reconciler {
         let target = about.target.as_ref().map(|it| it.target.identity().clone());
         let (policy_name, uid) = (policy.clone(), about.uid.clone());
         let subject = ReportSubject { policy: policy_name, uid, target, changed_by };
-        if let Some(family) = self.families.of(policy.family) {
+        if let Some(family) = self.families.get(policy.family) {
             family.report(&subject, &turn.recorded, &self.events);
         }
     }
@@ -226,7 +226,7 @@ impl Reconciler {
     ) -> Result<Option<SemaphorePermit<'_>>, AcquireError> {
         let is_costly = {
             let state = self.cluster.lock();
-            self.hooks.of(policy.family).is_ready(&state) && state.world.is_costly(policy)
+            self.hooks.for_family(policy.family).is_ready(&state) && state.world.is_costly(policy)
         };
         Ok(if is_costly { Some(self.costly_decisions.wait().await?) } else { None })
     }
@@ -240,30 +240,31 @@ impl Reconciler {
         unknown: Option<&TargetError>,
         permit: Option<SemaphorePermit<'_>>,
     ) -> Option<(OpenTurn, ObservedTarget)> {
-        let hooks = self.hooks.of(policy.family);
+        let hooks = self.hooks.for_family(policy.family);
         let target = about.target.as_ref().map(|reference| reference.target.identity());
         let reach = target.zip(unknown).and_then(|(target, unknown)| reach(target, unknown));
         let reach = reach.unwrap_or_default();
         let open = |world: &World| turn::open(world, policy, &reach, self.clock.now());
-        let decided = permit
+        let costly_turn = permit
             .and_then(|_permit| off_the_runtime(|| costly::decide(&self.cluster, policy, open)));
         let mut state = self.cluster.lock();
         state
             .policies
             .get(policy)
             .filter(|entry| about.is(entry) && entry.revision == about.revision)?;
-        // It was not costly before the turn opened: the next turn gets a permit.
-        if decided.is_none() && hooks.is_ready(&state) && state.world.is_costly(policy) {
+        // The decision was not costly before the turn opened: the next turn gets a permit.
+        if costly_turn.is_none() && hooks.is_ready(&state) && state.world.is_costly(policy) {
             self.turns.wake(policy);
             return None;
         }
-        let open = || decided.unwrap_or_else(|| open(&state.world));
+        let open = || costly_turn.unwrap_or_else(|| open(&state.world));
         let Some(open) = hooks.is_ready(&state).then(open).flatten() else {
             hooks.skipped(&mut state, &policy.identity);
             return None;
         };
         hooks.before(&mut state, &policy.identity, open.at());
-        let over = target.map(|target| ObservedTarget::of(target, &state)).unwrap_or_default();
+        let over =
+            target.map(|target| ObservedTarget::from_state(target, &state)).unwrap_or_default();
         Some((open, over))
     }
 
@@ -276,12 +277,15 @@ impl Reconciler {
         over: &ObservedTarget,
         unknown: Option<&TargetError>,
         still_wanted: StillWanted<'_>,
-    ) -> Result<Applied, Fenced> {
-        let hooks = self.hooks.of(policy.family);
+    ) -> Result<ActionOutcomes, Fenced> {
+        let hooks = self.hooks.for_family(policy.family);
         if let Some(outcomes) = hooks.apply(policy, &about.uid, open.actions(), still_wanted) {
-            return Ok(Applied { outcomes: outcomes.await?, news: TargetObservation::None });
+            return Ok(ActionOutcomes {
+                outcomes: outcomes.await?,
+                observation: TargetObservation::None,
+            });
         }
-        let mut news = match unknown {
+        let mut observation = match unknown {
             Some(TargetError::Problem(problem)) => TargetObservation::Problem(problem.clone()),
             Some(TargetError::Transient(why)) => TargetObservation::Unreadable(Box::from(&**why)),
             None => TargetObservation::Readable,
@@ -291,16 +295,16 @@ impl Reconciler {
             && open.actions().is_empty()
             && self.targets.may_be_changed(reference).await? == Some(true)
         {
-            news = TargetObservation::Written;
+            observation = TargetObservation::Written;
         }
         let mut outcomes = Vec::with_capacity(open.actions().len());
         for action in open.actions() {
-            let (Some(reference), false) = (&about.target, is_evaluated_when_asked(action)) else {
+            let (Some(reference), false) = (&about.target, is_evaluated_at_scrape(action)) else {
                 outcomes.push(Outcome::Done);
                 continue;
             };
             let applied = self.targets.apply(reference, action, over, still_wanted).await?;
-            news = match applied.problem {
+            observation = match applied.problem {
                 Some(problem @ TargetProblem::Forbidden(_)) => {
                     TargetObservation::NotWritable(problem)
                 }
@@ -310,7 +314,7 @@ impl Reconciler {
             };
             outcomes.push(applied.outcome);
         }
-        Ok(Applied { outcomes, news })
+        Ok(ActionOutcomes { outcomes, observation })
     }
 
     /// Whether a delayed write is still due: the spec is the same as when the turn began, the deadline has not passed,
@@ -334,17 +338,17 @@ impl Reconciler {
         policy: &PolicyName,
         about: &TurnSubject,
         (open, over): (OpenTurn, ObservedTarget),
-        applied: Applied,
+        applied: ActionOutcomes,
     ) -> Option<Timestamp> {
         let now = self.clock.now();
-        let Applied { outcomes, news } = applied;
+        let ActionOutcomes { outcomes, observation } = applied;
         let target = about.target.as_ref().map(|it| it.target.identity().clone());
         let (turn, changed_by, after, replaced) = {
             let mut state = self.cluster.lock();
             let ClusterState { world, policies, targets, .. } = &mut *state;
             let entry = policies.get_mut(policy).filter(|entry| about.is(entry))?;
             if entry.revision == about.revision {
-                entry.note(news);
+                entry.note(observation);
             }
             entry.is_written = false;
             let mut turn = open.close(world, outcomes, now);
@@ -359,7 +363,7 @@ impl Reconciler {
             let undone = turn.recorded.iter().find_map(Recorded::undone);
             let by = foreign.iter().find(|it| Some(it.field) == undone);
             let changed_by = by.map(|it| Arc::clone(&it.by));
-            let hooks = self.hooks.of(policy.family);
+            let hooks = self.hooks.for_family(policy.family);
             let after = hooks.after(&mut state, policy, about.revision, &turn, now);
             let replaced = state.note_replaced(policy, &turn.done, now);
             (turn, changed_by, after, replaced)
@@ -374,9 +378,9 @@ impl Reconciler {
         turn.wake_at.into_iter().chain(after.again).min()
     }
 
-    /// When to check a blocked target again. The watch reports a missing target of a watched kind. A problem that may
-    /// pass by itself is retried soon, with growing delays.
-    fn looks_again(
+    /// The instant at which a blocked target is checked again. The watch reports a missing target of a watched kind. A
+    /// problem that may pass by itself is retried soon, with growing delays.
+    fn recheck_at(
         &self,
         policy: &PolicyName,
         target: &Identity,
@@ -395,7 +399,7 @@ impl Reconciler {
     }
 }
 
-/// An instant this long after another one, spread by name, so that thousands of objects are not checked at once.
+/// An instant this long after another one, spread by name, so that thousands of objects are not checked together.
 fn spread_over(object: &Identity, after: SignedDuration, at: Timestamp) -> Option<Timestamp> {
     let [spread, ..] = hash_of(object).to_le_bytes();
     at.saturating_add(after + SignedDuration::from_millis(i64::from(spread) * 100)).ok()
@@ -423,14 +427,14 @@ impl PolicyEntry {
         SignedDuration::try_from(failures.next_pause()).unwrap_or(RECHECK_INTERVAL)
     }
 
-    fn note(&mut self, news: TargetObservation) {
-        if !matches!(news, TargetObservation::None | TargetObservation::Unreadable(_)) {
+    fn note(&mut self, observation: TargetObservation) {
+        if !matches!(observation, TargetObservation::None | TargetObservation::Unreadable(_)) {
             self.read_failures = None;
         }
-        if !matches!(news, TargetObservation::None) {
+        if !matches!(observation, TargetObservation::None) {
             self.unreadable = None;
         }
-        match news {
+        match observation {
             TargetObservation::None => {}
             TargetObservation::Unreadable(why) => self.unreadable = Some(why),
             // A target that can be read may still not be writable.
@@ -455,7 +459,7 @@ fn reach(target: &Identity, unknown: &TargetError) -> Option<Reach> {
 }
 
 /// A published value is not a write: it is evaluated at the scrape.
-fn is_evaluated_when_asked(action: &Action) -> bool {
+fn is_evaluated_at_scrape(action: &Action) -> bool {
     match action {
         Action::Publish { .. } => true,
         Action::SetReplicas { .. }

@@ -1,10 +1,10 @@
-//! Limits reconciles that repeated external changes cause: 20 a minute at once, and the rest together when the minute
-//! is over.
+//! Limits reconciles that repeated external changes cause: 20 a minute immediately, and the rest together when the
+//! minute is over.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// The number of changes that count at once within one interval. The others count at its end.
-const AT_ONCE: u32 = 20;
+/// The number of changes that take effect immediately within one interval. The others take effect at its end.
+const IMMEDIATE_CHANGES: u32 = 20;
 const INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 
 /// The number of recent changes.
@@ -15,7 +15,7 @@ pub(crate) struct ReportRateLimit {
 }
 
 impl ReportRateLimit {
-    /// Adds a change; returns when it counts.
+    /// Adds a change; returns when it takes effect.
     pub(crate) fn next(&mut self, now: Timestamp) -> Timestamp {
         let is_under_way = |begun: &Timestamp| {
             let age = now.duration_since(*begun);
@@ -28,7 +28,11 @@ impl ReportRateLimit {
         });
         self.begun = Some(begun);
         self.count = self.count.saturating_add(1);
-        if self.count <= AT_ONCE { now } else { begun.saturating_add(INTERVAL).unwrap_or(now) }
+        if self.count <= IMMEDIATE_CHANGES {
+            now
+        } else {
+            begun.saturating_add(INTERVAL).unwrap_or(now)
+        }
     }
 }
 
@@ -39,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn twenty_count_at_once_and_the_others_when_the_minute_is_over() {
+    fn twenty_changes_apply_immediately_and_the_others_after_the_minute() {
         let mut report_rate_limit = ReportRateLimit::default();
         let second = |second: i64| at("2026-11-20T09:00:00Z") + SignedDuration::from_secs(second);
         for number in 0..20 {

@@ -1,9 +1,9 @@
 //! `ScalableNodeGroup`: makes a provider create and remove nodes until a group has its desired number, and reports the
 //! number in the status.
 //!
-//! It is not a family of policies: nothing here depends on time, and a forecast treats a group as a target. A turn is
-//! level-triggered: it compares the current state, regardless of earlier events. The nodes of a deleted group get a
-//! turn like any other group. The providers make the nodes; without a provider, nothing is ever made.
+//! Node groups are not a family of policies: nothing here depends on time, and a forecast treats a group as a target. A
+//! turn is level-triggered: it compares the current state, regardless of earlier events. The nodes of a deleted group
+//! get a turn like any other group. The providers create the nodes; without a provider, no node is created.
 
 mod entry;
 mod follower;
@@ -71,11 +71,11 @@ impl NodeGroups {
         let Some(subject) = self.subject(group) else {
             return self.clear_up(group).await;
         };
-        let outcome = self.carry_out(group, &subject).await;
+        let outcome = self.reconcile(group, &subject).await;
         self.record(group, &subject, outcome).await
     }
 
-    /// Lets every provider report changes of its nodes. It never ends by itself.
+    /// Lets every provider report changes of its nodes. Never ends by itself.
     pub(crate) fn serve(&self) -> impl Future<Output = ()> + Send + 'static {
         let (queue, providers) = (Arc::clone(&self.queue), self.providers.clone());
         let changed: NodesChanged = Arc::new(move |namespace, name| {
@@ -96,30 +96,32 @@ impl NodeGroups {
     }
 
     /// Compares the nodes of a group with its spec, and changes them if that is needed and allowed.
-    async fn carry_out(&self, group: &Identity, subject: &Subject) -> Outcome {
+    async fn reconcile(&self, group: &Identity, subject: &Subject) -> Outcome {
         if let Some(upstream) = self.upstreams.running(Controlled::NodeGroups) {
-            return Outcome::of(GroupState::LeftAlone(upstream));
+            return Outcome::without_nodes(GroupState::LeftAlone(upstream));
         }
         let GroupSpec { kind, replicas: wanted, .. } = match &subject.spec {
             Ok(spec) => spec,
-            Err(why) => return Outcome::of(GroupState::invalid(why.clone())),
+            Err(why) => return Outcome::without_nodes(GroupState::invalid(why.clone())),
         };
         let exempt = self.exempt(group);
         if exempt.is_none()
             && let Err(error) = self.abandon(group, Some(subject), Some(kind)).await
         {
-            return Outcome::of(error.into());
+            return Outcome::without_nodes(error.into());
         }
         let Some(provider) = self.providers.get(kind.as_str()) else {
             let of_exempt = exempt.map(GroupState::Exempt);
-            return Outcome::of(
+            return Outcome::without_nodes(
                 of_exempt.unwrap_or(GroupState::Unsupported { kind: kind.clone() }),
             );
         };
         let before = match observe(&**provider, &subject.group).await {
             Ok(before) => before,
             Err(error) => {
-                return Outcome::of(exempt.map_or_else(|| error.into(), GroupState::Exempt));
+                return Outcome::without_nodes(
+                    exempt.map_or_else(|| error.into(), GroupState::Exempt),
+                );
             }
         };
         let has = before.replicas;
@@ -174,7 +176,7 @@ impl NodeGroups {
             // If the cluster does not serve the kind, the group may still exist.
             || !self.cluster.lock().node_groups.would_have(group);
         if is_held {
-            // A deleted group without nodes has no further turn, however long it would be held.
+            // A deleted group without nodes has no further turn, however long it would be held back.
             if !self.may_have_nodes(group).await {
                 return None;
             }
@@ -212,7 +214,8 @@ impl NodeGroups {
         kind: Option<&str>,
     ) -> Result<(), ProviderError> {
         let may_write = || self.may_write(group, subject);
-        for (_, provider) in self.providers.iter().filter(|(of, _)| Some(**of) != kind) {
+        for (_, provider) in self.providers.iter().filter(|(provided, _)| Some(**provided) != kind)
+        {
             in_time(provider.abandon(group.namespace(), group.name(), &may_write)).await?;
         }
         Ok(())
@@ -273,11 +276,11 @@ async fn observe(
 }
 
 async fn in_time<T>(
-    answer: impl Future<Output = Result<T, ProviderError>>,
+    request: impl Future<Output = Result<T, ProviderError>>,
 ) -> Result<T, ProviderError> {
     let seconds = PROVIDER_TIMEOUT.as_secs();
     let late = |_| ProviderError::Failed(format!("the provider did not finish within {seconds} s"));
-    timeout(PROVIDER_TIMEOUT, answer).await.map_err(late)?
+    timeout(PROVIDER_TIMEOUT, request).await.map_err(late)?
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The served schemas of the kinds whose statuses we write. If a schema lacks fields of ours, statuses are written without
-//! these fields, and a condition lists them.
+//! The served schemas of the kinds whose statuses we write. If a schema lacks fields of ours, statuses are written
+//! without these fields, and a condition lists them.
 //!
 //! [`MissingFields`] determines these fields. The schemas come from the API server's `OpenAPI` documents, which every
 //! service account may read.
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::cluster::StatusSnapshot;
-use crate::families::Composed;
+use crate::families::ComposedStatus;
 use crate::list_progress::ListReport;
 use crate::status_writer::WriteMethod;
 
@@ -51,18 +51,19 @@ struct ServedSchema {
 }
 
 impl ServedSchemas {
-    /// Nothing is known about these kinds yet.
-    pub(crate) fn of(controlled: &[Controlled]) -> Self {
+    /// The state of these kinds, of which nothing is known yet.
+    pub(crate) fn for_kinds(controlled: &[Controlled]) -> Self {
         let state = controlled.iter().map(|it| (*it, ServedSchema::default())).collect();
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
     /// The fields that the schema of a kind lacks, if it lacks any.
-    pub(crate) fn missing(&self, of: impl Into<Controlled>) -> Option<Arc<MissingFields>> {
-        self.lock().get(&of.into())?.missing.clone()
+    pub(crate) fn missing(&self, controlled: impl Into<Controlled>) -> Option<Arc<MissingFields>> {
+        self.lock().get(&controlled.into())?.missing.clone()
     }
 
-    /// Checks periodically, and reports when the first check is done. `changed` is called for each kind that lacks other fields than before.
+    /// Checks periodically, and reports when the first check is done. `changed` is called for each kind that lacks
+    /// other fields than before.
     pub(crate) async fn watch(
         self,
         client: Client,
@@ -77,17 +78,17 @@ impl ServedSchemas {
     }
 
     /// Checks once, and returns the kinds that lack other fields than before. If a schema cannot be read, the earlier
-    /// result still counts.
+    /// result stays valid.
     pub(crate) async fn check(&self, client: &Client) -> Vec<Controlled> {
-        let known: Vec<(Controlled, Option<HeaderValue>)> =
-            self.lock().iter().map(|(of, served)| (*of, served.etag.clone())).collect();
+        let versions: Vec<(Controlled, Option<HeaderValue>)> =
+            self.lock().iter().map(|(kind, served)| (*kind, served.etag.clone())).collect();
         let mut changed = Vec::new();
-        for (of, etag) in known {
-            let read = read_document(client, of.kind(), etag);
-            match timeout(REQUEST_TIMEOUT, read).await {
+        for (controlled, etag) in versions {
+            let request = read_document(client, controlled.kind(), etag);
+            match timeout(REQUEST_TIMEOUT, request).await {
                 Ok(Ok(Some((etag, document)))) => {
-                    if self.note(of, etag, &document) {
-                        changed.push(of);
+                    if self.note(controlled, etag, &document) {
+                        changed.push(controlled);
                     }
                 }
                 Ok(Ok(None)) => {}
@@ -103,12 +104,12 @@ impl ServedSchemas {
     }
 
     /// Records a document; returns whether it lacks other fields than the one before.
-    fn note(&self, of: Controlled, etag: Option<HeaderValue>, document: &Value) -> bool {
-        let kind = of.kind();
+    fn note(&self, controlled: Controlled, etag: Option<HeaderValue>, document: &Value) -> bool {
+        let kind = controlled.kind();
         let Some(schema) = schema_in(document, kind) else { return false };
         let missing = MissingFields::find(kind, schema).map(Arc::new);
         let mut state = self.lock();
-        let Some(served) = state.get_mut(&of) else { return false };
+        let Some(served) = state.get_mut(&controlled) else { return false };
         served.etag = etag;
         if served.missing == missing {
             return false;
@@ -158,7 +159,7 @@ pub(crate) fn fit(
     Some(state)
 }
 
-impl Composed {
+impl ComposedStatus {
     /// The same for the served schema.
     pub(crate) fn fitted(
         mut self,
@@ -166,7 +167,7 @@ impl Composed {
         previous: &StatusSnapshot,
         generation: Option<i64>,
         now: Timestamp,
-    ) -> Composed {
+    ) -> ComposedStatus {
         let state = fit(missing, &mut self.status, previous, generation, now);
         let Some(state) = state else { return self };
         self.condition_states.push(state);
@@ -214,8 +215,8 @@ async fn read_document(
 fn schema_in(document: &Value, kind: Kind) -> Option<&Value> {
     let schemas = document["components"]["schemas"].as_object()?;
     schemas.values().find(|schema| {
-        let meant = schema["x-kubernetes-group-version-kind"].as_array();
-        meant.into_iter().flatten().any(|it| {
+        let kinds = schema["x-kubernetes-group-version-kind"].as_array();
+        kinds.into_iter().flatten().any(|it| {
             it["group"] == kind.group()
                 && it["version"] == kind.version()
                 && it["kind"] == kind.name()

@@ -18,15 +18,15 @@ use crate::cluster::{Cluster, StatusSnapshot, is_older};
 
 /// A status that differs from the one on the API server.
 pub(crate) struct StatusUpdate {
-    /// The version of the object that it was composed for.
+    /// The version of the object that the status was composed for.
     pub(crate) version: Box<str>,
-    /// The snapshot to store once it is written.
+    /// The snapshot to store once the status is written.
     pub(crate) recorded: StatusSnapshot,
-    /// How it is written.
+    /// The method of the write.
     pub(crate) method: WriteMethod,
 }
 
-/// How a status is written.
+/// The method of writing a status.
 pub(crate) enum WriteMethod {
     /// Replaced by a patch that leaves nothing else: for histories, which many rules write in the same minute. It is
     /// text because many may wait, and values take ten times as much memory.
@@ -37,11 +37,11 @@ pub(crate) enum WriteMethod {
 
 /// The result of a write.
 pub(crate) enum WriteResult {
-    /// It was written.
+    /// The status was written.
     Saved,
-    /// It was not written.
+    /// The status was not written.
     Failed {
-        /// When to retry, if a retry can succeed.
+        /// The instant of the next attempt, if a retry can succeed.
         again: Option<Timestamp>,
     },
 }
@@ -78,22 +78,22 @@ impl StatusWriter {
         let StatusUpdate { version, recorded, method } = record;
         let kind = Kind::of_family(policy.family);
         let collection = kind.collection(policy.identity.namespace());
-        let place = ObjectPath { collection: &collection, name: policy.identity.name() };
-        let written = match method {
+        let object_path = ObjectPath { collection: &collection, name: policy.identity.name() };
+        let result = match method {
             WriteMethod::MergePatch(patch) => {
-                self.writer.patch_status(place, &version, &patch).await
+                self.writer.patch_status(object_path, &version, &patch).await
             }
             WriteMethod::ServerSideApply(status) => {
                 let api_version = kind.api_version();
                 let kind = (&*api_version, kind.name());
-                self.writer.apply_status(place, kind, &version, &status).await
+                self.writer.apply_status(object_path, kind, &version, &status).await
             }
         };
         let mut state = cluster.lock();
         let entry = state.policies.get_mut(policy);
-        match written {
-            Ok(written) => {
-                let version = written.metadata.resource_version.unwrap_or_default();
+        match result {
+            Ok(response) => {
+                let version = response.metadata.resource_version.unwrap_or_default();
                 if let Some(entry) = entry {
                     entry.failures = None;
                     if !is_older(&version, &entry.version) {

@@ -30,15 +30,15 @@ use crate::namespaces::{Namespaces, Part};
 use crate::runtime::{Watch, watch};
 use crate::work_queue::WorkQueue;
 use followed::Following;
-use kind::{Kind, Resolved};
+use kind::{DiscoveredKind, Kind};
 use lanes::Lanes;
 
-/// Why a target's state is not known.
+/// The reason that a target's state is unknown.
 #[derive(Clone, Debug)]
 pub(crate) enum TargetError {
-    /// The user must fix it.
+    /// A problem that the user must fix.
     Problem(TargetProblem),
-    /// It may pass by itself, such as an API server that does not respond.
+    /// A failure that may pass by itself, such as an API server that does not respond.
     Transient(String),
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct ObservedTarget {
 
 impl ObservedTarget {
     /// The known state of a target.
-    pub(crate) fn of(target: &Identity, state: &ClusterState) -> Self {
+    pub(crate) fn from_state(target: &Identity, state: &ClusterState) -> Self {
         let replicas = state.world.objects.workloads.get(target).and_then(|it| it.replicas);
         Self {
             version: state.targets.get(target).map(|it| it.version.clone()),
@@ -196,16 +196,16 @@ impl Targets {
             return match self.is_known(target.identity()) {
                 true => Ok(()),
                 false if was_missing => missing,
-                false => match self.ask(&kind, target).await {
+                false => match self.read(&kind, target).await {
                     // The response does not matter if the watch has delivered the target in the meantime.
                     Err(_) if self.is_known(target.identity()) => Ok(()),
                     // Permission to watch the kind does not imply permission to get it.
                     Err(TargetError::Problem(_)) => missing,
-                    asked => asked,
+                    result => result,
                 },
             };
         }
-        self.ask(&kind, target).await
+        self.read(&kind, target).await
     }
 
     fn is_known(&self, target: &Identity) -> bool {
@@ -221,7 +221,7 @@ impl Targets {
         if !following.is_beginning() {
             return Ok(following.is_whole_now());
         }
-        let lanes = self.lanes.of(target);
+        let lanes = self.lanes.for_target(target);
         let permit = lanes.read().await?;
         let is_whole = following.is_whole().await;
         permit.note(!following.is_beginning());
@@ -230,17 +230,17 @@ impl Targets {
 
     /// Whether a watch delivers the changes of a target, so that it need not be read again.
     pub(crate) fn is_followed(&self, target: &Identity) -> bool {
-        let kind = self.found(target);
+        let kind = self.cached_kind(target);
         kind.is_some_and(|kind| kind.following(target).is_some_and(Following::is_whole_now))
     }
 
-    fn found(&self, target: &Identity) -> Option<Arc<Kind>> {
+    fn cached_kind(&self, target: &Identity) -> Option<Arc<Kind>> {
         let name = (target.group().to_owned(), target.kind().to_owned());
         self.kinds().found.get(&name).map(Arc::clone)
     }
 
     /// Removes a kind that is read on demand. A watched one stays: its watch continues.
-    fn forget_kind(&self, target: &Identity) {
+    fn remove_kind(&self, target: &Identity) {
         let name = (target.group().to_owned(), target.kind().to_owned());
         let mut kinds = self.kinds();
         if kinds.found.get(&name).is_some_and(|kind| !kind.is_followed()) {
@@ -252,18 +252,18 @@ impl Targets {
         self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The kind without a request, if it was discovered at that instant or later.
-    fn known(
+    /// The cached result of discovery, if the kind was discovered at that instant or later.
+    fn cached_result(
         &self,
         target: &Identity,
         api_version: &str,
         wanted_at: Instant,
     ) -> Option<Result<Arc<Kind>, TargetError>> {
-        if let Some(kind) = self.found(target) {
+        if let Some(kind) = self.cached_kind(target) {
             return Some(Ok(kind));
         }
         let kinds = self.kinds();
-        let (unknown, since) = kinds.missing.get(&written(target, api_version))?;
+        let (unknown, since) = kinds.missing.get(&kind_key(target, api_version))?;
         let is_enough = match unknown {
             TargetError::Problem(_) => since.elapsed() < MISSING_KIND_TTL,
             TargetError::Transient(_) => *since >= wanted_at,
@@ -274,14 +274,14 @@ impl Targets {
     async fn kind_of(&self, reference: &TargetReference) -> Result<Arc<Kind>, TargetError> {
         let (identity, api_version) = (reference.target.identity(), &*reference.api_version);
         let wanted_at = Instant::now();
-        if let Some(known) = self.known(identity, api_version, wanted_at) {
-            return known;
+        if let Some(cached) = self.cached_result(identity, api_version, wanted_at) {
+            return cached;
         }
-        let lanes = self.lanes.of(identity);
+        let lanes = self.lanes.for_target(identity);
         let permit = lanes.discover().await?;
         // An earlier caller may already have received the response.
-        if let Some(known) = self.known(identity, api_version, wanted_at) {
-            return known;
+        if let Some(cached) = self.cached_result(identity, api_version, wanted_at) {
+            return cached;
         }
         let resolved = kind::resolve(&self.client, reference, &permit).await;
         match resolved {
@@ -292,14 +292,14 @@ impl Targets {
                 Ok(kind)
             }
             Err(unknown) => {
-                self.kinds().note_missing(written(identity, api_version), unknown.clone());
+                self.kinds().note_missing(kind_key(identity, api_version), unknown.clone());
                 Err(unknown)
             }
         }
     }
 
     /// Starts watching the kind, if it is one of the usual ones.
-    fn begin(&self, resolved: Resolved) -> Kind {
+    fn begin(&self, resolved: DiscoveredKind) -> Kind {
         let Some(kind) = followed::kind_of(&resolved) else {
             return Kind::new(resolved, Vec::new());
         };
@@ -322,7 +322,7 @@ impl Targets {
     }
 }
 
-fn written(target: &Identity, api_version: &str) -> (String, String, String) {
+fn kind_key(target: &Identity, api_version: &str) -> (String, String, String) {
     (target.group().to_owned(), target.kind().to_owned(), api_version.to_owned())
 }
 

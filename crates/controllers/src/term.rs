@@ -19,9 +19,9 @@ use almanac_shell::writer::Writer;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use self::sampling::{Sampling, ask_prometheus};
+use self::sampling::{Sampling, query_prometheus};
 use crate::cluster::{Cluster, PolicyEntry, StatusSnapshot};
-use crate::families::{Composed, Families, ReportSubject};
+use crate::families::{ComposedStatus, Families, ReportSubject};
 use crate::policies::WorkQueues;
 use crate::process::Process;
 use crate::reconciler::{CostlyDecisions, Reconciler};
@@ -52,7 +52,7 @@ pub(crate) struct Term<'a> {
 }
 
 /// The state that all parts of a term share.
-struct Shared {
+struct TermState {
     cluster: Arc<Cluster>,
     turns: Arc<WorkQueue>,
     statuses: Arc<WorkQueue>,
@@ -90,9 +90,9 @@ impl Term<'_> {
         let node_groups = Arc::clone(&shared.node_groups);
         running.spawn(TURNS, run_node_groups(node_groups, end_turns.clone()));
         if shared.sampling.is_some() {
-            running.spawn(SAMPLES, ask_prometheus(Arc::clone(&shared), end_turns.clone()));
+            running.spawn(SAMPLES, query_prometheus(Arc::clone(&shared), end_turns.clone()));
         }
-        // Each task holds its status while it waits for the write budget. There are twice as many tasks as concurrent
+        // Each task keeps its status while it waits for the write budget. There are twice as many tasks as concurrent
         // writes, so one is always waiting.
         let at_once = 2 * options.process.limits.at_once.clamp(1, MAX_CONCURRENT_TURNS);
         let statuses = write_statuses(Arc::clone(&shared), at_once, end_statuses.clone());
@@ -126,7 +126,7 @@ impl Term<'_> {
         end_within(SHUTDOWN_TIMEOUT, ending).await;
     }
 
-    fn begin(&self, running: &mut RunningTerm) -> Shared {
+    fn begin(&self, running: &mut RunningTerm) -> TermState {
         let Process { runtime, options, families, .. } = self.process;
         let clock = options.process.clock.clone();
         let cluster = Arc::new(Cluster::default());
@@ -166,7 +166,7 @@ impl Term<'_> {
             costly_decisions: CostlyDecisions::default(),
         };
         let node_groups = Arc::new(self.node_groups(&cluster, &writer, &events));
-        Shared {
+        TermState {
             sampling: self.sampling(&cluster, &turns),
             cluster,
             turns,
@@ -217,7 +217,7 @@ async fn wake_all_on_switch(
     }
 }
 
-async fn run_turns(shared: Arc<Shared>, heartbeat: Heartbeat, end: CancellationToken) {
+async fn run_turns(shared: Arc<TermState>, heartbeat: Heartbeat, end: CancellationToken) {
     let turns = Arc::clone(&shared.turns);
     let lanes = |policy: &PolicyName| shared.reconciler.lanes(policy);
     let turn = |policy: PolicyName| {
@@ -236,7 +236,7 @@ async fn run_node_groups(groups: Arc<NodeGroups>, end: CancellationToken) {
     groups.queue.run(at_once, None, end, |_| Vec::new(), turn).await;
 }
 
-async fn write_statuses(shared: Arc<Shared>, at_once: usize, end: CancellationToken) {
+async fn write_statuses(shared: Arc<TermState>, at_once: usize, end: CancellationToken) {
     let statuses = Arc::clone(&shared.statuses);
     let turn = |policy: PolicyName| {
         let shared = Arc::clone(&shared);
@@ -245,7 +245,7 @@ async fn write_statuses(shared: Arc<Shared>, at_once: usize, end: CancellationTo
     statuses.run(at_once, None, end, |_| Vec::new(), turn).await;
 }
 
-impl Shared {
+impl TermState {
     /// The queues that watches wake.
     fn queues(&self) -> WorkQueues {
         WorkQueues {
@@ -262,13 +262,13 @@ impl Shared {
         loop {
             let upstream = self.reconciler.upstreams.running(policy.family);
             let is_left_alone = upstream.is_some();
-            let (record, news) = self.composed(policy, upstream)?;
+            let (record, transitions) = self.composed(policy, upstream)?;
             match self.writing.write(&self.cluster, policy, record).await {
                 WriteResult::Saved => {
                     if let Some(entry) = self.cluster.lock().policies.get_mut(policy) {
                         entry.is_left_alone = is_left_alone;
                     }
-                    self.report(policy, &news);
+                    self.report(policy, &transitions);
                 }
                 WriteResult::Failed { again } => return again,
             }
@@ -285,7 +285,7 @@ impl Shared {
         let now = self.reconciler.clock.now();
         let mut state = self.cluster.lock();
         let entry = state.policies.get(policy)?;
-        let family = self.families.of(policy.family)?;
+        let family = self.families.get(policy.family)?;
         let composed = match upstream {
             Some(upstream) => Some(upstream::composed(policy.family, upstream, entry, now)),
             None => family.compose(&state, &policy.identity, entry, now).map(|composed| {
@@ -296,36 +296,42 @@ impl Shared {
         };
         // The status reports once that the object is left alone, without contention with the controller that reconciles
         // it.
-        let is_said = upstream.is_some_and(|it| entry.is_left_alone || it.writes_conditions);
+        let is_reported = upstream.is_some_and(|it| entry.is_left_alone || it.writes_conditions);
         let is_known = composed.is_some();
-        let not_ready = composed.as_ref().and_then(Composed::why_not_ready);
-        let composed = composed.filter(|it| !is_said && !entry.recorded.is(&it.status));
+        let not_ready = composed.as_ref().and_then(ComposedStatus::why_not_ready);
+        let composed = composed.filter(|it| !is_reported && !entry.recorded.is(&it.status));
         let entry = state.policies.get_mut(policy)?;
         entry.not_ready = not_ready;
         let Some(composed) = composed else {
-            // Effects from before it was left alone, or not reported yet, may still have to be recorded.
+            // Effects from before it was left alone, or not reported yet, may still need to be recorded.
             entry.is_written |= upstream.is_none() && is_known;
             entry.failures = None;
             return None;
         };
-        let news = entry.recorded.news(&composed.condition_states).into_iter().cloned().collect();
-        let (recorded, method) = (StatusSnapshot::of(&composed.status), composed.method);
-        Some((StatusUpdate { version: entry.version.clone(), recorded, method }, news))
+        let transitions = entry
+            .recorded
+            .changed_conditions(&composed.condition_states)
+            .into_iter()
+            .cloned()
+            .collect();
+        let (recorded, method) = (StatusSnapshot::from_status(&composed.status), composed.method);
+        Some((StatusUpdate { version: entry.version.clone(), recorded, method }, transitions))
     }
 
     /// Reports conditions that newly need attention. For those that do so repeatedly, only the status reports them.
-    fn report(&self, policy: &PolicyName, news: &[ConditionState]) {
+    fn report(&self, policy: &PolicyName, transitions: &[ConditionState]) {
         // An undone value was already reported when it was detected.
-        let is_news = |it: &&ConditionState| {
+        let needs_event = |it: &&ConditionState| {
             it.needs_attention() && it.reason != ConditionReason::UndoneByAnotherWriter
         };
-        let Some(worst) = news.iter().rfind(is_news) else { return };
+        let Some(worst) = transitions.iter().rfind(needs_event) else { return };
         let now = self.reconciler.clock.now();
-        let counts = |entry: &mut PolicyEntry| {
-            let counts = entry.warnings.next(now) <= now;
-            counts.then(|| entry.uid.clone())
+        let record_warning = |entry: &mut PolicyEntry| {
+            let is_due = entry.warnings.next(now) <= now;
+            is_due.then(|| entry.uid.clone())
         };
-        let Some(uid) = self.cluster.lock().policies.get_mut(policy).and_then(counts) else {
+        let Some(uid) = self.cluster.lock().policies.get_mut(policy).and_then(record_warning)
+        else {
             return;
         };
         tracing::warn!(reason = worst.reason.name(), "{}", worst.message);

@@ -21,7 +21,7 @@ pub(crate) trait TurnHooks: Send + Sync {
         false
     }
 
-    /// Until when a policy has no turn, regardless of other changes.
+    /// The end of the time in which a policy has no turn, regardless of other changes.
     fn waits_until(
         &self,
         _state: &ClusterState,
@@ -76,8 +76,8 @@ pub(crate) trait TurnHooks: Send + Sync {
 /// The turns that follow from one.
 #[derive(Default)]
 pub(crate) struct AfterTurn {
-    /// When the same policy has another one.
+    /// The instant of the next turn of the same policy.
     pub(crate) again: Option<Timestamp>,
-    /// When other policies have one.
+    /// The instants of the next turns of other policies.
     pub(crate) others: Vec<(PolicyName, Timestamp)>,
 }

@@ -60,7 +60,7 @@ struct State {
 
 impl Upstreams {
     /// The upstream controllers of these families, except for the families to take over.
-    pub(crate) fn of(families: &[Controlled], taken_over: &[Controlled]) -> Self {
+    pub(crate) fn for_families(families: &[Controlled], taken_over: &[Controlled]) -> Self {
         let looked_for = families
             .iter()
             .filter(|family| !taken_over.contains(family) && family.upstream().is_some());
@@ -98,17 +98,17 @@ impl Upstreams {
                             changed(*family);
                         }
                     }
-                    Err(Unseen::Forbidden(why)) => {
+                    Err(CheckError::Forbidden(why)) => {
                         self.complain(*family, *upstream, &why);
                         if self.note(*family, *upstream, &[], &clock) {
                             changed(*family);
                         }
                     }
-                    // The last result still counts, if there is one.
-                    Err(Unseen::Unknown(error)) if first.is_complete() => {
+                    // The last result stays valid, if there is one.
+                    Err(CheckError::Unknown(error)) if first.is_complete() => {
                         tracing::debug!(error, "failed to look for an upstream controller");
                     }
-                    Err(Unseen::Unknown(error)) => {
+                    Err(CheckError::Unknown(error)) => {
                         tracing::warn!(error, "failed to look for an upstream controller");
                         let (is_absent, is_forbidden, reason) = (false, false, error);
                         first.failed(&WatchFailure { is_absent, is_forbidden, reason });
@@ -150,7 +150,7 @@ impl Upstreams {
             ),
             (true, false) => tracing::info!(
                 upstream = name,
-                "{name} does not run in this cluster any more: carrying out {kind}"
+                "{name} does not run in this cluster any more: reconciling {kind}"
             ),
             (false, _) => {}
         }
@@ -162,7 +162,7 @@ impl Upstreams {
             let kind = family.flag();
             tracing::warn!(
                 error = why,
-                "failed to check whether {} runs in this cluster; carrying out {kind} as if it did not",
+                "failed to check whether {} runs in this cluster; reconciling {kind} as if it did not",
                 upstream.name
             );
         }
@@ -173,15 +173,15 @@ impl Upstreams {
     }
 }
 
-/// Why the state of a controller is unknown.
-enum Unseen {
+/// The reason that the state of a controller is unknown.
+enum CheckError {
     /// A permission is missing.
     Forbidden(String),
-    /// It may pass by itself.
+    /// A failure that may pass by itself.
     Unknown(String),
 }
 
-impl From<kube::Error> for Unseen {
+impl From<kube::Error> for CheckError {
     fn from(error: kube::Error) -> Self {
         let is_forbidden = matches!(&error, kube::Error::Api(status) if status.code == 403);
         let why = summarize(&error);
@@ -194,8 +194,8 @@ async fn find_leases(
     client: &Client,
     family: Controlled,
     upstream: Upstream,
-) -> Result<Vec<Lease>, Unseen> {
-    let looked = async {
+) -> Result<Vec<Lease>, CheckError> {
+    let search = async {
         if upstream.by_definition {
             let definitions = Api::<CustomResourceDefinition>::all(client.clone());
             let definition = definitions.get_metadata_opt(&family.kind().resource_name()).await?;
@@ -204,11 +204,11 @@ async fn find_leases(
                 return Ok(Vec::new());
             }
         }
-        let named = ListParams::default().fields(&format!("metadata.name={}", upstream.lease));
-        let leases = Api::<Lease>::all(client.clone()).list(&named).await?.items;
+        let params = ListParams::default().fields(&format!("metadata.name={}", upstream.lease));
+        let leases = Api::<Lease>::all(client.clone()).list(&params).await?.items;
         let is_named = |lease: &Lease| lease.metadata.name.as_deref() == Some(upstream.lease);
         Ok(leases.into_iter().filter(is_named).collect())
     };
-    let unanswered = |_| Unseen::Unknown("no response in time".to_owned());
-    timeout(REQUEST_TIMEOUT, looked).await.map_err(unanswered)?
+    let timed_out = |_| CheckError::Unknown("no response in time".to_owned());
+    timeout(REQUEST_TIMEOUT, search).await.map_err(timed_out)?
 }

@@ -57,11 +57,11 @@ pub struct WebhookOptions {
     pub clock: Clock,
 }
 
-/// Where the webhook serves requests, and its certificate.
+/// The endpoint of the webhook, and its certificate.
 pub struct WebhookEndpoints {
     /// For the requests of an API server.
     pub listener: TcpListener,
-    /// Its certificate.
+    /// The serving certificate.
     pub certificate: Certificate,
 }
 
@@ -103,7 +103,7 @@ impl Webhook {
         // A limited webhook has no permission to read the namespaces of other controllers.
         let upstreams = match namespaces.limit() {
             Some(_) => Upstreams::default(),
-            None => Upstreams::of(&Controlled::all().collect::<Vec<_>>(), &take_over),
+            None => Upstreams::for_families(&Controlled::all().collect::<Vec<_>>(), &take_over),
         };
         let index = SharedIndex::default();
         let reviews = Reviews {
@@ -120,66 +120,66 @@ impl Webhook {
     /// Runs until the token is canceled; requests in progress are finished.
     pub async fn run(self, end: CancellationToken) {
         let Webhook { client, endpoints, health, reviews } = self;
-        reviews.namespaces.tell_limit();
+        reviews.namespaces.log_limit();
         let WebhookEndpoints { listener, certificate } = endpoints;
-        let (is_shown, shown_at_all) = watch::channel(None);
-        let shown = ServingCertificate::default();
+        let (validity, validity_receiver) = watch::channel(None);
+        let serving_certificate = ServingCertificate::default();
         let (tls, manager) = match certificate {
             Certificate::Own(tls) => {
-                is_shown.send_replace(Some(Ok(())));
+                validity.send_replace(Some(Ok(())));
                 (tls, None)
             }
-            Certificate::Kept(manager) => (Tls::serving(&shown), Some(manager)),
+            Certificate::Kept(manager) => (Tls::serving(&serving_certificate), Some(manager)),
         };
         let metrics = reviews.metrics.clone();
         // The watches continue until the requests in progress are finished.
         let mut running = RunningTerm::new(&client, &health, &CancellationToken::new());
         watches::begin(client, &reviews, &mut running);
-        let kept = async {
+        let renewal = async {
             match manager {
                 Some(manager) => {
-                    let tell = |told: Result<Timestamp, &str>| {
-                        if let Ok(until) = told {
+                    let report = |result: Result<Timestamp, &str>| {
+                        if let Ok(until) = result {
                             metrics.certificate_expires(until);
                         }
-                        is_shown.send_replace(Some(told.map(|_| ()).map_err(str::to_owned)));
+                        validity.send_replace(Some(result.map(|_| ()).map_err(str::to_owned)));
                     };
-                    manager.run(&shown, tell).await;
+                    manager.run(&serving_certificate, report).await;
                 }
                 None => std::future::pending::<()>().await,
             }
         };
         let watching = async {
             if running.is_listed().await
-                && running.is_reached(await_shown(&health, shown_at_all)).await
+                && running.is_reached(await_certificate(&health, validity_receiver)).await
             {
                 health.set_ready();
-                tracing::info!("answering");
+                tracing::info!("serving admission reviews");
                 running.runs_until_end(std::future::pending()).await;
             }
         };
         let serving = serve_requests(listener, Some(tls), LIMITS, reviews, end.clone());
         tokio::select! {
             () = serving => {}
-            () = kept => {}
+            () = renewal => {}
             () = watching => {}
         }
     }
 }
 
-/// Whether the certificate is valid; `None` before the first check.
-type IsShown = watch::Receiver<Option<Result<(), String>>>;
+/// The validity of the certificate; `None` before the first check.
+type CertificateValidity = watch::Receiver<Option<Result<(), String>>>;
 
 /// Waits for a certificate that clients trust.
-async fn await_shown(health: &Health, mut is_shown: IsShown) {
+async fn await_certificate(health: &Health, mut validity: CertificateValidity) {
     loop {
-        let told = is_shown.borrow_and_update().clone();
-        match told {
+        let current = validity.borrow_and_update().clone();
+        match current {
             Some(Ok(())) => return,
             Some(Err(why)) => health.set_waiting_for(format!("a certificate: {why}")),
             None => health.set_waiting_for("a certificate"),
         }
-        if is_shown.changed().await.is_err() {
+        if validity.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
     }

@@ -1,8 +1,8 @@
 //! The work queue: whose turn it is. A policy has a turn at the instant that its last turn returned, and after each
 //! change of its inputs.
 //!
-//! No policy has two turns at once. Policies have their turns concurrently, except for those in one lane, as of an
-//! object that they write. These run one after the other, for one instant in the order of their names, as in a
+//! No policy has two turns at the same time. Policies have their turns concurrently, except for those in one lane, as
+//! of an object that they write. These run one after the other, for one instant in the order of their names, as in a
 //! forecast. The callers define what a turn does.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -80,11 +80,11 @@ struct State<Name> {
 #[derive(Clone, Default)]
 struct UnderWay {
     lanes: Vec<Lane>,
-    /// It was woken, or is due.
+    /// The policy was woken, or is due.
     is_wanted: bool,
     /// The instant to which its next turn was brought forward.
     next: Option<Timestamp>,
-    /// It is deleted, so the next turn that it requests is dropped.
+    /// The policy is deleted, so the next turn that it requests is dropped.
     is_gone: bool,
 }
 
@@ -146,7 +146,7 @@ impl<Name: QueueName> WorkQueue<Name> {
     }
 
     /// Removes a deleted policy.
-    pub(crate) fn forget(&self, policy: &Name) {
+    pub(crate) fn remove(&self, policy: &Name) {
         let mut state = self.lock();
         state.agenda.set(policy, None);
         state.is_waiting.remove(policy);
@@ -213,7 +213,7 @@ impl<Name: QueueName> WorkQueue<Name> {
         }
     }
 
-    fn end(&self, ended: Result<Ended<Name>, tokio::task::JoinError>) {
+    fn end(&self, ended: Result<EndedTurn<Name>, tokio::task::JoinError>) {
         // A task of this set neither panics nor is aborted while the set exists.
         let Ok((policy, outcome)) = ended else { return };
         let next = outcome.unwrap_or_else(|_| {
@@ -278,7 +278,7 @@ impl<Name: QueueName> WorkQueue<Name> {
     }
 }
 
-type Ended<Name> = (Name, Result<Option<Timestamp>, Box<dyn std::any::Any + Send>>);
+type EndedTurn<Name> = (Name, Result<Option<Timestamp>, Box<dyn std::any::Any + Send>>);
 
 impl<Name: QueueName> State<Name> {
     fn wait(&mut self, policy: &Name) {
@@ -310,7 +310,7 @@ impl<Name: QueueName> State<Name> {
                 return Some(policy);
             }
         }
-        // Thousands of policies are rarely woken at once.
+        // Thousands of policies are rarely woken at the same time.
         self.due.shrink_to(SPARE);
         self.woken.shrink_to(SPARE);
         None
@@ -322,9 +322,9 @@ impl<Name: QueueName> State<Name> {
         if self.due.len() + self.woken.len() <= 2 * self.is_waiting.len() + SPARE {
             return;
         }
-        let mut kept = BTreeSet::new();
+        let mut names = BTreeSet::new();
         for queue in [&mut self.due, &mut self.woken] {
-            queue.retain(|name| self.is_waiting.contains(name) && kept.insert(name.clone()));
+            queue.retain(|name| self.is_waiting.contains(name) && names.insert(name.clone()));
         }
     }
 }

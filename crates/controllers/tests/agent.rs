@@ -94,7 +94,7 @@ impl RunningAgent {
     }
 
     /// Waits until the pod shows this.
-    async fn await_shown(&self, expected: &str) {
+    async fn await_annotations(&self, expected: &str) {
         let shown = async {
             while self.shows() != expected {
                 sleep(Duration::from_millis(50)).await;
@@ -107,7 +107,7 @@ impl RunningAgent {
     /// Deletes the policies, and waits until the original level is restored.
     async fn lose_policies(&self) {
         self.stub.delete("configmaps", "volcano-system", "volcano-agent-config");
-        self.await_shown(OWN).await;
+        self.await_annotations(OWN).await;
     }
 
     fn metric(&self, name: &str) -> String {
@@ -196,13 +196,13 @@ const OWN: &str = "LS - - -";
 const AT_NIGHT: &str = "-1 LS night -1";
 
 #[tokio::test(start_paused = true)]
-async fn a_window_sets_the_level_and_gives_it_back() {
+async fn a_window_sets_the_level_and_then_restores_it() {
     let running = RunningAgent::begin(BEFORE);
     sleep(MINUTE / 2).await;
     assert_eq!(running.shows(), OWN);
-    running.await_shown(AT_NIGHT).await;
+    running.await_annotations(AT_NIGHT).await;
     running.set.store(8 * 3600, Ordering::SeqCst);
-    running.await_shown(OWN).await;
+    running.await_annotations(OWN).await;
     assert_eq!(running.writes(), 2);
     sleep(MINUTE).await;
     let expected = [
@@ -228,7 +228,7 @@ async fn every_way_of_failing_once_is_made_up_for() {
     for fault in faults {
         let running = RunningAgent::begin(INSIDE);
         running.stub.inject(of_pod(fault()));
-        running.await_shown(AT_NIGHT).await;
+        running.await_annotations(AT_NIGHT).await;
         sleep(MINUTE).await;
         running.stub.inject(of_pod(fault()));
         running.lose_policies().await;
@@ -246,32 +246,32 @@ async fn every_way_of_failing_once_is_made_up_for() {
 async fn after_an_orderly_handover_the_successor_applies_a_changed_config() {
     let stub = prepared();
     let first = RunningAgent::begin_on(stub.clone(), INSIDE, Some("first"));
-    first.await_shown(AT_NIGHT).await;
+    first.await_annotations(AT_NIGHT).await;
     let second = RunningAgent::begin_on(stub.clone(), INSIDE, Some("second"));
     sleep(MINUTE).await;
     first.end().await;
     // The window is not open yet.
     configure(&stub, &policy("01:00"));
-    second.await_shown(OWN).await;
+    second.await_annotations(OWN).await;
     second.end().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_is_set_back_is_followed() {
     let running = RunningAgent::begin(INSIDE);
-    running.await_shown(AT_NIGHT).await;
+    running.await_annotations(AT_NIGHT).await;
     running.set.store(-8 * 3600, Ordering::SeqCst);
-    running.await_shown(OWN).await;
+    running.await_annotations(OWN).await;
     // The agent follows its boundaries as well.
     running.set.store(-8 * 3600 + 7 * 3600 - 30, Ordering::SeqCst);
-    running.await_shown(AT_NIGHT).await;
+    running.await_annotations(AT_NIGHT).await;
     running.end().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_retry_from_before_the_clock_was_set_back_is_not_waited_for() {
     let running = RunningAgent::begin(INSIDE);
-    running.await_shown(AT_NIGHT).await;
+    running.await_annotations(AT_NIGHT).await;
     let denied = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     running.stub.inject(of_pod(denied).always());
     running.set.store(8 * 3600, Ordering::SeqCst);
@@ -287,7 +287,7 @@ async fn a_retry_from_before_the_clock_was_set_back_is_not_waited_for() {
 async fn a_webhook_that_rewrites_the_level_does_not_cost_the_user_theirs() {
     let running = RunningAgent::begin(INSIDE);
     running.stub.inject(of_pod(rewriting()).always());
-    running.await_shown("BE LS night BE").await;
+    running.await_annotations("BE LS night BE").await;
     sleep(10 * MINUTE).await;
     assert_eq!(running.shows(), "BE LS night BE");
     assert!(running.writes() < 40, "{} writes", running.writes());
@@ -306,7 +306,7 @@ async fn a_level_rewritten_by_a_webhook_is_not_an_edit_of_the_user() {
     let denied = of_pod(denied).matching(move |it| !has_level(&it.body)).always();
     running.stub.inject(of_pod(rewriting()).matching(move |it| has_level(&it.body)).always());
     running.stub.inject(denied);
-    running.await_shown("BE LS night -1").await;
+    running.await_annotations("BE LS night -1").await;
     sleep(10 * MINUTE).await;
     assert_eq!(running.shows(), "BE LS night -1");
     running.stub.clear_faults();
@@ -317,7 +317,7 @@ async fn a_level_rewritten_by_a_webhook_is_not_an_edit_of_the_user() {
 #[tokio::test(start_paused = true)]
 async fn a_denial_with_the_code_of_a_missing_pod_is_retried() {
     let running = RunningAgent::begin(INSIDE);
-    running.await_shown(AT_NIGHT).await;
+    running.await_annotations(AT_NIGHT).await;
     let message = "admission webhook \"x\" denied the request: no";
     running.stub.inject(of_pod(Fault::respond(StatusCode::NOT_FOUND, message)).times(3));
     running.lose_policies().await;
@@ -350,19 +350,19 @@ async fn a_field_manager_that_undoes_every_write_is_reported_and_not_fought() {
     undoing.abort();
     running.set.store(2 * 3600, Ordering::SeqCst);
     // The contention is over, and the window is closed.
-    running.await_shown(OWN).await;
+    running.await_annotations(OWN).await;
     running.end().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bad_list_leaves_the_old_one_in_force_and_the_event_says_which_line() {
+async fn a_bad_list_leaves_the_old_one_in_force_and_the_event_names_the_line() {
     let running = RunningAgent::begin(INSIDE);
-    running.await_shown(AT_NIGHT).await;
+    running.await_annotations(AT_NIGHT).await;
     let (stub, set) = (running.stub.clone(), Arc::clone(&running.set));
     configure(&stub, &policy("25:00"));
     set.store(8 * 3600, Ordering::SeqCst);
     // The last valid list is still in effect.
-    running.await_shown(OWN).await;
+    running.await_annotations(OWN).await;
     sleep(MINUTE).await;
     let event_texts = running.events();
     let rejected: Vec<_> =

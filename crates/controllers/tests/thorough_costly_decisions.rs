@@ -124,9 +124,9 @@ async fn measure() -> (Duration, Duration) {
         // Each change makes the placement decide again.
         let number = usize::try_from(begun.elapsed().as_millis()).expect("it is small");
         put(&stub, "", cluster(&format!("cluster-{:04}", number % CLUSTERS), number));
-        let (asked, mut response) = (Instant::now(), String::new());
+        let (sent_at, mut response) = (Instant::now(), String::new());
         encode(&mut response, &registry).expect("it can be written");
-        slowest = slowest.max(asked.elapsed());
+        slowest = slowest.max(sent_at.elapsed());
     };
     end.cancel();
     let ended = timeout(Duration::from_secs(15), process).await;

@@ -132,7 +132,9 @@ fn without_the_flag_no_node_is_made_and_the_group_says_what_to_do() -> TestResul
         assert!(message.contains("--simulated-nodes"), "{message}");
         let message = await_refusal(cluster, "real", "Unsupported").await?;
         assert!(
-            message.starts_with("no provider here makes nodes for groups of type AWSEKSNodeGroup"),
+            message.starts_with(
+                "no provider of this controller creates nodes for groups of type AWSEKSNodeGroup"
+            ),
             "{message}"
         );
         assert!(message.contains("MachineDeployment"), "{message}");

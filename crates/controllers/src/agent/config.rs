@@ -23,23 +23,23 @@ use crate::exemptions;
 use crate::list_progress::ListReport;
 use crate::policies::as_json;
 
-/// Follows the `ConfigMap` of one name.
+/// Watches the `ConfigMap` of one name.
 pub(super) struct ConfigFollower {
     pub(super) config: Identity,
     pub(super) resync: Arc<Resync>,
     pub(super) events: EventLog,
     /// The delay between a change and the Event about its findings.
-    pub(super) told_after: Duration,
+    pub(super) event_delay: Duration,
     /// The delayed Events. They end with the watch, so the end of a term does not wait for them.
     pub(super) delayed: JoinSet<()>,
     pub(super) progress: ListReport,
-    /// Whether the list in progress contains it.
+    /// Whether the list in progress contains the `ConfigMap`.
     pub(super) is_listed: bool,
 }
 
 impl ConfigFollower {
-    /// Keeps content that differs from before, and reports its findings.
-    fn take_in(&mut self, state: &mut AgentState, object: DynamicObject, mut entry: ConfigEntry) {
+    /// Stores content that differs from before, and reports its findings.
+    fn store(&mut self, state: &mut AgentState, object: DynamicObject, mut entry: ConfigEntry) {
         let text = document_of(&object).unwrap_or_default().to_owned();
         let clock = &self.resync.clock;
         let context = CheckContext {
@@ -58,32 +58,34 @@ impl ConfigFollower {
         };
         let (uid, version) = (entry.uid.to_string(), entry.version.to_string());
         let is_rejected = entry.is_rejected;
-        state.hold_config(self.config.clone(), slim, entry);
-        let held =
+        state.store_config(self.config.clone(), slim, entry);
+        let levels =
             state.world.qos_levels.policies.get(&self.config).and_then(|it| it.policy.clone());
-        let lists = held.iter().flat_map(|it| it.lists());
+        let lists = levels.iter().flat_map(|it| it.lists());
         let policies: usize = lists.map(|(_, list)| list.len()).sum();
         tracing::info!(config = %self.config, policies, "read policies");
         if is_rejected {
             self.resync.metrics.rejections.inc();
             let why = why_rejected(&self.config, &text, &checked.findings);
-            let is_kept = held.is_some_and(|it| !it.has_unusable_lists());
+            let is_kept = levels.is_some_and(|it| !it.has_unusable_lists());
             let policy = PolicyName::new(Family::QosLevels, self.config.clone());
             let then = match state.world.why_not_carried_out(&policy) {
                 Some(unused) => unused,
                 None if is_kept => "the last valid policies stay in force".to_owned(),
-                None => "no valid ones are known, so the pods under them are unchanged".to_owned(),
+                None => {
+                    "no valid policies are known, so the pods under them are unchanged".to_owned()
+                }
             };
             tracing::warn!(config = %self.config, "rejected: {why}; {then}");
             let note = format!("{why}; {then}");
             let event = event::about_config(&self.config, &uid, "ConfigRejected", note);
-            self.tell(event, version);
+            self.emit_delayed(event, version);
         }
-        self.tell_of_unused(state);
+        self.report_unused(state);
     }
 
     /// Reports a `ConfigMap` with policies that another one makes unused.
-    fn tell_of_unused(&mut self, state: &AgentState) {
+    fn report_unused(&mut self, state: &AgentState) {
         for (config, entry) in &state.configs.present {
             let levels =
                 state.world.qos_levels.policies.get(config).and_then(|it| it.policy.as_ref());
@@ -93,14 +95,14 @@ impl ConfigFollower {
             if let Some(note) = state.world.why_not_carried_out(&policy).filter(|_| has_policies) {
                 tracing::warn!(%config, "{note}");
                 let event = event::about_config(config, &entry.uid, "ConfigNotUsed", note);
-                self.tell(event, entry.uid.to_string());
+                self.emit_delayed(event, entry.uid.to_string());
             }
         }
     }
 
     /// Emits an Event that the agents of all nodes emit, each after a delay of its own.
-    fn tell(&mut self, event: Event, about: String) {
-        let (events, delay) = (self.events.clone(), self.told_after);
+    fn emit_delayed(&mut self, event: Event, about: String) {
+        let (events, delay) = (self.events.clone(), self.event_delay);
         while self.delayed.try_join_next().is_some() {}
         self.delayed.spawn(async move {
             tokio::time::sleep(delay).await;
@@ -114,7 +116,7 @@ impl ConfigFollower {
             exemptions::change(&mut state.world, |exempt| exempt.mark(&self.config, false));
             tracing::info!(config = %self.config, "the ConfigMap is gone");
             drop(state);
-            self.resync.ask();
+            self.resync.request();
         }
     }
 }
@@ -135,7 +137,7 @@ impl Follower for ConfigFollower {
             self.remove();
             return;
         }
-        let told = ConfigEntry {
+        let new_entry = ConfigEntry {
             uid: metadata.uid.as_deref().unwrap_or_default().into(),
             version: metadata.resource_version.as_deref().unwrap_or_default().into(),
             content: content_of(&object),
@@ -144,12 +146,12 @@ impl Follower for ConfigFollower {
         let resync = Arc::clone(&self.resync);
         let mut state = resync.state.lock();
         match state.configs.present.get_mut(&self.config) {
-            Some(entry) if entry.uid == told.uid => {
-                if is_older(&told.version, &entry.version) {
+            Some(entry) if entry.uid == new_entry.uid => {
+                if is_older(&new_entry.version, &entry.version) {
                     return;
                 }
-                entry.version.clone_from(&told.version);
-                if entry.content == told.content {
+                entry.version.clone_from(&new_entry.version);
+                if entry.content == new_entry.content {
                     return;
                 }
             }
@@ -159,9 +161,9 @@ impl Follower for ConfigFollower {
             }
             None => {}
         }
-        self.take_in(&mut state, object, told);
+        self.store(&mut state, object, new_entry);
         drop(state);
-        resync.ask();
+        resync.request();
     }
 
     fn delete(&mut self, object: DynamicObject) {
@@ -176,7 +178,7 @@ impl Follower for ConfigFollower {
         }
         self.resync.state.lock().note_listed(self.config.name());
         self.progress.complete();
-        self.resync.ask();
+        self.resync.request();
     }
 
     fn failed(&mut self, why: &WatchFailure) {
@@ -197,7 +199,7 @@ fn document_of(object: &DynamicObject) -> Option<&str> {
     object.data["data"][key].as_str()
 }
 
-/// A hash of what matters: the text, and whether the object is exempt.
+/// A hash of the relevant content: the text, and whether the object is exempt.
 fn content_of(object: &DynamicObject) -> u64 {
     let mut hasher = DefaultHasher::new();
     (document_of(object), is_marked(&object.metadata)).hash(&mut hasher);
@@ -208,12 +210,12 @@ fn content_of(object: &DynamicObject) -> u64 {
 fn why_rejected(config: &Identity, text: &str, findings: &[Finding]) -> String {
     let mut mistakes = findings.iter().filter(|it| it.severity() == Severity::Error);
     let Some(first) = mistakes.next() else {
-        return "it has a list of policies that cannot be used".to_owned();
+        return "the ConfigMap has a list of policies that cannot be used".to_owned();
     };
     let key = document_key(config.name()).unwrap_or_default();
     let start = first.in_text.and_then(|span| usize::try_from(span.start).ok());
     let before = start.and_then(|start| text.get(..start));
-    let place = before.map_or_else(
+    let location = before.map_or_else(
         || key.to_owned(),
         |before| format!("{key}, line {}", before.matches('\n').count() + 1),
     );
@@ -223,7 +225,7 @@ fn why_rejected(config: &Identity, text: &str, findings: &[Finding]) -> String {
         others => format!(", and {others} other mistakes"),
     };
     let fix = first.fix.as_ref().map_or_else(String::new, |fix| format!(" ({fix})"));
-    format!("{place}: {}: {}{fix}{others}", first.field, first.message)
+    format!("{location}: {}: {}{fix}{others}", first.field, first.message)
 }
 
 #[cfg(test)]
@@ -256,14 +258,14 @@ mod tests {
             clock,
             metrics: LevelMetrics::default(),
             spread: Duration::ZERO,
-            asked: Notify::new(),
+            requests: Notify::new(),
         };
         let (namespace, name) = ("volcano-system", "volcano-agent-config");
         let mut follower = ConfigFollower {
             config: Kind::ConfigMap.identity(namespace, name),
             resync: Arc::new(resync),
             events,
-            told_after: Duration::from_hours(1),
+            event_delay: Duration::from_hours(1),
             delayed: JoinSet::new(),
             progress: ListReport::new().0,
             is_listed: false,

@@ -1,17 +1,17 @@
 //! Keeps two field managers from changing a pod against each other without end.
 //!
 //! If the agent's last value was replaced, the cause may be a user, or another agent with another `ConfigMap` or
-//! another form of levels. The agent writes the value again at once a few times, and then after pauses that double, up
-//! to about an hour. So contention causes few writes, and ends soon after the other field manager stops. A new desired
-//! value, as at a boundary, resets the pauses.
+//! another form of levels. The agent writes the value again immediately a few times, and then after pauses that double,
+//! up to about an hour. So contention causes few writes, and ends soon after the other field manager stops. A new
+//! desired value, as at a boundary, resets the pauses.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use almanac_engine::qos_levels::QosAnnotations;
 use jiff::{SignedDuration, Timestamp};
 
-/// How often the same value is written again at once.
-const AT_ONCE: u32 = 3;
+/// The number of times that the same value is written again without a pause.
+const IMMEDIATE_REPEATS: u32 = 3;
 
 /// The first pause.
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(1);
@@ -29,16 +29,20 @@ pub(super) struct LastWrite {
     /// the user changes it.
     wanted: u64,
     at: Timestamp,
-    /// How often the same value was written again.
-    again: u32,
+    /// The number of times that the same value was written again.
+    repeats: u32,
 }
 
 impl LastWrite {
     /// Records a write.
     pub(super) fn note(before: Option<LastWrite>, wanted: &QosAnnotations, at: Timestamp) -> Self {
         let hash = hash_of(wanted);
-        let again = before.filter(|it| it.wanted == hash && !it.is_calm(at));
-        LastWrite { wanted: hash, at, again: again.map_or(0, |it| it.again.saturating_add(1)) }
+        let previous = before.filter(|it| it.wanted == hash && !it.is_calm(at));
+        LastWrite {
+            wanted: hash,
+            at,
+            repeats: previous.map_or(0, |it| it.repeats.saturating_add(1)),
+        }
     }
 
     /// The end of the pause before the same value is written again; `None` if it was not replaced too often.
@@ -55,16 +59,16 @@ impl LastWrite {
 
     /// Whether the number of repeated writes has just reached the limit for an Event.
     pub(super) fn is_contested(&self) -> bool {
-        self.again == AT_ONCE
+        self.repeats == IMMEDIATE_REPEATS
     }
 
     /// Whether to report it again: the API server has deleted the earlier Event by now.
-    pub(super) fn is_told_again(&self) -> bool {
-        self.again >= AT_ONCE + MAX_DOUBLINGS
+    pub(super) fn is_reported_again(&self) -> bool {
+        self.repeats >= IMMEDIATE_REPEATS + MAX_DOUBLINGS
     }
 
     fn pause(&self) -> SignedDuration {
-        match self.again.checked_sub(AT_ONCE) {
+        match self.repeats.checked_sub(IMMEDIATE_REPEATS) {
             None => SignedDuration::ZERO,
             Some(doublings) => FIRST_PAUSE * 2_i32.pow(doublings.min(MAX_DOUBLINGS)),
         }
@@ -92,31 +96,31 @@ mod tests {
 
     /// Writes as soon as allowed, against a field manager that reverts each write immediately.
     fn fight(wanted: &QosAnnotations, from: Timestamp, lasting: SignedDuration) -> Vec<i64> {
-        let (mut last, mut now, mut written) = (None, from, Vec::new());
+        let (mut last, mut now, mut writes) = (None, from, Vec::new());
         while now <= from + lasting {
             if let Some(until) = LastWrite::waits_until(last, wanted, now) {
                 now = until;
                 continue;
             }
             last = Some(LastWrite::note(last, wanted, now));
-            written.push(now.duration_since(from).as_secs());
+            writes.push(now.duration_since(from).as_secs());
             now += SignedDuration::from_millis(10);
         }
-        written
+        writes
     }
 
     #[test]
-    fn what_is_replaced_again_and_again_is_written_less_and_less_often() {
+    fn a_value_that_is_replaced_repeatedly_is_written_less_often() {
         let day = SignedDuration::from_hours(24);
-        let written = fight(&wanted("p", "-1", "1"), Timestamp::UNIX_EPOCH, day);
-        assert_eq!(written[..8], [0, 0, 0, 0, 1, 3, 7, 15], "{written:?}");
-        assert!(written.len() < 4 + 12 + 24, "{written:?}");
-        let last = written.len() - 1;
-        assert_eq!(written[last] - written[last - 1], 4096, "{written:?}");
+        let writes = fight(&wanted("p", "-1", "1"), Timestamp::UNIX_EPOCH, day);
+        assert_eq!(writes[..8], [0, 0, 0, 0, 1, 3, 7, 15], "{writes:?}");
+        assert!(writes.len() < 4 + 12 + 24, "{writes:?}");
+        let last = writes.len() - 1;
+        assert_eq!(writes[last] - writes[last - 1], 4096, "{writes:?}");
     }
 
     #[test]
-    fn something_else_is_written_at_once() {
+    fn another_value_is_written_immediately() {
         let (first, then) = (wanted("p", "-1", "1"), wanted("q", "-1", "1"));
         let mut last = None;
         for _ in 0..10 {
@@ -128,18 +132,18 @@ mod tests {
         assert!(LastWrite::waits_until(last, &wanted("p", "-1", "2"), now).is_some());
         assert_eq!(LastWrite::waits_until(last, &then, now), None);
         assert_eq!(LastWrite::waits_until(last, &QosAnnotations::default(), now), None);
-        assert_eq!(LastWrite::note(last, &then, now).again, 0);
+        assert_eq!(LastWrite::note(last, &then, now).repeats, 0);
     }
 
     #[test]
-    fn what_has_stayed_for_long_is_not_contested_and_neither_is_what_a_clock_set_back_says() {
+    fn neither_an_old_write_nor_one_after_a_clock_set_back_is_contested() {
         let written = wanted("p", "-1", "1");
         let mut last = None;
         for _ in 0..5 {
             last = Some(LastWrite::note(last, &written, Timestamp::UNIX_EPOCH));
         }
         let later = Timestamp::UNIX_EPOCH + SignedDuration::from_mins(11);
-        assert_eq!(LastWrite::note(last, &written, later).again, 0);
+        assert_eq!(LastWrite::note(last, &written, later).repeats, 0);
         let before = Timestamp::UNIX_EPOCH - SignedDuration::from_hours(1);
         assert_eq!(LastWrite::waits_until(last, &written, before), None);
     }

@@ -6,7 +6,7 @@ use almanac_engine::qos_levels::Recorded;
 use almanac_shell::event_log::{Event, ObjectReference};
 
 /// The Events about a change of a pod's level.
-pub(super) fn of_change(recorded: &Recorded, uid: &str) -> Vec<Event> {
+pub(super) fn for_change(recorded: &Recorded, uid: &str) -> Vec<Event> {
     let Recorded { ended, begun, from, to, .. } = recorded;
     let (before, now) = (level(from.as_deref()), level(to.as_deref()));
     let event = |reason, note| about_pod(&recorded.pod, uid, (false, reason), note);
@@ -16,12 +16,12 @@ pub(super) fn of_change(recorded: &Recorded, uid: &str) -> Vec<Event> {
     match (ended.as_deref(), begun.as_deref()) {
         (Some(ended), Some(begun)) if ended != begun => {
             let note = format!("policy {ended} is over; policy {begun} follows it");
-            let why = format!("it was {before}, set by policy {ended}");
+            let why = format!("the level was {before}, set by policy {ended}");
             vec![event("PolicyExpired", note), activated(begun, why)]
         }
         // The user has edited what belongs to the policy, and the agent has restored it.
         (Some(_), Some(_)) if from == to => Vec::new(),
-        (_, Some(begun)) => vec![activated(begun, format!("it was {before}"))],
+        (_, Some(begun)) => vec![activated(begun, format!("the level was {before}"))],
         (Some(ended), None) => {
             let note =
                 format!("policy {ended} is over; the QoS level is {now} again, and was {before}");
@@ -35,16 +35,16 @@ pub(super) fn of_change(recorded: &Recorded, uid: &str) -> Vec<Event> {
 }
 
 /// The Event about a pod that another program keeps changing.
-pub(super) fn of_contest(pod: &Identity, uid: &str) -> Event {
-    let note = "another program keeps changing the annotations of the QoS level; they are now written again \
+pub(super) fn for_contention(pod: &Identity, uid: &str) -> Event {
+    let note = "another program keeps changing the annotations of the QoS level; the agent now writes them again \
                 at growing intervals. Possible causes are another agent with another ConfigMap or level format, and \
                 an admission webhook that rewrites them";
     about_pod(pod, uid, (true, "LevelContested"), note.to_owned())
 }
 
 /// The Event about a pod that cannot be written.
-pub(super) fn of_failure(pod: &Identity, uid: &str, why: &str) -> Event {
-    let note = format!("failed to write the annotations of the QoS level, which is retried: {why}");
+pub(super) fn for_failure(pod: &Identity, uid: &str, why: &str) -> Event {
+    let note = format!("failed to write the annotations of the QoS level, and will retry: {why}");
     about_pod(pod, uid, (true, "LevelNotWritten"), note)
 }
 
@@ -104,7 +104,7 @@ mod tests {
         let pod = Identity::new("", "Pod", "shop", "web");
         let recorded =
             Recorded { at: Timestamp::UNIX_EPOCH, pod, ended, begun, opened: None, from, to };
-        let events = of_change(&recorded, "uid").into_iter();
+        let events = for_change(&recorded, "uid").into_iter();
         let lines: Vec<String> = events.map(|it| format!("{} {}", it.reason, it.note)).collect();
         lines.join("\n")
     }
@@ -113,7 +113,7 @@ mod tests {
     fn an_event_has_the_name_of_the_policy_and_the_levels() {
         assert_eq!(
             notes(None, Some("night"), None, Some("-1")),
-            "PolicyActivated policy night sets the QoS level to -1; it was none"
+            "PolicyActivated policy night sets the QoS level to -1; the level was none"
         );
         assert_eq!(
             notes(Some("night"), None, Some("-1"), Some("1")),
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(
             notes(Some("night"), Some("peak"), Some("-1"), Some("2")),
             "PolicyExpired policy night is over; policy peak follows it\n\
-             PolicyActivated policy peak sets the QoS level to 2; it was -1, set by policy night"
+             PolicyActivated policy peak sets the QoS level to 2; the level was -1, set by policy night"
         );
         assert_eq!(
             notes(None, None, Some("-1"), None),

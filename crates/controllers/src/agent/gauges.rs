@@ -74,7 +74,7 @@ impl Collector for Gauges {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let state = self.leading.cluster();
         if self.is_elected {
-            // Controllers have another name for it: a query over both would find two leaders.
+            // Controllers have another name for this gauge: a query over both would find two leaders.
             let (name, help) =
                 ("almanac_agent_leader", "Whether this agent is the leader (1) or not (0)");
             let series = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
@@ -87,13 +87,13 @@ impl Collector for Gauges {
             ("almanac_qos_policies_active", "Policies whose window is open", numbers.active),
             (
                 "almanac_qos_configs_rejected",
-                "ConfigMaps of which a part cannot be used as written",
+                "ConfigMaps with a part that cannot be used as written",
                 numbers.rejected,
             ),
             ("almanac_qos_pods_managed", "Pods whose level a policy sets now", numbers.managed),
             (
                 "almanac_qos_levels_pending",
-                "Pods whose level a policy sets and that do not have it yet",
+                "Pods without the level that a policy sets",
                 numbers.levels_pending,
             ),
             (

@@ -17,8 +17,8 @@ use crate::list_progress::ListReport;
 use crate::namespaces::Part;
 use crate::runtime::names;
 
-/// How long a value that another agent has written stays unchanged. The other agent's clock may be a little ahead, or
-/// it may have received a new list first. Reverting its value would only make both agents write again.
+/// The time for which a value that another agent has written stays unchanged. The other agent's clock may be a little
+/// ahead, or it may have received a new list first. Reverting its value would only make both agents write again.
 pub(super) const CREDIT: SignedDuration = SignedDuration::from_secs(1);
 
 /// Tracks the existing pods.
@@ -35,7 +35,7 @@ impl PodFollower {
         if state.pods.remove(pod).is_some() {
             state.world.objects.pods.remove(pod);
             exemptions::change(&mut state.world, |exempt| exempt.mark(pod, false));
-            self.resync.queue.forget(pod);
+            self.resync.queue.remove(pod);
         }
     }
 }
@@ -63,17 +63,17 @@ impl Follower for PodFollower {
         }
         let AgentState { world, pods, .. } = &mut *state;
         let marked = is_marked(&metadata);
-        let mut is_news = exemptions::change(world, |exempt| exempt.mark(&pod, marked));
+        let mut has_changed = exemptions::change(world, |exempt| exempt.mark(&pod, marked));
         if let Some(entry) = pods.get_mut(&pod) {
             entry.listing = self.listing;
             if is_older(&version, &entry.version) {
                 return;
             }
             // A failed write may succeed with the new version.
-            is_news |= entry.version != version && entry.failure.is_some();
+            has_changed |= entry.version != version && entry.failure.is_some();
             entry.version = version;
-            let read = entry.read(slim.annotations());
-            slim.annotate(&read);
+            let annotations = entry.read(slim.annotations());
+            slim.annotate(&annotations);
         } else {
             let listing = self.listing;
             let (due_since, wrote, failure) = (None, None, None);
@@ -87,14 +87,14 @@ impl Follower for PodFollower {
         let by_another = before.is_some_and(|before| !before.has_same_marks(&slim));
         if before != Some(&slim) {
             world.objects.pods.insert(pod.clone(), slim);
-            is_news = true;
+            has_changed = true;
         }
         if by_another && let Some(entry) = pods.get_mut(&pod) {
             entry.credit = self.resync.clock.now().checked_add(CREDIT).ok();
         }
         drop(state);
-        // Before all pods are listed, a survey follows anyway.
-        if is_news && self.progress.is_complete() {
+        // Before all pods are listed, a resync follows anyway.
+        if has_changed && self.progress.is_complete() {
             self.resync.queue.wake(&pod);
         }
     }
@@ -106,16 +106,16 @@ impl Follower for PodFollower {
     fn list_complete(&mut self) {
         let mut state = self.resync.state.lock();
         let all = state.pods.iter();
-        let gone: Vec<Identity> = all
+        let missing: Vec<Identity> = all
             .filter(|(pod, entry)| self.part.covers(pod) && entry.listing != self.listing)
             .map(|(pod, _)| pod.clone())
             .collect();
-        for pod in &gone {
+        for pod in &missing {
             self.remove(&mut state, pod);
         }
         drop(state);
         self.progress.complete();
-        self.resync.ask();
+        self.resync.request();
     }
 
     fn failed(&mut self, why: &WatchFailure) {

@@ -1,6 +1,6 @@
-//! The survey: decides about all pods at once, and gives a turn to each pod without its desired level.
+//! The resync: decides about all pods together, and gives a turn to each pod without its desired level.
 //!
-//! There is one at every boundary, after each change that concerns many pods, and at every check interval of the
+//! A resync runs at every boundary, after each change that concerns many pods, and at every check interval of the
 //! policies. After a boundary all nodes of a cluster have work in the same instant. So each node starts its pods a bit
 //! later, by an offset from its name.
 
@@ -20,23 +20,23 @@ use super::metrics::LevelMetrics;
 use super::state::{AgentState, SharedState};
 use crate::work_queue::WorkQueue;
 
-/// The inputs of surveys, and the means to request one.
+/// The inputs of resyncs, and the means to request one.
 pub(super) struct Resync {
     pub(super) state: Arc<SharedState>,
     pub(super) queue: WorkQueue<Identity>,
     pub(super) clock: Clock,
     pub(super) metrics: LevelMetrics,
     pub(super) spread: Duration,
-    pub(super) asked: Notify,
+    pub(super) requests: Notify,
 }
 
 /// The wall clock may be set during a sleep.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-/// The interval of surveys while no policy sets one, as after all were deleted: some pods may not be restored yet.
+/// The interval of resyncs while no policy sets one, as after all were deleted: some pods might not be restored yet.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
 
-/// The next two instants at which a survey is due.
+/// The next two instants at which a resync is due.
 #[derive(Clone, Copy, Default)]
 struct NextResync {
     boundary: Option<Timestamp>,
@@ -44,12 +44,12 @@ struct NextResync {
 }
 
 impl Resync {
-    /// Requests a survey.
-    pub(super) fn ask(&self) {
-        self.asked.notify_one();
+    /// Requests a resync.
+    pub(super) fn request(&self) {
+        self.requests.notify_one();
     }
 
-    /// Runs surveys until the token is canceled.
+    /// Runs resyncs until the token is canceled.
     pub(super) async fn run(self: Arc<Self>, end: CancellationToken) {
         let mut next = NextResync::default();
         while !end.is_cancelled() {
@@ -58,14 +58,14 @@ impl Resync {
             next = self.resync(reached, now);
             tokio::select! {
                 () = end.cancelled() => {}
-                () = self.asked.notified() => {}
+                () = self.requests.notified() => {}
                 () = self.until_due(next, now) => {}
             }
         }
     }
 
-    /// Waits for the next survey. After the clock was set back it is due at once, because the last decisions were made
-    /// for a later time.
+    /// Waits for the next resync. After the clock was set back, a resync is due immediately, because the last decisions
+    /// were made for a later time.
     async fn until_due(&self, next: NextResync, resynced_at: Timestamp) {
         let earliest = next.boundary.into_iter().chain(next.check).min();
         loop {
@@ -73,20 +73,24 @@ impl Resync {
             if now < resynced_at || earliest.is_some_and(|at| at <= now) {
                 return;
             }
-            let left = earliest.and_then(|at| Duration::try_from(at.duration_since(now)).ok());
-            tokio::time::sleep(left.map_or(LONGEST_SLEEP, |left| left.min(LONGEST_SLEEP))).await;
+            let remaining = earliest.and_then(|at| Duration::try_from(at.duration_since(now)).ok());
+            tokio::time::sleep(
+                remaining.map_or(LONGEST_SLEEP, |remaining| remaining.min(LONGEST_SLEEP)),
+            )
+            .await;
         }
     }
 
     /// Gives a turn to every pod without its desired level. `reached` is the boundary that has just passed.
     fn resync(&self, reached: Option<Timestamp>, now: Timestamp) -> NextResync {
         let mut state = self.state.lock();
-        let again = |interval| NextResync { boundary: None, check: now.checked_add(interval).ok() };
-        let Some(policies) = state.policies_in_force() else { return again(CHECK_INTERVAL) };
+        let check_after =
+            |interval| NextResync { boundary: None, check: now.checked_add(interval).ok() };
+        let Some(policies) = state.policies_in_force() else { return check_after(CHECK_INTERVAL) };
         let open = turn::open(&state.world, &policies, &Reach::everything(), now);
-        let Some(open) = open else { return again(CHECK_INTERVAL) };
+        let Some(open) = open else { return check_after(CHECK_INTERVAL) };
         let Some(decided) = open.decision().of::<Levels>() else {
-            return again(CHECK_INTERVAL);
+            return check_after(CHECK_INTERVAL);
         };
         let AgentState { world, pods, .. } = &mut *state;
         for pod in decided.decision.pods.iter().filter(|pod| pod.is_written()) {
@@ -98,11 +102,11 @@ impl Resync {
             let node = world.objects.pods.get(&pod.pod).and_then(|it| it.node.as_deref());
             let offset = offset(node.unwrap_or_default(), self.spread);
             let at = now.saturating_add(offset).unwrap_or(now);
-            let again = entry.failure.as_ref().map_or(at, |failure| failure.again_at(now));
-            self.queue.bring_forward(&pod.pod, at.max(again));
+            let retry_at = entry.failure.as_ref().map_or(at, |failure| failure.again_at(now));
+            self.queue.bring_forward(&pod.pod, at.max(retry_at));
         }
         let interval = check_interval(&decided.policy).unwrap_or(CHECK_INTERVAL);
-        NextResync { boundary: decided.decision.wake_at, ..again(interval) }
+        NextResync { boundary: decided.decision.wake_at, ..check_after(interval) }
     }
 }
 

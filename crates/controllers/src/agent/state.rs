@@ -35,62 +35,62 @@ pub(super) struct AgentState {
 
 /// The bookkeeping about a pod.
 pub(super) struct PodEntry {
-    /// Distinguishes it from another pod of the same name.
+    /// Distinguishes the pod from another pod of the same name.
     pub(super) uid: Box<str>,
     /// The known version of the object.
     pub(super) version: Box<str>,
-    /// The list in which it last appeared.
+    /// The list in which the pod last appeared.
     pub(super) listing: u32,
-    /// The boundary at which it was found to be due, until it is written.
+    /// The boundary at which a write became due, until the pod is written.
     pub(super) due_since: Option<Timestamp>,
-    /// The last write, and how often it was repeated.
+    /// The last write, and the number of its repetitions.
     pub(super) wrote: Option<LastWrite>,
     /// The failed attempts since the last success.
     pub(super) failure: Option<Box<Failure>>,
     /// The annotations that were sent, and the level that an admission webhook has put in place of the sent one.
     pub(super) admitted: Option<Box<(QosAnnotations, Option<Arc<str>>)>>,
-    /// Until when to leave a value that another agent has written.
+    /// The end of the time in which a value that another agent has written stays unchanged.
     pub(super) credit: Option<Timestamp>,
 }
 
 impl PodEntry {
-    /// The level annotations of a pod. If a webhook replaced the level in our own write, the result counts as ours,
+    /// The level annotations of a pod. If a webhook replaced the level in our own write, the result is treated as ours,
     /// and not as the user's.
-    pub(super) fn read(&mut self, mut found: QosAnnotations) -> QosAnnotations {
+    pub(super) fn read(&mut self, mut annotations: QosAnnotations) -> QosAnnotations {
         let unsure = self.failure.as_ref().and_then(|failure| failure.unsure.as_ref());
         if let Some((sent, _)) = unsure
-            && is_rewritten(&found, sent)
+            && is_rewritten(&annotations, sent)
         {
-            self.admitted = Some(Box::new((sent.clone(), found.level.clone())));
+            self.admitted = Some(Box::new((sent.clone(), annotations.level.clone())));
         }
         if let Some((sent, level)) = self.admitted.as_deref()
-            && found.level == *level
-            && is_rewritten(&found, sent)
+            && annotations.level == *level
+            && is_rewritten(&annotations, sent)
         {
-            found.applied = Some(level.clone().unwrap_or_default());
+            annotations.applied = Some(level.clone().unwrap_or_default());
         }
-        found
+        annotations
     }
 }
 
 /// Whether a pod has everything that was sent, except for another level.
-pub(super) fn is_rewritten(found: &QosAnnotations, sent: &QosAnnotations) -> bool {
-    let is_as_sent = QosAnnotations { level: sent.level.clone(), ..found.clone() } == *sent;
-    sent.applied.is_some() && found.level != sent.level && is_as_sent
+pub(super) fn is_rewritten(annotations: &QosAnnotations, sent: &QosAnnotations) -> bool {
+    let is_as_sent = QosAnnotations { level: sent.level.clone(), ..annotations.clone() } == *sent;
+    sent.applied.is_some() && annotations.level != sent.level && is_as_sent
 }
 
 /// The failed attempts to write a pod.
 pub(super) struct Failure {
     pub(super) attempts: u32,
     pub(super) backoff: Backoff,
-    /// When it is retried.
+    /// The instant of the next attempt.
     pub(super) again: Timestamp,
     /// The annotations and the records of the last attempt, if it may have succeeded because its response was lost.
     pub(super) unsure: Option<(QosAnnotations, Vec<Recorded>)>,
 }
 
 impl Failure {
-    /// When it is retried. An instant from before the clock was set back does not count.
+    /// The instant of the next attempt. An instant from before the clock was set back is ignored.
     pub(super) fn again_at(&self, now: Timestamp) -> Timestamp {
         let is_wrong = self.again.duration_since(now) > SignedDuration::from_mins(2);
         if is_wrong { now } else { self.again }
@@ -125,14 +125,15 @@ impl SharedState {
 }
 
 impl AgentState {
-    /// The policies in effect. `None` before they are known.
+    /// The policies in effect; `None` before they are known.
     pub(super) fn policies_in_force(&self) -> Option<PolicyName> {
         self.configs.are_listed().then_some(())?;
         let first = self.world.qos_levels.policies.keys().next()?;
         Some(PolicyName::new(Family::QosLevels, first.clone()))
     }
 
-    /// Removes and returns the failure of a pod's writes, which is over. The end of the last failure is logged.
+    /// Removes and returns the failure of a pod's writes once the failure is over. The end of the last failure is
+    /// logged.
     pub(super) fn take_failure(&mut self, pod: &Identity) -> Option<Failure> {
         let failure = self.pods.get_mut(pod)?.failure.take()?;
         self.failing -= 1;
@@ -149,7 +150,7 @@ impl AgentState {
     }
 
     /// Stores the content of a `ConfigMap`.
-    pub(super) fn hold_config(&mut self, config: Identity, slim: Slim, entry: ConfigEntry) {
+    pub(super) fn store_config(&mut self, config: Identity, slim: Slim, entry: ConfigEntry) {
         if let Some(none) = self.configs.none.take() {
             self.world.qos_levels.policies.remove(&none);
         }

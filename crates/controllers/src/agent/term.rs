@@ -1,4 +1,4 @@
-//! One term of an agent: lists everything again, then runs surveys and turns until shutdown.
+//! One term of an agent: lists everything again, then runs resyncs and turns until shutdown.
 //!
 //! Everything that runs here ends when the term is dropped, and writes nothing once the fence is closed.
 
@@ -22,7 +22,7 @@ use crate::work_queue::WorkQueue;
 /// The number of turns that may wait for the API server, per allowed write in flight: so one turn is always ready.
 const TURNS_PER_WRITE: usize = 2;
 
-/// How long the end of a term may take.
+/// The time limit for the end of a term.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The groups of tasks, except for the watches and the writer of Events.
@@ -115,15 +115,15 @@ impl Term<'_> {
             clock: options.process.clock.clone(),
             metrics: self.agent.levels.clone(),
             spread: options.spread,
-            asked: Notify::new(),
+            requests: Notify::new(),
         }
     }
 }
 
-/// Starts a survey when the stop ends: turns that fell due during the stop are still due.
+/// Requests a resync when the stop ends: turns that fell due during the stop are still due.
 async fn resync_on_switch(switch: Switch, resync: Arc<Resync>) {
     loop {
         switch.changed().await;
-        resync.ask();
+        resync.request();
     }
 }

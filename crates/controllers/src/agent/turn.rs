@@ -25,7 +25,7 @@ const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LAST_RETRY: Duration = Duration::from_mins(1);
 
 /// The number of attempts after which an Event reports a failure. Most failures are over after the first.
-const ATTEMPTS_UNTIL_TOLD: u32 = 4;
+const ATTEMPTS_UNTIL_EVENT: u32 = 4;
 
 /// Takes the turns of pods.
 pub(super) struct Turns {
@@ -37,20 +37,20 @@ pub(super) struct Turns {
 }
 
 /// A turn with something to write.
-struct Opened {
+struct PodWrite {
     open: OpenTurn,
     wanted: QosAnnotations,
     uid: Box<str>,
     version: Box<str>,
 }
 
-/// The result of a look at a pod.
+/// The next step in the turn of a pod.
 enum TurnPlan {
     /// The pod has its desired level, or that level is unknown.
     Nothing,
     /// The write must wait until then.
     Later(Timestamp),
-    Write(Box<Opened>),
+    Write(Box<PodWrite>),
 }
 
 impl Turns {
@@ -59,21 +59,24 @@ impl Turns {
         if self.switch.is_stopped() {
             return None;
         }
-        let opened = match self.plan(pod) {
+        let pod_write = match self.plan(pod) {
             TurnPlan::Nothing => return None,
             TurnPlan::Later(at) => return Some(at),
-            TurnPlan::Write(opened) => opened,
+            TurnPlan::Write(pod_write) => pod_write,
         };
-        let mut written = self.write(pod, &opened).await;
-        if let Ok(answer) = &written {
-            let found = slim::level_annotations(&answer.metadata);
-            if is_rewritten(&found, &opened.wanted) {
-                self.note_rewritten(pod, &opened, &found);
+        let mut result = self.write(pod, &pod_write).await;
+        if let Ok(response) = &result {
+            let annotations = slim::level_annotations(&response.metadata);
+            if is_rewritten(&annotations, &pod_write.wanted) {
+                self.note_rewritten(pod, &pod_write, &annotations);
                 // This process loses what it records, so the pod records it too, if that write succeeds.
-                written = self.own_up(pod, &opened, answer, &found).await.or(written);
+                result = self
+                    .record_admitted_level(pod, &pod_write, response, &annotations)
+                    .await
+                    .or(result);
             }
         }
-        self.settle(pod, *opened, written)
+        self.settle(pod, *pod_write, result)
     }
 
     fn plan(&self, pod: &Identity) -> TurnPlan {
@@ -81,7 +84,7 @@ impl Turns {
         let mut state = self.resync.state.lock();
         let Some(policies) = state.policies_in_force() else { return TurnPlan::Nothing };
         let open = turn::open(&state.world, &policies, &Reach::only(pod.clone()), now);
-        self.tell_of_lost_answer(&mut state, pod);
+        self.report_lost_response(&mut state, pod);
         let Some(entry) = state.pods.get_mut(pod) else { return TurnPlan::Nothing };
         let wanted = open.as_ref().and_then(|open| wanted(open).cloned());
         let (Some(open), Some(wanted)) = (open, wanted) else {
@@ -89,7 +92,7 @@ impl Turns {
             state.take_failure(pod);
             return TurnPlan::Nothing;
         };
-        // An instant from before the clock was set back does not count.
+        // An instant from before the clock was set back is ignored.
         let credit = entry.credit.filter(|until| *until > now && *until <= now + CREDIT);
         if let Some(until) = credit {
             return TurnPlan::Later(until);
@@ -98,29 +101,29 @@ impl Turns {
             return TurnPlan::Later(until);
         }
         let (uid, version) = (entry.uid.clone(), entry.version.clone());
-        TurnPlan::Write(Box::new(Opened { open, wanted, uid, version }))
+        TurnPlan::Write(Box::new(PodWrite { open, wanted, uid, version }))
     }
 
-    async fn write(&self, pod: &Identity, opened: &Opened) -> Result<Written, WriteError> {
+    async fn write(&self, pod: &Identity, pod_write: &PodWrite) -> Result<Written, WriteError> {
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
-        let place = ObjectPath { collection: &collection, name: pod.name() };
-        let QosAnnotations { level, original, policy, applied } = &opened.wanted;
+        let path = ObjectPath { collection: &collection, name: pod.name() };
+        let QosAnnotations { level, original, policy, applied } = &pod_write.wanted;
         let annotations = [
             (slim::QOS_LEVEL, level.as_deref()),
             (slim::ORIGINAL_QOS_LEVEL, original.as_deref()),
             (slim::QOS_POLICY, policy.as_deref()),
             (slim::QOS_APPLIED, applied.as_deref()),
         ];
-        let still_wanted = || !self.switch.is_stopped() && self.is_still_wanted(pod, opened);
-        self.writer.patch_annotations(place, &opened.version, &annotations, &still_wanted).await
+        let still_wanted = || !self.switch.is_stopped() && self.is_still_wanted(pod, pod_write);
+        self.writer.patch_annotations(path, &pod_write.version, &annotations, &still_wanted).await
     }
 
     /// Reports a write whose response was lost, if the pod shows that it succeeded.
-    fn tell_of_lost_answer(&self, state: &mut AgentState, pod: &Identity) {
-        let found = state.world.objects.pods.get(pod).map(Pod::annotations);
+    fn report_lost_response(&self, state: &mut AgentState, pod: &Identity) {
+        let current = state.world.objects.pods.get(pod).map(Pod::annotations);
         let Some(entry) = state.pods.get_mut(pod) else { return };
         let unsure = entry.failure.as_mut().and_then(|failure| {
-            failure.unsure.take_if(|(wanted, _)| Some(&*wanted) == found.as_ref())
+            failure.unsure.take_if(|(wanted, _)| Some(&*wanted) == current.as_ref())
         });
         if let Some((wanted, recorded)) = unsure {
             let now = self.resync.clock.now();
@@ -131,53 +134,53 @@ impl Turns {
     }
 
     /// Records that an admission webhook made the level in the response from ours: the user did not set it.
-    fn note_rewritten(&self, pod: &Identity, opened: &Opened, found: &QosAnnotations) {
+    fn note_rewritten(&self, pod: &Identity, pod_write: &PodWrite, admitted: &QosAnnotations) {
         let mut state = self.resync.state.lock();
-        if let Some(entry) = state.pods.get_mut(pod).filter(|entry| entry.uid == opened.uid) {
-            entry.admitted = Some(Box::new((opened.wanted.clone(), found.level.clone())));
+        if let Some(entry) = state.pods.get_mut(pod).filter(|entry| entry.uid == pod_write.uid) {
+            entry.admitted = Some(Box::new((pod_write.wanted.clone(), admitted.level.clone())));
         }
     }
 
     /// Records on the pod that the admitted level is the one that the policy has set.
-    async fn own_up(
+    async fn record_admitted_level(
         &self,
         pod: &Identity,
-        opened: &Opened,
-        answer: &Written,
-        found: &QosAnnotations,
+        pod_write: &PodWrite,
+        response: &Written,
+        response_annotations: &QosAnnotations,
     ) -> Result<Written, WriteError> {
-        let admitted = found.level.as_deref().unwrap_or_default();
+        let admitted = response_annotations.level.as_deref().unwrap_or_default();
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
-        let place = ObjectPath { collection: &collection, name: pod.name() };
-        let version = answer.metadata.resource_version.as_deref().unwrap_or(&opened.version);
+        let path = ObjectPath { collection: &collection, name: pod.name() };
+        let version = response.metadata.resource_version.as_deref().unwrap_or(&pod_write.version);
         let annotations = [(slim::QOS_APPLIED, Some(admitted))];
         let still_wanted = || !self.switch.is_stopped();
-        self.writer.patch_annotations(place, version, &annotations, &still_wanted).await
+        self.writer.patch_annotations(path, version, &annotations, &still_wanted).await
     }
 
     /// Whether a delayed write still matches the current decision.
-    fn is_still_wanted(&self, pod: &Identity, opened: &Opened) -> bool {
+    fn is_still_wanted(&self, pod: &Identity, pod_write: &PodWrite) -> bool {
         let now = self.resync.clock.now();
         let state = self.resync.state.lock();
         let Some(policies) = state.policies_in_force() else { return false };
-        let is_same = state.pods.get(pod).is_some_and(|entry| entry.version == opened.version);
+        let is_same = state.pods.get(pod).is_some_and(|entry| entry.version == pod_write.version);
         let open = turn::open(&state.world, &policies, &Reach::only(pod.clone()), now);
-        is_same && open.as_ref().and_then(wanted) == Some(&opened.wanted)
+        is_same && open.as_ref().and_then(wanted) == Some(&pod_write.wanted)
     }
 
     /// Records the outcome of a write; returns when the pod's next turn is due.
     fn settle(
         &self,
         pod: &Identity,
-        opened: Opened,
-        written: Result<Written, WriteError>,
+        pod_write: PodWrite,
+        result: Result<Written, WriteError>,
     ) -> Option<Timestamp> {
         let now = self.resync.clock.now();
-        let Opened { open, wanted, uid, .. } = opened;
+        let PodWrite { open, wanted, uid, .. } = pod_write;
         let mut state = self.resync.state.lock();
         let is_there = state.pods.get(pod).is_some_and(|entry| entry.uid == uid);
-        let written = match written {
-            Ok(written) => written,
+        let response = match result {
+            Ok(response) => response,
             // Either this process no longer leads, or the next turn decides again.
             Err(WriteError::Fenced(_)) => return None,
             Err(WriteError::Withdrawn) => return Some(now),
@@ -194,9 +197,9 @@ impl Turns {
                 return self.note_failure(&mut state, pod, &error, unsure);
             }
         };
-        let (mut outcome, mut since) = (outcome_of(&written, &wanted), None);
+        let (mut outcome, mut since) = (outcome_of(&response, &wanted), None);
         if is_there {
-            outcome = note(&mut state, pod, &written, &wanted);
+            outcome = note(&mut state, pod, &response, &wanted);
             since = self.note_success(&mut state, pod, &wanted, now);
         }
         let turn = open.close(&mut state.world, vec![outcome], now);
@@ -219,7 +222,7 @@ impl Turns {
                 let policy = recorded.begun.as_deref().or(recorded.ended.as_deref());
                 let (from, to) = (recorded.from.as_deref(), recorded.to.as_deref());
                 tracing::debug!(policy, from, to, "wrote the level");
-                for event in event::of_change(recorded, uid) {
+                for event in event::for_change(recorded, uid) {
                     self.events.emit(event);
                 }
             }
@@ -244,8 +247,8 @@ impl Turns {
                 "another program keeps changing the annotations of this pod"
             );
         }
-        if wrote.is_contested() || wrote.is_told_again() {
-            self.events.emit(event::of_contest(pod, &entry.uid));
+        if wrote.is_contested() || wrote.is_reported_again() {
+            self.events.emit(event::for_contention(pod, &entry.uid));
         }
         entry.wrote = Some(wrote);
         entry.due_since.take()
@@ -268,7 +271,7 @@ impl Turns {
         if !is_race {
             self.resync.metrics.failed.inc();
             if is_first {
-                tracing::warn!(%pod, %error, "failed to write the level of a pod; it is retried");
+                tracing::warn!(%pod, %error, "failed to write the level of a pod, and will retry");
             }
         }
         let seed = self.seed ^ u64::from(*entry.uid.as_bytes().last().unwrap_or(&0));
@@ -279,8 +282,8 @@ impl Turns {
         failure.attempts += 1;
         failure.unsure = unsure.or(failure.unsure.take());
         failure.again = now.saturating_add(failure.backoff.next_pause()).unwrap_or(now);
-        if failure.attempts == ATTEMPTS_UNTIL_TOLD {
-            self.events.emit(event::of_failure(pod, &entry.uid, &error.to_string()));
+        if failure.attempts == ATTEMPTS_UNTIL_EVENT {
+            self.events.emit(event::for_failure(pod, &entry.uid, &error.to_string()));
         }
         Some(failure.again)
     }
@@ -291,18 +294,18 @@ impl Turns {
 fn note(
     state: &mut AgentState,
     pod: &Identity,
-    written: &Written,
+    response: &Written,
     wanted: &QosAnnotations,
 ) -> Outcome {
-    let version = written.metadata.resource_version.as_deref().unwrap_or_default();
+    let version = response.metadata.resource_version.as_deref().unwrap_or_default();
     if let Some(entry) = state.pods.get_mut(pod).filter(|it| !is_older(version, &it.version)) {
         entry.version = version.into();
-        let read = entry.read(slim::level_annotations(&written.metadata));
-        if let Some(known) = state.world.objects.pods.get_mut(pod) {
-            known.annotate(&read);
+        let annotations = entry.read(slim::level_annotations(&response.metadata));
+        if let Some(stored) = state.world.objects.pods.get_mut(pod) {
+            stored.annotate(&annotations);
         }
     }
-    outcome_of(written, wanted)
+    outcome_of(response, wanted)
 }
 
 /// The annotations that a turn writes, if any.
@@ -319,10 +322,10 @@ fn wanted(open: &OpenTurn) -> Option<&QosAnnotations> {
 }
 
 /// Whether the pod has what was sent.
-fn outcome_of(written: &Written, wanted: &QosAnnotations) -> Outcome {
-    if slim::level_annotations(&written.metadata) == *wanted {
+fn outcome_of(response: &Written, wanted: &QosAnnotations) -> Outcome {
+    if slim::level_annotations(&response.metadata) == *wanted {
         Outcome::Done
     } else {
-        Outcome::Refused("something changed the annotations when they were admitted".into())
+        Outcome::Refused("the annotations were changed at admission".into())
     }
 }

@@ -1,4 +1,4 @@
-//! The watches of an agent: its pods, their nodes, its two `ConfigMaps`, and the exempt namespaces. Surveys begin when
+//! The watches of an agent: its pods, their nodes, its two `ConfigMaps`, and the exempt namespaces. Resyncs begin when
 //! all of these are listed.
 
 use std::collections::BTreeSet;
@@ -31,8 +31,8 @@ const WATCH: Duration = Duration::from_mins(5);
 /// The permissions for nodes and namespaces may be missing on purpose.
 const FORBIDDEN_PAUSE: Duration = Duration::from_mins(3);
 
-/// How often an agent of a single node reads a namespace if watching it is forbidden. There may be thousands of such
-/// agents.
+/// The interval at which an agent of one node reads a namespace if watching it is forbidden. There may be thousands of
+/// such agents.
 const READ_INTERVAL_ON_A_NODE: Duration = Duration::from_mins(1);
 
 /// The watches of a term.
@@ -52,7 +52,7 @@ impl Watches<'_> {
             self.follow_nodes(running);
         } else {
             tracing::info!(
-                "nodes are in no namespace, so policies for certain nodes are not carried out"
+                "nodes have no namespace, so policies for certain nodes are not applied"
             );
         }
         self.follow_namespaces(running);
@@ -66,7 +66,7 @@ impl Watches<'_> {
             config: Kind::ConfigMap.identity(namespace, name),
             resync: Arc::clone(&self.resync),
             events: self.events.clone(),
-            told_after: self.told_after(),
+            event_delay: self.event_delay(),
             delayed: JoinSet::new(),
             progress,
             is_listed: false,
@@ -97,9 +97,9 @@ impl Watches<'_> {
 
     fn follow_nodes(&self, running: &mut RunningTerm) {
         let (progress, listed) = ListReport::new();
-        let (resync, of) = (Arc::clone(&self.resync), self.node().cloned());
-        let fields = of.as_ref().map(|node| format!("metadata.name={node}"));
-        let follower = NodeFollower { resync, of, listed: None, progress, has_complained: false };
+        let (resync, node) = (Arc::clone(&self.resync), self.node().cloned());
+        let fields = node.as_ref().map(|node| format!("metadata.name={node}"));
+        let follower = NodeFollower { resync, node, listed: None, progress, has_complained: false };
         let (metadata_only, forbidden_pause) = (true, FORBIDDEN_PAUSE);
         let selection = Selection { metadata_only, forbidden_pause, ..self.selection(fields) };
         let watched = Watch { selection, ..Watch::new(core("Node", "nodes"), Need::Never) };
@@ -118,7 +118,7 @@ impl Watches<'_> {
         running.watch_namespaces(&self.agent.options.namespaces, how, move |name, mark| {
             let world = &mut resync.state.lock().world;
             exemptions::change(world, |exempt| exempt.mark_namespace(name, mark));
-            resync.ask();
+            resync.request();
         });
     }
 
@@ -130,7 +130,7 @@ impl Watches<'_> {
         }
     }
 
-    fn told_after(&self) -> Duration {
+    fn event_delay(&self) -> Duration {
         self.node().map_or(Duration::ZERO, |node| offset(node, self.agent.options.spread))
     }
 
@@ -146,7 +146,7 @@ impl Watches<'_> {
 struct NodeFollower {
     resync: Arc<Resync>,
     /// The only node of this agent, if it has only one.
-    of: Option<Arc<str>>,
+    node: Option<Arc<str>>,
     /// The nodes in the list that is in progress.
     listed: Option<BTreeSet<Arc<str>>>,
     progress: ListReport,
@@ -156,7 +156,7 @@ struct NodeFollower {
 impl NodeFollower {
     fn remove(&self, node: &str) {
         if self.resync.state.lock().world.objects.nodes.remove(node).is_some() {
-            self.resync.ask();
+            self.resync.request();
         }
     }
 }
@@ -175,7 +175,7 @@ impl Follower for NodeFollower {
         let nodes = &mut self.resync.state.lock().world.objects.nodes;
         if nodes.get(&name) != Some(&node) {
             nodes.insert(name, node);
-            self.resync.ask();
+            self.resync.request();
         }
     }
 
@@ -185,12 +185,12 @@ impl Follower for NodeFollower {
 
     fn list_complete(&mut self) {
         let listed = self.listed.take().unwrap_or_default();
-        let known: Vec<Arc<str>> =
+        let nodes: Vec<Arc<str>> =
             self.resync.state.lock().world.objects.nodes.keys().cloned().collect();
-        for gone in known.iter().filter(|it| !listed.contains(*it)) {
+        for gone in nodes.iter().filter(|it| !listed.contains(*it)) {
             self.remove(gone);
         }
-        if let Some(node) = self.of.as_ref().filter(|it| !listed.contains(*it))
+        if let Some(node) = self.node.as_ref().filter(|it| !listed.contains(*it))
             && !self.progress.is_complete()
         {
             tracing::warn!(%node, "there is no node of this name");
@@ -203,7 +203,7 @@ impl Follower for NodeFollower {
             self.has_complained = true;
             tracing::warn!(
                 error = why.reason,
-                "failed to watch nodes: their labels are not known, so policies for certain nodes are not carried out"
+                "failed to watch nodes: their labels are unknown, so policies for certain nodes are not applied"
             );
         }
         self.progress.failed(why);
@@ -236,12 +236,12 @@ mod tests {
             clock,
             metrics: LevelMetrics::default(),
             spread: Duration::ZERO,
-            asked: Notify::new(),
+            requests: Notify::new(),
         });
         let (progress, _listed) = ListReport::new();
-        let (state, of) = (Arc::clone(&resync.state), None);
+        let state = Arc::clone(&resync.state);
         let mut follower =
-            NodeFollower { resync, of, listed: None, progress, has_complained: false };
+            NodeFollower { resync, node: None, listed: None, progress, has_complained: false };
         for _ in 0..2 {
             follower.begin_list();
             follower.upsert(node("stays"));

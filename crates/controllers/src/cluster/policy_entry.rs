@@ -16,19 +16,19 @@ use crate::report_rate_limit::ReportRateLimit;
 
 /// A policy object, apart from its spec.
 pub(crate) struct PolicyEntry {
-    /// Distinguishes it from another object of the same name.
+    /// Distinguishes the policy from another object of the same name.
     pub(crate) uid: Box<str>,
     /// The known version of the object.
     pub(crate) version: Box<str>,
     /// The known revision of its spec.
     pub(crate) revision: SpecRevision,
-    /// The list in which it last appeared.
+    /// The list in which the policy last appeared.
     pub(crate) listing: u32,
-    /// Its findings.
+    /// The findings that appear in the conditions.
     pub(crate) findings: Box<[Finding]>,
     /// The use of the budget for patterns, if the patterns of the object exceeded it.
     pub(crate) lacked_room: Option<Box<PatternFullness>>,
-    /// The problem with its target when that was last read.
+    /// The problem with the target when that was last read.
     pub(crate) problem: Option<Box<TargetProblem>>,
     /// The reason that the target could not be read, if it is likely to pass by itself.
     pub(crate) unreadable: Option<Box<str>>,
@@ -36,17 +36,18 @@ pub(crate) struct PolicyEntry {
     pub(crate) read_failures: Option<Box<Backoff>>,
     /// Whether a failed write found the problem. Then a successful read proves nothing.
     pub(crate) is_not_writable: bool,
-    /// The condition reason if it is not ready, in its current or its next status; `None` if it is ready.
+    /// The condition reason of a policy that is not ready, in the current or the next status; `None` if it is ready.
     pub(crate) not_ready: Option<ConditionReason>,
-    /// Its status on the API server.
+    /// The status on the API server.
     pub(crate) recorded: StatusSnapshot,
     /// Whether that status contains the whole policy state.
     pub(crate) is_written: bool,
-    /// Whether its status reports that it is left to another controller. That controller may overwrite the status.
+    /// Whether the status reports that the policy is left to another controller. That controller may overwrite the
+    /// status.
     pub(crate) is_left_alone: bool,
     /// The backoff of failed status writes since the last success.
     pub(crate) failures: Option<Box<Backoff>>,
-    /// The number of recent warnings about its conditions.
+    /// The number of recent warnings about the conditions.
     pub(crate) warnings: ReportRateLimit,
 }
 
@@ -63,11 +64,11 @@ pub(crate) enum SpecRevision {
     Unknown,
 }
 
-/// A version that counts as older than any other: no object has it, so no write with it succeeds.
+/// A version that is treated as older than any other: no object has it, so no write with it succeeds.
 pub(crate) const OLDEST_VERSION: &str = "1";
 
 impl SpecRevision {
-    fn of(object: &DynamicObject) -> Self {
+    fn from_object(object: &DynamicObject) -> Self {
         if let Some(generation) = object.metadata.generation {
             let annotations = object.metadata.annotations.as_ref();
             let disabled = annotations.and_then(|it| it.get(DISABLE_ANNOTATION));
@@ -94,12 +95,12 @@ impl SpecRevision {
 
 impl PolicyEntry {
     /// An entry for an object from a list or a watch.
-    pub(crate) fn of(object: &DynamicObject, listing: u32) -> Self {
+    pub(crate) fn from_object(object: &DynamicObject, listing: u32) -> Self {
         let metadata = &object.metadata;
         Self {
             uid: metadata.uid.as_deref().unwrap_or_default().into(),
             version: metadata.resource_version.as_deref().unwrap_or_default().into(),
-            revision: SpecRevision::of(object),
+            revision: SpecRevision::from_object(object),
             listing,
             findings: Box::default(),
             lacked_room: None,
@@ -108,7 +109,7 @@ impl PolicyEntry {
             read_failures: None,
             is_not_writable: false,
             not_ready: None,
-            recorded: StatusSnapshot::of(&object.data["status"]),
+            recorded: StatusSnapshot::from_status(&object.data["status"]),
             is_written: true,
             is_left_alone: false,
             failures: None,
@@ -117,7 +118,7 @@ impl PolicyEntry {
     }
 
     /// Accepts any next version as newer, because versions have gone back.
-    pub(crate) fn forget_versions(&mut self) {
+    pub(crate) fn reset_versions(&mut self) {
         self.version = OLDEST_VERSION.into();
         self.revision = SpecRevision::Unknown;
     }
@@ -129,8 +130,8 @@ impl PolicyEntry {
         self.is_not_writable = is_not_writable;
     }
 
-    /// Keeps the findings that appear in the conditions.
-    pub(crate) fn keep_what_matters(&mut self, findings: Vec<Finding>) {
+    /// Stores the findings that appear in the conditions.
+    pub(crate) fn store_findings(&mut self, findings: Vec<Finding>) {
         let matters = |finding: &Finding| {
             finding.severity() == Severity::Error
                 || matches!(finding.code, Code::Unsupported | Code::NeverHolds)
@@ -148,8 +149,8 @@ pub(crate) struct StatusSnapshot {
 }
 
 impl StatusSnapshot {
-    /// From the status itself, which is null for an object without a status.
-    pub(crate) fn of(status: &Value) -> Self {
+    /// The snapshot of a status. The status is null for an object without one.
+    pub(crate) fn from_status(status: &Value) -> Self {
         let mut conditions = Vec::new();
         for about in ConditionType::ALL {
             let known = status["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -164,7 +165,7 @@ impl StatusSnapshot {
         Self { mark: mark_of(status), conditions: conditions.into() }
     }
 
-    /// Whether it is equal to this one.
+    /// Whether a status is equal to this one.
     pub(crate) fn is(&self, status: &Value) -> bool {
         self.mark == mark_of(status)
     }
@@ -184,19 +185,19 @@ impl StatusSnapshot {
     }
 
     /// The conditions that are new or have changed.
-    pub(crate) fn news<'a>(
+    pub(crate) fn changed_conditions<'a>(
         &self,
         condition_states: &'a [ConditionState],
     ) -> Vec<&'a ConditionState> {
-        let was_so = |state: &&ConditionState| {
+        let is_unchanged = |state: &&ConditionState| {
             let mut known = self.conditions.iter();
             known.any(|(about, holds, _)| *about == state.about.name() && *holds == state.holds)
         };
-        condition_states.iter().filter(|state| !was_so(state)).collect()
+        condition_states.iter().filter(|state| !is_unchanged(state)).collect()
     }
 }
 
-/// Two statuses with the same hash count as equal. Objects are maps ordered by key, so equal statuses serialize
+/// Two statuses with the same hash are treated as equal. Objects are maps ordered by key, so equal statuses serialize
 /// identically.
 fn mark_of(status: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -205,7 +206,7 @@ fn mark_of(status: &Value) -> u64 {
 }
 
 /// Whether one version of an object is older than another. Versions are increasing numbers. Should that ever change, no
-/// version counts as older.
+/// version is older.
 pub(crate) fn is_older(version: &str, than: &str) -> bool {
     match (version.parse::<u64>(), than.parse::<u64>()) {
         (Ok(version), Ok(than)) => version < than,
@@ -218,7 +219,9 @@ mod tests {
     use super::*;
 
     fn revision(object: Value) -> SpecRevision {
-        SpecRevision::of(&serde_json::from_value(object).expect("it has the shape of an object"))
+        SpecRevision::from_object(
+            &serde_json::from_value(object).expect("it has the shape of an object"),
+        )
     }
 
     #[test]
@@ -258,7 +261,7 @@ mod tests {
     fn the_order_of_fields_does_not_change_a_status() {
         let one: Value = serde_json::from_str(r#"{"a": 1, "b": [2]}"#).expect("it is JSON");
         let other: Value = serde_json::from_str(r#"{"b": [2], "a": 1}"#).expect("it is JSON");
-        assert!(StatusSnapshot::of(&one).is(&other));
-        assert!(!StatusSnapshot::of(&one).is(&Value::Null));
+        assert!(StatusSnapshot::from_status(&one).is(&other));
+        assert!(!StatusSnapshot::from_status(&one).is(&Value::Null));
     }
 }

@@ -1,8 +1,8 @@
-//! Policies that set a field of the same target: their names, and the values of one that another one replaces.
+//! Policies that set a field of the same target: their names, and the values of one policy that another one replaces.
 //!
-//! The names depend on the specs and on what is exempt only. So a status changes when a rival appears or disappears, and
-//! not with each value. A policy names those that follow it in the order of turns. So one that appears or disappears
-//! changes a few statuses, however many policies have the target.
+//! The names depend on the specs and on what is exempt only. So a status changes when a rival appears or disappears,
+//! and not with each value. A policy names those that follow it in the order of turns. So one that appears or
+//! disappears changes a few statuses, however many policies have the target.
 
 use almanac_api::status::conditions::{ConditionState, ConditionType};
 use almanac_engine::{Action, Family, Field, Outcome, PolicyName, World};
@@ -10,10 +10,11 @@ use jiff::Timestamp;
 
 use super::ClusterState;
 
-/// How many rivals a condition names. It does not count the others, because each new one would change all conditions.
+/// The maximum number of rivals that a condition names. The condition does not count the others, because each new one
+/// would change all conditions.
 pub(super) const MAX_NAMED: usize = 3;
 
-/// Whether a policy sets its target, unless that is exempt: something of it is armed, and it is not exempt itself.
+/// Whether a policy sets its target, unless the target is exempt: the policy is armed, and is not exempt itself.
 pub(super) fn sets_target(world: &World, policy: &PolicyName) -> bool {
     let rules = world.cron_scaling.policy(&policy.identity);
     let has_armed_rule = || rules.is_some_and(|it| it.rules.iter().any(|rule| !rule.suspended));
@@ -39,8 +40,8 @@ impl ClusterState {
         now: Timestamp,
     ) -> Vec<PolicyName> {
         let mut woken = Vec::new();
-        let written = done.iter().filter(|(_, outcome)| *outcome == Outcome::Done);
-        for (action, _) in written.filter(|_| policy.family.writes_again()) {
+        let writes = done.iter().filter(|(_, outcome)| *outcome == Outcome::Done);
+        for (action, _) in writes.filter(|_| policy.family.writes_again()) {
             let target = action.target();
             if self.targets.policies_targeting(target).all(|it| it == policy) {
                 continue;
@@ -80,12 +81,12 @@ pub(crate) fn name_rivals(states: &mut [ConditionState], rivals: &[PolicyName]) 
     if rivals.is_empty() {
         return;
     }
-    let named: Vec<String> = rivals.iter().take(MAX_NAMED).map(ToString::to_string).collect();
-    let named = named.join(", ");
+    let names: Vec<String> = rivals.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    let names = names.join(", ");
     let others = if rivals.len() > MAX_NAMED { " and others" } else { "" };
     let message = &ready.message;
     ready.message = format!(
-        "{message}; the target is also set by {named}{others}: set the target with only one policy"
+        "{message}; the target is also set by {names}{others}: set the target with only one policy"
     );
 }
 
@@ -121,15 +122,15 @@ mod tests {
         let producer =
             |name: &str| format!("MetricsProducer.autoscaling.karpenter.sh default/{name}");
         let [a, b, c] = ["a", "b", "c"].map(producer);
-        let said = |rivals: &str| {
+        let message = |rivals: &str| {
             format!(
                 "nothing needs attention; the target is also set by {rivals}: set the target with only one policy"
             )
         };
         assert_eq!(named(0), "nothing needs attention");
-        assert_eq!(named(1), said(&a));
-        assert_eq!(named(3), said(&format!("{a}, {b}, {c}")));
-        assert_eq!(named(4), said(&format!("{a}, {b}, {c} and others")));
+        assert_eq!(named(1), message(&a));
+        assert_eq!(named(3), message(&format!("{a}, {b}, {c}")));
+        assert_eq!(named(4), message(&format!("{a}, {b}, {c} and others")));
     }
 
     #[test]
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_comes_or_goes_changes_the_rivals_of_at_most_four_others() {
+    fn a_new_or_removed_policy_changes_the_rivals_of_at_most_four_others() {
         let target = names::deployment("shop");
         let all = ["d", "a", "f", "c", "h", "g", "b", "e"].map(names::cron_federated_hpa);
         let mut targets = TargetTable::default();

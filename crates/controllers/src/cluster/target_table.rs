@@ -29,9 +29,9 @@ type Targeting = (Identity, bool, Option<PolicyName>);
 /// An existing target.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetEntry {
-    /// Its version.
+    /// The known version of the target.
     pub(crate) version: Box<str>,
-    /// The list in which it last appeared; 0 for a target that was read on demand.
+    /// The list in which the target last appeared; 0 for a target that was read on demand.
     pub(crate) listing: u32,
 }
 
@@ -52,7 +52,7 @@ impl TargetTable {
         self.found.remove(target).is_some()
     }
 
-    /// Records who changed a field of a target: another field manager, or this process or an unknown one.
+    /// Records the field manager that changed a field of a target; `None` for this process or an unknown one.
     pub(crate) fn note_field_change(
         &mut self,
         target: &Identity,
@@ -67,8 +67,8 @@ impl TargetTable {
         }
     }
 
-    /// Records that the values which others changed are ours again.
-    pub(crate) fn forget_changes(&mut self, target: &Identity) {
+    /// Records that this process has set the changed values again.
+    pub(crate) fn clear_changes(&mut self, target: &Identity) {
         self.foreign.remove(target);
     }
 
@@ -78,7 +78,7 @@ impl TargetTable {
     }
 
     /// Accepts any next version of a kind's targets in a part as newer, because versions have gone back.
-    pub(crate) fn forget_versions(&mut self, kind: Kind, part: &Part) {
+    pub(crate) fn reset_versions(&mut self, kind: Kind, part: &Part) {
         let of_kind = self.found.range_mut(kind.identity("", "")..);
         of_kind
             .take_while(|(target, _)| Kind::of_object(target) == Some(kind))
@@ -143,7 +143,7 @@ impl TargetTable {
         target: &Identity,
     ) -> impl Iterator<Item = &PolicyName> {
         let first: Targeting = (target.clone(), false, None);
-        let of_target = self.targeted.range(first..).take_while(move |(of, ..)| of == target);
+        let of_target = self.targeted.range(first..).take_while(move |(it, ..)| it == target);
         of_target.filter_map(|(.., policy)| policy.as_ref())
     }
 

@@ -11,9 +11,9 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::families::Scraped;
+use crate::families::ScrapeInputs;
 
-/// How often rules fired, and how late.
+/// The number of firings by outcome, and their delays.
 #[derive(Clone, Debug)]
 pub(super) struct CronMetrics {
     lag: Histogram,
@@ -50,10 +50,10 @@ impl CronMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
             "almanac_cron_lag_seconds",
-            "Delay from the scheduled time of a firing until it was carried out",
+            "Delay from the scheduled time of a firing until it was applied",
             self.lag.clone(),
         );
-        let fired = "Firings that were carried out, including those whose value was already set";
+        let fired = "Firings that were applied, including those whose value was already set";
         registry.register("almanac_cron_fired", fired, self.fired.clone());
         let failed = "Firings whose attempts all failed until it was too late";
         registry.register("almanac_cron_failed", failed, self.failed.clone());
@@ -69,7 +69,7 @@ impl CronMetrics {
         registry.register("almanac_cron_undone", undone, self.undone.clone());
     }
 
-    /// Counts what has happened.
+    /// Counts a record.
     pub(super) fn count(&self, recorded: &Recorded) {
         let counted = match recorded {
             Recorded::Ended { execution, .. } => match &execution.ending {
@@ -96,7 +96,7 @@ impl CronMetrics {
 
 /// The pending firings of the rules, computed at the scrape.
 #[derive(Debug)]
-pub(super) struct BacklogGauges(pub(super) Scraped);
+pub(super) struct BacklogGauges(pub(super) ScrapeInputs);
 
 impl Collector for BacklogGauges {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_firing_that_was_carried_out_is_counted_with_its_delay_in_seconds() {
+    fn an_applied_firing_is_counted_with_its_delay_in_seconds() {
         let mut registry = Registry::default();
         let metrics = CronMetrics::default();
         metrics.register(&mut registry);
@@ -214,7 +214,7 @@ mod tests {
         leading.begin(Fence::open(), cluster);
         let (clock, upstreams) = (Clock::from_fn(|| Timestamp::UNIX_EPOCH), Upstreams::default());
         let switch = Switch::new(clock.clone());
-        let scraped = Scraped { leading, clock, switch, upstreams };
+        let scraped = ScrapeInputs { leading, clock, switch, upstreams };
         registry.register_collector(Box::new(BacklogGauges(scraped)));
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).expect("it is text");

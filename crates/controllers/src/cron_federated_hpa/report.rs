@@ -10,9 +10,9 @@ use tracing::field::display;
 
 use crate::families::ReportSubject;
 
-/// Reports what has happened to a rule. Intermediate steps go to the log only.
-pub(super) fn report(of: &ReportSubject, recorded: &Recorded, events: &EventLog) {
-    let Some((rule, event)) = event_of(of, recorded) else { return };
+/// Reports the record of a rule. Intermediate steps go to the log only.
+pub(super) fn report(subject: &ReportSubject, recorded: &Recorded, events: &EventLog) {
+    let Some((rule, event)) = event_of(subject, recorded) else { return };
     let (reason, scheduled) = (event.reason, scheduled(recorded).map(display));
     if event.is_warning {
         tracing::warn!(%rule, reason, scheduled, "{}", event.note);
@@ -33,42 +33,48 @@ fn scheduled(recorded: &Recorded) -> Option<Timestamp> {
     }
 }
 
-fn event_of<'a>(of: &ReportSubject, recorded: &'a Recorded) -> Option<(&'a str, Event)> {
+fn event_of<'a>(subject: &ReportSubject, recorded: &'a Recorded) -> Option<(&'a str, Event)> {
     Some(match recorded {
-        Recorded::Ended { rule, execution } => (rule, ended(of, rule, execution)),
+        Recorded::Ended { rule, execution } => (rule, ended(subject, rule, execution)),
         Recorded::AttemptFailed { rule, scheduled, attempts, message } => {
             tracing::info!(%rule, %scheduled, attempts, "an attempt failed: {message}");
             return None;
         }
-        Recorded::Missed { rule, count, first, last, late } => {
-            (rule, event(of, true, "RuleMissed", missed(of, rule, *count, (*first, *last), *late)))
-        }
+        Recorded::Missed { rule, count, first, last, late } => (
+            rule,
+            event(
+                subject,
+                true,
+                "RuleMissed",
+                missed(subject, rule, *count, (*first, *last), *late),
+            ),
+        ),
         Recorded::Undone { rule, field, set, found, .. } => {
-            let writer = of.changed_by.as_deref();
+            let writer = subject.changed_by.as_deref();
             let writer = writer.map_or_else(String::new, |name| format!(", {name},"));
-            let advice = of.changed_by.as_deref().and_then(|by| advice(by, *field));
+            let advice = subject.changed_by.as_deref().and_then(|by| advice(by, *field));
             let advice = advice.map_or_else(String::new, |advice| format!(": {advice}"));
             let note = format!(
                 "rule {rule} set {field} of {} to {set}; another writer{writer} has since set \
                  it to {found}. That value is kept{advice}",
-                target(of)
+                target(subject)
             );
-            (rule, event(of, true, "UndoneByAnotherWriter", note))
+            (rule, event(subject, true, "UndoneByAnotherWriter", note))
         }
         Recorded::ClockWasAhead { rule, until } => {
             let note = format!(
-                "rule {rule} was handled up to {until}, which is far in the future: a clock was \
-                 wrong. That is discarded, and the rule continues from now"
+                "rule {rule} was handled up to {until}. That is far in the future: a clock was \
+                 wrong. The record is discarded, and the rule continues from now"
             );
-            (rule, event(of, true, "ClockWasAhead", note))
+            (rule, event(subject, true, "ClockWasAhead", note))
         }
     })
 }
 
-fn ended(of: &ReportSubject, rule: &str, execution: &Execution) -> Event {
-    let target = target(of);
+fn ended(subject: &ReportSubject, rule: &str, execution: &Execution) -> Event {
+    let target = target(subject);
     let (reason, is_warning, what) = match &execution.ending {
-        Ending::Done(applied) => ("ScaledByRule", false, done(&target, *applied)),
+        Ending::Done(applied) => ("ScaledByRule", false, describe_applied(&target, *applied)),
         Ending::Failed { attempts, message } => {
             let plural = if *attempts == 1 { "" } else { "s" };
             let what =
@@ -81,24 +87,23 @@ fn ended(of: &ReportSubject, rule: &str, execution: &Execution) -> Event {
             ("RuleMissed", true, format!("was missed at {at}; {target} was not changed"))
         }
         Ending::Stopped => {
-            let what = format!(
-                "was not carried out because everything is stopped; {target} was not changed"
-            );
+            let what =
+                format!("was not applied because everything is stopped; {target} was not changed");
             ("RuleStopped", false, what)
         }
     };
-    event(of, is_warning, reason, format!("rule {rule} {what}"))
+    event(subject, is_warning, reason, format!("rule {rule} {what}"))
 }
 
 fn missed(
-    of: &ReportSubject,
+    subject: &ReportSubject,
     rule: &str,
     count: u32,
     (first, last): (Timestamp, Timestamp),
     late: SignedDuration,
 ) -> String {
     let late = SignedDuration::from_secs(late.as_secs());
-    let target = target(of);
+    let target = target(subject);
     if count == 1 {
         return format!(
             "rule {rule} missed its firing of {last} by {late:#}; {target} was not changed"
@@ -111,24 +116,24 @@ fn missed(
     )
 }
 
-fn target(of: &ReportSubject) -> String {
-    of.target.as_ref().map_or_else(|| "its target".to_owned(), Identity::to_string)
+fn target(subject: &ReportSubject) -> String {
+    subject.target.as_ref().map_or_else(|| "its target".to_owned(), Identity::to_string)
 }
 
-fn event(of: &ReportSubject, is_warning: bool, reason: &'static str, note: String) -> Event {
-    Event { regarding: of.regarding(), is_warning, reason, action: "Scale", note }
+fn event(subject: &ReportSubject, is_warning: bool, reason: &'static str, note: String) -> Event {
+    Event { regarding: subject.regarding(), is_warning, reason, action: "Scale", note }
 }
 
-fn done(target: &str, applied: Applied) -> String {
+fn describe_applied(target: &str, applied: Applied) -> String {
     let bound = |name: &str, bound: Option<u32>| bound.map(|it| format!("{name} to {it}"));
-    let set = match applied {
+    let fields = match applied {
         Applied::Replicas(replicas) => format!("replicas to {replicas}"),
         Applied::Bounds { .. } => {
             let bounds = [bound("minReplicas", applied.min()), bound("maxReplicas", applied.max())];
             bounds.into_iter().flatten().collect::<Vec<_>>().join(" and ")
         }
     };
-    format!("set the {set} of {target}")
+    format!("set the {fields} of {target}")
 }
 
 #[cfg(test)]
@@ -151,13 +156,13 @@ mod tests {
     /// The same with a known last writer of the target.
     fn line_after(recorded: &Recorded, changed_by: Option<&str>) -> String {
         let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", "shop");
-        let of = ReportSubject {
+        let subject = ReportSubject {
             policy: PolicyName::new(Family::CronScaling, object),
             uid: "1".into(),
             target: None,
             changed_by: changed_by.map(Arc::from),
         };
-        let (_, event) = event_of(&of, recorded).expect("it has an Event");
+        let (_, event) = event_of(&subject, recorded).expect("it has an Event");
         let kind = if event.is_warning { "Warning" } else { "Normal" };
         format!("{kind} {}: {}", event.reason, event.note)
     }
@@ -174,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_firing_that_was_given_up_is_a_warning_that_says_why() {
+    fn an_abandoned_firing_is_a_warning_with_the_reason() {
         let scheduled = at("2026-11-20T09:00:00Z");
         let ending = Ending::Failed { attempts: 3, message: "etcd is gone".into() };
         let execution = Execution::new(scheduled, scheduled, ending);
@@ -212,8 +217,8 @@ mod tests {
         };
         assert_eq!(line(&undone), expected("another writer"));
         let argo = line_after(&undone, Some("argocd-controller"));
-        let (told, advice) = argo.split_at(expected("another writer, argocd-controller,").len());
-        assert_eq!(told, expected("another writer, argocd-controller,"));
+        let (text, advice) = argo.split_at(expected("another writer, argocd-controller,").len());
+        assert_eq!(text, expected("another writer, argocd-controller,"));
         assert!(advice.contains("/spec/replicas to ignoreDifferences"), "{advice}");
     }
 

@@ -31,11 +31,11 @@ const READ_TIME: Duration = Duration::from_secs(5);
 /// The delay after a failure before unknown bindings are read again.
 const SETTLE_PAUSE: Duration = Duration::from_secs(1);
 
-/// Why a pod was not bound, or may not have been.
+/// The reason that a pod was not bound, or might not be bound.
 enum NotBound {
     /// The pod has changed since it was read; another read may help.
     Changed(String),
-    /// Something else.
+    /// Another reason.
     Other(String),
 }
 
@@ -56,28 +56,28 @@ pub(super) async fn bind(leader: &Arc<Leader>, body: &[u8]) -> ServerResponse {
         return json(&BindingResult { error: "this replica does not decide any more" });
     };
     let leader = Arc::clone(leader);
-    let bound = tokio::spawn(async move {
+    let task = tokio::spawn(async move {
         let _permit = permit;
-        let bound = attempt(&leader, &arguments).await;
-        if let Err(error) = &bound {
+        let result = attempt(&leader, &arguments).await;
+        if let Err(error) = &result {
             let BindingArguments { namespace, name, node, .. } = &arguments;
             tracing::info!(pod = format!("{namespace}/{name}"), node, error, "did not bind a pod");
         }
-        bound
+        result
     });
-    let error = match bound.await {
-        Ok(bound) => bound.err().unwrap_or_default(),
+    let error = match task.await {
+        Ok(result) => result.err().unwrap_or_default(),
         Err(error) => error.to_string(),
     };
     json(&BindingResult { error: &error })
 }
 
 /// Tries to bind, and retries if the pod has changed since it was read.
-async fn attempt(leader: &Leader, asked: &BindingArguments) -> Result<(), String> {
+async fn attempt(leader: &Leader, arguments: &BindingArguments) -> Result<(), String> {
     let mut attempts = ATTEMPTS;
     loop {
         attempts -= 1;
-        match carry_out(leader, asked).await {
+        match try_bind(leader, arguments).await {
             Ok(()) => return Ok(()),
             Err(NotBound::Changed(_)) if attempts > 0 => {}
             Err(NotBound::Changed(why) | NotBound::Other(why)) => return Err(why),
@@ -85,33 +85,34 @@ async fn attempt(leader: &Leader, asked: &BindingArguments) -> Result<(), String
     }
 }
 
-async fn carry_out(leader: &Leader, asked: &BindingArguments) -> Result<(), NotBound> {
-    let BindingArguments { namespace, name, uid, node } = asked;
+async fn try_bind(leader: &Leader, arguments: &BindingArguments) -> Result<(), NotBound> {
+    let BindingArguments { namespace, name, uid, node } = arguments;
     let identity = pod_identity(namespace, name);
-    let (pod, node_found) =
+    let (pod, node_object) =
         tokio::join!(read_pod(leader, &identity), read(leader, core("Node", "nodes"), None, node));
     let pod = pod?.filter(|pod| pod.uid.as_deref() == Some(uid));
     let pod = pod.ok_or_else(|| format!("the pod {namespace}/{name} is gone"))?;
-    let found = node_found?.ok_or_else(|| format!("there is no node {node}"))?;
-    let found: Node = slim::watched_unit_node(&found);
+    let node_object = node_object?.ok_or_else(|| format!("there is no node {node}"))?;
+    let current: Node = slim::watched_unit_node(&node_object);
     let reserved = {
         let mut state = leader.lock();
         let now = leader.elapsed();
-        let reserved = state.ledger.reserve((&identity, &pod), (node, &found), now, longest_bind());
+        let reserved =
+            state.ledger.reserve((&identity, &pod), (node, &current), now, longest_bind());
         reserved.map_err(|why| why.to_string())?
     };
     let mut withdrawn = None;
     let confirm = || {
         let confirmed = leader.lock().ledger.confirm(reserved, leader.elapsed(), longest_bind());
         confirmed
-            .map(|confirmed| binding(asked, &confirmed))
+            .map(|confirmed| binding(arguments, &confirmed))
             .map_err(|why| withdrawn = Some(why.to_string()))
             .ok()
     };
     let collection = format!("/api/v1/namespaces/{namespace}/pods");
     let path = ObjectPath { collection: &collection, name };
-    let posted = leader.writer.bind(path, BIND_TIME, confirm).await;
-    let (outcome, answer) = match posted {
+    let response = leader.writer.bind(path, BIND_TIME, confirm).await;
+    let (outcome, result) = match response {
         Ok(()) => (BindOutcome::Posted, Ok(())),
         Err(WriteError::Withdrawn) => {
             (BindOutcome::Failed, Err(NotBound::Changed(withdrawn.unwrap_or_default())))
@@ -127,16 +128,16 @@ async fn carry_out(leader: &Leader, asked: &BindingArguments) -> Result<(), NotB
     };
     leader.lock().ledger.settle(reserved, outcome);
     leader.metrics.count(outcome);
-    leader.tell_change();
+    leader.notify_change();
     if outcome == BindOutcome::Unknown {
         settle_by_read(leader, &Unsettled { id: reserved, pod: identity }).await;
         leader.unsettled.notify_one();
     }
-    answer
+    result
 }
 
 /// The body of the request.
-fn binding(asked: &BindingArguments, confirmed: &Confirmed) -> Value {
+fn binding(arguments: &BindingArguments, confirmed: &Confirmed) -> Value {
     let mut annotations = Map::new();
     if let Some(bound) = &confirmed.bound {
         annotations.insert(BOUND_POLICY.to_owned(), json!(bound.policy.name()));
@@ -154,17 +155,17 @@ fn binding(asked: &BindingArguments, confirmed: &Confirmed) -> Value {
         "apiVersion": "v1",
         "kind": "Binding",
         "metadata": {
-            "name": asked.name,
-            "namespace": asked.namespace,
-            "uid": asked.uid,
+            "name": arguments.name,
+            "namespace": arguments.namespace,
+            "uid": arguments.uid,
             "resourceVersion": version,
             "annotations": annotations,
         },
-        "target": { "apiVersion": "v1", "kind": "Node", "name": asked.node },
+        "target": { "apiVersion": "v1", "kind": "Node", "name": arguments.node },
     })
 }
 
-/// Resolves bindings with an unknown outcome, as soon as a read can show it. It never ends by itself.
+/// Resolves bindings with an unknown outcome, as soon as a read can show the outcome. Never ends by itself.
 pub(super) async fn settle_all(leader: &Leader, end: CancellationToken) {
     while !end.is_cancelled() {
         let now = leader.elapsed();
@@ -201,15 +202,15 @@ async fn settle_by_read(leader: &Leader, unsettled: &Unsettled) -> bool {
             true
         }
         Err(error) => {
-            tracing::warn!(pod = %unsettled.pod, error, "failed to find out whether a pod was bound");
+            tracing::warn!(pod = %unsettled.pod, error, "failed to determine whether a pod was bound");
             false
         }
     }
 }
 
 pub(super) async fn read_pod(leader: &Leader, pod: &Identity) -> Result<Option<Pod>, String> {
-    let found = read(leader, core("Pod", "pods"), Some(pod.namespace()), pod.name()).await?;
-    Ok(found.map(|found| slim::watched_unit_pod(&found)))
+    let object = read(leader, core("Pod", "pods"), Some(pod.namespace()), pod.name()).await?;
+    Ok(object.map(|it| slim::watched_unit_pod(&it)))
 }
 
 /// The current version of an object.

@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout_at};
 use super::binding::read_pod;
 use super::leader::Leader;
 use super::protocol::{
-    Arguments, FilterResult, HostPriority, PreemptionArguments, PreemptionResult, Refused,
+    Arguments, FilterResult, HostPriority, PreemptionArguments, PreemptionResult, RejectedNodes,
     RequestedPod,
 };
 use super::watches::pod_identity;
@@ -24,7 +24,7 @@ use super::watches::pod_identity;
 /// The duration of a hold: about the time that kube-scheduler takes to bind a pod after `filter`.
 const LEASE: Duration = Duration::from_secs(5);
 
-/// How long to wait for the watch event of a pod that kube-scheduler already has. After that the pod is read.
+/// The time to wait for the watch event of a pod that kube-scheduler already has. After that the pod is read.
 const WAITS_FOR_POD: Duration = Duration::from_millis(200);
 
 /// The verdict about each candidate, detached from the ledger.
@@ -42,7 +42,7 @@ enum FilterResponse {
     Error(String),
     /// Each has its verdict.
     SortedNodes(SortedNodes),
-    /// The pod is not known yet.
+    /// The pod is still unknown.
     Unknown,
 }
 
@@ -102,10 +102,10 @@ fn filter_known(leader: &Leader, pod: RequestedPod<'_>, names: &[&str]) -> Filte
     let now = leader.elapsed();
     let mut state = leader.lock();
     let candidates = state.candidates(names);
-    let known: Vec<NodeId> = candidates.iter().flatten().copied().collect();
+    let nodes: Vec<NodeId> = candidates.iter().flatten().copied().collect();
     // A hold expires, and the task that requeues pods must consider that.
-    leader.tell_change();
-    let outcome = state.ledger.filter(&identity(pod), Some(pod.uid), &known, now, LEASE);
+    leader.notify_change();
+    let outcome = state.ledger.filter(&identity(pod), Some(pod.uid), &nodes, now, LEASE);
     match &outcome {
         FilterOutcome::Untouched => FilterResponse::All,
         FilterOutcome::UnknownPod => FilterResponse::Unknown,
@@ -133,7 +133,7 @@ fn sorted_result<'a>(names: &[&'a str], sorted: &'a SortedNodes) -> FilterResult
     let mut result = FilterResult::default();
     for (name, reason) in names.iter().zip(&sorted.of_nodes) {
         let Some((verdict, why)) = sorted.reasons.get(usize::from(*reason)) else { continue };
-        let refused: &mut Refused<'a> = match verdict {
+        let rejected: &mut RejectedNodes<'a> = match verdict {
             Verdict::Chosen => {
                 result.node_names.push(name);
                 continue;
@@ -141,7 +141,7 @@ fn sorted_result<'a>(names: &[&'a str], sorted: &'a SortedNodes) -> FilterResult
             verdict if verdict.is_unresolvable() => &mut result.unresolvable,
             _ => &mut result.failed,
         };
-        refused.nodes.push((name, why));
+        rejected.nodes.push((name, why));
     }
     result
 }
@@ -160,24 +160,25 @@ pub(super) fn prioritize(leader: &Leader, body: &[u8]) -> ServerResponse {
     let (nodes, scores) = {
         let mut state = leader.lock();
         let candidates = state.candidates(&names);
-        let known: Vec<(&str, NodeId)> =
+        let nodes: Vec<(&str, NodeId)> =
             names.iter().zip(candidates).filter_map(|(name, id)| Some((*name, id?))).collect();
-        let ids: Vec<NodeId> = known.iter().map(|(_, id)| *id).collect();
-        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        let ids: Vec<NodeId> = nodes.iter().map(|(_, id)| *id).collect();
+        let names: Vec<&str> = nodes.iter().map(|(name, _)| *name).collect();
         (names, state.ledger.scores(&identity(pod), Some(pod.uid), &ids))
     };
     let scores = match scores {
         Ok(scores) => scores,
         Err(error) => return unavailable(&error.to_string()),
     };
-    let all_alike = scores.windows(2).all(|pair| pair[0] == pair[1]);
-    let unequal = nodes.into_iter().zip(scores).filter(|_| !all_alike);
+    let are_equal = scores.windows(2).all(|pair| pair[0] == pair[1]);
+    let unequal = nodes.into_iter().zip(scores).filter(|_| !are_equal);
     let priorities: Vec<HostPriority<'_>> =
         unequal.map(|(node, score)| HostPriority { node, score }).collect();
     json(&priorities)
 }
 
-/// Responds with the nodes where evicting the victims frees capacity for a pod. Capacity is held for it there.
+/// Responds with the nodes where evicting the victims frees capacity for a pod. Capacity is held back for the pod
+/// there.
 pub(super) fn preempt(leader: &Leader, body: &[u8]) -> ServerResponse {
     let arguments = match PreemptionArguments::read(body) {
         Ok(arguments) => arguments,
@@ -192,24 +193,24 @@ pub(super) fn preempt(leader: &Leader, body: &[u8]) -> ServerResponse {
     let now = leader.elapsed();
     let mut state = leader.lock();
     // A hold expires, and the task that requeues pods must consider that.
-    leader.tell_change();
-    let known = victims.iter().filter_map(|(name, victims)| {
+    leader.notify_change();
+    let known_nodes = victims.iter().filter_map(|(name, victims)| {
         let (node, violations) = (state.ledger.node(name)?, victims.violations());
         Some((&**name, Eviction { node, victims: victims.uids(), violations }))
     });
-    let (names, evictions): (Vec<&str>, Vec<Eviction<'_>>) = known.unzip();
-    let kept = match state.ledger.preempt(&pod, Some(&uid), &evictions, now) {
-        Ok(kept) => kept,
+    let (names, evictions): (Vec<&str>, Vec<Eviction<'_>>) = known_nodes.unzip();
+    let helpful_nodes = match state.ledger.preempt(&pod, Some(&uid), &evictions, now) {
+        Ok(helpful_nodes) => helpful_nodes,
         Err(error) => return unavailable(&error.to_string()),
     };
     drop(state);
-    let kept: BTreeSet<String> = names
+    let helpful_nodes: BTreeSet<String> = names
         .iter()
         .zip(&evictions)
-        .filter(|(_, eviction)| kept.contains(&eviction.node))
+        .filter(|(_, eviction)| helpful_nodes.contains(&eviction.node))
         .map(|(name, _)| (*name).to_owned())
         .collect();
-    victims.retain(|name, _| kept.contains(name));
+    victims.retain(|name, _| helpful_nodes.contains(name));
     json(&PreemptionResult { victims })
 }
 

@@ -58,13 +58,13 @@ impl Collector for Gauges {
             ConstGauge::new(value).encode(series)
         };
         let leader = self.leading.cluster();
-        // Controllers have another name for it: a query over both would find two leaders.
+        // Controllers have another name for this gauge: a query over both would find two leaders.
         let help = "Whether this extender is the leader (1) or not (0)";
         gauge("almanac_extender_leader", help, usize::from(leader.is_some()))?;
         let Some(leader) = leader else { return Ok(()) };
         let numbers = numbers(&leader);
         for (name, help, value) in [
-            ("almanac_units_policies", "ResourcePolicies that are known", numbers.policies),
+            ("almanac_units_policies", "Known ResourcePolicies", numbers.policies),
             (
                 "almanac_units_policies_invalid",
                 "ResourcePolicies that cannot be used as written",
@@ -77,12 +77,12 @@ impl Collector for Gauges {
             ),
             (
                 "almanac_units_policies_in_conflict",
-                "ResourcePolicies that select pods which others select as well",
+                "ResourcePolicies that select the same pods as another policy",
                 numbers.in_conflict,
             ),
             (
                 "almanac_units_bindings_unsettled",
-                "Bindings under way, or whose result is not known yet",
+                "Bindings in progress, or with an unknown result",
                 numbers.unsettled,
             ),
         ] {

@@ -37,25 +37,25 @@ impl Verb {
         }
     }
 
-    fn of(path: &str) -> Option<Verb> {
-        let asked = path.strip_prefix('/')?;
-        Verb::ALL.into_iter().find(|verb| verb.name() == asked)
+    fn from_path(path: &str) -> Option<Verb> {
+        let name = path.strip_prefix('/')?;
+        Verb::ALL.into_iter().find(|verb| verb.name() == name)
     }
 }
 
 /// The time limit of a forwarded request. A binding may take this long.
-const PASSED_ON_FOR: Duration = Duration::from_secs(15);
+const FORWARD_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Responds to the requests of a kube-scheduler.
 pub(super) struct SchedulerHandler {
     pub(super) leading: Leadership<Leader>,
     pub(super) metrics: RequestMetrics,
     /// The other replicas; `None` if there are none.
-    pub(super) others: Option<Others>,
+    pub(super) others: Option<OtherReplicas>,
 }
 
-/// How requests are forwarded to the replica that decides.
-pub(super) struct Others {
+/// The means to forward requests to the leader.
+pub(super) struct OtherReplicas {
     pub(super) addresses: Addresses,
     pub(super) forwarder: Forwarder,
     /// The tokens that identify replicas; `None` if certificates do.
@@ -64,28 +64,28 @@ pub(super) struct Others {
 
 impl Handler for SchedulerHandler {
     async fn handle(&self, request: ServerRequest) -> ServerResponse {
-        let Some(verb) = Verb::of(&request.path) else { return unknown_path() };
-        let answer = match self.leading.cluster() {
+        let Some(verb) = Verb::from_path(&request.path) else { return unknown_path() };
+        let response = match self.leading.cluster() {
             Some(leader) => self.decide(verb, &leader, &request).await,
             None => self.forward(verb, request).await,
         };
-        for_kube_scheduler(verb, answer)
+        for_kube_scheduler(verb, response)
     }
 }
 
 /// Kube-scheduler drops the body of a response with a status other than 200, but shows the `error` of one with 200. So
 /// the Event of a pending pod shows that there is no leader at the moment.
-fn for_kube_scheduler(verb: Verb, answer: ServerResponse) -> ServerResponse {
+fn for_kube_scheduler(verb: Verb, response: ServerResponse) -> ServerResponse {
     let is_for_lack_of_a_leader =
-        matches!(answer.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::BAD_GATEWAY);
+        matches!(response.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::BAD_GATEWAY);
     if !is_for_lack_of_a_leader {
-        return answer;
+        return response;
     }
-    let why = String::from_utf8_lossy(&answer.body);
+    let why = String::from_utf8_lossy(&response.body);
     match verb {
         Verb::Filter => json(&FilterResult { error: why.trim_end(), ..FilterResult::default() }),
         Verb::Bind => json(&BindingResult { error: why.trim_end() }),
-        Verb::Prioritize | Verb::Preempt => answer,
+        Verb::Prioritize | Verb::Preempt => response,
     }
 }
 
@@ -97,38 +97,38 @@ impl SchedulerHandler {
         request: &ServerRequest,
     ) -> ServerResponse {
         let timer = self.metrics.begin(verb);
-        let answer = match verb {
+        let response = match verb {
             Verb::Filter => filtering::filter(leader, &request.body).await,
             Verb::Prioritize => filtering::prioritize(leader, &request.body),
             Verb::Preempt => filtering::preempt(leader, &request.body),
             Verb::Bind => binding::bind(leader, &request.body).await,
         };
-        timer.end(answer.status);
-        answer
+        timer.end(response.status);
+        response
     }
 
     async fn forward(&self, verb: Verb, request: ServerRequest) -> ServerResponse {
-        let nobody = |why: &str| ServerResponse::refusal(StatusCode::SERVICE_UNAVAILABLE, why);
+        let unavailable = |why: &str| ServerResponse::refusal(StatusCode::SERVICE_UNAVAILABLE, why);
         let Some(others) = &self.others else {
-            return nobody("this replica does not decide at the moment");
+            return unavailable("this replica does not decide at the moment");
         };
         let leader = others.addresses.leader();
         let Some(leader) = leader.filter(|it| **it != *others.addresses.own()) else {
-            return nobody("no replica decides at the moment");
+            return unavailable("no replica decides at the moment");
         };
         let token = match others.peers.as_ref().map(Peers::own_token).transpose() {
             Ok(token) => token,
-            Err(why) => return nobody(&why),
+            Err(why) => return unavailable(&why),
         };
-        let passed_on =
-            others.forwarder.forward(&leader, ServerRequest { token, ..request }, PASSED_ON_FOR);
-        match passed_on.await {
-            Ok(answer) => {
-                self.metrics.passed_on(verb, answer.status);
-                answer
+        let response =
+            others.forwarder.forward(&leader, ServerRequest { token, ..request }, FORWARD_TIMEOUT);
+        match response.await {
+            Ok(response) => {
+                self.metrics.count_forwarded(verb, response.status);
+                response
             }
             Err(error) => {
-                self.metrics.passed_on(verb, StatusCode::BAD_GATEWAY);
+                self.metrics.count_forwarded(verb, StatusCode::BAD_GATEWAY);
                 ServerResponse::refusal(StatusCode::BAD_GATEWAY, &error.to_string())
             }
         }
@@ -143,7 +143,7 @@ impl Handler for PeerHandler {
         let Some(others) = &self.0.others else {
             return Err(ServerResponse::refusal(
                 StatusCode::FORBIDDEN,
-                "this replica has no others",
+                "this replica runs without other replicas",
             ));
         };
         let Some(peers) = &others.peers else { return Ok(()) };
@@ -158,7 +158,7 @@ impl Handler for PeerHandler {
     }
 
     async fn handle(&self, request: ServerRequest) -> ServerResponse {
-        let Some(verb) = Verb::of(&request.path) else { return unknown_path() };
+        let Some(verb) = Verb::from_path(&request.path) else { return unknown_path() };
         match self.0.leading.cluster() {
             Some(leader) => self.0.decide(verb, &leader, &request).await,
             None => ServerResponse::refusal(
@@ -181,11 +181,11 @@ mod tests {
     fn a_request_without_a_leader_returns_an_extender_error() {
         let away =
             || ServerResponse::refusal(StatusCode::SERVICE_UNAVAILABLE, "no replica decides");
-        let told = for_kube_scheduler(Verb::Bind, away());
+        let response = for_kube_scheduler(Verb::Bind, away());
         let error: &[u8] = br#"{"Error":"no replica decides"}"#;
-        assert_eq!((told.status, &*told.body), (StatusCode::OK, error));
-        let told = for_kube_scheduler(Verb::Filter, away());
-        let body: serde_json::Value = serde_json::from_slice(&told.body).expect("it is JSON");
+        assert_eq!((response.status, &*response.body), (StatusCode::OK, error));
+        let response = for_kube_scheduler(Verb::Filter, away());
+        let body: serde_json::Value = serde_json::from_slice(&response.body).expect("it is JSON");
         assert_eq!(body["Error"], "no replica decides");
         // These responses have no field for an error.
         assert_eq!(for_kube_scheduler(Verb::Preempt, away()), away());

@@ -19,7 +19,7 @@ use kube::Client;
 use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, Semaphore};
 
-use super::metrics::UpkeepMetrics;
+use super::metrics::PodWriteMetrics;
 use super::policies::PolicyEntry;
 use crate::off_the_runtime::off_the_runtime;
 
@@ -50,7 +50,7 @@ pub(super) struct Leader {
     pub(super) binding: Arc<Semaphore>,
     pub(super) client: Client,
     pub(super) writer: Writer,
-    pub(super) metrics: UpkeepMetrics,
+    pub(super) metrics: PodWriteMetrics,
     clock: Monotonic,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct LeaderState {
 impl Leader {
     pub(super) fn new(
         (client, writer): (Client, Writer),
-        metrics: UpkeepMetrics,
+        metrics: PodWriteMetrics,
         clock: Monotonic,
         exempt: Exemptions,
     ) -> Self {
@@ -106,15 +106,15 @@ impl Leader {
     /// Makes the ledger apply the current policies, or drop them. Schedulers receive responses while the selectors of
     /// the policies are evaluated. All are applied under one lock: with only some of them, pods that two policies
     /// select would be counted, and get deletion costs.
-    pub(super) fn carry_out(&self, policies: &[Identity]) {
-        self.carry_out_by(policies, Due::prepare);
+    pub(super) fn apply_policies(&self, policies: &[Identity]) {
+        self.apply_policies_by(policies, Due::prepare);
     }
 
-    fn carry_out_by(&self, policies: &[Identity], prepare: impl Fn(Due) -> Prepared) {
+    fn apply_policies_by(&self, policies: &[Identity], prepare: impl Fn(Due) -> Prepared) {
         let due = self.lock().due(policies);
         let prepared = off_the_runtime(|| due.into_iter().map(prepare).collect());
-        self.lock().carry_out(prepared);
-        self.tell_change();
+        self.lock().apply_prepared(prepared);
+        self.notify_change();
     }
 
     /// The reading of the monotonic clock.
@@ -127,7 +127,7 @@ impl Leader {
         self.arrived.notified()
     }
 
-    pub(super) fn tell_arrival(&self) {
+    pub(super) fn notify_arrival(&self) {
         self.arrived.notify_waiters();
     }
 
@@ -136,7 +136,7 @@ impl Leader {
         self.changed.notified().await;
     }
 
-    pub(super) fn tell_change(&self) {
+    pub(super) fn notify_change(&self) {
         self.changed.notify_one();
     }
 }
@@ -167,9 +167,9 @@ impl LeaderState {
         if let Some(known) = self.nodes.get(name) {
             return Some(*known);
         }
-        let found = self.ledger.node(name)?;
-        self.nodes.insert(name.into(), found);
-        Some(found)
+        let id = self.ledger.node(name)?;
+        self.nodes.insert(name.into(), id);
+        Some(id)
     }
 
     /// Records the current version of a policy. Returns the policies to apply or drop. That includes a policy that
@@ -177,13 +177,13 @@ impl LeaderState {
     #[must_use]
     pub(super) fn insert_policy(&mut self, policy: &Identity, entry: PolicyEntry) -> Vec<Identity> {
         let age = (entry.created, policy.clone());
-        let known = self.policies.insert(policy.clone(), entry);
-        if known.as_ref().is_some_and(|known| known.created == age.0) {
+        let previous = self.policies.insert(policy.clone(), entry);
+        if previous.as_ref().is_some_and(|it| it.created == age.0) {
             return vec![policy.clone()];
         }
         let all = self.by_age.entry(policy.namespace().into()).or_default();
-        if let Some(known) = known {
-            all.remove(&(known.created, policy.clone()));
+        if let Some(previous) = previous {
+            all.remove(&(previous.created, policy.clone()));
         }
         all.insert(age);
         self.with_youngest(policy)
@@ -217,14 +217,14 @@ impl LeaderState {
         })
     }
 
-    /// Whether a policy is among the oldest of its namespace, which are the ones that count.
-    pub(super) fn counts(&self, policy: &Identity) -> bool {
+    /// Whether a policy is among the oldest of its namespace. Only these apply.
+    pub(super) fn is_among_oldest(&self, policy: &Identity) -> bool {
         let all = self.by_age.get(policy.namespace());
         let oldest = all.into_iter().flatten().take(MAX_POLICIES);
         oldest.into_iter().any(|(_, known)| known == policy)
     }
 
-    /// A policy, the youngest of its namespace that counts, and the oldest that does not.
+    /// A policy, the youngest of its namespace that applies, and the oldest that does not.
     fn with_youngest(&self, policy: &Identity) -> Vec<Identity> {
         let all = self.by_age.get(policy.namespace());
         let youngest = all.into_iter().flatten().skip(MAX_POLICIES - 1).take(2);
@@ -247,7 +247,7 @@ impl LeaderState {
     }
 
     /// Applies the prepared policies. If a policy has changed since, the caller that changed it applies it.
-    fn carry_out(&mut self, prepared: Vec<Prepared>) {
+    fn apply_prepared(&mut self, prepared: Vec<Prepared>) {
         for Prepared { policy, .. } in &prepared {
             if self.usable(policy).is_none() {
                 self.ledger.remove_policy(policy, None);
@@ -257,24 +257,24 @@ impl LeaderState {
             }
         }
         for Prepared { policy, prepared } in prepared {
-            let Some((of, prepared)) = prepared else { continue };
-            if self.usable(&policy).is_some_and(|usable| Arc::ptr_eq(usable, &of)) {
+            let Some((source, prepared)) = prepared else { continue };
+            if self.usable(&policy).is_some_and(|usable| Arc::ptr_eq(usable, &source)) {
                 self.ledger.set_prepared_policy(&policy, &prepared, None);
             }
         }
     }
 
-    /// A policy in its form to apply; `None` if it is exempt, has never been usable, or does not count.
+    /// A policy in its form to apply; `None` if it is exempt, has never been usable, or is not among the oldest.
     pub(super) fn usable(&self, policy: &Identity) -> Option<&Arc<ResourcePolicy>> {
         let usable = self.policies.get(policy)?.usable.as_ref()?;
-        (self.exempt.of(policy).is_none() && self.counts(policy)).then_some(usable)
+        (self.exempt.of(policy).is_none() && self.is_among_oldest(policy)).then_some(usable)
     }
 }
 
 /// A policy to prepare.
 struct Due {
     policy: Identity,
-    /// Its current form, if it must be applied, and the labels that its selectors match.
+    /// The current form of the policy, if it must be applied, and the labels that its selectors match.
     usable: Option<(Arc<ResourcePolicy>, Arc<LabelSnapshot>)>,
 }
 

@@ -21,15 +21,15 @@ type Verbs = [(&'static str, String); 1];
 /// The counters, which survive terms.
 #[derive(Clone, Debug)]
 pub(super) struct RequestMetrics {
-    answered: Family<OfVerb, Counter>,
-    passed_on: Family<OfVerb, Counter>,
+    responses: Family<OfVerb, Counter>,
+    forwarded: Family<OfVerb, Counter>,
     seconds: Family<Verbs, Histogram, fn() -> Histogram>,
-    pub(super) upkeep: UpkeepMetrics,
+    pub(super) pod_writes: PodWriteMetrics,
 }
 
 /// The counters of writes, and of pods to requeue.
 #[derive(Clone, Debug, Default)]
-pub(super) struct UpkeepMetrics {
+pub(super) struct PodWriteMetrics {
     pub(super) bound: Counter,
     pub(super) not_bound: Counter,
     pub(super) unknown: Counter,
@@ -50,10 +50,10 @@ fn histogram() -> Histogram {
 
 impl Default for RequestMetrics {
     fn default() -> Self {
-        let (answered, passed_on) = (Family::default(), Family::default());
-        let (seconds, upkeep) =
-            (Family::new_with_constructor(histogram as fn() -> _), UpkeepMetrics::default());
-        Self { answered, passed_on, seconds, upkeep }
+        let (responses, forwarded) = (Family::default(), Family::default());
+        let (seconds, pod_writes) =
+            (Family::new_with_constructor(histogram as fn() -> _), PodWriteMetrics::default());
+        Self { responses, forwarded, seconds, pod_writes }
     }
 }
 
@@ -61,12 +61,12 @@ impl RequestMetrics {
     /// Registers the metrics.
     pub(super) fn register(&self, registry: &mut Registry) {
         let help = "Scheduler requests that this process answered, by verb and response code";
-        registry.register("almanac_extender_calls", help, self.answered.clone());
+        registry.register("almanac_extender_calls", help, self.responses.clone());
         let help = "Scheduler requests that were forwarded to the leader";
-        registry.register("almanac_extender_calls_passed_on", help, self.passed_on.clone());
+        registry.register("almanac_extender_calls_passed_on", help, self.forwarded.clone());
         let help = "Seconds from the complete request to its response, by verb";
         registry.register("almanac_extender_call_seconds", help, self.seconds.clone());
-        let UpkeepMetrics { bound, not_bound, unknown, costs, woken } = &self.upkeep;
+        let PodWriteMetrics { bound, not_bound, unknown, costs, woken } = &self.pod_writes;
         for (name, help, counter) in [
             ("almanac_units_bound", "Pods that were bound", bound),
             (
@@ -94,12 +94,12 @@ impl RequestMetrics {
         RequestTimer { metrics: self, verb, begun: Instant::now() }
     }
 
-    pub(super) fn passed_on(&self, verb: Verb, status: StatusCode) {
-        self.passed_on.get_or_create(&labels(verb, status)).inc();
+    pub(super) fn count_forwarded(&self, verb: Verb, status: StatusCode) {
+        self.forwarded.get_or_create(&labels(verb, status)).inc();
     }
 }
 
-impl UpkeepMetrics {
+impl PodWriteMetrics {
     /// Counts the outcome of a binding.
     pub(super) fn count(&self, outcome: BindOutcome) {
         match outcome {
@@ -112,7 +112,7 @@ impl UpkeepMetrics {
 
 impl RequestTimer<'_> {
     pub(super) fn end(self, status: StatusCode) {
-        self.metrics.answered.get_or_create(&labels(self.verb, status)).inc();
+        self.metrics.responses.get_or_create(&labels(self.verb, status)).inc();
         let seconds = self.begun.elapsed().as_secs_f64();
         let verb = [("verb", self.verb.name().to_owned())];
         self.metrics.seconds.get_or_create(&verb).observe(seconds);

@@ -17,22 +17,22 @@ use tokio::time::{Instant, timeout};
 /// The audience of tokens for requests between replicas. A token for another audience is rejected.
 pub const AUDIENCE: &str = "almanac.dev/extender";
 
-/// How long a review by the API server counts.
-const REVIEW_LASTS: Duration = Duration::from_mins(1);
+/// The time for which a review by the API server is valid.
+const REVIEW_LIFETIME: Duration = Duration::from_mins(1);
 /// The time limit of a review.
 const REVIEW_TIME: Duration = Duration::from_secs(5);
 /// The maximum number of concurrent reviews of tokens from unknown clients. The own token and tokens accepted before
 /// have as many reviews of their own, so unknown clients never delay them.
 const REVIEWS_AT_ONCE: usize = 4;
 /// The approximate number of reviews that are kept. There are as many tokens as replicas, and a few replaced ones.
-const REMEMBERED: usize = 64;
+const MAX_CACHED_REVIEWS: usize = 64;
 
-/// Why a client is not accepted as another replica.
+/// The reason that a client is not accepted as another replica.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PeerError {
     #[error("the request has no token, and requests are forwarded only among replicas")]
     NoToken,
-    #[error("the token is not one of a replica")]
+    #[error("the token does not belong to a replica")]
     WrongToken,
     #[error("failed to have the token reviewed: {0}")]
     NotReviewed(String),
@@ -42,14 +42,14 @@ pub(super) enum PeerError {
 pub(super) struct Peers {
     client: Client,
     token_file: PathBuf,
-    reviewed: Mutex<BTreeMap<String, Reviewed>>,
+    reviews: Mutex<BTreeMap<String, CachedReview>>,
     reviewing: Semaphore,
     reviewing_known: Semaphore,
 }
 
 /// The result of an API server's review of a token.
 #[derive(Clone)]
-struct Reviewed {
+struct CachedReview {
     /// The user; `None` if the token is not valid.
     user: Option<String>,
     at: Instant,
@@ -60,7 +60,7 @@ impl Peers {
         Peers {
             client,
             token_file,
-            reviewed: Mutex::default(),
+            reviews: Mutex::default(),
             reviewing: Semaphore::new(REVIEWS_AT_ONCE),
             reviewing_known: Semaphore::new(REVIEWS_AT_ONCE),
         }
@@ -68,8 +68,8 @@ impl Peers {
 
     /// The own token, read from the file again: it is replaced within the hour.
     pub(super) fn own_token(&self) -> Result<String, String> {
-        let read = std::fs::read_to_string(&self.token_file);
-        let token = read.map_err(|error| {
+        let content = std::fs::read_to_string(&self.token_file);
+        let token = content.map_err(|error| {
             format!("failed to read a token from {}: {error}", self.token_file.display())
         })?;
         Ok(token.trim().to_owned())
@@ -92,18 +92,18 @@ impl Peers {
         token: &str,
         reviewing: &Semaphore,
     ) -> Result<Option<String>, PeerError> {
-        if let Some(reviewed) = self.remembered(token) {
-            return Ok(reviewed.user);
+        if let Some(review) = self.cached_review(token) {
+            return Ok(review.user);
         }
-        let reviewed = async {
+        let review = async {
             let _turn = reviewing.acquire().await;
             // Another request may have had the same token reviewed.
-            match self.remembered(token) {
-                Some(reviewed) => Ok(reviewed.user),
+            match self.cached_review(token) {
+                Some(review) => Ok(review.user),
                 None => self.review(token).await,
             }
         };
-        let user = match timeout(REVIEW_TIME, reviewed).await {
+        let user = match timeout(REVIEW_TIME, review).await {
             Ok(Ok(user)) => user,
             Ok(Err(error)) => {
                 return Err(PeerError::NotReviewed(almanac_shell::writer::summarize(&error)));
@@ -111,18 +111,18 @@ impl Peers {
             Err(_) => return Err(PeerError::NotReviewed("no response in time".to_owned())),
         };
         let mut all = self.lock();
-        if all.len() >= REMEMBERED {
-            all.retain(|_, it| it.at.elapsed() < REVIEW_LASTS && it.user.is_some());
+        if all.len() >= MAX_CACHED_REVIEWS {
+            all.retain(|_, it| it.at.elapsed() < REVIEW_LIFETIME && it.user.is_some());
         }
-        // The limit also holds for a client that keeps sending invalid tokens.
-        if all.len() < REMEMBERED {
-            all.insert(token.to_owned(), Reviewed { user: user.clone(), at: Instant::now() });
+        // The limit also applies to a client that keeps sending invalid tokens.
+        if all.len() < MAX_CACHED_REVIEWS {
+            all.insert(token.to_owned(), CachedReview { user: user.clone(), at: Instant::now() });
         }
         Ok(user)
     }
 
-    fn remembered(&self, token: &str) -> Option<Reviewed> {
-        self.lock().get(token).filter(|it| it.at.elapsed() < REVIEW_LASTS).cloned()
+    fn cached_review(&self, token: &str) -> Option<CachedReview> {
+        self.lock().get(token).filter(|it| it.at.elapsed() < REVIEW_LIFETIME).cloned()
     }
 
     async fn review(&self, token: &str) -> Result<Option<String>, Error> {
@@ -130,15 +130,16 @@ impl Peers {
             audiences: Some(vec![AUDIENCE.to_owned()]),
             token: Some(token.to_owned()),
         };
-        let asked = TokenReview { spec, ..TokenReview::default() };
-        let answer = Api::all(self.client.clone()).create(&PostParams::default(), &asked).await?;
-        let status = answer.status.unwrap_or_default();
+        let request = TokenReview { spec, ..TokenReview::default() };
+        let response =
+            Api::all(self.client.clone()).create(&PostParams::default(), &request).await?;
+        let status = response.status.unwrap_or_default();
         let is_for_us = status.audiences.iter().flatten().any(|audience| audience == AUDIENCE);
         let is_known = status.authenticated == Some(true) && is_for_us;
         Ok(status.user.and_then(|user| user.username).filter(|_| is_known))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Reviewed>> {
-        self.reviewed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, CachedReview>> {
+        self.reviews.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

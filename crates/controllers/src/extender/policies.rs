@@ -23,18 +23,18 @@ use crate::runtime::names;
 
 /// The entry of a policy.
 pub(super) struct PolicyEntry {
-    /// When it was created: the oldest of a namespace count.
+    /// The creation of the policy: only the oldest policies of a namespace apply.
     pub(super) created: Option<Timestamp>,
-    /// Distinguishes it from another object of the same name.
+    /// Distinguishes the policy from another object of the same name.
     pub(super) uid: Box<str>,
     /// The known version of the object.
     pub(super) version: Box<str>,
     pub(super) generation: Option<i64>,
-    /// The last usable version of it.
+    /// The last usable version of the policy.
     pub(super) usable: Option<Arc<ResourcePolicy>>,
     /// The findings about the current version.
     pub(super) findings: Vec<Finding>,
-    /// Its status on the API server.
+    /// The status on the API server.
     pub(super) recorded: StatusSnapshot,
     /// The failed attempts to write the status since the last success.
     pub(super) failure: Option<Box<Failure>>,
@@ -68,7 +68,7 @@ impl PolicyFollower {
             generation: metadata.generation,
             usable: None,
             findings: Vec::new(),
-            recorded: StatusSnapshot::of(&object.data["status"]),
+            recorded: StatusSnapshot::from_status(&object.data["status"]),
             failure: None,
         };
         let checked = check_json(Kind::ResourcePolicy, as_json(object), context);
@@ -79,10 +79,10 @@ impl PolicyFollower {
 
     fn remove(&self, policy: &Identity) {
         let mut state = self.leader.lock();
-        let changed = state.remove_policy(policy);
+        let policies_to_apply = state.remove_policy(policy);
         state.exempt.mark(policy, false);
         drop(state);
-        self.leader.carry_out(&changed);
+        self.leader.apply_policies(&policies_to_apply);
     }
 }
 
@@ -115,9 +115,9 @@ impl Follower for PolicyFollower {
                 std::mem::swap(&mut entry.recorded, &mut before.recorded);
             }
         }
-        let changed = state.insert_policy(&policy, entry);
+        let policies_to_apply = state.insert_policy(&policy, entry);
         drop(state);
-        self.leader.carry_out(&changed);
+        self.leader.apply_policies(&policies_to_apply);
     }
 
     fn delete(&mut self, object: DynamicObject) {
@@ -127,8 +127,8 @@ impl Follower for PolicyFollower {
 
     fn list_complete(&mut self) {
         let listed = self.listed.take().unwrap_or_default();
-        let known: Vec<Identity> = self.leader.lock().policies.keys().cloned().collect();
-        for gone in known.iter().filter(|it| !listed.contains(*it)) {
+        let policies: Vec<Identity> = self.leader.lock().policies.keys().cloned().collect();
+        for gone in policies.iter().filter(|it| !listed.contains(*it)) {
             self.remove(gone);
         }
         self.progress.complete();

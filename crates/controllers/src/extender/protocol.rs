@@ -75,14 +75,14 @@ impl<'a> Arguments<'a> {
 fn requested_pod<'p>(pod: Option<&'p PodArgument<'_>>) -> Result<RequestedPod<'p>, Malformed> {
     let pod = pod.ok_or("Pod is missing")?;
     let metadata = pod.metadata.as_ref().ok_or("Pod.metadata is missing")?;
-    let given = |text: &'p Option<Cow<'_, str>>, field: &str| {
+    let required = |text: &'p Option<Cow<'_, str>>, field: &str| {
         let text = text.as_deref().filter(|text| !text.is_empty());
         text.ok_or_else(|| format!("Pod.metadata.{field} is missing"))
     };
     Ok(RequestedPod {
-        namespace: given(&metadata.namespace, "namespace")?,
-        name: given(&metadata.name, "name")?,
-        uid: given(&metadata.uid, "uid")?,
+        namespace: required(&metadata.namespace, "namespace")?,
+        name: required(&metadata.name, "name")?,
+        uid: required(&metadata.uid, "uid")?,
     })
 }
 
@@ -147,7 +147,7 @@ impl<'a> PreemptionArguments<'a> {
     }
 }
 
-/// Where preemption helps.
+/// The nodes where preemption helps.
 #[derive(Debug, Serialize)]
 pub(super) struct PreemptionResult {
     #[serde(rename = "NodeNameToMetaVictims")]
@@ -186,21 +186,21 @@ pub(super) struct FilterResult<'a> {
     #[serde(rename = "NodeNames")]
     pub(super) node_names: Vec<&'a str>,
     #[serde(rename = "FailedNodes")]
-    pub(super) failed: Refused<'a>,
+    pub(super) failed: RejectedNodes<'a>,
     #[serde(rename = "FailedAndUnresolvableNodes")]
-    pub(super) unresolvable: Refused<'a>,
-    /// Why the request failed; empty if it did not.
+    pub(super) unresolvable: RejectedNodes<'a>,
+    /// The reason that the request failed; empty if it did not.
     #[serde(rename = "Error")]
     pub(super) error: &'a str,
 }
 
-/// The nodes that a pod may not use, each with one of the reasons.
+/// The nodes that a pod must not use, each with one of the reasons.
 #[derive(Debug, Default)]
-pub(super) struct Refused<'a> {
+pub(super) struct RejectedNodes<'a> {
     pub(super) nodes: Vec<(&'a str, &'a str)>,
 }
 
-impl Serialize for Refused<'_> {
+impl Serialize for RejectedNodes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.nodes.len()))?;
         for (node, why) in &self.nodes {
@@ -222,7 +222,7 @@ pub(super) struct HostPriority<'a> {
 /// The outcome of a binding.
 #[derive(Debug, Serialize)]
 pub(super) struct BindingResult<'a> {
-    /// Why the pod is not bound, or may not be; empty if it is.
+    /// The reason that the pod is not bound, or might not be; empty if it is.
     #[serde(rename = "Error")]
     pub(super) error: &'a str,
 }
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_kube_scheduler_sends_is_read_and_the_rest_of_the_pod_is_passed_over() {
+    fn a_request_of_kube_scheduler_is_read_without_the_rest_of_the_pod() {
         let body = br#"{"Pod":{"metadata":{"name":"a","namespace":"b","uid":"c","labels":{"x":"y"}},
             "spec":{"containers":[{"name":"n"}]},"status":{}},"Nodes":null,"NodeNames":["n-1","n\u002d2"]}"#;
         let arguments = Arguments::read(body).expect("it is well-formed");
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_named() {
+    fn an_error_names_the_malformed_field() {
         let why = |body: &str| {
             let read = Arguments::read(body.as_bytes());
             let used = read.and_then(|it| it.pod().map(|_| ()).and(it.node_names().map(|_| ())));
@@ -284,8 +284,8 @@ mod tests {
     }
 
     #[test]
-    fn answers_have_the_names_that_kube_scheduler_reads() {
-        let failed = Refused { nodes: vec![("b", "why")] };
+    fn responses_have_the_names_that_kube_scheduler_reads() {
+        let failed = RejectedNodes { nodes: vec![("b", "why")] };
         let result = FilterResult { node_names: vec!["a"], failed, ..FilterResult::default() };
         let written = serde_json::to_string(&result).expect("it is plain data");
         let expected = r#"{"NodeNames":["a"],"FailedNodes":{"b":"why"},"FailedAndUnresolvableNodes":{},"Error":""}"#;

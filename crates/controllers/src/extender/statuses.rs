@@ -24,10 +24,10 @@ use super::policies::PolicyEntry;
 use crate::cluster::{StatusSnapshot, is_older};
 
 /// The shortest interval between two writes of statuses.
-const AT_LEAST: Duration = Duration::from_secs(1);
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_mins(1);
 /// The maximum number of concurrent status writes.
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT_WRITES: usize = 8;
 
 /// Writes statuses.
 pub(super) struct Statuses {
@@ -45,7 +45,7 @@ struct Due {
     version: Box<str>,
     status: Value,
     /// The worst condition that newly needs attention.
-    news: Option<ConditionState>,
+    transition: Option<ConditionState>,
 }
 
 /// The failed attempts to write a status.
@@ -55,16 +55,17 @@ pub(super) struct Failure {
 }
 
 impl Statuses {
-    /// Writes statuses after each change. It never ends by itself.
+    /// Writes statuses after each change. Never ends by itself.
     pub(super) async fn run(&self, end: CancellationToken) {
         loop {
-            let (due, mut again) = self.due();
-            let written = futures::stream::iter(due).map(|due| self.write(due));
-            let retries: Vec<Option<Instant>> = written.buffer_unordered(AT_ONCE).collect().await;
-            again = retries.into_iter().flatten().chain(again).min();
+            let (due, mut retry_at) = self.due();
+            let writes = futures::stream::iter(due).map(|due| self.write(due));
+            let retries: Vec<Option<Instant>> =
+                writes.buffer_unordered(MAX_CONCURRENT_WRITES).collect().await;
+            retry_at = retries.into_iter().flatten().chain(retry_at).min();
             let retry = async {
-                match again {
-                    Some(again) => tokio::time::sleep_until(again).await,
+                match retry_at {
+                    Some(at) => tokio::time::sleep_until(at).await,
                     None => std::future::pending().await,
                 }
             };
@@ -74,7 +75,7 @@ impl Statuses {
                 () = end.cancelled() => return,
             }
             tokio::select! {
-                () = sleep(AT_LEAST) => {}
+                () = sleep(MIN_INTERVAL) => {}
                 () = end.cancelled() => return,
             }
         }
@@ -89,8 +90,8 @@ impl Statuses {
             // The lock is released between policies, because the report of one policy may be long.
             let state = self.leader.lock();
             let Some(entry) = state.policies.get(policy) else { continue };
-            let failed = entry.failure.as_ref().map(|failure| failure.again);
-            if let Some(later) = failed.filter(|at| *at > Instant::now()) {
+            let retry_at = entry.failure.as_ref().map(|failure| failure.again);
+            if let Some(later) = retry_at.filter(|at| *at > Instant::now()) {
                 again = Some(again.map_or(later, |known: Instant| known.min(later)));
                 continue;
             }
@@ -101,48 +102,48 @@ impl Statuses {
             }
             let exempt = Exempt::of(&state.exempt, policy, None);
             let findings = &entry.findings;
-            let is_surplus = !state.counts(policy);
-            let told =
+            let is_surplus = !state.is_among_oldest(policy);
+            let input =
                 StatusInput { policy, findings, exempt, is_surplus, report: report.as_ref() };
-            let said = condition_states(&told);
+            let condition_states = condition_states(&input);
             let counted = entry.usable.as_deref().zip(report.as_ref());
             let before = entry.recorded.conditions();
-            let told = conditions(&before, &said, entry.generation, now);
-            let status = write(counted, told, entry.generation);
+            let conditions = conditions(&before, &condition_states, entry.generation, now);
+            let status = write(counted, conditions, entry.generation);
             // A status is plain data; it can always be written.
             let status = serde_json::to_value(status).unwrap_or_default();
             if entry.recorded.is(&status) {
                 continue;
             }
-            let mut news = entry.recorded.news(&said).into_iter();
-            let news = news.rfind(|it| it.needs_attention()).cloned();
+            let mut transitions = entry.recorded.changed_conditions(&condition_states).into_iter();
+            let transition = transitions.rfind(|it| it.needs_attention()).cloned();
             let (uid, version) = (entry.uid.clone(), entry.version.clone());
-            due.push(Due { policy: policy.clone(), uid, version, status, news });
+            due.push(Due { policy: policy.clone(), uid, version, status, transition });
         }
         (due, again)
     }
 
     /// Writes a status; returns when to retry, if the write failed.
     async fn write(&self, due: Due) -> Option<Instant> {
-        let Due { policy, uid, version, status, news } = due;
+        let Due { policy, uid, version, status, transition } = due;
         let kind = Kind::ResourcePolicy;
         let collection = kind.collection(policy.namespace());
         let path = ObjectPath { collection: &collection, name: policy.name() };
         let api_version = kind.api_version();
-        let named = (&*api_version, kind.name());
-        let written = self.leader.writer.apply_status(path, named, &version, &status).await;
-        let error = match written {
-            Ok(written) => {
+        let api_kind = (&*api_version, kind.name());
+        let result = self.leader.writer.apply_status(path, api_kind, &version, &status).await;
+        let error = match result {
+            Ok(response) => {
                 self.note(&policy, &uid, |entry| {
-                    let version = written.metadata.resource_version.unwrap_or_default();
+                    let version = response.metadata.resource_version.unwrap_or_default();
                     entry.failure = None;
                     if !is_older(&version, &entry.version) {
                         entry.version = version.into();
-                        entry.recorded = StatusSnapshot::of(&status);
+                        entry.recorded = StatusSnapshot::from_status(&status);
                     }
                 });
-                if let Some(news) = news {
-                    self.tell(&policy, &uid, &news);
+                if let Some(transition) = transition {
+                    self.report(&policy, &uid, &transition);
                 }
                 return None;
             }
@@ -159,7 +160,7 @@ impl Statuses {
         }
         self.note(&policy, &uid, |entry| {
             let failure = entry.failure.get_or_insert_with(|| {
-                let backoff = Backoff::new(AT_LEAST, MAX_BACKOFF, self.seed_of(&policy));
+                let backoff = Backoff::new(MIN_INTERVAL, MAX_BACKOFF, self.seed_of(&policy));
                 Box::new(Failure { backoff, again: Instant::now() })
             });
             failure.again = Instant::now() + failure.backoff.next_pause();
@@ -185,8 +186,8 @@ impl Statuses {
         hasher.finish()
     }
 
-    fn tell(&self, policy: &Identity, uid: &str, news: &ConditionState) {
-        tracing::warn!(%policy, reason = news.reason.name(), "{}", news.message);
+    fn report(&self, policy: &Identity, uid: &str, transition: &ConditionState) {
+        tracing::warn!(%policy, reason = transition.reason.name(), "{}", transition.message);
         let kind = Kind::ResourcePolicy;
         self.events.emit(Event {
             regarding: ObjectReference {
@@ -197,9 +198,9 @@ impl Statuses {
                 uid: uid.to_owned(),
             },
             is_warning: true,
-            reason: news.reason.name(),
+            reason: transition.reason.name(),
             action: "Count",
-            note: news.message.clone(),
+            note: transition.message.clone(),
         });
     }
 }
@@ -216,7 +217,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::extender::metrics::UpkeepMetrics;
+    use crate::extender::metrics::PodWriteMetrics;
 
     #[tokio::test]
     async fn a_policy_has_no_new_status_before_it_is_applied() {
@@ -224,7 +225,7 @@ mod tests {
         let budget = WriteBudget::new(WriteLimits::default());
         let writer = Writer::new(client.clone(), Fence::open(), budget, WriteMetrics::default());
         let (events, _) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
-        let (metrics, exempt) = (UpkeepMetrics::default(), Exemptions::default());
+        let (metrics, exempt) = (PodWriteMetrics::default(), Exemptions::default());
         let leader = Leader::new((client, writer), metrics, Monotonic::system(), exempt);
         let statuses = Statuses {
             leader: Arc::new(leader),
@@ -241,12 +242,12 @@ mod tests {
             generation: None,
             usable: Some(Arc::default()),
             findings: Vec::new(),
-            recorded: StatusSnapshot::of(&Value::Null),
+            recorded: StatusSnapshot::from_status(&Value::Null),
             failure: None,
         };
         let changed = statuses.leader.lock().insert_policy(&policy, entry);
         assert_eq!(statuses.due().0.len(), 0);
-        statuses.leader.carry_out(&changed);
+        statuses.leader.apply_policies(&changed);
         assert_eq!(statuses.due().0.len(), 1);
     }
 }

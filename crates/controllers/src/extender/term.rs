@@ -15,11 +15,11 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::Leading;
+use super::ExtenderProcess;
 use super::binding::settle_all;
 use super::leader::{BIND_TIME, BINDINGS_AT_ONCE, Leader, longest_bind};
+use super::pod_writer::PodWriter;
 use super::statuses::Statuses;
-use super::upkeep::Upkeep;
 use super::watches::Watches;
 use crate::runtime::{EVENTS, RunningTerm};
 use crate::work_queue::WorkQueue;
@@ -28,11 +28,11 @@ use crate::work_queue::WorkQueue;
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The group of tasks that write, except for requests and Events.
-const WORK: &str = "settling bindings and annotating pods";
+const WORK: &str = "resolving bindings and annotating pods";
 
 /// The inputs of a term.
 pub(super) struct Term<'a> {
-    pub(super) leading: &'a Leading,
+    pub(super) process: &'a ExtenderProcess,
     pub(super) fence: Fence,
 }
 
@@ -43,14 +43,14 @@ impl Term<'_> {
     /// Runs the term until the token is canceled.
     pub(super) async fn run(self, end: &CancellationToken) {
         let leader = Arc::new(self.leader());
-        let Leading { runtime, options, handler } = self.leading;
+        let ExtenderProcess { runtime, options, handler } = self.process;
         let mut running = runtime.begin(end);
         let generation = GENERATION.fetch_add(1, Ordering::Relaxed);
         let is_first = options.has_no_predecessor && generation == 1;
         let longest =
             if is_first { LongestBind::of(Duration::ZERO, Duration::ZERO) } else { longest_bind() };
         leader.lock().ledger.take_lead(generation, leader.elapsed(), longest);
-        runtime.health.set_waiting_for("bindings of the replica that led before to end");
+        runtime.health.set_waiting_for("bindings of the previous leader to end");
         if !running.is_reached(nothing_under_way(&leader)).await {
             return;
         }
@@ -70,7 +70,7 @@ impl Term<'_> {
         self.work(&leader, &mut running, &end_work);
         let starts_over = async {
             leader.starts_over.notified().await;
-            "deciding, because versions have gone back or it has panicked,"
+            "deciding (versions have gone back, or a task panicked)"
         };
         running.runs_until_end(starts_over).await;
         drop(handler.leading.end());
@@ -86,7 +86,7 @@ impl Term<'_> {
 
     /// Starts all tasks that write, except for requests.
     fn work(&self, leader: &Arc<Leader>, running: &mut RunningTerm, end: &CancellationToken) {
-        let runtime = &self.leading.runtime;
+        let runtime = &self.process.runtime;
         let options = &runtime.options;
         let (events, writing_events) = runtime.event_log(&leader.writer, EventPace::default());
         running.spawn(EVENTS, writing_events.run());
@@ -97,7 +97,7 @@ impl Term<'_> {
             seed: options.seed,
             changed: Notify::new(),
         });
-        let upkeep = Arc::new(Upkeep {
+        let pod_writer = Arc::new(PodWriter {
             leader: Arc::clone(leader),
             pods: WorkQueue::new(options.clock.clone()),
             statuses: Arc::clone(&statuses),
@@ -115,17 +115,17 @@ impl Term<'_> {
             async move { statuses.run(end).await }
         });
         running.spawn(WORK, {
-            let (upkeep, end) = (Arc::clone(&upkeep), end.clone());
-            async move { upkeep.run(end).await }
+            let (pod_writer, end) = (Arc::clone(&pod_writer), end.clone());
+            async move { pod_writer.run(end).await }
         });
-        running.spawn(WORK, upkeep.write(runtime.health.heartbeat(), end.clone()));
+        running.spawn(WORK, pod_writer.write(runtime.health.heartbeat(), end.clone()));
     }
 
     fn leader(&self) -> Leader {
-        let Leading { runtime, options, handler } = self.leading;
+        let ExtenderProcess { runtime, options, handler } = self.process;
         let (client, writer) = (runtime.client.clone(), runtime.writer(&self.fence));
         let exempt = Exemptions::of_namespaces(&options.process.exempt_namespaces);
-        let metrics = handler.metrics.upkeep.clone();
+        let metrics = handler.metrics.pod_writes.clone();
         Leader::new((client, writer), metrics, options.monotonic.clone(), exempt)
     }
 }

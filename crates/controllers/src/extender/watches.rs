@@ -56,7 +56,7 @@ impl Watches<'_> {
                 let policies = state.policies.keys().filter(|it| it.namespace() == name);
                 let policies: Vec<Identity> = policies.cloned().collect();
                 drop(state);
-                leader.carry_out(&policies);
+                leader.apply_policies(&policies);
             }
         });
     }
@@ -97,8 +97,8 @@ impl Follower for PodFollower {
             return;
         }
         self.leader.lock().ledger.set_pod(&identity, &pod);
-        self.leader.tell_arrival();
-        self.leader.tell_change();
+        self.leader.notify_arrival();
+        self.leader.notify_change();
     }
 
     fn delete(&mut self, object: DynamicObject) {
@@ -106,15 +106,15 @@ impl Follower for PodFollower {
         let uid = object.metadata.uid.as_deref().map(Arc::from);
         let (identity, version) = (pod_identity(namespace, name), version_of(&object));
         self.leader.lock().ledger.remove_pod(&identity, uid.as_ref(), version);
-        self.leader.tell_change();
+        self.leader.notify_change();
     }
 
     fn list_complete(&mut self) {
         let listed = self.listed.take().unwrap_or_default();
         let all = listed.iter().map(|(identity, pod)| (identity, pod));
         self.leader.lock().ledger.replace_pods(all, self.version);
-        self.leader.tell_arrival();
-        self.leader.tell_change();
+        self.leader.notify_arrival();
+        self.leader.notify_change();
         self.progress.complete();
     }
 
@@ -153,20 +153,20 @@ impl Follower for NodeFollower {
             return;
         }
         self.leader.lock().ledger.set_node(name, &node);
-        self.leader.tell_change();
+        self.leader.notify_change();
     }
 
     fn delete(&mut self, object: DynamicObject) {
         let (_, name) = names(&object);
         self.leader.lock().ledger.remove_node(name, version_of(&object));
-        self.leader.tell_change();
+        self.leader.notify_change();
     }
 
     fn list_complete(&mut self) {
         let listed = self.listed.take().unwrap_or_default();
         let all = listed.iter().map(|(name, node)| (name.as_str(), node));
         self.leader.lock().ledger.replace_nodes(all, self.version);
-        self.leader.tell_change();
+        self.leader.notify_change();
         self.progress.complete();
     }
 

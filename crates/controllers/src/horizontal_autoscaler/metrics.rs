@@ -13,9 +13,9 @@ use prometheus_client::registry::Registry;
 
 use super::with_decision;
 use crate::cluster::{ClusterState, PolicyEntry};
-use crate::families::Scraped;
+use crate::families::ScrapeInputs;
 
-/// How often autoscalers scaled, and failed to.
+/// The numbers of changes and failures of autoscalers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AutoscalerMetrics {
     scaled: family::Family<[(&'static str, &'static str); 1], Counter>,
@@ -38,7 +38,7 @@ impl AutoscalerMetrics {
         }
     }
 
-    /// Counts what has happened.
+    /// Counts a record.
     pub(super) fn count(&self, recorded: &Recorded) {
         match recorded {
             Recorded::Scaled { from, to, .. } => {
@@ -58,7 +58,7 @@ impl AutoscalerMetrics {
 
 /// The desired and the current replicas of each autoscaler, evaluated at the scrape.
 #[derive(Debug)]
-pub(super) struct AutoscalerGauges(pub(super) Scraped);
+pub(super) struct AutoscalerGauges(pub(super) ScrapeInputs);
 
 /// The values of one autoscaler, as far as they are known.
 struct Numbers {
@@ -76,13 +76,15 @@ impl AutoscalerGauges {
         let now = self.0.clock.now();
         let state = cluster.lock();
         let all = state.policies.iter().filter(|(it, _)| it.family == Family::MetricScaling);
-        all.filter_map(|(policy, entry)| Numbers::of(&state, &policy.identity, entry, now))
-            .collect()
+        all.filter_map(|(policy, entry)| {
+            Numbers::for_autoscaler(&state, &policy.identity, entry, now)
+        })
+        .collect()
     }
 }
 
 impl Numbers {
-    fn of(
+    fn for_autoscaler(
         state: &ClusterState,
         autoscaler: &Identity,
         entry: &PolicyEntry,
@@ -91,7 +93,7 @@ impl Numbers {
         let world = &state.world;
         with_decision(world, autoscaler, entry, now, |decided| {
             let metrics = decided.input.policy.metrics.iter();
-            let answered = metrics.filter_map(|it| {
+            let sampled_at = metrics.filter_map(|it| {
                 world.metric_scaling.extra.of(autoscaler, &it.query.text)?.last_number_at
             });
             let current = match decided.input.target {
@@ -102,7 +104,7 @@ impl Numbers {
                 autoscaler: autoscaler.clone(),
                 desired: decided.limited().map(|limited| limited.replicas),
                 current,
-                age: answered.min().map(|at| now.duration_since(at).as_secs_f64()),
+                age: sampled_at.min().map(|at| now.duration_since(at).as_secs_f64()),
             }
         })
     }

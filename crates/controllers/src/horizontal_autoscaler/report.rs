@@ -8,9 +8,9 @@ use almanac_shell::event_log::{Event, EventLog};
 
 use crate::families::ReportSubject;
 
-/// Reports what has happened.
-pub(super) fn report(of: &ReportSubject, recorded: &Recorded, events: &EventLog) {
-    match event_of(of, recorded) {
+/// Reports a record.
+pub(super) fn report(subject: &ReportSubject, recorded: &Recorded, events: &EventLog) {
+    match event_of(subject, recorded) {
         Some(event) if event.is_warning => {
             tracing::warn!(reason = event.reason, "{}", event.note);
             events.emit(event);
@@ -21,15 +21,15 @@ pub(super) fn report(of: &ReportSubject, recorded: &Recorded, events: &EventLog)
         }
         None => {
             if let Recorded::Failed { to, message } = recorded {
-                let target = target(of);
+                let target = target(subject);
                 tracing::warn!(replicas = to, "failed to scale {target}: {message}");
             }
         }
     }
 }
 
-fn event_of(of: &ReportSubject, recorded: &Recorded) -> Option<Event> {
-    let target = target(of);
+fn event_of(subject: &ReportSubject, recorded: &Recorded) -> Option<Event> {
+    let target = target(subject);
     let (is_warning, reason, note) = match recorded {
         Recorded::Scaled { from, to, metric } => {
             let from = from.map(|from| format!(" from {from}")).unwrap_or_default();
@@ -40,9 +40,9 @@ fn event_of(of: &ReportSubject, recorded: &Recorded) -> Option<Event> {
             (false, "Scaled", format!("set the replicas of {target}{from} to {to}, {why}"))
         }
         Recorded::Undone { set, found, .. } => {
-            let writer = of.changed_by.as_deref();
+            let writer = subject.changed_by.as_deref();
             let writer = writer.map_or_else(String::new, |name| format!(", {name},"));
-            let advice = of.changed_by.as_deref().and_then(|by| advice(by, Field::Replicas));
+            let advice = subject.changed_by.as_deref().and_then(|by| advice(by, Field::Replicas));
             let advice =
                 advice.unwrap_or_else(|| "scale the target with only one of them".to_owned());
             let note = format!(
@@ -53,9 +53,9 @@ fn event_of(of: &ReportSubject, recorded: &Recorded) -> Option<Event> {
         }
         Recorded::Failed { .. } => return None,
     };
-    Some(Event { regarding: of.regarding(), is_warning, reason, action: "Scale", note })
+    Some(Event { regarding: subject.regarding(), is_warning, reason, action: "Scale", note })
 }
 
-fn target(of: &ReportSubject) -> String {
-    of.target.as_ref().map_or_else(|| "its target".to_owned(), Identity::to_string)
+fn target(subject: &ReportSubject) -> String {
+    subject.target.as_ref().map_or_else(|| "its target".to_owned(), Identity::to_string)
 }

@@ -40,16 +40,16 @@ impl Sampler {
             if !self.queries(policy).contains(&query) {
                 continue;
             }
-            let asked_at = self.clock.now();
-            let answer = self.prometheus.query(&permit, &query).await;
+            let sent_at = self.clock.now();
+            let result = self.prometheus.query(&permit, &query).await;
             drop(permit);
-            if self.hold(policy, query, asked_at, answer) {
+            if self.store(policy, query, sent_at, result) {
                 self.turns.wake(policy);
             }
         }
         let now = self.clock.now();
         let state = self.cluster.lock();
-        // An invalid autoscaler has no queries. After an edit that makes it valid, they run at once.
+        // An invalid autoscaler has no queries. After an edit that makes it valid, they run immediately.
         state.world.metric_scaling.policies.get(&policy.identity)?.policy.as_ref()?;
         let boundary = next_boundary(state.world.view(), &policy.identity, now);
         boundary.into_iter().chain(self.next_period(policy, now)).min()
@@ -75,8 +75,8 @@ impl Sampler {
                 queries.push(Arc::clone(&metric.query.text));
             }
         }
-        let is_asked = |text: &str| queries.iter().any(|query| **query == *text);
-        state.world.metric_scaling.extra.keep_only(&policy.identity, is_asked);
+        let has_query = |text: &str| queries.iter().any(|query| **query == *text);
+        state.world.metric_scaling.extra.keep_only(&policy.identity, has_query);
         state.slow_queries.retain(policy, &queries);
         queries
     }
@@ -88,12 +88,12 @@ impl Sampler {
 
     /// Stores a result, if the autoscaler still has the query. Returns whether the decision may change: the result
     /// differs from the one before, or the replicas are multiplied by it, which counts once.
-    fn hold(
+    fn store(
         &self,
         policy: &PolicyName,
         query: Arc<str>,
-        asked_at: Timestamp,
-        answer: Result<f64, QueryProblem>,
+        sent_at: Timestamp,
+        result: Result<f64, QueryProblem>,
     ) -> bool {
         let now = self.clock.now();
         let mut state = self.cluster.lock();
@@ -105,8 +105,8 @@ impl Sampler {
         else {
             return false;
         };
-        slow_queries.record(policy, &query, &answer, now);
-        let mut value = answer
+        slow_queries.record(policy, &query, &result, now);
+        let mut value = result
             .map_err(problem)
             .and_then(|number| FiniteNumber::new(number).ok_or(SampleProblem::NotFinite));
         let oldest = world.metric_scaling.extra.settings.oldest;
@@ -118,19 +118,19 @@ impl Sampler {
             value.clone_from(&before.value);
         }
         let is_known = before.is_some_and(|it| it.value == value && !it.at.is_some_and(is_stale));
-        world.metric_scaling.extra.hold(&policy.identity, Sample::asked(query, asked_at, value));
+        world.metric_scaling.extra.hold(&policy.identity, Sample::asked(query, sent_at, value));
         multiplies || !is_known
     }
 
-    /// The start of its next period.
+    /// The start of the next period of an autoscaler.
     fn next_period(&self, policy: &PolicyName, now: Timestamp) -> Option<Timestamp> {
         let period = self.period.as_millis().max(1);
         let mut hasher = DefaultHasher::new();
         (self.seed, policy).hash(&mut hasher);
         let phase = i128::from(hasher.finish()) % period;
-        let since = (i128::from(now.as_millisecond()) - phase).rem_euclid(period);
-        let left = i64::try_from(period - since).ok()?;
-        now.checked_add(SignedDuration::from_millis(left)).ok()
+        let elapsed = (i128::from(now.as_millisecond()) - phase).rem_euclid(period);
+        let remaining = i64::try_from(period - elapsed).ok()?;
+        now.checked_add(SignedDuration::from_millis(remaining)).ok()
     }
 }
 
@@ -231,26 +231,26 @@ mod tests {
     async fn a_repeated_failure_is_new_once_and_keeps_the_age_of_the_last_number() {
         let sampler = sampler("2026-11-30T09:00:00Z");
         let policy = autoscale(&sampler);
-        let hold = |second: &str, answer| {
-            sampler.hold(
+        let store = |second: &str, result| {
+            sampler.store(
                 &policy,
                 Arc::from("usage"),
                 at(&format!("2026-11-30T09:00:{second}Z")),
-                answer,
+                result,
             )
         };
         let broken = |text: &str| {
             let (status, text) = ("502 Bad Gateway".to_owned(), text.to_owned());
             Err(QueryProblem::HttpStatus { status, is_server_error: true, text })
         };
-        assert!(hold("10", Ok(5.0)));
-        assert!(!hold("20", Ok(5.0)), "it is the same number");
-        assert!(hold("30", broken("request 1")));
-        assert!(!hold("40", broken("request 2")), "only the number of the request differs");
-        assert!(hold("50", Err(QueryProblem::NoSample)), "that is another failure");
+        assert!(store("10", Ok(5.0)));
+        assert!(!store("20", Ok(5.0)), "it is the same number");
+        assert!(store("30", broken("request 1")));
+        assert!(!store("40", broken("request 2")), "only the number of the request differs");
+        assert!(store("50", Err(QueryProblem::NoSample)), "that is another failure");
         let state = sampler.cluster.lock();
         let sample =
-            state.world.metric_scaling.extra.of(&policy.identity, "usage").expect("it is held");
+            state.world.metric_scaling.extra.of(&policy.identity, "usage").expect("it is stored");
         assert_eq!(sample.last_number_at, Some(at("2026-11-30T09:00:20Z")));
     }
 

@@ -33,8 +33,8 @@ enum QueryResult {
 }
 
 impl QueryResult {
-    fn classify(answer: &Result<f64, QueryProblem>) -> Self {
-        match answer {
+    fn classify(result: &Result<f64, QueryProblem>) -> Self {
+        match result {
             Err(problem) if problem.is_too_slow() => Self::TooSlow,
             Err(QueryProblem::Unreachable(_) | QueryProblem::CutOff) => Self::Lost,
             _ => Self::Answered,
@@ -71,10 +71,10 @@ impl SlowQueries {
         &mut self,
         policy: &PolicyName,
         query: &Arc<str>,
-        answer: &Result<f64, QueryProblem>,
+        result: &Result<f64, QueryProblem>,
         now: Timestamp,
     ) {
-        match QueryResult::classify(answer) {
+        match QueryResult::classify(result) {
             QueryResult::Lost => {}
             QueryResult::Answered => {
                 if let Some(pauses) = self.0.get_mut(policy) {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_double_up_to_a_minute_and_an_answer_ends_them() {
+    fn pauses_double_up_to_a_minute_and_a_result_ends_them() {
         let mut slow = SlowQueries::default();
         let too_slow = Err(QueryProblem::TimedOut { seconds: 8 });
         let lost = Err(QueryProblem::CutOff);

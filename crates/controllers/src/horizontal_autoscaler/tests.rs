@@ -80,7 +80,7 @@ async fn a_schedule_scales_a_deployment_at_its_boundary_and_nothing_is_requested
     bench.run(60).await;
     stub.clear_requests();
     bench.run(58 * 60).await;
-    let requests: Vec<_> = stub.requests_where(|asked| !asked.is_watch());
+    let requests: Vec<_> = stub.requests_where(|request| !request.is_watch());
     assert_eq!(requests.len(), 0, "nothing changes");
     bench.run(2 * 60).await;
     assert_eq!(replicas(&stub, "deployments"), 7);
@@ -96,7 +96,7 @@ async fn a_schedule_scales_a_deployment_at_its_boundary_and_nothing_is_requested
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_edited_schedule_counts_at_once_and_a_deleted_one_leaves_the_target_alone() {
+async fn an_edited_schedule_applies_immediately_and_a_deleted_one_changes_nothing() {
     let stub = Stub::new();
     let mut bench = following(&stub, "2026-11-30T09:30:00Z", 3, DEPLOYMENT);
     bench.run(5).await;
@@ -123,14 +123,14 @@ async fn replicas_that_are_not_ready_yet_do_not_scale_it_further() {
     object["spec"]["metrics"][0]["prometheus"]["target"] =
         json!({ "type": "Utilization", "value": 60 });
     bench.upsert(object);
-    answer(&bench, Ok(0.85));
+    store_sample(&bench, Ok(0.85));
     bench.run(60).await;
     assert_eq!(replicas(&stub, "deployments"), 3, "two replicas at 85 % of 60 %");
     // The third replica exists before its effect on the others is known.
     stub.change("deployments", "default", "shop", &json!({ "status": { "replicas": 3 } }));
     bench.run(60).await;
     assert_eq!(replicas(&stub, "deployments"), 3);
-    answer(&bench, Ok(0.57));
+    store_sample(&bench, Ok(0.57));
     stub.change(
         "deployments",
         "default",
@@ -145,7 +145,7 @@ async fn replicas_that_are_not_ready_yet_do_not_scale_it_further() {
 }
 
 /// The current response of Prometheus.
-fn answer(bench: &TestBench, value: Result<f64, SampleProblem>) {
+fn store_sample(bench: &TestBench, value: Result<f64, SampleProblem>) {
     let at = bench.now();
     let mut state = bench.cluster.lock();
     state.world.metric_scaling.extra.settings.answerer = Answerer::Prometheus;
@@ -162,7 +162,7 @@ async fn a_target_that_is_not_watched_is_read_every_query_period() {
     assert_eq!(replicas(&stub, "pools"), 4);
     stub.change("pools", "default", "shop", &json!({ "spec": { "replicas": 2 } }));
     bench.run(30).await;
-    assert_eq!(replicas(&stub, "pools"), 4, "somebody else had set it");
+    assert_eq!(replicas(&stub, "pools"), 4, "another field manager had set it");
     let before = bench.requests_for("/pools/shop/scale");
     bench.run(600).await;
     assert_eq!(bench.requests_for("/pools/shop/scale") - before, 60);
@@ -202,7 +202,7 @@ async fn a_target_that_could_not_be_read_for_a_moment_is_scaled_within_seconds()
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_conditions_say_what_holds_an_autoscaler_back() {
+async fn the_conditions_name_what_holds_an_autoscaler_back() {
     let stub = Stub::new();
     let mut bench = following(&stub, "2026-11-30T09:30:00Z", 4, DEPLOYMENT);
     let shop = autoscaler("shop");
@@ -262,9 +262,9 @@ async fn a_rule_whose_value_an_autoscaler_replaces_reports_it_and_both_name_each
     assert_eq!(bench.patched().len(), 3, "{:?}", bench.patched());
     let status = bench.status(&rule).expect("there is one");
     assert_eq!(condition(&status, "Ready"), ("False".into(), "UndoneByAnotherWriter".into()));
-    let said =
+    let message =
         format!("another writer has set replicas to 7 since; {scaler} scales the same target");
-    assert!(status.to_string().contains(&said), "{status}");
+    assert!(status.to_string().contains(&message), "{status}");
     bench.run(600).await;
     let later = bench.status(&rule).expect("there is one");
     assert_eq!(ready_message(&later), ready_message(&status), "it is written once for that");

@@ -8,11 +8,11 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use crate::families::Scraped;
+use crate::families::ScrapeInputs;
 
 /// The series of all schedules.
 #[derive(Debug)]
-pub(super) struct PublishedNumbers(pub(super) Scraped);
+pub(super) struct PublishedNumbers(pub(super) ScrapeInputs);
 
 /// The name the design gives the series, and the one its first releases gave it.
 const NAMES: [&str; 2] = ["karpenter_scheduled_capacity", "karpenter_scheduled_replicas_value"];
@@ -85,7 +85,7 @@ mod tests {
         cluster.lock().world.upsert(nodes.clone(), slim);
         let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
         let (leading, switch) = (Leadership::default(), Switch::new(clock.clone()));
-        let published = PublishedNumbers(Scraped {
+        let published = PublishedNumbers(ScrapeInputs {
             leading: leading.clone(),
             clock,
             switch: switch.clone(),
@@ -99,6 +99,6 @@ mod tests {
         switch.update(None);
         assert_eq!(published.numbers(), [(nodes, 2)]);
         fence.shut();
-        assert_eq!(published.numbers(), [], "somebody else may have taken over");
+        assert_eq!(published.numbers(), [], "another leader may exist");
     }
 }

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use super::metrics::PlacementMetrics;
 use super::records::DecisionRecord;
 use crate::cluster::{Cluster, ClusterState, is_older};
-use crate::list_progress::{ListReport, Listed};
+use crate::list_progress::{ListReceiver, ListReport};
 use crate::off_the_runtime::off_the_runtime;
 use crate::runtime::names;
 use crate::work_queue::WorkQueue;
@@ -51,7 +51,7 @@ impl HubFollower {
         cluster: Arc<Cluster>,
         turns: Arc<WorkQueue>,
         metrics: PlacementMetrics,
-    ) -> (Self, Listed) {
+    ) -> (Self, ListReceiver) {
         let (listed, progress) = ListReport::new();
         let (listing, version) = (None, String::new());
         (Self { kind, cluster, turns, metrics, listed, listing, version }, progress)
@@ -64,7 +64,7 @@ impl HubFollower {
 
     /// Stores the current object, and requeues the placements that may decide differently. If their expressions must be
     /// evaluated first, returns the change.
-    fn hold(
+    fn store(
         &self,
         state: &mut ClusterState,
         identity: &Identity,
@@ -81,7 +81,7 @@ impl HubFollower {
     }
 
     /// Removes a deleted object, and requeues the placements that may decide differently.
-    fn hold_absence(&self, state: &mut ClusterState, identity: &Identity) {
+    fn remove_object(&self, state: &mut ClusterState, identity: &Identity) {
         // A read may have shown the deletion by another client before the watch event.
         if self.kind == Kind::PlacementDecision
             && state.world.placement.extra.decisions.get(identity).is_none()
@@ -92,7 +92,7 @@ impl HubFollower {
         let change = if is_reported { HubChange::Reported } else { HubChange::Any };
         self.change(state, identity, change, None);
         if self.kind == Kind::ManagedCluster {
-            state.hub.forget_reports(identity.name());
+            state.hub.remove_reports(identity.name());
         }
     }
 
@@ -104,9 +104,9 @@ impl HubFollower {
         object: Option<HubObject>,
     ) {
         // Before all are listed, there may be many changes; all placements are requeued together afterwards.
-        let is_told = self.listed.is_complete();
+        let is_listed = self.listed.is_complete();
         let readers = |world: &World| {
-            let readers = is_told.then(|| world.readers_of_object(identity));
+            let readers = is_listed.then(|| world.readers_of_object(identity));
             readers.into_iter().flatten().collect::<BTreeSet<PolicyName>>()
         };
         let now = self.turns.now();
@@ -133,7 +133,7 @@ impl HubFollower {
             self.wake(state, placement, identity, at);
         }
         let is_decision = self.kind == Kind::PlacementDecision;
-        if is_decision && is_told && !state.hub.is_being_written(identity) {
+        if is_decision && is_listed && !state.hub.is_being_written(identity) {
             let changed = PolicyName::new(Family::Placement, identity.clone());
             for (placement, at) in state.hub.influenced(&state.world, &changed, now) {
                 if !concerned.contains(&placement) {
@@ -144,8 +144,8 @@ impl HubFollower {
         }
     }
 
-    /// Returns when a report of the agent of a cluster counts. A placement reads it, so the cluster exists, and its
-    /// deletion removes the record.
+    /// Returns when a report of the agent of a cluster takes effect. A placement reads it, so the cluster exists, and
+    /// its deletion removes the record.
     fn report(&self, state: &mut ClusterState, changed: &Identity, now: Timestamp) -> Timestamp {
         let cluster = match self.kind {
             Kind::AddOnPlacementScore => changed.namespace(),
@@ -167,10 +167,10 @@ impl HubFollower {
         } else {
             ExpressionReaders::default()
         };
-        let known = |state: &ClusterState| {
+        let stored = |state: &ClusterState| {
             state.world.placement.extra.hub.clusters.get(cluster.name()).cloned()
         };
-        let before = known(state);
+        let before = stored(state);
         state.world.upsert(cluster.clone(), Slim::Hub(object));
         if readers.is_empty() {
             return None;
@@ -181,7 +181,7 @@ impl HubFollower {
             readers.names().for_each(|placement| self.wake(state, &placement, cluster, at));
             return None;
         }
-        Some(ReadChange { readers, before: before?, after: known(state)?, at })
+        Some(ReadChange { readers, before: before?, after: stored(state)?, at })
     }
 
     /// Requeues the placements for which a change makes a difference. Their expressions may take long, so nothing is
@@ -211,7 +211,7 @@ impl HubFollower {
                 return;
             }
             // While the reaction to another field manager is delayed, its further changes are not logged.
-            if !state.hub.is_answered_later(&placement.identity) {
+            if !state.hub.is_reaction_delayed(&placement.identity) {
                 tracing::info!(object = %placement, "another writer has changed a decision");
             }
             let at = state.hub.note_other_writer(&placement.identity, at);
@@ -223,21 +223,24 @@ impl HubFollower {
         }
     }
 
-    /// The objects of the kind that the world has.
-    fn known(&self, world: &World) -> Vec<Identity> {
+    /// The objects of the kind in the world.
+    fn stored_objects(&self, world: &World) -> Vec<Identity> {
         let hub = &*world.placement.extra.hub;
-        let named = |namespace: &str, name: &str| self.kind.identity(namespace, name);
+        let identity = |namespace: &str, name: &str| self.kind.identity(namespace, name);
         match self.kind {
-            Kind::ManagedCluster => hub.clusters.keys().map(|name| named("", name)).collect(),
-            Kind::ManagedClusterSet => hub.sets.keys().map(|name| named("", name)).collect(),
+            Kind::ManagedCluster => hub.clusters.keys().map(|name| identity("", name)).collect(),
+            Kind::ManagedClusterSet => hub.sets.keys().map(|name| identity("", name)).collect(),
             Kind::ManagedClusterSetBinding => {
                 let all = hub.bindings.iter();
-                all.flat_map(|(namespace, of)| of.keys().map(|name| named(namespace, name)))
-                    .collect()
+                all.flat_map(|(namespace, bindings)| {
+                    bindings.keys().map(|name| identity(namespace, name))
+                })
+                .collect()
             }
             Kind::AddOnPlacementScore => {
                 let all = hub.scores.iter();
-                all.flat_map(|(name, of)| of.keys().map(|cluster| named(cluster, name))).collect()
+                all.flat_map(|(name, scores)| scores.keys().map(|cluster| identity(cluster, name)))
+                    .collect()
             }
             _ => world
                 .placement
@@ -265,14 +268,14 @@ impl Follower for HubFollower {
             listing.insert(identity.clone());
         }
         let is_decision = self.kind == Kind::PlacementDecision;
-        let decision = is_decision.then(|| DecisionRecord::of(&object.metadata));
+        let decision = is_decision.then(|| DecisionRecord::from_metadata(&object.metadata));
         let object = hub_object(self.kind, &identity, object, self.turns.now());
         let mut state = self.cluster.lock();
-        if decision.is_some_and(|told| !state.hub.note(&identity, told)) {
+        if decision.is_some_and(|record| !state.hub.note(&identity, record)) {
             return;
         }
-        let Some(object) = object else { return self.hold_absence(&mut state, &identity) };
-        let change = self.hold(&mut state, &identity, object);
+        let Some(object) = object else { return self.remove_object(&mut state, &identity) };
+        let change = self.store(&mut state, &identity, object);
         drop(state);
         if let Some(change) = change {
             self.wake_concerned(&identity, &change);
@@ -283,30 +286,30 @@ impl Follower for HubFollower {
         let identity = self.identity(&object);
         let mut state = self.cluster.lock();
         if self.kind == Kind::PlacementDecision {
-            let told = DecisionRecord::of(&object.metadata);
-            if !state.hub.note_gone(&identity, &told) {
+            let record = DecisionRecord::from_metadata(&object.metadata);
+            if !state.hub.note_gone(&identity, &record) {
                 return;
             }
         }
-        self.hold_absence(&mut state, &identity);
+        self.remove_object(&mut state, &identity);
     }
 
     fn list_complete(&mut self) {
         let listing = self.listing.take().unwrap_or_default();
         let mut state = self.cluster.lock();
-        let mut gone = self.known(&state.world);
-        gone.retain(|identity| !listing.contains(identity));
-        for identity in gone {
+        let mut missing = self.stored_objects(&state.world);
+        missing.retain(|identity| !listing.contains(identity));
+        for identity in missing {
             // The list may lack what this process has written since.
             let known = state.hub.any_decision(&identity);
             if known.is_some_and(|it| is_older(&self.version, &it.version)) {
                 continue;
             }
             state.hub.remove(&identity);
-            self.hold_absence(&mut state, &identity);
+            self.remove_object(&mut state, &identity);
         }
         if self.kind == Kind::PlacementDecision {
-            state.hub.forget_deleted(&listing);
+            state.hub.remove_deleted(&listing);
         }
         let is_first = self.listed.complete();
         if state.hub.complete(self.kind) || is_first {
@@ -321,7 +324,7 @@ impl Follower for HubFollower {
 
     fn versions_went_back(&mut self) {
         if self.kind == Kind::PlacementDecision {
-            self.cluster.lock().hub.forget_versions();
+            self.cluster.lock().hub.reset_versions();
         }
     }
 }
@@ -334,7 +337,7 @@ pub(super) fn hub_object(
     now: Timestamp,
 ) -> Option<HubObject> {
     let is_controlled_by_another = kind == Kind::PlacementDecision && {
-        let record = DecisionRecord::of(&object.metadata);
+        let record = DecisionRecord::from_metadata(&object.metadata);
         let labels = object.metadata.labels.as_ref();
         let label = labels.and_then(|it| it.get(PLACEMENT_LABEL));
         record

@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::families::Scraped;
+use crate::families::ScrapeInputs;
 
 /// The counters and the histogram of placements.
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ impl PlacementMetrics {
 
 /// The selected and the missing clusters of each placement, evaluated at the scrape.
 #[derive(Debug)]
-pub(super) struct PlacementGauges(pub(super) Scraped);
+pub(super) struct PlacementGauges(pub(super) ScrapeInputs);
 
 /// The values of one placement.
 struct Numbers {

@@ -23,7 +23,7 @@ const LAST_RETRY: Duration = Duration::from_mins(1);
 
 /// The longest delay of the reaction to a field manager that changes decisions repeatedly. The delay grows with each
 /// change, and resets after `CONTEST_IS_OVER` without one.
-const SLOWEST_ANSWER: Duration = Duration::from_mins(1);
+const MAX_REACTION_DELAY: Duration = Duration::from_mins(1);
 const CONTEST_IS_OVER: SignedDuration = SignedDuration::from_mins(10);
 
 /// No attempt and no reaction is further away than this, unless the clock was wrong.
@@ -36,7 +36,7 @@ pub(crate) struct HubRecords {
     /// The decisions that a request in flight changes. Their watch event may come before the response. The value is the
     /// version of a deletion that a watch event has reported since.
     being_written: BTreeMap<Identity, Option<Box<str>>>,
-    /// By placement.
+    /// The progress of each placement.
     progress: BTreeMap<Identity, Progress>,
     /// The kinds whose objects are known.
     listed: BTreeSet<Kind>,
@@ -62,17 +62,17 @@ struct Progress {
     changed_at: Option<Timestamp>,
     /// The cause of the turn in progress, or of the failed one.
     cause: Option<Timestamp>,
-    /// When it must be decided again because time has passed.
+    /// The instant at which the placement must be decided again because time has passed.
     due: Option<Timestamp>,
-    /// When the controller reacts to another field manager.
-    answer_at: Option<Timestamp>,
+    /// The instant at which the controller reacts to another field manager.
+    react_at: Option<Timestamp>,
     contest: Option<Contest>,
     /// The revision of the spec that was decided last, even if the write failed.
     decided: Option<SpecRevision>,
     /// The revision whose decision was written last.
     written: Option<SpecRevision>,
     retries: Option<Backoff>,
-    /// When it is retried.
+    /// The instant of the next attempt.
     retry_at: Option<Timestamp>,
     /// The obstacle to the turn in progress.
     met: Option<Obstacle>,
@@ -86,14 +86,14 @@ struct Contest {
 
 /// The outcome of a turn.
 pub(super) struct TurnReport {
-    /// When to retry, if that is necessary.
+    /// The instant of the next attempt, if one is necessary.
     pub(super) again: Option<Timestamp>,
     /// The time since its cause, if anything was written.
     pub(super) lag: Option<SignedDuration>,
 }
 
 impl DecisionRecord {
-    pub(super) fn of(metadata: &ObjectMeta) -> Self {
+    pub(super) fn from_metadata(metadata: &ObjectMeta) -> Self {
         Self {
             uid: metadata.uid.as_deref().unwrap_or_default().into(),
             version: metadata.resource_version.as_deref().unwrap_or_default().into(),
@@ -109,13 +109,13 @@ impl DecisionRecord {
 }
 
 impl HubRecords {
-    /// A kind whose objects are not known, if there is one. Without them, nothing can be decided.
+    /// A kind whose objects are unknown, if there is one. Without them, nothing can be decided.
     pub(super) fn missing_kind(&self) -> Option<Kind> {
         let mut of_hub = Descriptor::of(Family::Placement).reads.iter().copied();
         of_hub.find(|kind| !self.listed.contains(kind))
     }
 
-    /// All objects of a kind are known; whether that is new.
+    /// Records that all objects of a kind are known; returns whether that is new.
     pub(crate) fn complete(&mut self, kind: Kind) -> bool {
         self.listed.insert(kind)
     }
@@ -132,31 +132,31 @@ impl HubRecords {
 
     /// Records a version of a `PlacementDecision`. Returns `false`, and records nothing, if a newer version is
     /// recorded, even of another object of this name.
-    pub(super) fn note(&mut self, decision: &Identity, told: DecisionRecord) -> bool {
+    pub(super) fn note(&mut self, decision: &Identity, record: DecisionRecord) -> bool {
         let gone = self.being_written.get(decision).and_then(Option::as_deref);
-        if gone.is_some_and(|gone| is_older(&told.version, gone)) {
+        if gone.is_some_and(|gone| is_older(&record.version, gone)) {
             return false;
         }
         let known = self.decisions.get(decision);
         let is_old = |it: &DecisionRecord| {
-            is_older(&told.version, &it.version) || (it.is_deleted && it.uid == told.uid)
+            is_older(&record.version, &it.version) || (it.is_deleted && it.uid == record.uid)
         };
         if known.is_some_and(is_old) {
             return false;
         }
-        self.decisions.insert(decision.clone(), told);
+        self.decisions.insert(decision.clone(), record);
         true
     }
 
     /// Records a watch event that deletes a `PlacementDecision`; returns whether that is a change. It is not if another
     /// decision has this name by now, or if this process has deleted it.
-    pub(super) fn note_gone(&mut self, decision: &Identity, told: &DecisionRecord) -> bool {
+    pub(super) fn note_gone(&mut self, decision: &Identity, record: &DecisionRecord) -> bool {
         let known = self.decisions.get(decision);
-        if known.is_some_and(|it| it.uid != told.uid && !is_older(&it.version, &told.version)) {
+        if known.is_some_and(|it| it.uid != record.uid && !is_older(&it.version, &record.version)) {
             return false;
         }
         if let Some(gone) = self.being_written.get_mut(decision) {
-            *gone = Some(told.version.clone());
+            *gone = Some(record.version.clone());
         }
         self.decisions.remove(decision).is_none_or(|it| !it.is_deleted)
     }
@@ -171,7 +171,7 @@ impl HubRecords {
         self.being_written.insert(decision.clone(), None);
     }
 
-    /// Records that there is a response, or will be none.
+    /// Records that the request has a response, or will get none.
     pub(super) fn end_write(&mut self, decision: &Identity) {
         self.being_written.remove(decision);
     }
@@ -207,12 +207,12 @@ impl HubRecords {
     }
 
     /// Removes the deleted decisions that are not in a list.
-    pub(super) fn forget_deleted(&mut self, listing: &BTreeSet<Identity>) {
+    pub(super) fn remove_deleted(&mut self, listing: &BTreeSet<Identity>) {
         self.decisions.retain(|decision, record| !record.is_deleted || listing.contains(decision));
     }
 
-    /// Makes the next event of each `PlacementDecision` count, because versions have gone back.
-    pub(super) fn forget_versions(&mut self) {
+    /// Accepts any next version of each `PlacementDecision` as newer, because versions have gone back.
+    pub(super) fn reset_versions(&mut self) {
         self.decisions.retain(|_, record| !record.is_deleted);
         for record in self.decisions.values_mut() {
             record.version = OLDEST_VERSION.into();
@@ -220,7 +220,7 @@ impl HubRecords {
         self.being_written.values_mut().for_each(|gone| *gone = None);
     }
 
-    /// Records that an input of a placement has changed, which counts from this instant on.
+    /// Records that an input of a placement has changed. The change takes effect at this instant.
     pub(super) fn note_change(&mut self, placement: &Identity, at: Timestamp) {
         let progress = self.progress.entry(placement.clone()).or_default();
         progress.changed_at = Some(progress.changed_at.map_or(at, |known| known.min(at)));
@@ -233,7 +233,7 @@ impl HubRecords {
         }
     }
 
-    /// Records a report of the agent of a cluster, and returns when it counts. Repeated reports must not keep all
+    /// Records a report of the agent of a cluster, and returns when it takes effect. Repeated reports must not keep all
     /// placements busy that may select the cluster.
     pub(super) fn note_report(&mut self, cluster: &str, now: Timestamp) -> Timestamp {
         match self.reports.get_mut(cluster) {
@@ -243,13 +243,13 @@ impl HubRecords {
     }
 
     /// Removes a deleted cluster.
-    pub(super) fn forget_reports(&mut self, cluster: &str) {
+    pub(super) fn remove_reports(&mut self, cluster: &str) {
         self.reports.remove(cluster);
     }
 
     /// Whether the reaction to another field manager of a placement is delayed.
-    pub(super) fn is_answered_later(&self, placement: &Identity) -> bool {
-        self.progress.get(placement).is_some_and(|it| it.answer_at.is_some())
+    pub(super) fn is_reaction_delayed(&self, placement: &Identity) -> bool {
+        self.progress.get(placement).is_some_and(|it| it.react_at.is_some())
     }
 
     /// Records that another field manager has changed a decision of a placement; returns when to react.
@@ -264,18 +264,18 @@ impl HubRecords {
             contest.last = now;
             contest.pauses.next_pause()
         } else {
-            let pauses = Backoff::new(Duration::from_secs(1), SLOWEST_ANSWER, seed(placement));
+            let pauses = Backoff::new(Duration::from_secs(1), MAX_REACTION_DELAY, seed(placement));
             progress.contest = Some(Contest { last: now, pauses });
             Duration::ZERO
         };
         let at = later(now, pause);
-        let answer_at = progress.answer_at.map_or(at, |known| known.min(at));
-        progress.answer_at = Some(answer_at);
-        answer_at
+        let react_at = progress.react_at.map_or(at, |known| known.min(at));
+        progress.react_at = Some(react_at);
+        react_at
     }
 
-    /// Until when a placement has no turn, regardless of other changes, because a write has failed or the reaction to
-    /// another field manager is delayed. A placement whose spec was edited since is not delayed.
+    /// The end of the time in which a placement has no turn, regardless of other changes, because a write has failed or
+    /// the reaction to another field manager is delayed. A placement whose spec was edited since is not delayed.
     pub(super) fn waits_until(
         &self,
         placement: &Identity,
@@ -283,7 +283,7 @@ impl HubRecords {
         now: Timestamp,
     ) -> Option<Timestamp> {
         let progress = self.progress.get(placement).filter(|it| it.decided == Some(revision))?;
-        let until = progress.retry_at.into_iter().chain(progress.answer_at).max()?;
+        let until = progress.retry_at.into_iter().chain(progress.react_at).max()?;
         (until > now && until.duration_since(now) <= LONGEST_WAIT).then_some(until)
     }
 
@@ -302,7 +302,7 @@ impl HubRecords {
         let changed_at = progress.changed_at.take_if(|at| *at <= now);
         let causes = [progress.cause, changed_at, due];
         progress.cause = causes.into_iter().flatten().min();
-        (progress.answer_at, progress.met) = (None, None);
+        (progress.react_at, progress.met) = (None, None);
     }
 
     /// Records the obstacle to the turn of a placement.
@@ -329,7 +329,7 @@ impl HubRecords {
             (progress.retries, progress.retry_at, progress.obstacle) = (None, None, None);
             let cause = progress.cause.take().filter(|_| !done.is_empty());
             let lag = cause.map(|cause| now.duration_since(cause));
-            return TurnReport { again: progress.answer_at, lag };
+            return TurnReport { again: progress.react_at, lag };
         }
         // A write that was withdrawn, or whose object has changed since, does not show whether it can be written.
         progress.obstacle = met.or(progress.obstacle.take());
@@ -339,7 +339,7 @@ impl HubRecords {
         TurnReport { again: progress.retry_at, lag: None }
     }
 
-    /// Records when a placement must be decided again because time has passed.
+    /// Records the instant at which a placement must be decided again because time has passed.
     pub(super) fn note_due(&mut self, placement: &Identity, due: Option<Timestamp>) {
         self.progress.entry(placement.clone()).or_default().due = due;
     }
@@ -359,7 +359,7 @@ impl HubRecords {
         self.progress.get(placement)?.obstacle.as_ref()
     }
 
-    /// The placements that are decided again because this one has written a decision, and when.
+    /// The placements that are decided again because this one has written a decision, each with the instant.
     pub(super) fn after_write(
         &mut self,
         world: &World,
@@ -373,7 +373,7 @@ impl HubRecords {
         due
     }
 
-    /// The placements that are decided again because another field manager has changed this decision, and when.
+    /// The placements to decide again because another field manager has changed this decision, each with the instant.
     pub(super) fn influenced(
         &self,
         world: &World,
@@ -384,7 +384,7 @@ impl HubRecords {
     }
 
     /// Removes a deleted placement.
-    pub(crate) fn forget(&mut self, placement: &PolicyName) {
+    pub(crate) fn remove_placement(&mut self, placement: &PolicyName) {
         self.progress.remove(&placement.identity);
         self.influences.forget(placement);
     }

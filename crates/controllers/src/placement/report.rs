@@ -1,4 +1,4 @@
-//! Reports what a placement has selected, in Events and in the log.
+//! Reports the selections of placements, in Events and in the log.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use almanac_shell::event_log::{Event, EventLog};
 use crate::families::ReportSubject;
 
 /// The maximum number of clusters that an Event names.
-const CLUSTERS_TOLD: usize = 10;
+const MAX_NAMED_CLUSTERS: usize = 10;
 
-/// Reports what has happened.
-pub(super) fn report(of: &ReportSubject, recorded: &Recorded, events: &EventLog) {
+/// Reports a record.
+pub(super) fn report(subject: &ReportSubject, recorded: &Recorded, events: &EventLog) {
     let added = u32::try_from(recorded.added.len()).unwrap_or(u32::MAX);
     let is_first = recorded.removed.is_empty() && added == recorded.selected;
     let (reason, action) = if is_first {
@@ -20,46 +20,46 @@ pub(super) fn report(of: &ReportSubject, recorded: &Recorded, events: &EventLog)
     } else {
         ("DecisionUpdate", "DecisionUpdated")
     };
-    emit(of, events, (reason, action), changed(recorded));
+    emit(subject, events, (reason, action), describe_change(recorded));
     if let Some(scores) = scores(recorded) {
-        emit(of, events, ("ScoreUpdate", "ScoreUpdated"), scores);
+        emit(subject, events, ("ScoreUpdate", "ScoreUpdated"), scores);
     }
 }
 
 fn emit(
-    of: &ReportSubject,
+    subject: &ReportSubject,
     events: &EventLog,
     (reason, action): (&'static str, &'static str),
     note: String,
 ) {
     tracing::info!(reason, "{note}");
-    events.emit(Event { regarding: of.regarding(), is_warning: false, reason, action, note });
+    events.emit(Event { regarding: subject.regarding(), is_warning: false, reason, action, note });
 }
 
 /// The clusters that were added, and those that were removed and why.
-fn changed(recorded: &Recorded) -> String {
+fn describe_change(recorded: &Recorded) -> String {
     let count = recorded.selected;
-    let mut told = vec![if count == 1 {
+    let mut parts = vec![if count == 1 {
         "1 cluster is selected".to_owned()
     } else {
         format!("{count} clusters are selected")
     }];
     if !recorded.added.is_empty() {
-        told.push(format!("added {}", names(&recorded.added)));
+        parts.push(format!("added {}", names(&recorded.added)));
     }
     if !recorded.removed.is_empty() {
-        told.push(format!("removed {}", names(&recorded.removed)));
+        parts.push(format!("removed {}", names(&recorded.removed)));
     }
-    let gone = recorded.told.iter().filter(|it| it.verdict != Verdict::Won);
-    told.extend(Some(few_joined(gone.map(line), "; ")).filter(|gone| !gone.is_empty()));
-    told.join("; ")
+    let losers = recorded.told.iter().filter(|it| it.verdict != Verdict::Won);
+    parts.extend(Some(few_joined(losers.map(line), "; ")).filter(|text| !text.is_empty()));
+    parts.join("; ")
 }
 
 /// The scores that ranked the added clusters.
 fn scores(recorded: &Recorded) -> Option<String> {
-    let come = recorded.told.iter().filter(|it| it.verdict == Verdict::Won);
-    let ranked = come.filter(|it| it.scored.as_ref().is_some_and(|it| !it.scores.is_empty()));
-    Some(few_joined(ranked.map(line), "; ")).filter(|told| !told.is_empty())
+    let winners = recorded.told.iter().filter(|it| it.verdict == Verdict::Won);
+    let ranked = winners.filter(|it| it.scored.as_ref().is_some_and(|it| !it.scores.is_empty()));
+    Some(few_joined(ranked.map(line), "; ")).filter(|text| !text.is_empty())
 }
 
 fn line(it: &RuleExplanation) -> String {
@@ -67,8 +67,8 @@ fn line(it: &RuleExplanation) -> String {
 }
 
 fn names(clusters: &[Arc<str>]) -> String {
-    let told: Vec<&str> = clusters.iter().take(CLUSTERS_TOLD).map(|it| &**it).collect();
-    let more = clusters.len().saturating_sub(CLUSTERS_TOLD);
+    let names: Vec<&str> = clusters.iter().take(MAX_NAMED_CLUSTERS).map(|it| &**it).collect();
+    let more = clusters.len().saturating_sub(MAX_NAMED_CLUSTERS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    told.join(", ") + &more
+    names.join(", ") + &more
 }

@@ -49,9 +49,9 @@ impl Owner<'_> {
         decision: &Identity,
         content: &PlacementDecision,
     ) -> Step {
-        let known =
+        let current =
             state.hub.decision(decision).zip(state.world.placement.extra.decisions.get(decision));
-        let Some((record, found)) = known else { return Step::Create };
+        let Some((record, found)) = current else { return Step::Create };
         if let Some(taken) = self.taken(decision, record, found) {
             return Step::Taken(taken);
         }
@@ -82,12 +82,12 @@ impl Owner<'_> {
         record: &DecisionRecord,
         found: &PlacementDecision,
     ) -> Option<Obstacle> {
-        let whose = match record.controller() {
+        let owner = match record.controller() {
             Some(controller) if controller.uid == self.uid => return None,
             Some(controller)
                 if controller.kind == Kind::Placement.name() && controller.name == self.name =>
             {
-                "an earlier placement of this name, with which it is about to be deleted".to_owned()
+                "an earlier placement of this name and is about to be deleted with it".to_owned()
             }
             Some(controller) => format!("the {} {}", controller.kind, controller.name),
             None if found.placement.as_deref() == Some(self.name) => return None,
@@ -97,7 +97,7 @@ impl Owner<'_> {
             },
         };
         let message = format!(
-            "{decision} belongs to {whose}, so it is not changed; delete it, or label it with \
+            "{decision} belongs to {owner}, so it is not changed; delete it, or label it with \
              {PLACEMENT_LABEL}={} and remove its owner",
             self.name
         );

@@ -51,7 +51,7 @@ enum Attempt<'a> {
 }
 
 impl DecisionWriter {
-    /// Applies the actions of a placement with this UID, in their order. Records an obstacle.
+    /// Applies the actions of a placement with this UID, in their order. Records an obstacle, if one is met.
     pub(super) async fn write_all(
         &self,
         placement: &PolicyName,
@@ -126,7 +126,7 @@ impl DecisionWriter {
         still_wanted: StillWanted<'_>,
     ) -> Result<Outcome, Fenced> {
         let collection = Kind::PlacementDecision.collection(decision.namespace());
-        let place = ObjectPath { collection: &collection, name: decision.name() };
+        let object_path = ObjectPath { collection: &collection, name: decision.name() };
         for requests in 0..MAX_REQUESTS {
             let step = {
                 let mut state = self.cluster.lock();
@@ -140,7 +140,7 @@ impl DecisionWriter {
                 Step::Create => Attempt::Create(content),
                 _ => Attempt::Patch(content),
             };
-            let (written, now) = match step {
+            let (result, now) = match step {
                 Step::None if requests == 0 => return Ok(Outcome::Unchanged),
                 Step::None => return Ok(Outcome::Done),
                 Step::Taken(taken) => {
@@ -155,23 +155,28 @@ impl DecisionWriter {
                 }
                 Step::Status(record) => {
                     let status = status(content);
-                    let found =
+                    let current =
                         self.cluster.lock().world.placement.extra.decisions.get(decision).cloned();
                     let clusters = content.clusters.clone();
-                    let now = PlacementDecision { clusters, ..found.unwrap_or_default() };
+                    let now = PlacementDecision { clusters, ..current.unwrap_or_default() };
                     let version = &record.version;
-                    let patch =
-                        self.writer.patch_decided_status(place, version, status, still_wanted);
+                    let patch = self.writer.patch_decided_status(
+                        object_path,
+                        version,
+                        status,
+                        still_wanted,
+                    );
                     (patch.await, now)
                 }
                 Step::Metadata(record, fields) => {
                     let version = &record.version;
-                    let patch = self.writer.patch_metadata(place, version, fields, still_wanted);
+                    let patch =
+                        self.writer.patch_metadata(object_path, version, fields, still_wanted);
                     (patch.await, content.clone())
                 }
             };
-            match written {
-                Ok(written) if self.note(owner, decision, &written.metadata, now) => {}
+            match result {
+                Ok(response) if self.note(owner, decision, &response.metadata, now) => {}
                 Ok(_) => return Ok(Outcome::Conflict),
                 Err(error) => {
                     return self.failed(owner, decision, attempt, error, obstacle).await;
@@ -188,22 +193,22 @@ impl DecisionWriter {
         obstacle: &mut Option<Obstacle>,
         still_wanted: StillWanted<'_>,
     ) -> Result<Outcome, Fenced> {
-        let known = {
+        let current = {
             let state = self.cluster.lock();
-            let found = state.world.placement.extra.decisions.get(decision).cloned();
-            state.hub.decision(decision).cloned().zip(found)
+            let content = state.world.placement.extra.decisions.get(decision).cloned();
+            state.hub.decision(decision).cloned().zip(content)
         };
-        let Some((record, found)) = known else { return Ok(Outcome::Unchanged) };
-        if let Some(taken) = owner.taken(decision, &record, &found) {
+        let Some((record, content)) = current else { return Ok(Outcome::Unchanged) };
+        if let Some(taken) = owner.taken(decision, &record, &content) {
             let outcome = Outcome::Refused(Arc::clone(&taken.message));
             *obstacle = Some(taken);
             return Ok(outcome);
         }
         let collection = Kind::PlacementDecision.collection(decision.namespace());
-        let place = ObjectPath { collection: &collection, name: decision.name() };
+        let object_path = ObjectPath { collection: &collection, name: decision.name() };
         let only = (&*record.uid, &*record.version);
         self.cluster.lock().hub.begin_write(decision);
-        match self.writer.delete(place, only, still_wanted).await {
+        match self.writer.delete(object_path, only, still_wanted).await {
             Ok(()) => {
                 let mut state = self.cluster.lock();
                 state.hub.end_write(decision);
@@ -228,7 +233,7 @@ impl DecisionWriter {
         now: PlacementDecision,
     ) -> bool {
         let mut state = self.cluster.lock();
-        let is_latest = state.hub.note(decision, DecisionRecord::of(metadata));
+        let is_latest = state.hub.note(decision, DecisionRecord::from_metadata(metadata));
         state.hub.end_write(decision);
         if is_latest {
             state.world.upsert(decision.clone(), Slim::Hub(HubObject::Decision(now)));
@@ -274,20 +279,21 @@ impl DecisionWriter {
                 tracing::debug!(decision = %decision, error, "failed to read a decision");
             }
             // The response was lost, and not the request.
-            Some(Ok(())) if self.is_so(owner, decision, attempt) => return Ok(Outcome::Done),
+            Some(Ok(())) if self.is_as_desired(owner, decision, attempt) => {
+                return Ok(Outcome::Done);
+            }
             Some(Ok(())) | None => {}
         }
         if let Outcome::Refused(why) | Outcome::Unknown(why) = &outcome {
             let what = if matches!(attempt, Attempt::Delete) { "delete" } else { "write" };
             tracing::warn!("failed to {what} {decision}: {why}");
-            let message =
-                Arc::from(format!("failed to {what} {decision}, which is tried again: {why}"));
+            let message = Arc::from(format!("failed to {what} {decision}, and will retry: {why}"));
             *obstacle = Some(Obstacle { is_name_taken: false, message });
         }
         Ok(outcome)
     }
 
-    fn is_so(&self, owner: &Owner<'_>, decision: &Identity, attempt: Attempt<'_>) -> bool {
+    fn is_as_desired(&self, owner: &Owner<'_>, decision: &Identity, attempt: Attempt<'_>) -> bool {
         let state = self.cluster.lock();
         match attempt {
             Attempt::Create(content) | Attempt::Patch(content) => {
@@ -303,19 +309,19 @@ impl DecisionWriter {
         let (client, resource) = (self.client.clone(), kind.resource());
         let api: Api<DynamicObject> = Api::namespaced_with(client, decision.namespace(), &resource);
         let before = self.cluster.lock().hub.any_decision(decision).cloned();
-        let found = match timeout(READ_TIMEOUT, api.get_opt(decision.name())).await {
-            Ok(Ok(found)) => found,
+        let response = match timeout(READ_TIMEOUT, api.get_opt(decision.name())).await {
+            Ok(Ok(object)) => object,
             Ok(Err(error)) => return Err(summarize(&error)),
             Err(_) => return Err(format!("no response within {} s", READ_TIMEOUT.as_secs())),
         };
         let mut state = self.cluster.lock();
-        let Some(object) = found else {
+        let Some(object) = response else {
             if state.hub.note_missing(decision, before.as_ref()) {
                 state.world.remove(decision);
             }
             return Ok(());
         };
-        if !state.hub.note(decision, DecisionRecord::of(&object.metadata)) {
+        if !state.hub.note(decision, DecisionRecord::from_metadata(&object.metadata)) {
             return Ok(());
         }
         if let Some(object) = hub_object(kind, decision, object, self.clock.now()) {

@@ -146,7 +146,7 @@ fn listing_one_namespace_keeps_the_objects_of_the_others() {
         let unwritten = UnwrittenStatuses::default();
         let (follower, _) =
             PolicyFollower::new(Family::CronScaling, clock, unwritten, cluster, queues);
-        follower.of_part(Part::Namespace(namespace.into()))
+        follower.with_part(Part::Namespace(namespace.into()))
     };
     let [mut east, mut west] = ["east", "west"].map(follow);
     for (namespace, follower) in [("east", &mut east), ("west", &mut west)] {
@@ -186,13 +186,13 @@ fn an_edit_clears_the_problem_of_the_target() {
     let mut labeled = object("shop", "1", 2, 5);
     labeled["metadata"]["labels"] = json!({ "team": "harbour" });
     watched.follower.upsert(to_dynamic(labeled));
-    assert!(problem().is_some(), "what it says is the same");
+    assert!(problem().is_some(), "the spec is the same");
     watched.follower.upsert(to_dynamic(object("shop", "1", 3, 6)));
     assert!(problem().is_none());
 }
 
 #[test]
-fn an_object_being_deleted_counts_as_gone() {
+fn an_object_being_deleted_is_treated_as_gone() {
     let mut watched = Watched::new();
     watched.follower.upsert(to_dynamic(object("shop", "1", 1, 5)));
     let mut deleted = object("shop", "1", 2, 5);
@@ -253,7 +253,7 @@ fn an_invalid_object_keeps_its_history_and_drops_its_rules() {
     assert_eq!(watched.handled("shop"), handled);
     let state = watched.cluster.lock();
     let memory = state.world.cron_scaling.policies[&identity("shop")].memory.clone();
-    let fingerprint = memory.expect("it is remembered").rules[0].fingerprint;
+    let fingerprint = memory.expect("it is stored").rules[0].fingerprint;
     assert_eq!(fingerprint, almanac_engine::Fingerprint::of_nothing());
 }
 

@@ -14,7 +14,7 @@ use crate::cluster::{Cluster, ClusterState, PolicyEntry};
 /// next term of the same process continues from them.
 #[derive(Clone, Default)]
 pub(crate) struct UnwrittenStatuses {
-    kept: Arc<Mutex<BTreeMap<Object, Slim>>>,
+    states: Arc<Mutex<BTreeMap<Object, Slim>>>,
 }
 
 /// An object by its name and UID.
@@ -26,20 +26,20 @@ impl UnwrittenStatuses {
         self.hand_over(cluster);
         let state = cluster.lock();
         let ClusterState { world, policies, .. } = &*state;
-        let mut kept = self.lock();
+        let mut states = self.lock();
         for (policy, entry) in policies.iter().filter(|(_, entry)| !entry.is_written) {
             let slim = world.slim_of(policy);
-            kept.extend(slim.map(|slim| ((policy.clone(), entry.uid.clone()), slim)));
+            states.extend(slim.map(|slim| ((policy.clone(), entry.uid.clone()), slim)));
         }
     }
 
     /// An object with its policy state, from its status or from an earlier term.
-    pub(crate) fn join(&self, policy: &PolicyName, uid: &str, told: Slim) -> Slim {
+    pub(crate) fn join(&self, policy: &PolicyName, uid: &str, slim: Slim) -> Slim {
         let key = (policy.clone(), Box::from(uid));
-        let kept = self.lock().get(&key).cloned();
-        match kept {
-            Some(kept) => told.remembering(kept),
-            None => told,
+        let unwritten = self.lock().get(&key).cloned();
+        match unwritten {
+            Some(unwritten) => slim.remembering(unwritten),
+            None => slim,
         }
     }
 
@@ -66,6 +66,6 @@ impl UnwrittenStatuses {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Object, Slim>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! The lanes of a turn: what it must not share with another running turn.
+//! The lanes of a turn: the objects and permits that it must not share with another running turn.
 
 use almanac_engine::PolicyName;
 
@@ -17,7 +17,7 @@ impl Reconciler {
         let mut lanes: Vec<Lane> =
             footprint.writes.into_iter().map(|(object, _)| Lane::Object(object)).collect();
         lanes.dedup();
-        if self.hooks.of(policy.family).depends_on_others(&state, &policy.identity) {
+        if self.hooks.for_family(policy.family).depends_on_others(&state, &policy.identity) {
             lanes.push(Lane::Decisions(policy.family));
         }
         if state.world.is_costly(policy) {

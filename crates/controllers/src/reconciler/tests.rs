@@ -119,7 +119,7 @@ impl Stage {
         Self { shown, cluster, budget, follower, switch, controller }
     }
 
-    /// Runs a turn whose write has to wait for another one, while something happens; returns the
+    /// Runs a turn whose write must wait for another one, while something happens; returns the
     /// replicas afterwards and the next turn.
     async fn wait_while(
         mut self,
@@ -247,22 +247,19 @@ async fn a_queued_write_is_never_sent_after_even_a_brief_stop() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_firing_due_while_stopped_is_recorded_and_the_next_one_is_carried_out() {
+async fn a_firing_due_while_stopped_is_recorded_and_the_next_one_is_applied() {
     let stage = Stage::set("2026-11-20T09:01:01Z");
     stage.switch.update(Some("wrong values"));
     stage.controller.take_turn(&policy()).await;
     assert_eq!(endings(&stage), [Ending::Stopped]);
-    assert!(
-        stage.cluster.lock().world.objects.workloads.is_empty(),
-        "nobody has looked at a target"
-    );
+    assert!(stage.cluster.lock().world.objects.workloads.is_empty(), "no target was read");
     stage.switch.update(None);
     stage.shown.set("2026-11-20T09:01:00Z");
     stage.controller.take_turn(&policy()).await;
     assert_eq!(stage.cluster.lock().world.objects.workloads[&target()].replicas, Some(5));
 }
 
-/// How the firings of the first rule ended, newest first.
+/// The endings of the firings of the first rule, newest first.
 fn endings(stage: &Stage) -> Vec<Ending> {
     let known = stage.cluster.lock();
     let object = &known.world.cron_scaling.policies[&policy().identity];
@@ -271,7 +268,7 @@ fn endings(stage: &Stage) -> Vec<Ending> {
 }
 
 #[tokio::test]
-async fn a_rule_that_falls_due_while_another_is_carried_out_has_its_turn_at_once() {
+async fn a_rule_that_falls_due_during_another_firing_has_its_turn_immediately() {
     let stage = Stage::set("2026-11-20T09:02:30Z");
     let next = stage.controller.take_turn(&policy()).await;
     assert_eq!(next, Some("2026-11-20T09:01:00Z".parse().expect("it is an instant")));
@@ -286,7 +283,7 @@ fn no_status_write_is_queued(
 ) -> impl FnOnce(&mut PolicyFollower, &ManualClock) + use<> {
     let statuses = Arc::clone(&stage.controller.statuses);
     move |_: &mut PolicyFollower, _: &ManualClock| {
-        assert!(statuses.is_quiet(), "a status is asked for while the write still waits");
+        assert!(statuses.is_quiet(), "a status write is requested while the write still waits");
     }
 }
 
@@ -312,7 +309,7 @@ async fn an_idle_policy_is_rechecked_while_everything_is_stopped() {
     for rule in edited["spec"]["rules"].as_array_mut().expect("a list") {
         rule["suspend"] = json!(true);
     }
-    edited["spec"]["scaleTargetRef"]["apiVersion"] = json!("nobody.expects/v1");
+    edited["spec"]["scaleTargetRef"]["apiVersion"] = json!("unknown.example.com/v1");
     edited["spec"]["scaleTargetRef"]["kind"] = json!("Thing");
     stage.follower.upsert(object(edited));
     assert!(stage.controller.take_turn(&policy()).await.is_some());
@@ -331,7 +328,7 @@ async fn an_invalid_policy_is_reported_while_everything_is_stopped() {
     stage.follower.upsert(object(edited));
     stage.controller.statuses = Arc::new(WorkQueue::new(stage.controller.clock.clone()));
     stage.controller.take_turn(&policy()).await;
-    assert!(!stage.controller.statuses.is_quiet(), "its status says what is wrong");
+    assert!(!stage.controller.statuses.is_quiet(), "the status reports the mistake");
 }
 
 #[tokio::test(start_paused = true)]

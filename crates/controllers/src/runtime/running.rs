@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::list_progress::{Awaited, ListNeed, Listed};
+use crate::list_progress::{AwaitedLists, ListNeed, ListReceiver};
 
 /// The group of the watches.
 pub(crate) const WATCHES: &str = "watching";
@@ -22,14 +22,14 @@ pub(crate) const EVENTS: &str = "writing Events";
 /// The time limit for writing Events at the end of a term. The other replicas wait for the Lease.
 const EVENT_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The tasks of a term. All of them end when this is dropped.
+/// The tasks of a term. All of them end when this value is dropped.
 pub(crate) struct RunningTerm {
     pub(super) client: Client,
     pub(super) health: Health,
     end: CancellationToken,
     groups: BTreeMap<&'static str, JoinSet<()>>,
     /// The lists that the term waits for.
-    awaited: Vec<Awaited>,
+    awaited: Vec<AwaitedLists>,
 }
 
 impl RunningTerm {
@@ -48,11 +48,16 @@ impl RunningTerm {
     }
 
     /// Adds a list that the term waits for.
-    pub(crate) fn await_list(&mut self, what: impl Into<String>, listed: Listed, need: ListNeed) {
-        self.add_awaited(Awaited::new(what, listed, need));
+    pub(crate) fn await_list(
+        &mut self,
+        what: impl Into<String>,
+        listed: ListReceiver,
+        need: ListNeed,
+    ) {
+        self.add_awaited(AwaitedLists::new(what, listed, need));
     }
 
-    pub(super) fn add_awaited(&mut self, awaited: Awaited) {
+    pub(super) fn add_awaited(&mut self, awaited: AwaitedLists) {
         self.awaited.push(awaited);
     }
 

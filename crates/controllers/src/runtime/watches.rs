@@ -12,7 +12,7 @@ use kube::core::ApiResource;
 
 use super::running::{RunningTerm, WATCHES};
 use crate::exemptions::NamespaceFollower;
-use crate::list_progress::{Awaited, ListNeed, Listed};
+use crate::list_progress::{AwaitedLists, ListNeed, ListReceiver};
 use crate::namespaces::{Namespaces, Part};
 
 /// A watch to start.
@@ -56,7 +56,7 @@ impl RunningTerm {
         &mut self,
         what: impl Into<String>,
         watched: Watch,
-        (follower, listed): (impl Follower + 'static, Listed),
+        (follower, listed): (impl Follower + 'static, ListReceiver),
     ) {
         let is_needed = watched.need != Need::Never;
         let need = if is_needed { ListNeed::Always } else { ListNeed::UnlessRefused };
@@ -69,7 +69,7 @@ impl RunningTerm {
         &mut self,
         kind: Kind,
         namespaces: &Namespaces,
-        follower: impl Fn(Part) -> (F, Listed),
+        follower: impl Fn(Part) -> (F, ListReceiver),
     ) {
         let select = |part: &Part| Watch {
             selection: part.selection(),
@@ -84,7 +84,7 @@ impl RunningTerm {
         kind: &str,
         namespaces: &Namespaces,
         select: impl Fn(&Part) -> Watch,
-        follower: impl Fn(Part) -> (F, Listed),
+        follower: impl Fn(Part) -> (F, ListReceiver),
     ) {
         let mut parts = Vec::new();
         for part in namespaces.parts() {
@@ -92,7 +92,7 @@ impl RunningTerm {
             self.begin_watch(select(&part), follower);
             parts.push((part, listed));
         }
-        self.add_awaited(Awaited::of_kind(kind, parts));
+        self.add_awaited(AwaitedLists::for_kind(kind, parts));
     }
 
     /// Starts tracking which namespaces have the ignore annotation. Those that the process is limited to are read at
@@ -101,12 +101,12 @@ impl RunningTerm {
         &mut self,
         namespaces: &Namespaces,
         (selection, interval): (Selection, Duration),
-        tell: impl Fn(&str, NamespaceMark) + Send + 'static,
+        on_change: impl Fn(&str, NamespaceMark) + Send + 'static,
     ) {
-        let (follower, listed) = NamespaceFollower::new(tell);
+        let (follower, listed) = NamespaceFollower::new(on_change);
         if let Some(names) = namespaces.limit() {
             let names = names.iter().cloned().collect();
-            let reading = follower.ask(self.client.clone(), names, interval);
+            let reading = follower.poll(self.client.clone(), names, interval);
             self.spawn(WATCHES, reading);
         } else {
             let selection = Selection { metadata_only: true, ..selection };

@@ -25,23 +25,23 @@ pub(crate) struct KnownNodeGroups {
 
 /// One group.
 pub(crate) struct NodeGroupEntry {
-    /// Distinguishes it from another object of the same name.
+    /// Distinguishes the group from another object of the same name.
     pub(super) uid: Box<str>,
     /// The known version of the object.
     pub(super) version: Box<str>,
     pub(super) generation: Option<i64>,
-    /// The list in which it last appeared.
+    /// The list in which the group last appeared.
     pub(super) listing: u32,
     pub(super) is_marked: bool,
-    /// Its spec, or why it cannot be read.
+    /// The spec, or the reason that it cannot be read.
     pub(super) spec: Result<GroupSpec, String>,
-    /// Its nodes when they were last observed.
+    /// The nodes when they were last observed.
     pub(super) nodes: Option<ProvidedNodes>,
-    /// The condition reason if it is not ready, in its current or its next status; `None` if it is ready.
+    /// The condition reason of a group that is not ready, in the current or the next status; `None` if it is ready.
     pub(crate) not_ready: Option<ConditionReason>,
-    /// Its status on the API server.
+    /// The status on the API server.
     pub(super) recorded: StatusSnapshot,
-    /// Whether its status reports that it is left to another controller.
+    /// Whether the status reports that the group is left to another controller.
     pub(super) is_left_alone: bool,
     /// The backoff of failed turns since the last success.
     pub(super) failures: Option<Box<Backoff>>,
@@ -50,9 +50,9 @@ pub(crate) struct NodeGroupEntry {
 /// The nodes that a group specifies.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct GroupSpec {
-    /// Its type.
+    /// The type of the group.
     pub(super) kind: String,
-    /// The provider's name for it.
+    /// The provider's name for the group.
     pub(super) id: String,
     /// The desired number of nodes; `None` leaves the number unchanged.
     pub(super) replicas: Option<u32>,
@@ -75,7 +75,7 @@ impl Subject {
 
 impl NodeGroupEntry {
     /// An entry for an object from a list or a watch.
-    pub(super) fn of(object: &DynamicObject, listing: u32) -> Self {
+    pub(super) fn from_object(object: &DynamicObject, listing: u32) -> Self {
         let metadata = &object.metadata;
         Self {
             uid: metadata.uid.as_deref().unwrap_or_default().into(),
@@ -86,7 +86,7 @@ impl NodeGroupEntry {
             spec: spec_of(object),
             nodes: nodes_in(&object.data["status"]),
             not_ready: None,
-            recorded: StatusSnapshot::of(&object.data["status"]),
+            recorded: StatusSnapshot::from_status(&object.data["status"]),
             is_left_alone: false,
             failures: None,
         }
@@ -121,7 +121,7 @@ impl KnownNodeGroups {
     }
 
     /// Records that no group is known to be left to another controller.
-    pub(crate) fn leave_to_nobody(&mut self) {
+    pub(crate) fn clear_left_alone(&mut self) {
         self.entries.values_mut().for_each(|entry| entry.is_left_alone = false);
     }
 }

@@ -9,7 +9,7 @@ use kube::api::DynamicObject;
 
 use super::entry::NodeGroupEntry;
 use crate::cluster::{Cluster, OLDEST_VERSION, is_older};
-use crate::list_progress::{ListReport, Listed};
+use crate::list_progress::{ListReceiver, ListReport};
 use crate::namespaces::Part;
 use crate::runtime::names;
 use crate::work_queue::WorkQueue;
@@ -24,13 +24,16 @@ pub(crate) struct NodeGroupFollower {
 }
 
 impl NodeGroupFollower {
-    pub(crate) fn new(cluster: Arc<Cluster>, queue: Arc<WorkQueue<Identity>>) -> (Self, Listed) {
+    pub(crate) fn new(
+        cluster: Arc<Cluster>,
+        queue: Arc<WorkQueue<Identity>>,
+    ) -> (Self, ListReceiver) {
         let (progress, listed) = ListReport::new();
         (Self { part: Part::Whole, cluster, queue, listing: 0, progress }, listed)
     }
 
     /// The same for the groups of a part only.
-    pub(crate) fn of_part(self, part: Part) -> Self {
+    pub(crate) fn with_part(self, part: Part) -> Self {
         Self { part, ..self }
     }
 
@@ -59,26 +62,27 @@ impl Follower for NodeGroupFollower {
             self.remove(&name);
             return;
         }
-        let told = NodeGroupEntry::of(&object, self.listing);
+        let new_entry = NodeGroupEntry::from_object(&object, self.listing);
         let mut state = self.cluster.lock();
-        if let Some(entry) = state.node_groups.get_mut(&name).filter(|it| it.uid == told.uid) {
+        if let Some(entry) = state.node_groups.get_mut(&name).filter(|it| it.uid == new_entry.uid) {
             entry.listing = self.listing;
-            if is_older(&told.version, &entry.version) {
+            if is_older(&new_entry.version, &entry.version) {
                 return;
             }
-            entry.version = told.version;
-            let is_same = (entry.generation, entry.is_marked) == (told.generation, told.is_marked)
-                && entry.spec == told.spec
+            entry.version = new_entry.version;
+            let is_same = (entry.generation, entry.is_marked)
+                == (new_entry.generation, new_entry.is_marked)
+                && entry.spec == new_entry.spec
                 && entry.recorded.is(&object.data["status"]);
             if is_same {
                 return;
             }
-            entry.generation = told.generation;
-            entry.is_marked = told.is_marked;
-            entry.recorded = told.recorded;
-            entry.spec = told.spec;
+            entry.generation = new_entry.generation;
+            entry.is_marked = new_entry.is_marked;
+            entry.recorded = new_entry.recorded;
+            entry.spec = new_entry.spec;
         } else {
-            state.node_groups.insert(name.clone(), told);
+            state.node_groups.insert(name.clone(), new_entry);
         }
         drop(state);
         self.queue.wake(&name);

@@ -19,7 +19,7 @@ pub(crate) struct NodeGroupMetrics {
 impl NodeGroupMetrics {
     /// Registers the counter, and the gauges that are evaluated at the scrape.
     pub(crate) fn register(&self, registry: &mut Registry, leading: &Leadership) {
-        let help = "Attempts to make, remove or count the nodes of a group that failed";
+        let help = "Failed attempts to create, remove or count the nodes of a group";
         registry.register("almanac_node_group_failed", help, self.failed.clone());
         registry.register_collector(Box::new(NodeGroupGauges { leading: leading.clone() }));
     }

@@ -1,4 +1,4 @@
-//! The providers that make and remove the nodes of groups: one for each type of group. The caller tracks the groups,
+//! The providers that create and remove the nodes of groups: one for each type of group. The caller tracks the groups,
 //! and decides when a provider may act.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub type NodeProviders = BTreeMap<&'static str, Arc<dyn NodeProvider>>;
 pub struct NodeGroup {
     /// The namespace of the object.
     pub namespace: String,
-    /// Its name.
+    /// The name of the object.
     pub name: String,
     /// The provider's name for the group.
     pub id: String,
@@ -23,22 +23,22 @@ pub struct NodeGroup {
 /// The nodes that a provider has for a group.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProvidedNodes {
-    /// How many nodes.
+    /// The number of nodes.
     pub replicas: u32,
     /// The label selector of these nodes.
     pub selector: String,
 }
 
-/// Why a provider could not fulfill a request. Each message names the next step.
+/// The reason that a provider could not fulfill a request. Each message names the next step.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ProviderError {
-    /// It cannot have such a group. A retry does not help before the object changes.
+    /// The provider cannot have such a group. A retry does not help before the object changes.
     #[error("{0}")]
     Invalid(String),
     /// A node of another group already has the name that a node of this group would have.
     #[error("{0}")]
     NameTaken(String),
-    /// It failed, and may succeed later.
+    /// The request failed, and may succeed later.
     #[error("{0}")]
     Failed(String),
 }
@@ -50,13 +50,13 @@ pub type MayWrite<'a> = &'a (dyn Fn() -> bool + Sync);
 /// Receives the namespace and the name of a group whose nodes may have changed.
 pub type NodesChanged = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
-/// Provides nodes for the groups of one type. There is never more than one request for a group at once.
+/// Provides nodes for the groups of one type. There is never more than one request for a group at a time.
 pub trait NodeProvider: Send + Sync {
     /// Runs while the process leads, then is dropped; never ends by itself. It reports changes, and at the beginning
     /// each group with nodes.
     fn serve(&self, changed: NodesChanged) -> BoxFuture<'_, ()>;
 
-    /// Returns the nodes of a group. The id of a deleted group is not known, and is empty.
+    /// Returns the nodes of a group. The id of a deleted group is unknown, and is empty.
     fn observe<'a>(
         &'a self,
         group: &'a NodeGroup,

@@ -35,15 +35,15 @@ pub(super) struct Outcome {
 /// Whether a group is reconciled, and the outcome.
 #[derive(Debug)]
 pub(super) enum GroupState {
-    /// It has its desired nodes.
+    /// The group has its desired nodes.
     Provided { replicas: u32, wanted: Option<u32> },
     /// No provider supports its type.
     Unsupported { kind: String },
-    /// It would be scaled if not everything were stopped.
+    /// The group is not scaled, because everything is stopped.
     Stopped { replicas: u32, wanted: u32 },
-    /// It is exempt.
+    /// The group is exempt.
     Exempt(Exempt),
-    /// It is left to the upstream controller.
+    /// The group is left to the upstream controller.
     LeftAlone(Upstream),
     /// The object has changed during the turn: the next turn reports the result.
     Withdrawn,
@@ -53,7 +53,7 @@ pub(super) enum GroupState {
 
 impl Outcome {
     /// The outcome without any observed nodes.
-    pub(super) fn of(state: GroupState) -> Self {
+    pub(super) fn without_nodes(state: GroupState) -> Self {
         Self { nodes: None, state }
     }
 }
@@ -78,13 +78,13 @@ impl GroupState {
         Self::Failing { reason: ConditionReason::ProviderFailed, message }
     }
 
-    /// Whether it may pass by itself, and is retried.
+    /// Whether the turn is retried, because the problem may pass by itself.
     fn is_retried(&self) -> bool {
         let Self::Failing { reason, .. } = self else { return false };
         *reason != ConditionReason::GroupInvalid
     }
 
-    /// When the group is checked again, if it does not change and its turn did not fail.
+    /// The delay before the group is checked again, if it does not change and its turn did not fail.
     fn recheck_after(&self) -> Option<SignedDuration> {
         match self {
             Self::LeftAlone(_) => Some(RECHECK_INTERVAL),
@@ -108,12 +108,12 @@ impl GroupState {
                     Some(_) => format!("the group has {has}, as wanted"),
                     None => format!("spec.replicas is not set: the group keeps its {has}"),
                 };
-                let able = "nodes are made and removed to match spec.replicas".to_owned();
+                let able = "nodes are created and removed to match spec.replicas".to_owned();
                 (ConditionReason::NodesProvided, Ok(able), Ok(ready))
             }
             Self::Stopped { replicas, wanted } => {
                 let able = format!(
-                    "everything is stopped: the group keeps its {} until that is over, and then gets {wanted}",
+                    "everything is stopped: the group keeps its {} until the stop ends, and then gets {wanted}",
                     counted(*replicas)
                 );
                 (ConditionReason::Stopped, Err(able), Ok(nothing()))
@@ -130,8 +130,8 @@ impl GroupState {
             }
             Self::Failing { reason, message } => both(*reason, message.clone()),
         };
-        let state = |about, said: Result<String, String>| {
-            let (holds, message) = match said {
+        let state = |about, result: Result<String, String>| {
+            let (holds, message) = match result {
                 Ok(message) => (true, message),
                 Err(message) => (false, message),
             };
@@ -161,11 +161,11 @@ fn unsupported(kind: &str) -> String {
                    to an object with a scale subresource, such as a MachineDeployment of Cluster API";
     if kind == SIMULATED {
         return format!(
-            "this controller makes no nodes: only a controller with --simulated-nodes does, on a control plane \
+            "this controller creates no nodes: only a controller with --simulated-nodes does, on a control plane \
              for trying things out; {instead}"
         );
     }
-    format!("no provider here makes nodes for groups of type {kind}; {instead}")
+    format!("no provider of this controller creates nodes for groups of type {kind}; {instead}")
 }
 
 impl NodeGroups {
@@ -183,11 +183,11 @@ impl NodeGroups {
         // A group held back by the stop annotation is reconciled after the stop ends.
         let recheck = outcome.state.recheck_after();
         let recheck = recheck.or_else(|| self.switch.is_stopped().then_some(RECHECK_INTERVAL));
-        let is_said = self.say(name, subject, &outcome).await;
+        let is_written = self.update_status(name, subject, &outcome).await;
         let now = self.clock.now();
         let mut state = self.cluster.lock();
         let entry = state.node_groups.get_mut(name).filter(|entry| entry.uid == subject.uid)?;
-        let pause = if is_failing || !is_said {
+        let pause = if is_failing || !is_written {
             let begin = || Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, self.seed_of(name));
             let failures = entry.failures.get_or_insert_with(|| Box::new(begin()));
             SignedDuration::try_from(failures.next_pause()).ok()
@@ -206,10 +206,10 @@ impl NodeGroups {
     }
 
     /// Writes the status if it differs from the one on the API server. `false` if that failed.
-    async fn say(&self, name: &Identity, subject: &Subject, outcome: &Outcome) -> bool {
+    async fn update_status(&self, name: &Identity, subject: &Subject, outcome: &Outcome) -> bool {
         let Some(condition_states) = outcome.state.condition_states() else { return true };
         let is_left_alone = matches!(outcome.state, GroupState::LeftAlone(_));
-        let (version, status, news, is_cleared) = {
+        let (version, status, transition, is_cleared) = {
             let mut state = self.cluster.lock();
             // The outcome of an earlier spec would be recorded as that of the current one, which has a turn of its own.
             let entry = state.node_groups.get_mut(name).filter(|entry| subject.is(entry));
@@ -235,18 +235,18 @@ impl NodeGroups {
             let is_cleared = fitted.as_ref().is_some_and(|state| !state.holds);
             condition_states.extend(fitted);
             // The status reports an exemption once, without contention with the controller that reconciles the group.
-            let is_said = is_left_alone && entry.is_left_alone;
-            if is_said || entry.recorded.is(&status) {
+            let is_reported = is_left_alone && entry.is_left_alone;
+            if is_reported || entry.recorded.is(&status) {
                 return true;
             }
             // Before the write: the watch event may come before the response.
-            let news = entry.recorded.news(&condition_states);
-            let news = news.into_iter().rfind(|it| it.needs_attention()).cloned();
-            (entry.version.clone(), status, news, is_cleared)
+            let transitions = entry.recorded.changed_conditions(&condition_states);
+            let transition = transitions.into_iter().rfind(|it| it.needs_attention()).cloned();
+            (entry.version.clone(), status, transition, is_cleared)
         };
-        let written = self.write_status(name, &version, &status, is_left_alone).await;
-        let written = match written {
-            Ok(written) => written,
+        let result = self.write_status(name, &version, &status, is_left_alone).await;
+        let response = match result {
+            Ok(response) => response,
             Err(WriteError::Fenced(_)) => return false,
             Err(error) => {
                 // If the object has changed, a watch event follows.
@@ -256,18 +256,18 @@ impl NodeGroups {
                 return false;
             }
         };
-        if let Some(worst) = news {
+        if let Some(worst) = transition {
             tracing::warn!(reason = worst.reason.name(), "{}", worst.message);
             self.events.emit(subject.event(true, worst.reason.name(), worst.message));
         }
         let mut state = self.cluster.lock();
         let entry = state.node_groups.get_mut(name).filter(|entry| entry.uid == subject.uid);
         let Some(entry) = entry else { return true };
-        let version = written.metadata.resource_version.unwrap_or_default();
+        let version = response.metadata.resource_version.unwrap_or_default();
         entry.is_left_alone = is_left_alone;
         if !is_older(&version, &entry.version) {
             entry.version = version.into();
-            entry.recorded = StatusSnapshot::of(&status);
+            entry.recorded = StatusSnapshot::from_status(&status);
         }
         drop(state);
         if is_cleared {
@@ -285,13 +285,13 @@ impl NodeGroups {
     ) -> Result<Written, WriteError> {
         let kind = Kind::ScalableNodeGroup;
         let collection = kind.collection(name.namespace());
-        let place = ObjectPath { collection: &collection, name: name.name() };
+        let path = ObjectPath { collection: &collection, name: name.name() };
         // Server-side apply would be refused if the CRD is not ours and has no such conditions.
         if is_left_alone {
-            return self.writer.patch_status(place, version, &status.to_string()).await;
+            return self.writer.patch_status(path, version, &status.to_string()).await;
         }
         let api_version = kind.api_version();
-        self.writer.apply_status(place, (&*api_version, kind.name()), version, status).await
+        self.writer.apply_status(path, (&*api_version, kind.name()), version, status).await
     }
 }
 

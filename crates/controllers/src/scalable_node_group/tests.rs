@@ -27,7 +27,7 @@ async fn a_group_gets_its_desired_nodes_and_reports_them_once() {
     assert_eq!(bench.condition("Ready")[2], "the group has 3 nodes, as wanted");
     assert_eq!(bench.turn().await, None);
     let writes = bench.stub.requests_where(|it| it.method == Method::PATCH);
-    assert_eq!(writes.len(), 1, "the second turn has nothing to say");
+    assert_eq!(writes.len(), 1, "the second turn writes nothing");
     assert_eq!(bench.events().await, ["Scaled scaled from 0 nodes to 3"]);
     let labels = "{name=\"pool\",namespace=\"default\"} 3";
     for metric in ["almanac_node_group_desired_replicas", "almanac_node_group_current_replicas"] {
@@ -113,7 +113,7 @@ async fn a_failure_is_reported_once_and_retried_and_keeps_the_observed_replicas(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_group_that_its_provider_cannot_have_is_not_tried_again() {
+async fn a_group_that_its_provider_cannot_have_is_not_retried() {
     let mut bench = Bench::with_replicas(2);
     *bench.provider.refused.lock().expect("whole") =
         Some(ProviderError::Invalid("spec.id has a space".to_owned()));
@@ -175,12 +175,12 @@ async fn a_write_is_withdrawn_when_the_group_changes_in_the_meantime_or_may_not_
             Some(Box::new(move || change(&groups, &fence, edited.clone())));
         assert_eq!(bench.turn().await, Some(WITHDRAWN_PAUSE));
         assert_eq!(bench.provider.has(), 0);
-        assert_eq!(bench.object()["status"], Value::Null, "nothing is said of it");
+        assert_eq!(bench.object()["status"], Value::Null, "there is no status");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_nodes_of_a_group_that_is_gone_go_once_it_is_known_to_be_gone() {
+async fn the_nodes_of_a_deleted_group_are_removed_once_the_deletion_is_known() {
     let mut bench = Bench::with_replicas(3);
     bench.turn().await;
     bench.groups.cluster.lock().node_groups.listed.clear();
@@ -197,7 +197,7 @@ async fn the_nodes_of_a_group_that_is_gone_go_once_it_is_known_to_be_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deleted_group_without_nodes_has_no_further_turn_while_it_is_held() {
+async fn a_deleted_group_without_nodes_has_no_further_turn_while_held_back() {
     let holds: [fn(&NodeGroups); 3] = [
         |groups| groups.switch.update(Some("stop")),
         |groups| {
@@ -230,7 +230,7 @@ async fn the_nodes_of_a_group_stay_while_its_namespace_is_not_the_one_that_was_l
     let follow = |namespace: &str| {
         let (queue, cluster) = (Arc::clone(&groups.queue), Arc::clone(&groups.cluster));
         let (follower, _) = NodeGroupFollower::new(cluster, queue);
-        follower.of_part(Part::Namespace(namespace.into()))
+        follower.with_part(Part::Namespace(namespace.into()))
     };
     groups.cluster.lock().node_groups.listed.clear();
     let [mut other, mut own] = ["other", "default"].map(follow);
@@ -264,7 +264,7 @@ async fn a_group_that_is_not_in_the_next_list_or_is_being_deleted_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_group_of_a_type_without_a_provider_has_no_nodes_and_says_what_to_do() {
+async fn a_group_without_a_provider_has_no_nodes_and_its_status_names_the_fix() {
     let mut bench = Bench::with_replicas(3);
     bench.turn().await;
     bench.put(objects::scalable_node_group("pool", "AWSEKSNodeGroup", "arn", 3));

@@ -13,9 +13,9 @@ const FAR: Timestamp = Timestamp::UNIX_EPOCH;
 
 /// The response of an API server.
 #[derive(Clone)]
-struct Answers(Arc<Mutex<(StatusCode, Value)>>);
+struct SchemaServer(Arc<Mutex<(StatusCode, Value)>>);
 
-impl Answers {
+impl SchemaServer {
     fn with_status(status: StatusCode, document: Value) -> Self {
         Self(Arc::new(Mutex::new((status, document))))
     }
@@ -24,11 +24,11 @@ impl Answers {
         *self.0.lock().unwrap() = (status, document);
     }
 
-    /// A client of this API server, which answers 304 for a document of the same version.
+    /// A client of this API server, which responds with 304 for a document of the same version.
     fn client(&self) -> Client {
-        let answers = self.clone();
+        let server = self.clone();
         let service = tower::service_fn(move |request: Request<Body>| {
-            let (status, document) = answers.0.lock().unwrap().clone();
+            let (status, document) = server.0.lock().unwrap().clone();
             let text = document.to_string();
             let etag = HeaderValue::from_str(&format!("\"{}\"", text.len())).unwrap();
             let is_same = request.headers().get(IF_NONE_MATCH) == Some(&etag);
@@ -57,9 +57,9 @@ fn document(without: &[&str]) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_known_until_another_schema_is_served() {
-    let answers = Answers::with_status(StatusCode::OK, document(&["scaleEvents"]));
-    let (client, schemas) = (answers.client(), ServedSchemas::of(&[FAMILY.into()]));
+async fn missing_fields_are_known_until_another_schema_is_served() {
+    let server = SchemaServer::with_status(StatusCode::OK, document(&["scaleEvents"]));
+    let (client, schemas) = (server.client(), ServedSchemas::for_kinds(&[FAMILY.into()]));
     assert_eq!(schemas.missing(FAMILY), None);
     assert_eq!(schemas.check(&client).await, [FAMILY.into()]);
     let missing = schemas.missing(FAMILY).unwrap().to_string();
@@ -67,38 +67,38 @@ async fn what_is_missing_is_known_until_another_schema_is_served() {
 
     // The same document, an error, and a document without the kind change nothing.
     assert_eq!(schemas.check(&client).await, []);
-    answers.become_these(StatusCode::INTERNAL_SERVER_ERROR, json!("unavailable"));
+    server.become_these(StatusCode::INTERNAL_SERVER_ERROR, json!("unavailable"));
     assert_eq!(schemas.check(&client).await, []);
-    answers.become_these(StatusCode::OK, json!({"components": {"schemas": {}}}));
+    server.become_these(StatusCode::OK, json!({"components": {"schemas": {}}}));
     assert_eq!(schemas.check(&client).await, []);
     assert!(schemas.missing(FAMILY).is_some());
 
-    answers.become_these(StatusCode::OK, document(&[]));
+    server.become_these(StatusCode::OK, document(&[]));
     assert_eq!(schemas.check(&client).await, [FAMILY.into()]);
     assert_eq!(schemas.missing(FAMILY), None);
 }
 
 #[tokio::test]
-async fn a_status_says_what_it_lacks_and_once_more_that_it_lacks_nothing() {
-    let answers = Answers::with_status(StatusCode::OK, document(&["scaleEvents"]));
-    let schemas = ServedSchemas::of(&[FAMILY.into()]);
-    schemas.check(&answers.client()).await;
+async fn a_status_reports_missing_fields_and_then_once_that_none_is_missing() {
+    let server = SchemaServer::with_status(StatusCode::OK, document(&["scaleEvents"]));
+    let schemas = ServedSchemas::for_kinds(&[FAMILY.into()]);
+    schemas.check(&server.client()).await;
     let missing = schemas.missing(FAMILY);
     let composed = || json!({"scaleEvents": [], "desiredReplicas": 2, "conditions": []});
 
-    let (mut status, before) = (composed(), StatusSnapshot::of(&Value::Null));
+    let (mut status, before) = (composed(), StatusSnapshot::from_status(&Value::Null));
     let state = fit(missing.as_deref(), &mut status, &before, Some(1), FAR).unwrap();
     assert!(state.holds && state.needs_attention(), "{state:?}");
     assert_eq!(status["scaleEvents"], Value::Null);
     assert_eq!(status["conditions"][0]["type"], "SchemaIncomplete");
 
-    let (mut mended, incomplete) = (composed(), StatusSnapshot::of(&status));
-    let state = fit(None, &mut mended, &incomplete, Some(1), FAR).unwrap();
+    let (mut fixed, incomplete) = (composed(), StatusSnapshot::from_status(&status));
+    let state = fit(None, &mut fixed, &incomplete, Some(1), FAR).unwrap();
     assert!(!state.holds && !state.needs_attention(), "{state:?}");
-    assert_eq!(mended["conditions"][0]["status"], "False");
-    assert_eq!(mended["scaleEvents"], json!([]));
+    assert_eq!(fixed["conditions"][0]["status"], "False");
+    assert_eq!(fixed["scaleEvents"], json!([]));
 
-    let (mut whole, mended) = (composed(), StatusSnapshot::of(&mended));
-    assert_eq!(fit(None, &mut whole, &mended, Some(1), FAR), None);
+    let (mut whole, fixed) = (composed(), StatusSnapshot::from_status(&fixed));
+    assert_eq!(fit(None, &mut whole, &fixed, Some(1), FAR), None);
     assert_eq!(whole, composed());
 }

@@ -42,7 +42,7 @@ impl Recording {
     /// Delivers the object in its current state.
     fn deliver(&self) {
         let object = serde_json::from_value(self.object()).expect("it has the shape of one");
-        let entry = PolicyEntry::of(&object, 1);
+        let entry = PolicyEntry::from_object(&object, 1);
         self.cluster.lock().policies.insert(self.policy.clone(), entry);
     }
 
@@ -55,7 +55,8 @@ impl Recording {
         let patch = json!({ "lastRules": rules }).to_string();
         let method = WriteMethod::MergePatch(patch.into());
         let version = self.version().unwrap_or_else(|| "101".into());
-        let record = StatusUpdate { version, recorded: StatusSnapshot::of(&json!({})), method };
+        let record =
+            StatusUpdate { version, recorded: StatusSnapshot::from_status(&json!({})), method };
         match self.writer.write(&self.cluster, &self.policy, record).await {
             WriteResult::Saved => Ok(()),
             WriteResult::Failed { again } => {
@@ -123,7 +124,10 @@ async fn a_status_write_is_retried_after_any_error() {
 async fn a_status_of_a_deleted_or_replaced_object_is_not_retried() {
     let recording = Recording::begin();
     recording.stub.delete("cronfederatedhpas", "default", "shop");
-    assert!(recording.write("early").await.is_err_and(|again| again.is_some()), "nobody knows yet");
+    assert!(
+        recording.write("early").await.is_err_and(|again| again.is_some()),
+        "the deletion is not observed yet"
+    );
     recording.cluster.lock().policies.remove(&recording.policy);
     assert_eq!(recording.write("late").await, Err(None));
     let recording = Recording::begin();

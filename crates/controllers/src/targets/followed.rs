@@ -1,4 +1,4 @@
-//! The watched target kinds, and what is kept of their objects.
+//! The watched target kinds, and the stored parts of their objects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use almanac_shell::writer::FIELD_MANAGER;
 use kube::api::{DynamicObject, ObjectMeta};
 use tokio::sync::watch;
 
-use super::kind::Resolved;
+use super::kind::DiscoveredKind;
 use crate::cluster::{Cluster, ClusterState, TargetEntry, is_older};
 use crate::exemptions;
 use crate::namespaces::Part;
@@ -20,7 +20,7 @@ use crate::runtime::names;
 use crate::work_queue::WorkQueue;
 
 /// The discovered kind, if it is a watched one.
-pub(super) fn kind_of(resolved: &Resolved) -> Option<Kind> {
+pub(super) fn kind_of(resolved: &DiscoveredKind) -> Option<Kind> {
     let resource = &resolved.resource;
     Kind::of(&resource.group, &resource.kind).filter(|kind| kind.is_followed())
 }
@@ -113,9 +113,9 @@ impl TargetFollower {
         metadata: &ObjectMeta,
     ) {
         let now = self.turns.now();
-        let minds = |policy: &&PolicyName| state.world.reacts_to_changes(policy, now);
+        let reacts = |policy: &&PolicyName| state.world.reacts_to_changes(policy, now);
         let policies: Vec<PolicyName> =
-            state.targets.policies_targeting(target).filter(minds).cloned().collect();
+            state.targets.policies_targeting(target).filter(reacts).cloned().collect();
         for change in changes {
             let by = writer_of(metadata, change.0);
             let by = by.filter(|_| state.targets.has_policies(target));
@@ -155,12 +155,12 @@ impl Follower for TargetFollower {
         let target = self.identity(&object);
         let version = object.metadata.resource_version.clone().unwrap_or_default();
         let mut state = self.cluster.lock();
-        if let Some(found) = state.targets.get(&target)
-            && is_older(&version, &found.version)
+        if let Some(entry) = state.targets.get(&target)
+            && is_older(&version, &entry.version)
         {
             // This process has written a newer version since, but the target does exist.
-            let found = TargetEntry { listing: self.listing, ..found.clone() };
-            state.targets.insert(target, found);
+            let entry = TargetEntry { listing: self.listing, ..entry.clone() };
+            state.targets.insert(target, entry);
             return;
         }
         let is_marked = is_marked(&object.metadata);
@@ -182,8 +182,8 @@ impl Follower for TargetFollower {
         } else if current(&state) != current_before {
             self.has_progressed(&state, &target);
         }
-        let found = TargetEntry { version: version.into(), listing: self.listing };
-        if state.targets.insert(target.clone(), found) {
+        let entry = TargetEntry { version: version.into(), listing: self.listing };
+        if state.targets.insert(target.clone(), entry) {
             for policy in state.targets.policies_targeting(&target) {
                 self.turns.wake(policy);
             }
@@ -195,8 +195,9 @@ impl Follower for TargetFollower {
     }
 
     fn list_complete(&mut self) {
-        let gone = self.cluster.lock().targets.not_in_listing(self.kind, &self.part, self.listing);
-        for target in gone {
+        let missing =
+            self.cluster.lock().targets.not_in_listing(self.kind, &self.part, self.listing);
+        for target in missing {
             self.remove(&target);
         }
         self.is_whole = true;
@@ -215,7 +216,7 @@ impl Follower for TargetFollower {
     }
 
     fn versions_went_back(&mut self) {
-        self.cluster.lock().targets.forget_versions(self.kind, &self.part);
+        self.cluster.lock().targets.reset_versions(self.kind, &self.part);
     }
 }
 
@@ -300,7 +301,7 @@ mod tests {
         assert!(turns.is_quiet());
         follower.list_complete();
         assert_eq!([replicas(&shop), replicas(&other)], [None, Some(1)]);
-        assert!(!turns.is_quiet(), "whoever has it as a target is woken");
+        assert!(!turns.is_quiet(), "the policies with this target are woken");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A target kind: what the cluster calls it, and how it can be scaled.
+//! A target kind: its name in the cluster, and how it can be scaled.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::followed::Following;
 use super::lanes::RequestPermit;
 
 /// The result of discovery for a kind.
-pub(super) struct Resolved {
+pub(super) struct DiscoveredKind {
     pub(super) resource: ApiResource,
     pub(super) is_cluster_scoped: bool,
 }
@@ -28,8 +28,8 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    pub(super) fn new(resolved: Resolved, followings: Vec<Following>) -> Self {
-        let Resolved { resource, is_cluster_scoped } = resolved;
+    pub(super) fn new(resolved: DiscoveredKind, followings: Vec<Following>) -> Self {
+        let DiscoveredKind { resource, is_cluster_scoped } = resolved;
         Self { resource, is_cluster_scoped, followings }
     }
 
@@ -67,17 +67,17 @@ pub(super) async fn resolve(
     client: &Client,
     reference: &TargetReference,
     permit: &RequestPermit<'_>,
-) -> Result<Resolved, TargetError> {
+) -> Result<DiscoveredKind, TargetError> {
     let TargetReference { target, api_version } = reference;
     let identity = target.identity();
     let version = api_version.rsplit_once('/').map_or(&**api_version, |(_, version)| version);
     let group_version = GroupVersion::gv(identity.group(), version);
     let unknown = || TargetError::Problem(TargetProblem::UnknownKind);
     let api = group_version.api_version();
-    let asked = discovery::pinned_group(client, &group_version);
-    let answer = tokio::time::timeout(REQUEST_TIMEOUT, asked).await;
-    permit.note(answer.is_ok());
-    let group = match answer {
+    let request = discovery::pinned_group(client, &group_version);
+    let response = tokio::time::timeout(REQUEST_TIMEOUT, request).await;
+    permit.note(response.is_ok());
+    let group = match response {
         Ok(Ok(group)) => group,
         Ok(Err(kube::Error::Api(status))) if status.code == 404 => return Err(unknown()),
         Ok(Err(kube::Error::Discovery(_))) => return Err(unknown()),
@@ -94,14 +94,14 @@ pub(super) async fn resolve(
             )));
         }
     };
-    let found = group.versioned_resources(version);
-    let found = found.into_iter().find(|(resource, _)| resource.kind == identity.kind());
-    let (resource, capabilities) = found.ok_or_else(unknown)?;
+    let resources = group.versioned_resources(version);
+    let resource = resources.into_iter().find(|(resource, _)| resource.kind == identity.kind());
+    let (resource, capabilities) = resource.ok_or_else(unknown)?;
     let has_scale = || capabilities.subresources.iter().any(|(sub, _)| sub.plural == "scale");
     // An autoscaler has bounds.
     if !matches!(target, Target::Autoscaler(_)) && !has_scale() {
         return Err(TargetError::Problem(TargetProblem::NotScalable));
     }
     let is_cluster_scoped = capabilities.scope == discovery::Scope::Cluster;
-    Ok(Resolved { resource, is_cluster_scoped })
+    Ok(DiscoveredKind { resource, is_cluster_scoped })
 }

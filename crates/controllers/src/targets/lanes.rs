@@ -18,11 +18,11 @@ use super::TargetError;
 /// The maximum number of concurrent reads of one kind.
 const MAX_READS_PER_KIND: usize = 32;
 
-/// The maximum number of turns with requests at once, for all kinds. It is half of all turns, so that the other half is
-/// left to targets whose state is known.
+/// The maximum number of concurrent turns with requests, for all kinds. It is half of all turns, so that the other half
+/// is left to targets whose state is known.
 const MAX_CONCURRENT_READS: usize = 128;
 
-/// How long to wait in a full lane without a response.
+/// The time to wait in a full lane without a response.
 const STALL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The maximum number of kinds with lanes. Beyond that, unused lanes are dropped, those of kinds that do not respond
@@ -43,7 +43,7 @@ pub(super) struct Lanes {
 pub(super) struct KindLanes {
     /// Discovery: one request for all.
     discovery: Lane,
-    /// Its objects.
+    /// Reads of its objects.
     reads: Lane,
     all: Arc<Lane>,
 }
@@ -55,7 +55,7 @@ impl Lanes {
     }
 
     /// The lanes of a target's kind.
-    pub(super) fn of(&self, target: &Identity) -> Arc<KindLanes> {
+    pub(super) fn for_target(&self, target: &Identity) -> Arc<KindLanes> {
         let kind = (target.group().to_owned(), target.kind().to_owned());
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         if !kinds.contains_key(&kind) {
@@ -119,8 +119,8 @@ pub(super) struct RequestPermit<'a> {
 
 impl RequestPermit<'_> {
     /// Records whether there was any response, or a timeout.
-    pub(super) fn note(&self, was_answered: bool) {
-        if was_answered {
+    pub(super) fn note(&self, has_response: bool) {
+        if has_response {
             self.own.lane.lock().is_hanging = false;
         } else {
             self.own.lane.hangs();
@@ -138,14 +138,14 @@ struct Lane {
 }
 
 struct State {
-    /// When a permit was last released, or an empty lane was entered.
+    /// The instant at which a permit was last released, or an empty lane was entered.
     moved_at: Instant,
     /// The last request timed out.
     is_hanging: bool,
-    told_at: Option<Instant>,
+    warned_at: Option<Instant>,
 }
 
-/// A permit of a lane. Releasing it counts as progress.
+/// A permit of a lane. Releasing a permit is progress.
 struct LanePermit<'a> {
     lane: &'a Lane,
     _permit: OwnedSemaphorePermit,
@@ -162,7 +162,7 @@ impl Drop for LanePermit<'_> {
 
 impl Lane {
     fn new(name: String, at_once: usize) -> Self {
-        let state = State { moved_at: Instant::now(), is_hanging: false, told_at: None };
+        let state = State { moved_at: Instant::now(), is_hanging: false, warned_at: None };
         Self { name, at_once, permits: Arc::new(Semaphore::new(at_once)), state: Mutex::new(state) }
     }
 
@@ -196,15 +196,15 @@ impl Lane {
     fn hangs(&self) -> bool {
         let mut state = self.lock();
         state.is_hanging = true;
-        let is_told = state.told_at.is_none_or(|at| at.elapsed() >= WARN_INTERVAL);
-        if is_told {
-            state.told_at = Some(Instant::now());
+        let should_warn = state.warned_at.is_none_or(|at| at.elapsed() >= WARN_INTERVAL);
+        if should_warn {
+            state.warned_at = Some(Instant::now());
             tracing::warn!(
                 kind = self.name,
                 "the API server does not respond for this kind; its targets are retried later"
             );
         }
-        is_told
+        should_warn
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     fn lanes() -> Arc<KindLanes> {
-        Lanes::new().of(&Identity::new("example.com", "Hung", "default", "any"))
+        Lanes::new().for_target(&Identity::new("example.com", "Hung", "default", "any"))
     }
 
     #[tokio::test(start_paused = true)]
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_turn_gives_up_at_once_on_a_full_lane_that_is_stuck() {
+    async fn a_turn_gives_up_immediately_on_a_full_lane_that_is_stuck() {
         let lanes = lanes();
         let mut full = Vec::new();
         for _ in 0..MAX_READS_PER_KIND {
@@ -267,11 +267,13 @@ mod tests {
     async fn lanes_are_dropped_beyond_a_number_and_those_in_use_or_hanging_last() {
         let lanes = Lanes::new();
         let name = |number: usize| format!("Kind{number}");
-        let of = |number| lanes.of(&Identity::new("example.com", name(number), "default", "any"));
-        let _used = of(0);
-        of(1).reads.hangs();
+        let lanes_of = |number| {
+            lanes.for_target(&Identity::new("example.com", name(number), "default", "any"))
+        };
+        let _used = lanes_of(0);
+        lanes_of(1).reads.hangs();
         for number in 2..=MAX_KINDS {
-            drop(of(number));
+            drop(lanes_of(number));
         }
         let known = || {
             let kinds = lanes.kinds.lock().expect("whole");
@@ -280,9 +282,9 @@ mod tests {
         };
         assert_eq!(known(), ([true, true, false, true], 3));
         for number in 2..MAX_KINDS {
-            of(number).reads.hangs();
+            lanes_of(number).reads.hangs();
         }
-        drop(of(MAX_KINDS));
+        drop(lanes_of(MAX_KINDS));
         assert_eq!(known(), ([true, false, false, true], 2));
     }
 
@@ -294,6 +296,6 @@ mod tests {
             reported += usize::from(lane.hangs());
             tokio::time::sleep(Duration::from_secs(10)).await;
         }
-        assert_eq!(reported, 3, "at once, and after each of two minutes");
+        assert_eq!(reported, 3, "immediately, and after each of two minutes");
     }
 }

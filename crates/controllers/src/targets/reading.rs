@@ -20,14 +20,14 @@ pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Targets {
     /// Reads the current state of a target and updates the world.
-    pub(super) async fn ask(&self, kind: &FoundKind, target: &Target) -> Result<(), TargetError> {
+    pub(super) async fn read(&self, kind: &FoundKind, target: &Target) -> Result<(), TargetError> {
         let identity = target.identity();
-        let lanes = self.lanes.of(identity);
+        let lanes = self.lanes.for_target(identity);
         let permit = lanes.read().await?;
         let before = self.version_of(identity);
-        let answer = tokio::time::timeout(REQUEST_TIMEOUT, self.get(kind, target)).await;
-        permit.note(answer.is_ok());
-        let object = match answer {
+        let response = tokio::time::timeout(REQUEST_TIMEOUT, self.get(kind, target)).await;
+        permit.note(response.is_ok());
+        let object = match response {
             Ok(Ok(object)) => object,
             Ok(Err(kube::Error::Api(status))) => {
                 return Err(match status.code {
@@ -40,7 +40,7 @@ impl Targets {
                         // The response names a missing object. If the kind is missing, it is
                         // discovered again: perhaps in another version.
                         if status.details.as_ref().is_none_or(|it| it.name.is_empty()) {
-                            self.forget_kind(identity);
+                            self.remove_kind(identity);
                         }
                         self.cluster.lock().remove_target(identity);
                         TargetError::Problem(TargetProblem::NotFound)
@@ -59,14 +59,14 @@ impl Targets {
         let mut state = self.cluster.lock();
         let listing = match state.targets.get(identity) {
             // Something newer was delivered or written in the meantime. A response that is older than the state before
-            // the request still counts: versions have gone back.
+            // the request is used: versions have gone back.
             Some(found)
                 if is_older(version, &found.version) && before.as_ref() != Some(&found.version) =>
             {
                 return Ok(());
             }
             Some(found) => found.listing,
-            // The policy is deleted for which it was read, so nothing would remove it.
+            // The policy for which the target was read is deleted, so nothing would remove it.
             None if !state.targets.has_policies(identity) => return Ok(()),
             None => 0,
         };

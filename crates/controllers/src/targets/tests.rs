@@ -29,7 +29,7 @@ fn from(time: &str) -> impl Fn(&ReceivedRequest) -> bool + Send + Sync + 'static
     let begin: Timestamp = BEGIN.parse().expect("it is an instant");
     let later = Duration::try_from(at(time).duration_since(begin)).expect("it is later");
     let since = Instant::now() + later;
-    move |asked| asked.at >= since
+    move |request| request.at >= since
 }
 
 fn name(number: usize) -> String {
@@ -92,10 +92,10 @@ async fn hanging_scales_hold_up_no_other_kind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_answers_again_in_time_is_carried_out_in_time() {
+async fn a_firing_is_applied_if_its_kind_responds_again_in_time() {
     let stub = stub(300);
     let (hangs, again) = (from("09:00:00"), from("09:00:45"));
-    let hangs = Fault::hang().matching(move |asked| hangs(asked) && !again(asked));
+    let hangs = Fault::hang().matching(move |request| hangs(request) && !again(request));
     stub.inject(hangs.path_contains("/apis/hangs.example.com/v1/").always());
     let mut bench = TestBench::at(BEGIN, &stub);
     for number in 0..300 {
@@ -123,7 +123,7 @@ async fn a_target_created_just_before_its_watch_event_is_found() {
     bench.run(60).await;
     assert!(bench.patched()[0].1.contains("/healthy-1/scale"), "{:?}", bench.patched());
     assert_eq!(bench.patched().len(), 1);
-    assert_eq!(bench.requests_for("/missing/"), 1, "it is not asked for again");
+    assert_eq!(bench.requests_for("/missing/"), 1, "it is not requested again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -148,11 +148,11 @@ async fn a_granted_permission_clears_the_condition_within_90_seconds_without_a_w
     assert!(!after.is_empty(), "it was tried: {written:?}");
     assert!(after.iter().all(|(_, path)| path.contains("dryRun=All")), "{written:?}");
     bench.run(10 * 60).await;
-    assert_eq!(bench.patched().len(), written.len(), "what is mended is not looked at again");
+    assert_eq!(bench.patched().len(), written.len(), "a fixed target is not probed again");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_value_another_writer_reverts_at_once_is_reported_and_not_rewritten() {
+async fn a_value_that_another_writer_reverts_is_reported_and_not_rewritten() {
     let stub = stub(0);
     let mut bench = TestBench::at(BEGIN, &stub);
     bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
@@ -166,7 +166,7 @@ async fn a_value_another_writer_reverts_at_once_is_reported_and_not_rewritten() 
     });
     stub.change("deployments", "default", "healthy-1", &back);
     bench.run(30).await;
-    assert_eq!(bench.patched().len(), 1, "nobody fights: {:?}", bench.patched());
+    assert_eq!(bench.patched().len(), 1, "there is no contention: {:?}", bench.patched());
     let state = bench.cluster.lock();
     let object = policy("healthy-1");
     let memory =
@@ -233,7 +233,7 @@ async fn forbidden_targets_are_tried_a_few_at_a_time_and_briefly() {
         tried.map(|(at, _)| at).collect()
     };
     assert!(tried.len() > 100, "{}", tried.len());
-    // Each probe waits for two seconds, and at most four run at once.
+    // Each probe waits for two seconds, and at most four run at the same time.
     let within = |at: Timestamp| {
         let before = |other: &&Timestamp| {
             **other <= at && at.duration_since(**other) < SignedDuration::from_secs(2)
@@ -252,19 +252,19 @@ fn endings(bench: &TestBench, name: &str) -> Vec<Ending> {
     rule.executions.iter().map(|it| it.ending.clone()).collect()
 }
 
-fn is_scaling(asked: &ReceivedRequest) -> bool {
-    asked.is_write() && asked.path.ends_with("/healthy-1/scale")
+fn is_scaling(request: &ReceivedRequest) -> bool {
+    request.is_write() && request.path.ends_with("/healthy-1/scale")
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_firing_is_carried_out_once_whatever_happens_to_its_first_attempts() {
-    let answer = |code| Fault::respond(code, "injected by a test");
+async fn a_firing_is_applied_once_regardless_of_its_first_attempts() {
+    let respond = |code| Fault::respond(code, "injected by a test");
     let busy = || Fault::wait(StatusCode::TOO_MANY_REQUESTS, 3);
     for (fault, times) in [
-        (answer(StatusCode::CONFLICT), 1),
-        (answer(StatusCode::CONFLICT), 6),
-        (answer(StatusCode::INTERNAL_SERVER_ERROR), 2),
-        (answer(StatusCode::SERVICE_UNAVAILABLE), 2),
+        (respond(StatusCode::CONFLICT), 1),
+        (respond(StatusCode::CONFLICT), 6),
+        (respond(StatusCode::INTERNAL_SERVER_ERROR), 2),
+        (respond(StatusCode::SERVICE_UNAVAILABLE), 2),
         (busy(), 1),
         (busy(), 6),
         (Fault::lose_response(), 1),

@@ -26,7 +26,7 @@ pub(crate) struct ApplyResult {
 }
 
 impl ApplyResult {
-    fn of(outcome: Outcome) -> Self {
+    fn from_outcome(outcome: Outcome) -> Self {
         Self { outcome, problem: None }
     }
 
@@ -38,7 +38,7 @@ impl ApplyResult {
     fn unreadable(target: &Identity, unknown: TargetError) -> Self {
         match unknown {
             TargetError::Problem(problem) => Self::refused(target, problem),
-            TargetError::Transient(why) => Self::of(Outcome::Unknown(Arc::from(why))),
+            TargetError::Transient(why) => Self::from_outcome(Outcome::Unknown(Arc::from(why))),
         }
     }
 }
@@ -60,20 +60,20 @@ impl Targets {
             Ok(kind) => kind,
             Err(unknown) => return Ok(ApplyResult::unreadable(identity, unknown)),
         };
-        let mut seen = over.clone();
+        let mut observed = over.clone();
         for _ in 0..ATTEMPTS {
-            let Some(version) = &seen.version else {
+            let Some(version) = &observed.version else {
                 return Ok(ApplyResult::refused(identity, TargetProblem::NotFound));
             };
             match self.write(&kind, identity, version, action, still_wanted).await {
-                Ok(written) => {
-                    self.note(identity, action, written);
-                    return Ok(ApplyResult::of(Outcome::Done));
+                Ok(response) => {
+                    self.note(identity, action, response);
+                    return Ok(ApplyResult::from_outcome(Outcome::Done));
                 }
                 // Before the others, because it may have any code.
                 Err(WriteError::Refused(refusal)) if refusal.is_admission_denied() => {
                     let message = Arc::from(format!("refused by admission: {refusal}"));
-                    return Ok(ApplyResult::of(Outcome::Refused(message)));
+                    return Ok(ApplyResult::from_outcome(Outcome::Refused(message)));
                 }
                 Err(WriteError::Refused(refusal)) if refusal.is_conflict() => {}
                 Err(WriteError::Refused(refusal)) if refusal.is_not_found() => {
@@ -84,37 +84,41 @@ impl Targets {
                     return Ok(ApplyResult::refused(identity, problem));
                 }
                 Err(WriteError::Refused(refusal)) => {
-                    return Ok(ApplyResult::of(Outcome::Refused(Arc::from(refusal.to_string()))));
+                    return Ok(ApplyResult::from_outcome(Outcome::Refused(Arc::from(
+                        refusal.to_string(),
+                    ))));
                 }
-                Err(WriteError::Withdrawn) => return Ok(ApplyResult::of(Outcome::Withdrawn)),
+                Err(WriteError::Withdrawn) => {
+                    return Ok(ApplyResult::from_outcome(Outcome::Withdrawn));
+                }
                 Err(WriteError::Unknown(why)) => {
-                    return Ok(ApplyResult::of(Outcome::Unknown(Arc::from(why))));
+                    return Ok(ApplyResult::from_outcome(Outcome::Unknown(Arc::from(why))));
                 }
                 Err(WriteError::Fenced(fenced)) => return Err(fenced),
             }
-            // It was changed. The usual cause is its own controller, which leaves these fields unchanged; then they can
-            // still be written.
-            match self.ask(&kind, target).await {
+            // The target was changed. The usual cause is its own controller, which leaves these fields unchanged; then
+            // they can still be written.
+            match self.read(&kind, target).await {
                 Ok(()) => {}
                 Err(unknown) => return Ok(ApplyResult::unreadable(identity, unknown)),
             }
-            seen = ObservedTarget::of(identity, &self.cluster.lock());
+            observed = ObservedTarget::from_state(identity, &self.cluster.lock());
             // A target without policies is not kept.
-            if seen.version.is_none() {
-                return Ok(ApplyResult::of(Outcome::Withdrawn));
+            if observed.version.is_none() {
+                return Ok(ApplyResult::from_outcome(Outcome::Withdrawn));
             }
             if self.cluster.lock().world.is_as_wanted(action) {
-                return Ok(ApplyResult::of(Outcome::Unchanged));
+                return Ok(ApplyResult::from_outcome(Outcome::Unchanged));
             }
-            if seen.numbers != over.numbers {
-                return Ok(ApplyResult::of(Outcome::Conflict));
+            if observed.numbers != over.numbers {
+                return Ok(ApplyResult::from_outcome(Outcome::Conflict));
             }
         }
-        Ok(ApplyResult::of(Outcome::Conflict))
+        Ok(ApplyResult::from_outcome(Outcome::Conflict))
     }
 
     /// Whether a forbidden target may now be changed. The probe changes nothing; `None` if the
-    /// answer is unknown.
+    /// result is unknown.
     pub(crate) async fn may_be_changed(
         &self,
         reference: &TargetReference,
@@ -123,13 +127,13 @@ impl Targets {
         let identity = target.identity();
         let Ok(kind) = self.kind_of(reference).await else { return Ok(None) };
         let collection = kind.collection(identity);
-        let place = ObjectPath { collection: &collection, name: identity.name() };
+        let path = ObjectPath { collection: &collection, name: identity.name() };
         let has_scale = matches!(target, Target::Workload(_));
-        // It is retried in a minute anyway.
+        // The next probe follows in a minute anyway.
         let Ok(_trial) = self.trials.try_acquire() else { return Ok(None) };
-        let tried = self.writer.dry_run_patch(place, has_scale);
-        let Ok(tried) = tokio::time::timeout(TRIAL_TIMEOUT, tried).await else { return Ok(None) };
-        match tried {
+        let probe = self.writer.dry_run_patch(path, has_scale);
+        let Ok(probe) = tokio::time::timeout(TRIAL_TIMEOUT, probe).await else { return Ok(None) };
+        match probe {
             Err(WriteError::Refused(refusal)) if refusal.is_permission_denied() => Ok(Some(false)),
             // Permissions are checked before anything else that can be rejected, such as a dry run.
             Ok(()) | Err(WriteError::Refused(_)) => Ok(Some(true)),
@@ -147,10 +151,10 @@ impl Targets {
         still_wanted: StillWanted<'_>,
     ) -> Result<Written, WriteError> {
         let collection = kind.collection(target);
-        let place = ObjectPath { collection: &collection, name: target.name() };
+        let path = ObjectPath { collection: &collection, name: target.name() };
         match action {
             Action::SetReplicas { replicas, .. } => {
-                self.writer.patch_scale(place, version, *replicas, still_wanted).await
+                self.writer.patch_scale(path, version, *replicas, still_wanted).await
             }
             Action::SetBounds { min, max, .. } => {
                 let mut fields = Map::new();
@@ -159,7 +163,7 @@ impl Targets {
                         fields.insert(name.to_owned(), json!(bound));
                     }
                 }
-                self.writer.patch_spec(place, version, Value::Object(fields), still_wanted).await
+                self.writer.patch_spec(path, version, Value::Object(fields), still_wanted).await
             }
             // A published value is evaluated at the scrape. This process does not write levels. Decisions are not
             // targets. Pods are scheduled only without a cluster.
@@ -172,13 +176,13 @@ impl Targets {
     }
 
     /// Updates the world with the written target before the watch delivers it.
-    fn note(&self, target: &Identity, action: &Action, written: Written) {
-        let version = written.metadata.resource_version.unwrap_or_default();
+    fn note(&self, target: &Identity, action: &Action, response: Written) {
+        let version = response.metadata.resource_version.unwrap_or_default();
         let mut state = self.cluster.lock();
         let listing = match state.targets.get(target) {
             Some(found) if is_older(&version, &found.version) => return,
             Some(found) => found.listing,
-            // It is already deleted.
+            // The target is already deleted.
             None => return,
         };
         let current =
@@ -188,7 +192,7 @@ impl Targets {
         if let Some(workload) = state.world.objects.workloads.get_mut(target) {
             workload.current = current;
         }
-        state.targets.forget_changes(target);
+        state.targets.clear_changes(target);
         state.targets.insert(target.clone(), TargetEntry { version: version.into(), listing });
         // The watch delivers nothing new, so other policies of this target are woken here, as in a forecast.
         let now = self.turns.now();

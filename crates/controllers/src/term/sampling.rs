@@ -5,7 +5,7 @@ use std::sync::Arc;
 use almanac_engine::PolicyName;
 use tokio_util::sync::CancellationToken;
 
-use super::{Shared, Term};
+use super::{Term, TermState};
 use crate::cluster::Cluster;
 use crate::horizontal_autoscaler::Sampler;
 use crate::process::Options;
@@ -44,7 +44,7 @@ impl Term<'_> {
 }
 
 /// Sends the queries of autoscalers.
-pub(super) async fn ask_prometheus(shared: Arc<Shared>, end: CancellationToken) {
+pub(super) async fn query_prometheus(shared: Arc<TermState>, end: CancellationToken) {
     let Some(Sampling { queue, sampler }) = &shared.sampling else { return };
     let turn = |policy: PolicyName| {
         let sampler = Arc::clone(sampler);

@@ -8,7 +8,7 @@ use almanac_api::kinds::Kind;
 use almanac_engine::{Family, Identity, NamespaceMark, PolicyName};
 use almanac_shell::following::Selection;
 
-use super::{Shared, Term};
+use super::{Term, TermState};
 use crate::cluster::ClusterState;
 use crate::exemptions::{self, Excluding, READ_INTERVAL};
 use crate::list_progress::{ListNeed, ListReport};
@@ -19,13 +19,13 @@ use crate::work_queue::WorkQueue;
 
 impl Term<'_> {
     /// Starts all watches.
-    pub(super) fn watch_everything(&self, shared: &Shared, running: &mut RunningTerm) {
+    pub(super) fn watch_everything(&self, shared: &TermState, running: &mut RunningTerm) {
         let families = &self.process.options.families;
         for family in families {
             self.follow_policies(*family, shared, running);
         }
         self.follow_node_groups(shared, running);
-        for family in families.iter().filter_map(|it| self.process.families.of(*it)) {
+        for family in families.iter().filter_map(|it| self.process.families.get(*it)) {
             family.follow(&shared.cluster, &shared.turns, running);
         }
         self.follow_namespaces(shared, running);
@@ -34,7 +34,7 @@ impl Term<'_> {
     }
 
     /// Starts checking for upstream controllers. The term waits for the first check.
-    fn look_for_upstreams(&self, shared: &Shared, running: &mut RunningTerm) {
+    fn look_for_upstreams(&self, shared: &TermState, running: &mut RunningTerm) {
         let (first, checked) = ListReport::new();
         let cluster = Arc::clone(&shared.cluster);
         let queues = shared.queues();
@@ -42,7 +42,7 @@ impl Term<'_> {
         let changed = move |changed: Controlled| {
             let mut state = cluster.lock();
             if changed == Controlled::NodeGroups {
-                state.node_groups.leave_to_nobody();
+                state.node_groups.clear_left_alone();
                 state.node_groups.keys().for_each(|group| node_groups.wake(group));
             }
             let is_concerned = |policy: &PolicyName| Controlled::from(policy.family) == changed;
@@ -59,8 +59,8 @@ impl Term<'_> {
     }
 
     /// Starts reading the served schemas. The term waits until they have been read once.
-    fn read_schemas(&self, shared: &Shared, running: &mut RunningTerm) {
-        let (first, read) = ListReport::new();
+    fn read_schemas(&self, shared: &TermState, running: &mut RunningTerm) {
+        let (first, progress) = ListReport::new();
         let (cluster, statuses) = (Arc::clone(&shared.cluster), Arc::clone(&shared.statuses));
         let node_groups = Arc::clone(&shared.node_groups.queue);
         let changed = move |changed: Controlled| {
@@ -74,22 +74,22 @@ impl Term<'_> {
         };
         let (schemas, client) = (self.process.schemas.clone(), self.process.runtime.client.clone());
         running.spawn(WATCHES, schemas.watch(client, first, changed));
-        running.await_list("the schemas of the CRDs", read, ListNeed::Always);
+        running.await_list("the schemas of the CRDs", progress, ListNeed::Always);
     }
 
     /// Starts watching which namespaces are exempt.
-    fn follow_namespaces(&self, shared: &Shared, running: &mut RunningTerm) {
+    fn follow_namespaces(&self, shared: &TermState, running: &mut RunningTerm) {
         let (cluster, queues) = (Arc::clone(&shared.cluster), shared.queues());
         let node_groups = Arc::clone(&shared.node_groups.queue);
-        let tell = move |name: &str, mark| {
+        let on_change = move |name: &str, mark| {
             wake_namespace(&mut cluster.lock(), name, mark, (&queues, &node_groups));
         };
         let how = (Selection::default(), READ_INTERVAL);
-        running.watch_namespaces(&self.process.options.namespaces, how, tell);
+        running.watch_namespaces(&self.process.options.namespaces, how, on_change);
     }
 
     /// Starts watching the policies of a family, except in namespaces that a flag exempts.
-    fn follow_policies(&self, family: Family, shared: &Shared, running: &mut RunningTerm) {
+    fn follow_policies(&self, family: Family, shared: &TermState, running: &mut RunningTerm) {
         let options = &self.process.options;
         running.watch_kind(Kind::of_family(family), &options.namespaces, |part| {
             let (follower, listed) = PolicyFollower::new(
@@ -99,13 +99,13 @@ impl Term<'_> {
                 Arc::clone(&shared.cluster),
                 shared.queues(),
             );
-            let follower = follower.of_part(part);
+            let follower = follower.with_part(part);
             (Excluding::new(&options.process.exempt_namespaces, follower), listed)
         });
     }
 
     /// Starts watching node groups in the same way, if they are reconciled.
-    fn follow_node_groups(&self, shared: &Shared, running: &mut RunningTerm) {
+    fn follow_node_groups(&self, shared: &TermState, running: &mut RunningTerm) {
         let options = &self.process.options;
         if options.node_groups.is_none() {
             return;
@@ -113,7 +113,7 @@ impl Term<'_> {
         running.watch_kind(Kind::ScalableNodeGroup, &options.namespaces, |part| {
             let queue = Arc::clone(&shared.node_groups.queue);
             let (follower, listed) = NodeGroupFollower::new(Arc::clone(&shared.cluster), queue);
-            let follower = follower.of_part(part);
+            let follower = follower.with_part(part);
             (Excluding::new(&options.process.exempt_namespaces, follower), listed)
         });
     }

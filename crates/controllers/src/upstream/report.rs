@@ -12,15 +12,15 @@ use serde_json::json;
 
 use super::Upstreams;
 use crate::cluster::PolicyEntry;
-use crate::families::Composed;
+use crate::families::ComposedStatus;
 use crate::leadership::Leadership;
 use crate::status_writer::WriteMethod;
 
 /// The message that objects are left alone, and how to change that.
-pub(crate) fn message(of: Controlled, upstream: Upstream) -> String {
-    let (name, lease, kind) = (upstream.name, upstream.lease, of.flag());
+pub(crate) fn message(controlled: Controlled, upstream: Upstream) -> String {
+    let (name, lease, kind) = (upstream.name, upstream.lease, controlled.flag());
     format!(
-        "left alone: {name} runs in this cluster (it holds the lease {lease}) and carries out objects of this \
+        "left alone: {name} runs in this cluster (it holds the lease {lease}) and reconciles objects of this \
          kind; stop it, or start Almanac with --take-over={kind}"
     )
 }
@@ -31,7 +31,7 @@ pub(crate) fn composed(
     upstream: Upstream,
     entry: &PolicyEntry,
     now: Timestamp,
-) -> Composed {
+) -> ComposedStatus {
     let message = message(family.into(), upstream);
     let condition_states =
         [ConditionType::Active, ConditionType::Ready].map(|about| ConditionState {
@@ -46,7 +46,7 @@ pub(crate) fn composed(
     let status = json!({ "conditions": conditions });
     let patch = status.to_string().into();
     let (condition_states, method) = (condition_states.to_vec(), WriteMethod::MergePatch(patch));
-    Composed { status, condition_states, method }
+    ComposedStatus { status, condition_states, method }
 }
 
 /// Whether the policies of a kind are left to their upstream controller.

@@ -23,7 +23,7 @@ pub(super) struct Sightings {
 #[derive(Clone, Debug)]
 struct Sighting {
     renewed: Option<Timestamp>,
-    /// When a renewal was observed; `None` for an abandoned lease.
+    /// The instant at which a renewal was observed; `None` for an abandoned lease.
     at: Option<Instant>,
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::*;
-use crate::list_progress::{ListProgress, Listed};
+use crate::list_progress::{ListProgress, ListReceiver};
 
 const FAMILIES: [Family; 2] = [Family::ScheduledCapacity, Family::CronScaling];
 
@@ -37,7 +37,7 @@ impl UpstreamBench {
         Self {
             stub,
             begun: (almanac_fixtures::at("2026-11-20T08:00:00Z"), Instant::now()),
-            upstreams: Upstreams::of(&controlled(&FAMILIES), &controlled(taken_over)),
+            upstreams: Upstreams::for_families(&controlled(&FAMILIES), &controlled(taken_over)),
             changed: Arc::default(),
         }
     }
@@ -48,8 +48,8 @@ impl UpstreamBench {
     }
 
     /// Starts the checks, and waits for the first one.
-    async fn begin(&self) -> Listed {
-        let (first, mut looked) = ListReport::new();
+    async fn begin(&self) -> ListReceiver {
+        let (first, mut progress) = ListReport::new();
         let (begun, changed) = (self.begun, Arc::clone(&self.changed));
         let clock = Clock::from_fn(move || {
             begun.0 + SignedDuration::try_from(begun.1.elapsed()).expect("it is short")
@@ -57,8 +57,8 @@ impl UpstreamBench {
         let changed = move |family| changed.lock().expect("whole").push(family);
         tokio::spawn(self.upstreams.clone().watch(self.stub.client(), clock, first, changed));
         let patience = Duration::from_secs(20);
-        drop(timeout(patience, looked.wait_for(|it| *it == ListProgress::Whole)).await);
-        looked
+        drop(timeout(patience, progress.wait_for(|it| *it == ListProgress::Whole)).await);
+        progress
     }
 
     /// Renews the lease of a controller now.
@@ -105,14 +105,14 @@ async fn a_family_is_left_alone_from_the_first_check_while_the_lease_is_renewed(
         sleep(Duration::from_secs(10)).await;
         assert_eq!(bench.running(), [Family::CronScaling]);
     }
-    // It ends without a release of the lease.
+    // The controller ends without a release of the lease.
     sleep(STALE).await;
     assert_eq!(bench.running(), []);
-    // It is back.
+    // The controller is back.
     bench.renew(KARMADA, Some("karmada"));
     sleep(ONE_CHECK).await;
     assert_eq!(bench.running(), [Family::CronScaling]);
-    // It releases the lease.
+    // The controller releases the lease.
     bench.renew(KARMADA, Some(""));
     sleep(ONE_CHECK).await;
     assert_eq!(bench.running(), []);
@@ -122,13 +122,13 @@ async fn a_family_is_left_alone_from_the_first_check_while_the_lease_is_renewed(
 /// Longer than the interval of the checks.
 const ONE_CHECK: Duration = Duration::from_secs(31);
 
-/// Longer than a lease counts as renewed, plus one check.
+/// Longer than the validity of a renewal, plus one check.
 const STALE: Duration = Duration::from_secs(91);
 
 #[tokio::test(start_paused = true)]
 async fn a_controller_installed_later_is_noticed_and_other_leases_are_ignored() {
     let bench = UpstreamBench::new();
-    bench.renew("another", Some("somebody"));
+    bench.renew("another", Some("another-holder"));
     bench.begin().await;
     assert_eq!(bench.running(), []);
     bench.renew(KARMADA, Some("karmada"));
@@ -153,7 +153,7 @@ async fn an_abandoned_lease_is_ignored_until_it_is_renewed() {
 async fn later_versions_of_karpenter_are_ignored() {
     let bench = UpstreamBench::new();
     bench.renew(KARPENTER, Some("karpenter"));
-    let looked = bench.begin().await;
+    let progress = bench.begin().await;
     assert_eq!(bench.running(), []);
     // Our CRDs have no annotation, or one from a user.
     bench.define(&json!({"example.org/owner": "harbour"}));
@@ -164,7 +164,7 @@ async fn later_versions_of_karpenter_are_ignored() {
     bench.renew(KARPENTER, Some("karpenter"));
     sleep(ONE_CHECK).await;
     assert_eq!(bench.running(), [Family::ScheduledCapacity]);
-    drop(looked);
+    drop(progress);
 }
 
 #[tokio::test(start_paused = true)]
@@ -177,7 +177,7 @@ async fn families_that_are_taken_over_are_not_checked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_permission_to_check_everything_is_carried_out() {
+async fn without_permission_to_check_everything_is_reconciled() {
     let bench = UpstreamBench::new();
     bench.renew(KARMADA, Some("karmada"));
     let forbidden = Fault::respond(StatusCode::FORBIDDEN, "leases is forbidden");
@@ -195,14 +195,14 @@ async fn the_first_check_is_retried_and_later_failures_keep_the_last_result() {
     bench.renew(KARMADA, Some("karmada"));
     let failed = || Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     bench.stub.inject(failed().path_contains("/leases").always());
-    let mut looked = bench.begin().await;
+    let mut progress = bench.begin().await;
     let is_reported = |progress: &ListProgress| match progress {
         ListProgress::Failing(failure) => failure.reason.contains("etcd is gone"),
         _ => false,
     };
-    assert!(is_reported(&looked.borrow()));
+    assert!(is_reported(&progress.borrow()));
     bench.stub.clear_faults();
-    looked.wait_for(|it| *it == ListProgress::Whole).await.expect("it goes on");
+    progress.wait_for(|it| *it == ListProgress::Whole).await.expect("it goes on");
     assert_eq!(bench.running(), [Family::CronScaling]);
     bench.stub.inject(failed().path_contains("/leases").always());
     sleep(4 * STALE).await;

@@ -1,5 +1,5 @@
-//! Whether an object may be applied: the findings of `validate`, including those against the known objects of the
-//! cluster.
+//! Decides whether an object may be applied, by the findings of `validate`, including those against the known objects
+//! of the cluster.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::object_index::{IndexedObject, SharedIndex};
 
-/// The object to apply.
-pub(super) struct Applied<'a> {
+/// An object that a client applies.
+pub(super) struct ProposedObject<'a> {
     pub(super) kind: Kind,
     pub(super) namespace: &'a str,
     pub(super) object: Value,
@@ -25,7 +25,7 @@ pub(super) struct Applied<'a> {
 /// The findings about an object.
 #[derive(Debug)]
 pub(super) struct Verdict {
-    /// Why it may not be applied.
+    /// The reasons to reject the object.
     pub(super) errors: Vec<Finding>,
     /// Further warnings, as sentences.
     pub(super) warnings: Vec<String>,
@@ -36,15 +36,15 @@ pub(super) struct Verdict {
 /// objects cause does not reject it: a tool that renames an object applies the new one before it deletes the old one.
 pub(super) fn decide(
     index: &SharedIndex,
-    applied: Applied<'_>,
+    proposed: ProposedObject<'_>,
     context: CheckContext<'_>,
 ) -> Verdict {
-    let Applied { kind, namespace, object, before } = applied;
+    let ProposedObject { kind, namespace, object, before } = proposed;
     let nothing = Verdict { errors: Vec::new(), warnings: Vec::new() };
     if !object["metadata"]["deletionTimestamp"].is_null() {
         return nothing;
     }
-    let is_as_before = before.is_some_and(|before| says_the_same(before, &object));
+    let is_as_before = before.is_some_and(|before| has_same_content(before, &object));
     // This may take a while, and does not use the index.
     let mut checked = check_json(kind, object, CheckContext { namespace, ..context });
     if checked.is_marked {
@@ -52,23 +52,24 @@ pub(super) fn decide(
     }
     let findings = std::mem::take(&mut checked.findings);
     let findings = findings.into_iter().map(Finding::with_some_fix);
-    let beside = index.read().beside(&checked);
-    let (of_object, of_others) = together(&beside, &checked);
+    let neighbors = index.read().neighbors(&checked);
+    let (of_object, of_others) = findings_with_others(&neighbors, &checked);
     let (errors, others) = findings
         .partition::<Vec<Finding>, _>(|it| it.severity() == Severity::Error && !is_as_before);
-    let told = others.iter().chain(&of_object).filter(|it| it.severity() != Severity::Info);
-    let warnings = told.map(Finding::sentence);
+    let findings = others.iter().chain(&of_object).filter(|it| it.severity() != Severity::Info);
+    let warnings = findings.map(Finding::sentence);
     let of_others = of_others.into_iter().map(|(other, it)| format!("{other}: {}", it.sentence()));
     Verdict { errors, warnings: warnings.chain(of_others).collect() }
 }
 
 /// Whether two versions of an object differ only in their metadata and statuses.
-fn says_the_same(before: &Value, object: &Value) -> bool {
-    let said = |object: &'_ Value| {
+fn has_same_content(before: &Value, object: &Value) -> bool {
+    let count_fields = |object: &'_ Value| {
         let fields = object.as_object().into_iter().flatten();
         fields.filter(|(key, _)| !matches!(key.as_str(), "metadata" | "status")).count()
     };
-    let (Some(fields), true) = (object.as_object(), said(before) == said(object)) else {
+    let (Some(fields), true) = (object.as_object(), count_fields(before) == count_fields(object))
+    else {
         return false;
     };
     let mut all = fields.iter().filter(|(key, _)| !matches!(key.as_str(), "metadata" | "status"));
@@ -76,36 +77,42 @@ fn says_the_same(before: &Value, object: &Value) -> bool {
 }
 
 /// The objects that may be in conflict with another one.
-type Beside = BTreeMap<Identity, IndexedObject>;
+type Neighbors = BTreeMap<Identity, IndexedObject>;
 
 /// Findings that only arise with other objects: of the object, and of the other objects that it affects.
-fn together(beside: &Beside, object: &CheckedObject) -> (Vec<Finding>, Vec<(Identity, Finding)>) {
+fn findings_with_others(
+    neighbors: &Neighbors,
+    object: &CheckedObject,
+) -> (Vec<Finding>, Vec<(Identity, Finding)>) {
     let mut of_object = Vec::new();
     if let Some(Slim::Units(_)) = &object.slim {
         // Each pair by itself: pairs of two others are not checked, and would cost the square of their number.
         let is_rival = |it: &(&Identity, &IndexedObject)| it.1.checked.kind == Kind::ResourcePolicy;
-        let (rivals, rest): (Vec<_>, Vec<_>) = beside.iter().partition(is_rival);
-        of_object.extend(of_one(&rest, object));
+        let (rivals, rest): (Vec<_>, Vec<_>) = neighbors.iter().partition(is_rival);
+        of_object.extend(findings_against(&rest, object));
         for rival in rivals {
-            let told = of_one(&[rival], object);
-            of_object.extend(told.into_iter().filter(|it| it.code == Code::TwoPolicies));
+            let findings = findings_against(&[rival], object);
+            of_object.extend(findings.into_iter().filter(|it| it.code == Code::TwoPolicies));
         }
         return (of_object, Vec::new());
     }
-    let others: Vec<_> = beside.iter().collect();
-    let (known, own) = (with_numbers(&others), others.len());
-    let with = all_findings(&others, known.clone().chain([(own, object)]));
-    let without = all_findings(&others, known.clone());
-    let (told, of_others): (Vec<_>, Vec<_>) =
+    let others: Vec<_> = neighbors.iter().collect();
+    let (numbered, own) = (with_numbers(&others), others.len());
+    let with = all_findings(&others, numbered.clone().chain([(own, object)]));
+    let without = all_findings(&others, numbered.clone());
+    let (own_findings, of_others): (Vec<_>, Vec<_>) =
         with.into_iter().partition(|(index, _)| *index == own);
-    of_object.extend(told.into_iter().map(|(_, finding)| finding));
-    let of_others = of_others.into_iter().filter(|told| !without.contains(told));
-    let named = of_others.map(|(index, finding)| (others[index].0.clone(), finding));
-    (of_object, named.collect())
+    of_object.extend(own_findings.into_iter().map(|(_, finding)| finding));
+    let of_others = of_others.into_iter().filter(|it| !without.contains(it));
+    let of_others = of_others.map(|(index, finding)| (others[index].0.clone(), finding));
+    (of_object, of_others.collect())
 }
 
-/// The findings in the object next to these.
-fn of_one(others: &[(&Identity, &IndexedObject)], object: &CheckedObject) -> Vec<Finding> {
+/// The findings in the object because of these others.
+fn findings_against(
+    others: &[(&Identity, &IndexedObject)],
+    object: &CheckedObject,
+) -> Vec<Finding> {
     let own = others.len();
     let all = all_findings(others, with_numbers(others).chain([(own, object)]));
     all.into_iter().filter(|(index, _)| *index == own).map(|(_, finding)| finding).collect()
@@ -129,9 +136,9 @@ fn all_findings<'a>(
     });
     // The name identifies the object.
     let place = |_: usize| String::new();
-    let mut found = check_together(objects.clone(), place);
-    found.extend(check_units_together(objects, pods, place, place));
-    found
+    let mut findings = check_together(objects.clone(), place);
+    findings.extend(check_units_together(objects, pods, place, place));
+    findings
 }
 
 #[cfg(test)]
@@ -206,92 +213,92 @@ mod tests {
     }
 
     fn verdict(index: &SharedIndex, kind: Kind, object: Value, before: Option<&Value>) -> Verdict {
-        decide(index, Applied { kind, namespace: "shop", object, before }, context())
+        decide(index, ProposedObject { kind, namespace: "shop", object, before }, context())
     }
 
     #[test]
     fn a_wrong_policy_is_refused_with_the_sentence_of_validate() {
         let wrong = cron("morning", "0 0 * *", &web());
         let verdict = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong, None);
-        let found: Vec<String> = verdict.errors.iter().map(Finding::sentence).collect();
-        assert_eq!(found.len(), 1);
+        let result: Vec<String> = verdict.errors.iter().map(Finding::sentence).collect();
+        assert_eq!(result.len(), 1);
         assert!(
-            found[0].starts_with("spec.rules[0].schedule: Invalid value: \"0 0 * *\""),
-            "{found:?}"
+            result[0].starts_with("spec.rules[0].schedule: Invalid value: \"0 0 * *\""),
+            "{result:?}"
         );
     }
 
     #[test]
-    fn labels_of_a_wrong_policy_can_be_changed_and_it_can_go() {
+    fn a_wrong_policy_can_be_relabeled_and_deleted() {
         let wrong = cron("morning", "0 0 * *", &web());
         let index = SharedIndex::default();
         let mut labeled = wrong.clone();
         labeled["metadata"]["labels"] = json!({"team": "shop"});
-        let found = verdict(&index, Kind::CronFederatedHPA, labeled, Some(&wrong));
-        assert_eq!((found.errors.len(), found.warnings.len()), (0, 1));
+        let result = verdict(&index, Kind::CronFederatedHPA, labeled, Some(&wrong));
+        assert_eq!((result.errors.len(), result.warnings.len()), (0, 1));
         let mut going = cron("morning", "0 0 * * * *", &web());
         going["metadata"]["deletionTimestamp"] = json!(NOW);
-        let found = verdict(&index, Kind::CronFederatedHPA, going, Some(&wrong));
-        assert_eq!((found.errors.len(), found.warnings.len()), (0, 0));
+        let result = verdict(&index, Kind::CronFederatedHPA, going, Some(&wrong));
+        assert_eq!((result.errors.len(), result.warnings.len()), (0, 0));
         let other = cron("morning", "0 0 * * * *", &web());
-        let found = verdict(&index, Kind::CronFederatedHPA, other, Some(&wrong));
-        assert_eq!(found.errors.len(), 1, "it says something else that is wrong");
+        let result = verdict(&index, Kind::CronFederatedHPA, other, Some(&wrong));
+        assert_eq!(result.errors.len(), 1, "it has another mistake");
     }
 
     #[test]
-    fn an_object_that_is_exempt_can_say_anything() {
+    fn an_exempt_object_is_not_checked() {
         let mut wrong = cron("morning", "0 0 * *", &web());
         wrong["metadata"]["annotations"] = json!({"almanac.dev/ignore": "true"});
-        let found = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong.clone(), None);
-        assert_eq!((found.errors.len(), found.warnings.len()), (0, 0));
+        let result = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong.clone(), None);
+        assert_eq!((result.errors.len(), result.warnings.len()), (0, 0));
         wrong["metadata"]["annotations"] = json!({"almanac.dev/ignore": "false"});
-        let found = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong, None);
-        assert_eq!(found.errors.len(), 1);
+        let result = verdict(&SharedIndex::default(), Kind::CronFederatedHPA, wrong, None);
+        assert_eq!(result.errors.len(), 1);
     }
 
     #[test]
     fn another_policy_of_the_target_is_a_warning_but_not_the_object_itself() {
-        let there = cron("evening", "0 20 * * *", &web());
-        let index = index(&[(Kind::CronFederatedHPA, there.clone())]);
+        let evening = cron("evening", "0 20 * * *", &web());
+        let index = index(&[(Kind::CronFederatedHPA, evening.clone())]);
         let morning = cron("morning", "0 8 * * *", &web());
-        let found = verdict(&index, Kind::CronFederatedHPA, morning, None);
-        assert!(found.errors.is_empty());
-        assert_eq!(found.warnings.len(), 1);
+        let result = verdict(&index, Kind::CronFederatedHPA, morning, None);
+        assert!(result.errors.is_empty());
+        assert_eq!(result.warnings.len(), 1);
         let expected = "Deployment.apps shop/web is already scaled by CronFederatedHPA";
-        assert!(found.warnings[0].contains(expected), "{:?}", found.warnings);
-        assert!(!found.warnings[0].contains(", at "), "{:?}", found.warnings);
+        assert!(result.warnings[0].contains(expected), "{:?}", result.warnings);
+        assert!(!result.warnings[0].contains(", at "), "{:?}", result.warnings);
         let changed = cron("evening", "0 21 * * *", &web());
-        let found = verdict(&index, Kind::CronFederatedHPA, changed, Some(&there));
-        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+        let result = verdict(&index, Kind::CronFederatedHPA, changed, Some(&evening));
+        assert!(result.warnings.is_empty(), "{:?}", result.warnings);
     }
 
     #[test]
     fn caps_below_a_schedule_are_reported_in_either_order_of_creation() {
         let schedule = cron("morning", "0 8 * * *", &web());
-        let there =
+        let with_schedule =
             index(&[(Kind::Deployment, deployment()), (Kind::CronFederatedHPA, schedule.clone())]);
-        let found = verdict(&there, Kind::ResourcePolicy, units("web", 5), None);
+        let result = verdict(&with_schedule, Kind::ResourcePolicy, units("web", 5), None);
         let all: Vec<String> =
-            found.errors.iter().map(Finding::sentence).chain(found.warnings).collect();
+            result.errors.iter().map(Finding::sentence).chain(result.warnings).collect();
         assert!(all.iter().any(|it| it.contains("12 replicas")), "{all:?}");
-        let there =
+        let with_policy =
             index(&[(Kind::Deployment, deployment()), (Kind::ResourcePolicy, units("web", 5))]);
-        let found = verdict(&there, Kind::CronFederatedHPA, schedule, None);
-        assert!(found.errors.is_empty());
-        assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
-        assert!(found.warnings[0].contains("ResourcePolicy"), "{:?}", found.warnings);
-        assert!(found.warnings[0].contains("12 replicas"), "{:?}", found.warnings);
+        let result = verdict(&with_policy, Kind::CronFederatedHPA, schedule, None);
+        assert!(result.errors.is_empty());
+        assert_eq!(result.warnings.len(), 1, "{:?}", result.warnings);
+        assert!(result.warnings[0].contains("ResourcePolicy"), "{:?}", result.warnings);
+        assert!(result.warnings[0].contains("12 replicas"), "{:?}", result.warnings);
     }
 
     #[test]
     fn a_second_policy_for_the_same_pods_is_a_warning_so_that_one_can_be_renamed() {
-        let there = index(&[(Kind::ResourcePolicy, units("first", 5))]);
-        let found = verdict(&there, Kind::ResourcePolicy, units("second", 5), None);
-        assert!(found.errors.is_empty(), "{:?}", found.errors);
-        assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
-        assert!(found.warnings[0].contains("a pod of two policies is not scheduled"));
-        let found = verdict(&there, Kind::ResourcePolicy, units("first", 9), None);
-        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+        let index = index(&[(Kind::ResourcePolicy, units("first", 5))]);
+        let result = verdict(&index, Kind::ResourcePolicy, units("second", 5), None);
+        assert!(result.errors.is_empty(), "{:?}", result.errors);
+        assert_eq!(result.warnings.len(), 1, "{:?}", result.warnings);
+        assert!(result.warnings[0].contains("a pod of two policies is not scheduled"));
+        let result = verdict(&index, Kind::ResourcePolicy, units("first", 9), None);
+        assert!(result.warnings.is_empty(), "{:?}", result.warnings);
     }
 
     fn autoscaler(query: &str) -> Value {
@@ -319,14 +326,14 @@ mod tests {
             format!("{}'", "-".repeat(4_000)),
             format!("karpenter_scheduled_capacity{{{patterns}}}"),
         ] {
-            let found = verdict(
+            let result = verdict(
                 &SharedIndex::default(),
                 Kind::HorizontalAutoscaler,
                 autoscaler(&query),
                 None,
             );
-            assert_eq!(found.errors.len(), 1, "{:?}", found.errors);
-            assert!(found.errors[0].message.len() < 1_000, "{:?}", found.errors[0]);
+            assert_eq!(result.errors.len(), 1, "{:?}", result.errors);
+            assert!(result.errors[0].message.len() < 1_000, "{:?}", result.errors[0]);
         }
     }
 
@@ -335,7 +342,7 @@ mod tests {
         let index = index(&[(Kind::CronFederatedHPA, cron("evening", "0 20 * * *", &web()))]);
         index.write().remove(&Kind::CronFederatedHPA.identity("shop", "evening"));
         let morning = cron("morning", "0 8 * * *", &web());
-        let found = verdict(&index, Kind::CronFederatedHPA, morning, None);
-        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+        let result = verdict(&index, Kind::CronFederatedHPA, morning, None);
+        assert!(result.warnings.is_empty(), "{:?}", result.warnings);
     }
 }

@@ -12,10 +12,10 @@ use almanac_shell::server::{Handler, ServerRequest, ServerResponse};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::admission::{Applied, Verdict, decide};
+use super::admission::{ProposedObject, Verdict, decide};
 use super::metrics::{Outcome, ReviewMetrics};
 use super::object_index::SharedIndex;
-use super::review::{Answered, Request, Review, answered, completed};
+use super::review::{Request, Review, ReviewResponse, mutation_response, review_response};
 use crate::namespaces::Namespaces;
 use crate::upstream::Upstreams;
 
@@ -47,14 +47,14 @@ impl Handler for Reviews {
         let why = match review {
             Ok(Review { request: Some(request) }) => {
                 // A large object takes a while, and must not delay the other reviews.
-                let answer = tokio::task::block_in_place(|| {
+                let response = tokio::task::block_in_place(|| {
                     if is_to_be_completed { self.complete(&request) } else { self.review(request) }
                 });
                 self.metrics.timed(begun.elapsed());
-                return answer;
+                return response;
             }
             Ok(Review { request: None }) => {
-                "failed to read an AdmissionReview: it has no request".to_owned()
+                "failed to read an AdmissionReview: request is missing".to_owned()
             }
             Err(error) => format!("failed to read an AdmissionReview: {error}"),
         };
@@ -82,7 +82,7 @@ impl Reviews {
                 "refused an object"
             );
         }
-        as_json(&answered(&request, &verdict.errors, verdict.warnings))
+        as_json(&review_response(&request, &verdict.errors, verdict.warnings))
     }
 
     /// Adds the defaults that the API of a hub sets in the objects of its clusters.
@@ -98,7 +98,7 @@ impl Reviews {
         };
         let patch: Vec<Value> = dates.into_iter().map(added).collect();
         self.metrics.count(Outcome::Allowed);
-        as_json(&completed(request, &patch))
+        as_json(&mutation_response(request, &patch))
     }
 
     /// The kind of an object, if this webhook checks it.
@@ -128,21 +128,21 @@ impl Reviews {
             ..CheckContext::new(&request.namespace, self.clock.now())
         };
         let object = std::mem::take(&mut request.object);
-        let applied = Applied {
+        let proposed = ProposedObject {
             kind,
             namespace: &request.namespace,
             object,
             before: request.old_object.as_ref().filter(|it| !it.is_null()),
         };
-        // Its patterns may be large, and concurrent requests would compile them at the same time.
+        // The patterns of an object may be large, and concurrent requests would compile them at the same time.
         let has_queries = Descriptor::of_kind(kind).is_some_and(|it| it.has_queries);
         let _alone =
             has_queries.then(|| self.one_at_a_time.lock().unwrap_or_else(PoisonError::into_inner));
-        decide(&self.index, applied, context)
+        decide(&self.index, proposed, context)
     }
 }
 
-fn as_json(answered: &Answered<'_>) -> ServerResponse {
-    // It consists of texts, which can always be written.
-    ServerResponse::json(serde_json::to_vec(answered).unwrap_or_default())
+fn as_json(response: &ReviewResponse<'_>) -> ServerResponse {
+    // A review consists of texts, which can always be written.
+    ServerResponse::json(serde_json::to_vec(response).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! The webhook's metrics of its answers.
+//! The metrics of the webhook's responses.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(super) enum Outcome {
     Allowed,
     /// The object may be applied, with warnings.
     Warned,
-    /// The object may not be applied.
+    /// The object must not be applied.
     Refused,
     /// The request could not be read.
     Malformed,

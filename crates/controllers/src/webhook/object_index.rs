@@ -13,11 +13,11 @@ use almanac_engine::{Identity, Slim};
 #[derive(Clone, Debug)]
 pub(super) struct IndexedObject {
     pub(super) checked: Arc<CheckedObject>,
-    /// The pods that it makes, if it is a workload.
+    /// The pods that the object creates, if it is a workload.
     pub(super) template: Option<Arc<Pod>>,
 }
 
-/// The index, which many reviews read at once.
+/// The index, which many reviews read concurrently.
 #[derive(Clone, Default)]
 pub(super) struct SharedIndex {
     index: Arc<RwLock<ObjectIndex>>,
@@ -85,11 +85,11 @@ impl ObjectIndex {
     }
 
     /// The objects that may be in conflict with this one, in their order, without the object itself.
-    pub(super) fn beside(&self, object: &CheckedObject) -> BTreeMap<Identity, IndexedObject> {
-        let mut beside = BTreeMap::new();
+    pub(super) fn neighbors(&self, object: &CheckedObject) -> BTreeMap<Identity, IndexedObject> {
+        let mut neighbors = BTreeMap::new();
         let mut add = |identity: &Identity| {
             if let Some(known) = self.objects.get(identity) {
-                beside.insert(identity.clone(), known.clone());
+                neighbors.insert(identity.clone(), known.clone());
             }
         };
         if let Some(target) = &object.scales {
@@ -99,30 +99,34 @@ impl ObjectIndex {
             if let Some(template) = template {
                 add(target);
                 let selecting = |it: &IndexedObject| selects(&it.checked, &template);
-                let policies = self.of(Kind::ResourcePolicy, target.namespace());
+                let policies = self.objects_in(Kind::ResourcePolicy, target.namespace());
                 policies.filter(|(_, it)| selecting(it)).for_each(|(it, _)| add(it));
             }
         }
         if let (Some(Slim::Units(_)), Some(identity)) = (&object.slim, &object.identity) {
             let namespace = identity.namespace();
             let workloads = Kind::ALL.iter().copied().filter(|kind| is_workload(*kind));
-            let workloads = workloads.flat_map(|kind| self.of(kind, namespace));
+            let workloads = workloads.flat_map(|kind| self.objects_in(kind, namespace));
             for (workload, known) in workloads {
                 if known.template.as_ref().is_some_and(|template| selects(object, template)) {
                     add(workload);
                     self.writers.get(workload).into_iter().flatten().for_each(&mut add);
                 }
             }
-            self.of(Kind::ResourcePolicy, namespace).for_each(|(it, _)| add(it));
+            self.objects_in(Kind::ResourcePolicy, namespace).for_each(|(it, _)| add(it));
         }
         if let Some(identity) = &object.identity {
-            beside.remove(identity);
+            neighbors.remove(identity);
         }
-        beside
+        neighbors
     }
 
     /// The objects of a kind in a namespace.
-    fn of(&self, kind: Kind, namespace: &str) -> impl Iterator<Item = (&Identity, &IndexedObject)> {
+    fn objects_in(
+        &self,
+        kind: Kind,
+        namespace: &str,
+    ) -> impl Iterator<Item = (&Identity, &IndexedObject)> {
         let first = kind.identity(namespace, "");
         let namespace = namespace.to_owned();
         let from = self.objects.range((Bound::Included(first), Bound::Unbounded));

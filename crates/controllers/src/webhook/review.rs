@@ -1,7 +1,7 @@
 //! The request of an API server and the response to it: `AdmissionReview` of admission.k8s.io/v1.
 //!
 //! Fields that no response depends on are skipped, and the others are read leniently: a response that is not a review
-//! counts as a failed webhook for every object.
+//! is treated as a failed webhook for every object.
 
 use almanac_api::finding::Finding;
 use k8s_openapi::ByteString;
@@ -20,7 +20,7 @@ pub(super) struct Review {
 pub(super) struct Request {
     pub(super) uid: String,
     #[serde(default)]
-    pub(super) kind: AskedKind,
+    pub(super) kind: RequestKind,
     #[serde(default)]
     pub(super) name: String,
     #[serde(default)]
@@ -33,7 +33,7 @@ pub(super) struct Request {
 
 /// The kind of an object.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct AskedKind {
+pub(super) struct RequestKind {
     #[serde(default)]
     pub(super) group: String,
     #[serde(default)]
@@ -43,7 +43,7 @@ pub(super) struct AskedKind {
 /// An admission review response.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Answered<'a> {
+pub(super) struct ReviewResponse<'a> {
     pub(super) api_version: &'static str,
     pub(super) kind: &'static str,
     pub(super) response: Response<'a>,
@@ -71,31 +71,34 @@ struct JsonPatch {
 
 /// The response to a request, with errors and warnings. Errors have the form of an API server's own errors for an
 /// invalid object, which kubectl shows line by line.
-pub(super) fn answered<'a>(
+pub(super) fn review_response<'a>(
     request: &'a Request,
     errors: &[Finding],
     warnings: Vec<String>,
-) -> Answered<'a> {
+) -> ReviewResponse<'a> {
     let status = (!errors.is_empty()).then(|| refusal(request, errors));
     // Warnings are sent in a header of the response.
     let warnings = warnings.into_iter().map(|it| it.replace(char::is_control, " ")).collect();
     let allowed = status.is_none();
-    answer(Response { uid: &request.uid, allowed, status, warnings, patch: None })
+    wrap(Response { uid: &request.uid, allowed, status, warnings, patch: None })
 }
 
 /// The response to a mutating request: operations of RFC 6902.
-pub(super) fn completed<'a>(request: &'a Request, operations: &[Value]) -> Answered<'a> {
+pub(super) fn mutation_response<'a>(
+    request: &'a Request,
+    operations: &[Value],
+) -> ReviewResponse<'a> {
     let patch = (!operations.is_empty()).then(|| {
-        // They consist of texts, which can always be written.
+        // Operations consist of texts, which can always be written.
         let patch = serde_json::to_vec(operations).unwrap_or_default();
         JsonPatch { patch_type: "JSONPatch", patch: ByteString(patch) }
     });
     let uid = &request.uid;
-    answer(Response { uid, allowed: true, status: None, warnings: Vec::new(), patch })
+    wrap(Response { uid, allowed: true, status: None, warnings: Vec::new(), patch })
 }
 
-fn answer(response: Response<'_>) -> Answered<'_> {
-    Answered { api_version: "admission.k8s.io/v1", kind: "AdmissionReview", response }
+fn wrap(response: Response<'_>) -> ReviewResponse<'_> {
+    ReviewResponse { api_version: "admission.k8s.io/v1", kind: "AdmissionReview", response }
 }
 
 fn refusal(request: &Request, errors: &[Finding]) -> Value {

@@ -107,9 +107,9 @@ impl Follower for ObjectFollower {
         let listed = self.listed.take().unwrap_or_default();
         let mut index = self.index.write();
         let all = index.of_kind(self.kind).filter(|it| self.part.covers(it));
-        let gone = all.filter(|it| !listed.contains(*it));
-        let gone: Vec<Identity> = gone.cloned().collect();
-        for it in &gone {
+        let missing = all.filter(|it| !listed.contains(*it));
+        let missing: Vec<Identity> = missing.cloned().collect();
+        for it in &missing {
             index.remove(it);
         }
         drop(index);

@@ -48,7 +48,7 @@ async fn run_in_lanes(
     let turn = |policy: PolicyName| {
         let (sender, next, now) = (sender.clone(), next(&policy), clock.now().as_second());
         async move {
-            sender.send((now, policy)).expect("somebody listens");
+            sender.send((now, policy)).expect("there is a receiver");
             tokio::time::sleep(Duration::from_secs(1)).await;
             next
         }
@@ -67,7 +67,7 @@ async fn run_in_lanes(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_comes_at_the_requested_instant() {
+async fn a_turn_runs_at_the_requested_instant() {
     let queue = queue();
     queue.wake(&policy("a"));
     let took = run(&queue, 30, |_| Some(at(20))).await;
@@ -98,10 +98,10 @@ async fn a_deleted_policy_gets_no_more_turns() {
     let queue = queue();
     queue.wake(&policy("a"));
     queue.wake(&policy("b"));
-    queue.forget(&policy("b"));
+    queue.remove(&policy("b"));
     let removing = Arc::clone(&queue);
     let took = run(&queue, 30, move |policy| {
-        removing.forget(policy);
+        removing.remove(policy);
         Some(at(5))
     });
     assert_eq!(took.await, [(0, policy("a"))]);
@@ -119,7 +119,7 @@ async fn a_panicking_turn_is_retried_later_and_affects_no_other() {
     let turn = |policy: PolicyName| {
         let (sender, now) = (sender.clone(), clock.now().as_second());
         async move {
-            sender.send((now, policy.identity.name().to_owned())).expect("somebody listens");
+            sender.send((now, policy.identity.name().to_owned())).expect("there is a receiver");
             assert!(policy.identity.name() != "falls", "on purpose");
             None
         }
@@ -147,7 +147,7 @@ async fn a_policy_that_is_both_due_and_woken_gets_one_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_requested_for_the_past_comes_at_once() {
+async fn a_turn_requested_for_the_past_runs_immediately() {
     let queue = queue();
     queue.lock().agenda.set(&policy("a"), Some(at(5)));
     let policy_name = AtomicUsize::new(0);
@@ -181,7 +181,7 @@ async fn waking_all_brings_every_later_turn_forward() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_longest_overdue_policy_comes_first() {
+async fn the_longest_overdue_policy_runs_first() {
     let queue = queue();
     for (name, due) in [("a", 10), ("b", 10), ("c", 12), ("d", 11)] {
         queue.lock().agenda.set(&policy(name), Some(at(due)));
@@ -191,7 +191,7 @@ async fn the_longest_overdue_policy_comes_first() {
     let turn = |policy: PolicyName| {
         let (begun, now) = (Arc::clone(&begun), clock.now().as_second());
         async move {
-            begun.lock().expect("nobody panics").push((now, policy.identity.name().to_owned()));
+            begun.lock().expect("no task panics").push((now, policy.identity.name().to_owned()));
             tokio::time::sleep(Duration::from_secs(5)).await;
             None
         }
@@ -202,7 +202,7 @@ async fn the_longest_overdue_policy_comes_first() {
     };
     tokio::join!(queue.run(1, None, end.clone(), nothing, turn), stop);
     let expected = [(10, "a"), (15, "b"), (20, "d"), (25, "c")];
-    let begun = begun.lock().expect("nobody panics").clone();
+    let begun = begun.lock().expect("no task panics").clone();
     assert_eq!(begun, expected.map(|(second, name)| (second, name.to_owned())));
 }
 
@@ -232,7 +232,7 @@ async fn a_policy_deleted_while_held_up_by_another_gets_no_turn() {
     let lanes = move |policy_name: &PolicyName| {
         // When the last policy is called, the first one already has its turn.
         if policy_name.identity.name() == "c" {
-            dropping.forget(&policy("b"));
+            dropping.remove(&policy("b"));
         }
         target_of(policy_name)
     };
@@ -241,7 +241,7 @@ async fn a_policy_deleted_while_held_up_by_another_gets_no_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_is_brought_forward_but_never_put_off_nor_added_to_one_that_is_under_way() {
+async fn a_turn_is_brought_forward_but_never_delayed_nor_added_to_a_running_one() {
     let queue = queue();
     let [early, late, new] = ["early", "late", "new"].map(policy);
     {
@@ -289,7 +289,7 @@ async fn policies_that_come_and_go_without_a_turn_leave_nothing_behind() {
         for name in ["again".to_owned(), format!("goes-{number}")] {
             queue.bring_forward(&policy(&name), at(20));
             queue.wake(&policy(&name));
-            queue.forget(&policy(&name));
+            queue.remove(&policy(&name));
         }
     }
     queue.wake(&policy("last"));

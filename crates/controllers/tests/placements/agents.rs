@@ -34,7 +34,7 @@ impl Hub {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_reports_again_and_again_does_not_keep_placements_busy() {
+async fn an_agent_that_reports_repeatedly_does_not_keep_placements_busy() {
     let mut hub =
         Hub::placing(&["c1", "c2"], by("managedCluster.status.version.kubernetes == 'v1'")).await;
     let version = |number: i64| json!({ "version": { "kubernetes": format!("v{}", number % 2) } });
@@ -51,7 +51,7 @@ async fn an_agent_that_reports_again_and_again_does_not_keep_placements_busy() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_taint_counts_at_once_despite_frequent_reports_of_the_agent() {
+async fn a_taint_applies_immediately_despite_frequent_reports_of_the_agent() {
     let mut hub = Hub::placing(&["c1", "c2"], by_ratio(1)).await;
     let before = hub.turns();
     hub.toggle(30, |hub, number| hub.score("c1", 50 + number, None)).await;

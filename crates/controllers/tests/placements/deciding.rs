@@ -1,4 +1,4 @@
-//! When placements are decided, and the Events and conditions about it.
+//! The instants at which placements are decided, and the Events and conditions about them.
 
 use std::time::Duration;
 
@@ -68,7 +68,8 @@ async fn nothing_is_written_or_requeued_without_a_relevant_change() {
         sleep(Duration::from_secs(150)).await;
     }
     assert_eq!(hub.writes(), Vec::<String>::new());
-    let read = hub.stub.requests_where(|asked| asked.method == Method::GET && !asked.is_watch());
+    let read =
+        hub.stub.requests_where(|request| request.method == Method::GET && !request.is_watch());
     // The process checks all the time for other controllers and for changed CRDs.
     let is_known = |path: &str, plural: &str| plural == "leases" || path.starts_with("/openapi/");
     let reads: Vec<_> = read.iter().filter(|it| !is_known(&it.path, &it.plural)).collect();
@@ -76,7 +77,7 @@ async fn nothing_is_written_or_requeued_without_a_relevant_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_expired_score_counts_no_more_from_its_last_instant_on_and_not_a_second_later() {
+async fn an_expired_score_counts_zero_from_its_last_instant_on() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 50, Some("2026-11-20T09:10:00Z"));
     hub.score("c2", 20, None);
@@ -87,7 +88,7 @@ async fn an_expired_score_counts_no_more_from_its_last_instant_on_and_not_a_seco
     let (begin, since) = hub.begun;
     let until_end = |at: &str| {
         let at = begin.duration_until(almanac_fixtures::at(at));
-        since + Duration::try_from(at).expect("it is to come")
+        since + Duration::try_from(at).expect("it is in the future")
     };
     tokio::time::sleep_until(until_end("2026-11-20T09:09:59.999Z")).await;
     assert_eq!(hub.decision_writes(), Vec::<String>::new());
@@ -98,7 +99,7 @@ async fn an_expired_score_counts_no_more_from_its_last_instant_on_and_not_a_seco
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_changed_score_or_a_new_cluster_counts_at_once() {
+async fn a_changed_score_or_a_new_cluster_applies_immediately() {
     let mut hub = Hub::with(&["c1", "c2"]);
     hub.score("c1", 50, None);
     hub.score("c2", 20, None);
@@ -146,7 +147,7 @@ async fn renewed_scores_requeue_no_placement_and_count_until_they_expire() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bad_spec_keeps_what_is_selected_and_says_what_is_wrong() {
+async fn a_bad_spec_keeps_the_selection_and_reports_the_mistake() {
     let hub = Hub::placing(&["c1", "c2"], hub::placement("web", &json!({}))).await;
     assert_eq!(hub.selected("web"), ["c1", "c2"]);
     let negative = json!({ "spec": { "numberOfClusters": -1 } });
@@ -171,7 +172,7 @@ async fn a_bad_spec_keeps_what_is_selected_and_says_what_is_wrong() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_annotation_keeps_a_placement_as_it_is_from_when_it_is_set_until_it_is_removed() {
+async fn an_annotation_keeps_a_placement_unchanged_until_it_is_removed() {
     let mut hub = Hub::placing(&["c1"], hub::placement("web", &json!({}))).await;
     let annotation = format!("{GROUP}/experimental-scheduling-disable");
     let disabled = |value: Value| json!({ "metadata": { "annotations": { &annotation: value } } });
@@ -309,10 +310,11 @@ async fn an_event_names_the_added_and_removed_clusters_and_their_ranking() {
     hub.put("default", by_ratio(1));
     hub.run(&[]).await;
     sleep(Duration::from_secs(90)).await;
-    let events =
-        hub.stub.requests_where(|asked| asked.plural == "events" && asked.method == Method::POST);
-    let condition = events.iter().map(|asked| {
-        let text = |field: &str| asked.body[field].as_str().unwrap_or_default().to_owned();
+    let events = hub
+        .stub
+        .requests_where(|request| request.plural == "events" && request.method == Method::POST);
+    let condition = events.iter().map(|request| {
+        let text = |field: &str| request.body[field].as_str().unwrap_or_default().to_owned();
         format!("{} {}", text("reason"), text("note"))
     });
     let expected = [

@@ -174,14 +174,14 @@ impl Hub {
 
     /// The writes so far, except for Events and leases: `POST placementdecisions`, `PATCH placementdecisions/status`.
     pub(crate) fn writes(&self) -> Vec<String> {
-        let written = self.stub.requests_where(|asked| {
-            asked.is_write() && !["events", "leases"].contains(&&*asked.plural)
+        let writes = self.stub.requests_where(|request| {
+            request.is_write() && !["events", "leases"].contains(&&*request.plural)
         });
-        let shown = |asked: &Arc<ReceivedRequest>| {
-            let slash = if asked.subresource.is_empty() { "" } else { "/" };
-            format!("{} {}{slash}{}", asked.method, asked.plural, asked.subresource)
+        let describe = |request: &Arc<ReceivedRequest>| {
+            let slash = if request.subresource.is_empty() { "" } else { "/" };
+            format!("{} {}{slash}{}", request.method, request.plural, request.subresource)
         };
-        written.iter().map(shown).collect()
+        writes.iter().map(describe).collect()
     }
 
     pub(crate) fn decision_writes(&self) -> Vec<String> {

@@ -23,8 +23,8 @@ fn replace(stub: &Stub) {
 
 /// The reasons of the warnings so far.
 fn warnings(hub: &Hub) -> Vec<String> {
-    let events = hub.stub.requests_where(|asked| {
-        asked.plural == "events" && asked.body["type"].as_str() == Some("Warning")
+    let events = hub.stub.requests_where(|request| {
+        request.plural == "events" && request.body["type"].as_str() == Some("Warning")
     });
     events.iter().map(|it| it.body["reason"].to_string()).collect()
 }
@@ -79,7 +79,7 @@ async fn a_decision_recreated_during_its_removal_is_removed_again() {
     hub.stub.put(surplus(&hub));
     sleep(Duration::from_secs(90)).await;
     assert_eq!(hub.decision("web-decision-7"), None);
-    let removals = hub.stub.requests_where(|asked| asked.method == Method::DELETE);
+    let removals = hub.stub.requests_where(|request| request.method == Method::DELETE);
     assert_eq!(removals.len(), 2);
 }
 
@@ -120,7 +120,7 @@ async fn placements_that_balance_are_decided_one_after_the_other() {
     assert_eq!(selected(&hub), ["c1", "c2", "c3"]);
     hub.stub.clear_requests();
     sleep(Duration::from_mins(20)).await;
-    assert_eq!(hub.decision_writes(), Vec::<String>::new(), "nobody moves any more");
+    assert_eq!(hub.decision_writes(), Vec::<String>::new(), "no placement moves any more");
 }
 
 #[tokio::test(start_paused = true)]

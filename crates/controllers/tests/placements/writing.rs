@@ -1,4 +1,4 @@
-//! How decisions are written despite failures and other field managers.
+//! Writes of decisions despite failures and other field managers.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -34,7 +34,7 @@ async fn a_decision_that_others_change_or_delete_is_restored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_writer_that_changes_a_decision_again_and_again_is_answered_less_and_less_often() {
+async fn the_reactions_to_repeated_changes_of_a_decision_have_growing_delays() {
     let hub = Hub::placing(&["c1"], hub::placement("web", &json!({}))).await;
     hub.stub.clear_requests();
     for _ in 0..600 {
@@ -42,8 +42,8 @@ async fn a_writer_that_changes_a_decision_again_and_again_is_answered_less_and_l
         hub.stub.change(DECISIONS, "default", "web-decision-1", &wrong);
         sleep(Duration::from_secs(1)).await;
     }
-    let answers = hub.decision_writes().len();
-    assert!((8..60).contains(&answers), "{answers} answers in ten minutes");
+    let reactions = hub.decision_writes().len();
+    assert!((8..60).contains(&reactions), "{reactions} reactions in ten minutes");
 }
 
 #[tokio::test(start_paused = true)]
@@ -123,7 +123,7 @@ async fn a_foreign_object_with_the_name_of_a_decision_is_unchanged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_decision_that_only_has_the_label_is_adopted_so_that_it_goes_with_its_placement() {
+async fn a_decision_with_only_the_label_is_adopted_and_deleted_with_its_placement() {
     let mut hub = Hub::with(&["c1"]);
     let mut restored =
         hub::hub_object("v1beta1", "PlacementDecision", "web-decision-1", &json!({}));

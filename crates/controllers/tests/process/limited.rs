@@ -52,8 +52,8 @@ pub(super) fn forbid(stub: &Stub, namespace: &str) {
     let (inside, itself) =
         (format!("/namespaces/{namespace}/"), format!("/namespaces/{namespace}"));
     let forbidden = Fault::respond(StatusCode::FORBIDDEN, "it is forbidden");
-    let concerned = move |asked: &ReceivedRequest| {
-        asked.path.contains(&inside) || asked.path.ends_with(&itself)
+    let concerned = move |request: &ReceivedRequest| {
+        request.path.contains(&inside) || request.path.ends_with(&itself)
     };
     stub.inject(forbidden.matching(concerned).always());
 }
@@ -71,12 +71,12 @@ async fn a_limited_process_requests_only_its_namespaces() {
     // The lease is where the process runs, and which kinds there are is in no namespace.
     let own =
         ["/namespaces/default/leases", "/namespaces/east", "/namespaces/west", "/apis/apps/v1"];
-    let is_own = |asked: &ReceivedRequest| {
+    let is_own = |request: &ReceivedRequest| {
         let mut own = own.iter();
-        let is_of_kinds = asked.path == "/apis" || asked.path.starts_with("/openapi/v3/apis/");
-        is_of_kinds || own.any(|part| asked.path.contains(part))
+        let is_of_kinds = request.path == "/apis" || request.path.starts_with("/openapi/v3/apis/");
+        is_of_kinds || own.any(|part| request.path.contains(part))
     };
-    let others = limited.running.stub.requests_where(|asked| !is_own(asked));
+    let others = limited.running.stub.requests_where(|request| !is_own(request));
     assert!(others.is_empty(), "{:?}", others.iter().map(|it| &it.path).collect::<Vec<_>>());
     limited.running.end().await;
 }
@@ -87,14 +87,14 @@ async fn relisting_one_namespace_leaves_the_others_as_they_are() {
     seconds(20).await;
     let stub = limited.running.stub.clone();
     let gone = Fault::respond(StatusCode::GONE, "too old resource version");
-    let in_east = |asked: &ReceivedRequest| asked.is_watch() && asked.path.contains("/east/");
+    let in_east = |request: &ReceivedRequest| request.is_watch() && request.path.contains("/east/");
     stub.inject(gone.matching(in_east).times(4));
     stub.end_watches();
     stub.delete("cronfederatedhpas", "east", "shop");
     seconds(60).await;
     let lists = |namespace: &str| {
         let path = format!("/namespaces/{namespace}/cronfederatedhpas");
-        stub.requests_where(|asked| asked.path.ends_with(&path) && !asked.is_watch()).len()
+        stub.requests_where(|request| request.path.ends_with(&path) && !request.is_watch()).len()
     };
     assert!(lists("east") > lists("west"), "{} lists", lists("east"));
     assert_eq!(limited.scaled(), ["west"], "the policy in east is gone");
@@ -102,7 +102,7 @@ async fn relisting_one_namespace_leaves_the_others_as_they_are() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_that_may_not_be_read_holds_up_no_other_and_is_carried_out_once_it_may() {
+async fn a_forbidden_namespace_delays_no_other_and_is_reconciled_once_permitted() {
     let limited = LimitedProcess::begin(&["east", "north"], |stub| forbid(stub, "north"));
     seconds(5).await;
     let waiting = limited.health.waiting_for().unwrap_or_default();
@@ -122,7 +122,7 @@ async fn a_namespace_that_may_not_be_read_holds_up_no_other_and_is_carried_out_o
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_no_namespace_may_be_read_the_process_is_not_ready_and_says_why() {
+async fn without_a_readable_namespace_the_process_reports_why_it_is_not_ready() {
     let limited = LimitedProcess::begin(&["east", "north"], |stub| {
         for namespace in ["east", "north"] {
             forbid(stub, namespace);
@@ -138,7 +138,7 @@ async fn while_no_namespace_may_be_read_the_process_is_not_ready_and_says_why() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_mark_of_a_namespace_that_may_only_be_read_exempts_what_is_in_it() {
+async fn the_mark_of_a_namespace_that_cannot_be_watched_exempts_its_objects() {
     let limited =
         LimitedProcess::begin(&["east", "west"], |stub| mark(stub, "east", &json!("by hand")));
     let stub = limited.running.stub.clone();
@@ -147,7 +147,7 @@ async fn the_mark_of_a_namespace_that_may_only_be_read_exempts_what_is_in_it() {
     seconds(11).await;
     // The last known state objects count while reading the namespace is forbidden.
     let forbidden = Fault::respond(StatusCode::FORBIDDEN, "it is forbidden");
-    stub.inject(forbidden.matching(|asked| asked.path.ends_with("/namespaces/east")).always());
+    stub.inject(forbidden.matching(|request| request.path.ends_with("/namespaces/east")).always());
     seconds(30).await;
     assert_eq!(limited.scaled(), Vec::<&str>::new());
     stub.clear_faults();
@@ -163,10 +163,12 @@ async fn the_mark_of_a_namespace_that_may_only_be_read_exempts_what_is_in_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_carried_out_in_a_namespace_whose_mark_was_never_read() {
+async fn nothing_is_reconciled_in_a_namespace_whose_mark_was_never_read() {
     let limited = LimitedProcess::begin(&["east", "west"], |stub| {
         let forbidden = Fault::respond(StatusCode::FORBIDDEN, "it is forbidden");
-        stub.inject(forbidden.matching(|asked| asked.path.ends_with("/namespaces/east")).always());
+        stub.inject(
+            forbidden.matching(|request| request.path.ends_with("/namespaces/east")).always(),
+        );
     });
     seconds(60).await;
     assert_eq!((limited.scaled(), limited.health.waiting_for()), (vec!["west"], None));
@@ -194,7 +196,7 @@ async fn a_missing_namespace_is_not_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_that_is_gone_for_a_while_holds_up_no_other() {
+async fn a_missing_namespace_delays_no_other() {
     let limited = LimitedProcess::begin(&["east", "west"], |_| {});
     seconds(20).await;
     let stub = &limited.running.stub;

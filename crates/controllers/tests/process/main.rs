@@ -163,9 +163,9 @@ async fn a_failed_term_releases_the_lease_only_after_its_requests_in_flight() {
     stub.inject(panics.path_contains("/cronfederatedhpas"));
     stub.end_watches();
     let released = || {
-        let is_release = |asked: &ReceivedRequest| {
-            let is_lease = asked.is_write() && asked.path.ends_with("/leases/almanac");
-            is_lease && asked.body["spec"]["holderIdentity"].is_null()
+        let is_release = |request: &ReceivedRequest| {
+            let is_lease = request.is_write() && request.path.ends_with("/leases/almanac");
+            is_lease && request.body["spec"]["holderIdentity"].is_null()
         };
         stub.requests_where(is_release).len()
     };
@@ -205,8 +205,8 @@ async fn an_undone_value_is_reported_once() {
     });
     running.stub.change("deployments", "default", "shop", &undo);
     seconds(60).await;
-    let warnings = running.stub.requests_where(|asked| {
-        asked.method == Method::POST && asked.body["reason"] == "UndoneByAnotherWriter"
+    let warnings = running.stub.requests_where(|request| {
+        request.method == Method::POST && request.body["reason"] == "UndoneByAnotherWriter"
     });
     assert_eq!(warnings.len(), 1, "{warnings:#?}");
     running.end().await;
@@ -230,7 +230,7 @@ async fn policies_are_left_to_their_upstream_controller_for_as_long_as_it_runs()
     stub.change("cronfederatedhpas", "default", "shop", &json!({ "status": { "conditions": [] } }));
     seconds(1).await;
     let reported =
-        stub.requests_where(|asked| asked.is_write() && asked.path.ends_with("/shop/status"));
+        stub.requests_where(|request| request.is_write() && request.path.ends_with("/shop/status"));
     assert_eq!(reported.len(), 1, "{reported:#?}");
     // It releases its lease, and the firing is still within its deadline.
     renew_karmada(&stub, "", begin + SignedDuration::from_secs(100));
@@ -295,7 +295,7 @@ async fn marked_objects_are_left_alone_and_their_firings_are_not_made_up_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_a_namespace_that_may_not_be_read_nothing_is_carried_out_or_skipped() {
+async fn in_a_forbidden_namespace_nothing_is_applied_or_skipped() {
     let stub = Stub::new();
     stub.serve(Kind::new("v1", "Namespace", "namespaces").cluster_scoped());
     stub.put(json!({
@@ -327,12 +327,12 @@ async fn in_a_namespace_that_may_not_be_read_nothing_is_carried_out_or_skipped()
     running.end().await;
 }
 
-fn is_namespace(asked: &ReceivedRequest) -> bool {
-    asked.path.ends_with("/namespaces/default")
+fn is_namespace(request: &ReceivedRequest) -> bool {
+    request.path.ends_with("/namespaces/default")
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_permission_to_watch_namespaces_everything_is_carried_out() {
+async fn without_permission_to_watch_namespaces_everything_is_reconciled() {
     let stub = Stub::new();
     let forbidden = Fault::respond(StatusCode::FORBIDDEN, "namespaces is forbidden");
     stub.inject(forbidden.path_contains("/api/v1/namespaces").matching(is_of_namespaces).always());
@@ -342,6 +342,6 @@ async fn without_permission_to_watch_namespaces_everything_is_carried_out() {
     running.end().await;
 }
 
-fn is_of_namespaces(asked: &ReceivedRequest) -> bool {
-    asked.path.ends_with("/namespaces")
+fn is_of_namespaces(request: &ReceivedRequest) -> bool {
+    request.path.ends_with("/namespaces")
 }

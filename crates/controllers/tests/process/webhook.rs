@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_webhook_answers_for_the_namespaces_that_it_may_read() {
+async fn a_limited_webhook_responds_for_its_namespaces() {
     let stub = Stub::new();
     stub.serve(Kind::new(objects::KARMADA, "CronFederatedHPA", "cronfederatedhpas"));
     stub.serve(Kind::new("v1", "Secret", "secrets"));
@@ -55,8 +55,8 @@ async fn a_webhook_answers_for_the_namespaces_that_it_may_read() {
     seconds(600).await;
     assert_eq!(health.waiting_for(), None);
     let own = ["/namespaces/default/secrets/", "/namespaces/east", "/namespaces/north"];
-    let is_own = |asked: &ReceivedRequest| own.iter().any(|part| asked.path.contains(part));
-    let others = stub.requests_where(|asked| !is_own(asked));
+    let is_own = |request: &ReceivedRequest| own.iter().any(|part| request.path.contains(part));
+    let others = stub.requests_where(|request| !is_own(request));
     assert!(others.is_empty(), "{:?}", others.iter().map(|it| &it.path).collect::<Vec<_>>());
     end.cancel();
     timeout(Duration::from_secs(15), running).await.expect("it ends").expect("it does not panic");

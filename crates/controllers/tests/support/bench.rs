@@ -119,7 +119,7 @@ impl TestBench {
     pub(crate) fn status(&self, policy: &PolicyName) -> Option<Value> {
         let state = self.cluster.lock();
         let entry = state.policies.get(policy)?;
-        let family = self.controller.families.of(policy.family)?;
+        let family = self.controller.families.get(policy.family)?;
         let composed = family.compose(&state, &policy.identity, entry, self.turns.now())?;
         Some(composed.status)
     }
@@ -148,14 +148,14 @@ impl TestBench {
 
     /// The number of requests whose path contains this.
     pub(crate) fn requests_for(&self, part: &str) -> usize {
-        self.stub.requests_where(|asked| asked.path.contains(part)).len()
+        self.stub.requests_where(|request| request.path.contains(part)).len()
     }
 
-    /// When and where objects were patched.
+    /// The instants and paths of patches.
     pub(crate) fn patched(&self) -> Vec<(Timestamp, String)> {
-        let patches = self.stub.requests_where(|asked| asked.method == Method::PATCH);
-        let timed_patches = patches.iter().map(|asked| {
-            (time_at(self.begun, asked.at), format!("{}?{}", asked.path, asked.query))
+        let patches = self.stub.requests_where(|request| request.method == Method::PATCH);
+        let timed_patches = patches.iter().map(|request| {
+            (time_at(self.begun, request.at), format!("{}?{}", request.path, request.query))
         });
         timed_patches.collect()
     }

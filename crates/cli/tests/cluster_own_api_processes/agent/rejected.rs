@@ -94,7 +94,7 @@ fn an_agent_that_starts_with_a_bad_list_touches_nothing() -> TestResult {
             agent.stop().await?;
         }
         let event = test_namespace.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
-        let then = "no valid ones are known, so the pods under them are unchanged";
+        let then = "no valid policies are known, so the pods under them are unchanged";
         ensure!(event.ends_with(then), "{event}");
         test_namespace.ensure_pods(&inside).await?;
         test_namespace

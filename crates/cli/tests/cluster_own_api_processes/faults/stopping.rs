@@ -129,7 +129,7 @@ async fn await_records(cluster: &Cluster) -> Result<Vec<String>> {
 
 async fn await_stop_report(cluster: &Cluster, name: &str) -> TestResult {
     let event = format!(
-        "Normal RuleStopped: rule up was not carried out because everything is stopped; \
+        "Normal RuleStopped: rule up was not applied because everything is stopped; \
          Deployment.apps {}/{name} was not changed",
         cluster.home()
     );

@@ -120,9 +120,9 @@ fn only_replicas_may_pass_calls_on() -> TestResult {
         let for_the_api = kubectl.run(&account).await?;
         for (token, status, words) in [
             (None, 403, "the request has no token, and requests are forwarded only among replicas"),
-            (Some("nonsense"), 403, "the token is not one of a replica"),
-            (Some(of_another.trim()), 403, "the token is not one of a replica"),
-            (Some(for_the_api.trim()), 403, "the token is not one of a replica"),
+            (Some("nonsense"), 403, "the token does not belong to a replica"),
+            (Some(of_another.trim()), 403, "the token does not belong to a replica"),
+            (Some(for_the_api.trim()), 403, "the token does not belong to a replica"),
             (Some(&*ours), 200, "the pod default/y is gone"),
         ] {
             let answer = call(port, "/filter", request, token).await?;

@@ -1,4 +1,4 @@
-//! Which policies the ledger applies, and the responses while they are prepared.
+//! The policies that the ledger applies, and the responses while they are prepared.
 
 use std::sync::mpsc;
 
@@ -32,19 +32,19 @@ fn entry(created: i64) -> PolicyEntry {
         generation: None,
         usable: Some(Arc::default()),
         findings: Vec::new(),
-        recorded: StatusSnapshot::of(&serde_json::Value::Null),
+        recorded: StatusSnapshot::from_status(&serde_json::Value::Null),
         failure: None,
     }
 }
 
-fn carry_out(state: &mut LeaderState, policies: &[Identity]) {
+fn apply(state: &mut LeaderState, policies: &[Identity]) {
     let prepared = state.due(policies).into_iter().map(Due::prepare).collect();
-    state.carry_out(prepared);
+    state.apply_prepared(prepared);
 }
 
 fn insert(state: &mut LeaderState, policy: &Identity, created: i64) {
     let changed = state.insert_policy(policy, entry(created));
-    carry_out(state, &changed);
+    apply(state, &changed);
 }
 
 #[test]
@@ -56,20 +56,20 @@ fn the_oldest_policies_of_a_namespace_count_and_the_next_one_once_one_of_them_is
         insert(&mut state, &named("shop", number), created);
     }
     insert(&mut state, &named("other", 0), 5_000);
-    let carried_out = |state: &LeaderState| -> Vec<Identity> {
+    let applied = |state: &LeaderState| -> Vec<Identity> {
         state.ledger.policies().filter(|it| it.namespace() == "shop").cloned().collect()
     };
     let oldest = |from: usize| (from..MAX_POLICIES + 10).map(|number| named("shop", number));
-    assert_eq!(carried_out(&state), oldest(10).collect::<Vec<_>>());
-    assert!(!state.counts(&named("shop", 9)) && state.counts(&named("other", 0)));
+    assert_eq!(applied(&state), oldest(10).collect::<Vec<_>>());
+    assert!(!state.is_among_oldest(&named("shop", 9)) && state.is_among_oldest(&named("other", 0)));
     let changed = state.remove_policy(&named("shop", 20));
-    carry_out(&mut state, &changed);
+    apply(&mut state, &changed);
     let expected: Vec<Identity> = oldest(9).filter(|it| *it != named("shop", 20)).collect();
-    assert_eq!(carried_out(&state), expected);
+    assert_eq!(applied(&state), expected);
     // A policy that was deleted and created again is the youngest.
     insert(&mut state, &named("shop", 73), 2_000);
-    assert!(!state.counts(&named("shop", 73)) && state.counts(&named("shop", 8)));
-    assert_eq!(carried_out(&state).len(), MAX_POLICIES);
+    assert!(!state.is_among_oldest(&named("shop", 73)) && state.is_among_oldest(&named("shop", 8)));
+    assert_eq!(applied(&state).len(), MAX_POLICIES);
     assert_eq!(state.ledger.policies().count(), MAX_POLICIES + 1);
 }
 
@@ -83,9 +83,9 @@ fn a_policy_that_changes_while_it_is_prepared_is_not_applied() {
     let again = state.insert_policy(&changed, entry(1));
     drop(state.remove_policy(&deleted));
     state.exempt.mark(&marked, true);
-    state.carry_out(prepared);
+    state.apply_prepared(prepared);
     assert_eq!(state.ledger.policies().count(), 0);
-    carry_out(&mut state, &again);
+    apply(&mut state, &again);
     assert_eq!(state.ledger.policies().collect::<Vec<_>>(), [&changed]);
 }
 
@@ -94,7 +94,7 @@ fn serving() -> Leader {
     let client = Stub::new().client();
     let budget = WriteBudget::new(WriteLimits::default());
     let writer = Writer::new(client.clone(), Fence::open(), budget, WriteMetrics::default());
-    let (metrics, exempt) = (UpkeepMetrics::default(), Exemptions::default());
+    let (metrics, exempt) = (PodWriteMetrics::default(), Exemptions::default());
     let leader = Leader::new((client, writer), metrics, Monotonic::system(), exempt);
     let now = leader.elapsed();
     let at_once = LongestBind::of(Duration::ZERO, Duration::ZERO);
@@ -104,7 +104,7 @@ fn serving() -> Leader {
 }
 
 #[tokio::test]
-async fn requests_and_scrapes_are_answered_while_a_policy_is_prepared() {
+async fn requests_and_scrapes_have_responses_while_a_policy_is_prepared() {
     let leader = Arc::new(serving());
     let (policy, pod) = (named("shop", 0), pod_identity("shop", "web"));
     let web = Pod { uid: Some("1".into()), ..Pod::default() };
@@ -115,7 +115,7 @@ async fn requests_and_scrapes_are_answered_while_a_policy_is_prepared() {
     let preparing = {
         let leader = Arc::clone(&leader);
         std::thread::spawn(move || {
-            leader.carry_out_by(&changed, |due| {
+            leader.apply_policies_by(&changed, |due| {
                 begun.send(()).unwrap();
                 goes_on.recv().unwrap();
                 due.prepare()
@@ -126,8 +126,8 @@ async fn requests_and_scrapes_are_answered_while_a_policy_is_prepared() {
     // If the lock were held, these would wait for the preparation, which waits for them.
     let metadata = json!({ "namespace": "shop", "name": "web", "uid": "1" });
     let request = json!({ "Pod": { "metadata": metadata }, "NodeNames": ["n-a"] });
-    let answer = filter(&leader, request.to_string().as_bytes()).await;
-    assert_eq!(answer.status, StatusCode::OK);
+    let response = filter(&leader, request.to_string().as_bytes()).await;
+    assert_eq!(response.status, StatusCode::OK);
     let leading = Leadership::default();
     leading.begin(Fence::open(), Arc::clone(&leader));
     let (mut registry, mut scraped) = (Registry::default(), String::new());
@@ -147,7 +147,7 @@ async fn the_policies_of_a_namespace_are_applied_together() {
     for policy in &policies {
         let _applied_below = leader.lock().insert_policy(policy, entry(1));
     }
-    leader.carry_out_by(&policies, |due| {
+    leader.apply_policies_by(&policies, |due| {
         assert_eq!(leader.lock().ledger.policies().count(), 0);
         due.prepare()
     });

@@ -115,7 +115,7 @@ fn our_own_deletion_of_a_decision_is_not_a_foreign_one() {
     assert_eq!(stage.undone(), before);
     stage.decisions.upsert(decision_object("2", "8", "c1"));
     stage.decisions.delete(decision_object("2", "9", "c1"));
-    assert_ne!(stage.undone(), before, "this one somebody else has");
+    assert_ne!(stage.undone(), before, "another field manager wrote this one");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_late_watch_event_of_an_earlier_decision_is_ignored() {
     stage.decisions.delete(decision_object("1", "6", "c1"));
     assert_eq!(clusters(&stage), known);
     stage.decisions.delete(decision_object("3", "9", "c1"));
-    assert!(!stage.is_known(), "that it was created is not told");
+    assert!(!stage.is_known(), "no event reports the creation");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_list_of_another_kind_says_nothing_of_decisions() {
     }
     drop(follower(Kind::ManagedCluster, &stage.cluster, &stage.turns, &stage.metrics));
     stage.decisions.upsert(decision_object("1", "5", "c1"));
-    assert!(!stage.is_known(), "it is still known that we have deleted it");
+    assert!(!stage.is_known(), "the own deletion is still recorded");
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn expressions_are_evaluated_without_the_lock_and_a_placement_that_is_deleted_by
         let c1 = Kind::ManagedCluster.identity("", "c1");
         let down =
             hub_object(Kind::ManagedCluster, &c1, cluster_with_heartbeat(2, false, &[]), now());
-        let change = clusters.hold(&mut stage.cluster.lock(), &c1, down.expect("it is one"));
+        let change = clusters.store(&mut stage.cluster.lock(), &c1, down.expect("it is one"));
         let change = change.expect("an expression may read it");
         assert!(stage.turns.is_quiet(), "nothing has been evaluated");
         if is_deleted {

@@ -27,7 +27,7 @@ fn with_history(name: &str, version: u64, replicas: u32) -> Value {
 fn statuses(watched: &Watched) -> BTreeMap<PolicyName, Value> {
     let (families, state) = (Families::default(), watched.cluster.lock());
     let status = |policy: &PolicyName| {
-        let family = families.of(policy.family).expect("it has a controller");
+        let family = families.get(policy.family).expect("it has a controller");
         let entry = &state.policies[policy];
         let composed = family.compose(&state, &policy.identity, entry, Timestamp::UNIX_EPOCH);
         composed.expect("it has had a turn").status
@@ -35,7 +35,7 @@ fn statuses(watched: &Watched) -> BTreeMap<PolicyName, Value> {
     state.policies.keys().map(|policy| (policy.clone(), status(policy))).collect()
 }
 
-/// How many statuses of other policies change with an event. These are woken, and then at most one more.
+/// The number of statuses of other policies that change with an event. These are woken, and then at most one more.
 fn changed_by(watched: &mut Watched, name: &str, event: impl FnOnce(&mut PolicyFollower)) -> usize {
     watched.statuses.take_waiting();
     let (own, before) = (names::cron_federated_hpa(name), statuses(watched));
@@ -89,8 +89,8 @@ fn one_of_a_thousand_policies_on_a_target_changes_three_statuses_of_others() {
 #[test]
 fn a_suspended_or_exempt_policy_neither_names_others_nor_is_named() {
     let is_named = |watched: &Watched| {
-        let said = |status: Value| status.to_string().contains("also set by");
-        statuses(watched).into_values().map(said).collect::<Vec<_>>()
+        let names_rivals = |status: Value| status.to_string().contains("also set by");
+        statuses(watched).into_values().map(names_rivals).collect::<Vec<_>>()
     };
     let mut watched = Watched::new();
     for name in ["one", "two"] {
@@ -110,7 +110,7 @@ fn a_suspended_or_exempt_policy_neither_names_others_nor_is_named() {
 }
 
 #[test]
-fn a_rival_that_comes_or_goes_wakes_the_statuses_of_the_others() {
+fn a_new_or_removed_rival_wakes_the_statuses_of_the_others() {
     let [shop, other] = ["shop", "other"].map(|name| object(name, name, 1, 5));
     let mut comes = Watched::new();
     comes.follower.upsert(to_dynamic(shop.clone()));

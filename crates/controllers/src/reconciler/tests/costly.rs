@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::families::Scraped;
+use crate::families::ScrapeInputs;
 use crate::leadership::Leadership;
 use crate::reconciler::costly;
 use crate::term::MAX_CONCURRENT_TURNS;
@@ -36,7 +36,7 @@ fn scrape(stage: &Stage) -> String {
     let leading = Leadership::default();
     leading.begin(Fence::open(), Arc::clone(&stage.cluster));
     let (clock, switch) = (stage.controller.clock.clone(), stage.switch.clone());
-    let scraped = Scraped { leading, clock, switch, upstreams: Upstreams::default() };
+    let scraped = ScrapeInputs { leading, clock, switch, upstreams: Upstreams::default() };
     let (mut registry, mut response) = (Registry::default(), String::new());
     stage.controller.families.register(&mut registry, &scraped);
     encode(&mut response, &registry).unwrap();
@@ -44,7 +44,7 @@ fn scrape(stage: &Stage) -> String {
 }
 
 #[tokio::test]
-async fn a_firing_is_carried_out_and_a_scrape_answered_while_a_costly_decision_is_made() {
+async fn a_firing_is_applied_and_a_scrape_responds_during_a_costly_decision() {
     let stage = Stage::set("2026-11-20T09:00:01Z");
     {
         let world = &mut stage.cluster.lock().world;
@@ -76,7 +76,7 @@ async fn a_firing_is_carried_out_and_a_scrape_answered_while_a_costly_decision_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_firing_is_carried_out_while_more_costly_decisions_wait_than_turns_may_run() {
+async fn a_firing_is_applied_while_more_costly_decisions_wait_than_turns_may_run() {
     let stage = Stage::set("2026-11-20T09:00:01Z");
     let placements: Vec<PolicyName> =
         (0..300).map(|number| placement_name(&format!("web-{number}"))).collect();

@@ -24,9 +24,9 @@ use crate::list_progress::{ListProgress, ListReport};
 #[derive(Default)]
 pub(super) struct Counting {
     nodes: AtomicU32,
-    /// Why the nodes cannot be observed.
+    /// The reason that the nodes cannot be observed.
     pub(super) unobserved: Mutex<Option<ProviderError>>,
-    /// Why the nodes cannot be created or removed.
+    /// The reason that the nodes cannot be created or removed.
     pub(super) refused: Mutex<Option<ProviderError>>,
     /// An event just before a write.
     pub(super) before_write: Mutex<Option<Box<dyn Fn() + Send>>>,
@@ -136,7 +136,7 @@ impl Bench {
             events,
             switch: Switch::new(clock.clone()),
             clock,
-            upstreams: Upstreams::of(&[Controlled::NodeGroups], &[]),
+            upstreams: Upstreams::for_families(&[Controlled::NodeGroups], &[]),
             schemas: ServedSchemas::default(),
             metrics: NodeGroupMetrics::default(),
             seed: 1,
@@ -208,10 +208,10 @@ impl Bench {
             "metadata": { "namespace": "karpenter", "name": "karpenter-leader-election" },
             "spec": { "holderIdentity": "karpenter", "renewTime": "2026-11-20T09:00:00.000000Z" },
         }));
-        let (first, mut looked) = ListReport::new();
+        let (first, mut progress) = ListReport::new();
         let (client, clock) = (self.stub.client(), self.groups.clock.clone());
         tokio::spawn(self.groups.upstreams.clone().watch(client, clock, first, |_| {}));
-        looked.wait_for(|it| *it == ListProgress::Whole).await.expect("it goes on");
+        progress.wait_for(|it| *it == ListProgress::Whole).await.expect("it goes on");
     }
 
     /// The Events so far, as reason and note.

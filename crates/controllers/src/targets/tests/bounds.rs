@@ -27,5 +27,9 @@ async fn a_conflicting_change_of_bounds_leads_to_a_fresh_decision() {
     bench.upsert(policy);
     bench.run(60).await;
     let bounds = stub.object(kind.2, "default", "shop").expect("it is there");
-    assert_eq!(bounds["spec"], json!({ "minReplicas": 8, "maxReplicas": 12 }), "nobody makes way");
+    assert_eq!(
+        bounds["spec"],
+        json!({ "minReplicas": 8, "maxReplicas": 12 }),
+        "neither bound is replaced"
+    );
 }

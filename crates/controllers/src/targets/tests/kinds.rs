@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{BEGIN, from};
 use crate::bench::{TestBench, at_nine, policy, target};
 use crate::runtime::core;
-use crate::targets::kind::{Kind, Resolved};
+use crate::targets::kind::{DiscoveredKind, Kind};
 use crate::targets::{Kinds, MAX_KINDS, MISSING_KIND_TTL, TargetError};
 
 const LATE: &str = "late.example.com/v1";
@@ -82,7 +82,7 @@ async fn a_forbidden_target_is_reported_until_permission_is_granted() {
     let words = "lates.late.example.com \"shop\" is forbidden: User \"almanac\" cannot get";
     let (may_not, is_given) = (Fault::respond(StatusCode::FORBIDDEN, words), from("08:59:50"));
     let may_not = may_not.method(Method::GET).path_contains("/shop/scale");
-    stub.inject(may_not.matching(move |asked| !is_given(asked)).always());
+    stub.inject(may_not.matching(move |request| !is_given(request)).always());
     let mut bench = TestBench::at(BEGIN, &stub);
     bench.upsert(at_nine("shop", LATE, "Late"));
     bench.run(10).await;
@@ -118,7 +118,7 @@ async fn a_kind_that_is_removed_between_the_read_and_the_write_of_a_turn_is_foun
     let mut bench = TestBench::at(BEGIN, &stub);
     let (targets, shop) =
         (Arc::clone(bench.targets()), Identity::new("late.example.com", "Late", "default", "shop"));
-    let removed = Fault::concurrent_change(move |_| targets.forget_kind(&shop));
+    let removed = Fault::concurrent_change(move |_| targets.remove_kind(&shop));
     let read = removed.method(Method::GET).path_contains("/shop/scale");
     stub.inject(read.matching(from("09:00:00")));
     bench.upsert(at_nine("shop", LATE, "Late"));
@@ -128,7 +128,7 @@ async fn a_kind_that_is_removed_between_the_read_and_the_write_of_a_turn_is_foun
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_target_whose_policy_goes_while_it_is_read_is_not_kept() {
+async fn a_target_whose_policy_is_deleted_during_the_read_is_not_stored() {
     let stub = Stub::new();
     stub.serve(late());
     stub.put(target(LATE, "Late", "shop"));
@@ -167,7 +167,7 @@ async fn results_for_kinds_that_are_not_served_expire_and_are_limited_in_number(
 #[test]
 fn the_kinds_that_were_found_are_limited_in_number() {
     let mut kinds = Kinds::default();
-    let resolved = Resolved { resource: core("Late", "lates"), is_cluster_scoped: false };
+    let resolved = DiscoveredKind { resource: core("Late", "lates"), is_cluster_scoped: false };
     let found = Arc::new(Kind::new(resolved, Vec::new()));
     for number in 0..3 * MAX_KINDS {
         kinds.note_found(("example.com".to_owned(), format!("Kind{number}")), &found);

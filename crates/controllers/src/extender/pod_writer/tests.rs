@@ -11,7 +11,7 @@ use almanac_stub::Stub;
 use tokio::sync::Notify;
 
 use super::*;
-use crate::extender::metrics::UpkeepMetrics;
+use crate::extender::metrics::PodWriteMetrics;
 use crate::extender::watches::pod_identity;
 
 #[tokio::test(start_paused = true)]
@@ -19,8 +19,8 @@ async fn a_pod_that_is_gone_has_no_further_turn_while_everything_is_stopped() {
     let (client, clock) = (Stub::new().client(), Clock::from_fn(|| Timestamp::UNIX_EPOCH));
     let (budget, metrics) = (WriteBudget::new(WriteLimits::default()), WriteMetrics::default());
     let writer = Writer::new(client.clone(), Fence::open(), budget, metrics);
-    let (events, _telling) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
-    let (metrics, exempt) = (UpkeepMetrics::default(), Exemptions::default());
+    let (events, _writing_events) = EventLog::new(writer.clone(), "test", &EventMetrics::default());
+    let (metrics, exempt) = (PodWriteMetrics::default(), Exemptions::default());
     let leader = Arc::new(Leader::new((client, writer), metrics, Monotonic::system(), exempt));
     let statuses = Arc::new(Statuses {
         leader: Arc::clone(&leader),
@@ -29,7 +29,7 @@ async fn a_pod_that_is_gone_has_no_further_turn_while_everything_is_stopped() {
         seed: 1,
         changed: Notify::new(),
     });
-    let pod_annotations = Upkeep {
+    let pod_writer = PodWriter {
         leader,
         pods: WorkQueue::new(clock.clone()),
         statuses,
@@ -38,15 +38,12 @@ async fn a_pod_that_is_gone_has_no_further_turn_while_everything_is_stopped() {
         warned: Mutex::default(),
         refused: Mutex::default(),
     };
-    pod_annotations.switch.update(Some("wrong values"));
+    pod_writer.switch.update(Some("wrong values"));
     let pod = pod_identity("shop", "web");
-    pod_annotations.leader.lock().ledger.set_pod(&pod, &Pod::default());
-    pod_annotations.leader.lock().woken.insert(pod.clone());
-    assert_eq!(
-        pod_annotations.take_turn(&pod).await,
-        pod_annotations.clock.now().checked_add(RETRY).ok()
-    );
-    pod_annotations.leader.lock().ledger.remove_pod(&pod, None, None);
-    assert_eq!(pod_annotations.take_turn(&pod).await, None);
-    assert!(pod_annotations.leader.lock().woken.is_empty());
+    pod_writer.leader.lock().ledger.set_pod(&pod, &Pod::default());
+    pod_writer.leader.lock().woken.insert(pod.clone());
+    assert_eq!(pod_writer.take_turn(&pod).await, pod_writer.clock.now().checked_add(RETRY).ok());
+    pod_writer.leader.lock().ledger.remove_pod(&pod, None, None);
+    assert_eq!(pod_writer.take_turn(&pod).await, None);
+    assert!(pod_writer.leader.lock().woken.is_empty());
 }

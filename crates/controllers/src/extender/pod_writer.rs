@@ -26,19 +26,20 @@ use crate::work_queue::WorkQueue;
 /// The annotation that makes the scheduler of a pending pod try it again.
 const SCHEDULABLE_AT: &str = "almanac.dev/schedulable-at";
 
-/// The maximum number of pods whose turns run at once.
-const AT_ONCE: usize = 16;
+/// The maximum number of concurrent turns of pods.
+const MAX_CONCURRENT_TURNS: usize = 16;
 
-/// Changes within this time are processed together.
-const TOGETHER: Duration = Duration::from_millis(50);
+/// The time within which changes are processed together.
+const BATCH_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The delay of a retry after a failed write, and the wait for a version that is not known yet.
+/// The delay of a retry after a failed write, and the wait for a version that is still unknown.
 const RETRY: SignedDuration = SignedDuration::from_secs(1);
 
 /// The longest delay for a write that is refused repeatedly, as by an admission policy.
 const LONGEST_RETRY: SignedDuration = SignedDuration::from_secs(60);
 
-/// The same for the removal of binding annotations: nothing depends on it, and all pods of a policy need it at once.
+/// The same for the removal of binding annotations: nothing depends on the removal, and all pods of a policy need it at
+/// the same time.
 const LONGEST_RETRY_OF_BINDING_ANNOTATIONS: SignedDuration = SignedDuration::from_hours(1);
 
 /// The parts of a pod that are written.
@@ -65,11 +66,11 @@ struct AnnotationChange {
     is_woken: bool,
 }
 
-/// Refused writes: until when each is delayed, and the length of the delay.
+/// Refused writes: the end of the delay of each, and its length.
 pub(super) type RefusedWrites = BTreeMap<(Identity, Write), (Timestamp, SignedDuration)>;
 
 /// Writes to pods.
-pub(super) struct Upkeep {
+pub(super) struct PodWriter {
     pub(super) leader: Arc<Leader>,
     pub(super) pods: WorkQueue<Identity>,
     pub(super) statuses: Arc<Statuses>,
@@ -80,15 +81,15 @@ pub(super) struct Upkeep {
     pub(super) refused: Mutex<RefusedWrites>,
 }
 
-impl Upkeep {
-    /// Finds the due writes after each change. It never ends by itself.
+impl PodWriter {
+    /// Finds the due writes after each change. Never ends by itself.
     pub(super) async fn run(&self, end: CancellationToken) {
         let mut due: Option<Elapsed> = None;
         loop {
             let now = self.leader.elapsed();
             // Nominations that were checked before may be stale now.
             if due.is_some_and(|due| due <= now) {
-                self.leader.tell_change();
+                self.leader.notify_change();
             }
             let (pods, next, has_more) = {
                 let mut state = self.leader.lock();
@@ -109,28 +110,28 @@ impl Upkeep {
             self.statuses.changed.notify_one();
             let pause = async {
                 match next {
-                    _ if has_more => sleep(TOGETHER).await,
-                    Some(next) => sleep(now.until(next).max(TOGETHER)).await,
+                    _ if has_more => sleep(BATCH_INTERVAL).await,
+                    Some(next) => sleep(now.until(next).max(BATCH_INTERVAL)).await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
                 () = pause => {}
                 // A change before all nominations are checked restarts the check.
-                () = self.leader.changed(), if !has_more => sleep(TOGETHER).await,
+                () = self.leader.changed(), if !has_more => sleep(BATCH_INTERVAL).await,
                 () = self.switch.changed() => self.pods.wake_all(),
                 () = end.cancelled() => return,
             }
         }
     }
 
-    /// Runs the turns of pods. It never ends by itself.
+    /// Runs the turns of pods. Never ends by itself.
     pub(super) async fn write(self: Arc<Self>, heartbeat: Heartbeat, end: CancellationToken) {
         let turn = |pod: Identity| {
-            let upkeep = Arc::clone(&self);
-            async move { upkeep.take_turn(&pod).await }
+            let pod_writer = Arc::clone(&self);
+            async move { pod_writer.take_turn(&pod).await }
         };
-        self.pods.run(AT_ONCE, Some(&heartbeat), end, |_| Vec::new(), turn).await;
+        self.pods.run(MAX_CONCURRENT_TURNS, Some(&heartbeat), end, |_| Vec::new(), turn).await;
     }
 
     /// Writes the changes that a pod needs; returns when to retry.
@@ -148,19 +149,19 @@ impl Upkeep {
         of_nomination.into_iter().chain(of_annotations).min()
     }
 
-    /// Writes its annotations; returns when to retry.
+    /// Writes the annotations of a pod; returns when to retry.
     async fn annotate(&self, pod: &Identity, now: Timestamp) -> Option<Timestamp> {
-        if let Some(until) = self.is_put_off(pod, Write::Annotations, now) {
+        if let Some(until) = self.delayed_until(pod, Write::Annotations, now) {
             return Some(until);
         }
-        let removal_put_off = self.is_put_off(pod, Write::BindingAnnotations, now);
-        let Some(change) = self.annotation_change(pod, removal_put_off.is_none()) else {
+        let removal_delayed_until = self.delayed_until(pod, Write::BindingAnnotations, now);
+        let Some(change) = self.annotation_change(pod, removal_delayed_until.is_none()) else {
             let mut refused = self.refused();
             refused.remove(&(pod.clone(), Write::Annotations));
-            if removal_put_off.is_none() {
+            if removal_delayed_until.is_none() {
                 refused.remove(&(pod.clone(), Write::BindingAnnotations));
             }
-            return removal_put_off;
+            return removal_delayed_until;
         };
         let mark = now.to_string();
         let (number, owner) = match change.cost.flatten() {
@@ -197,13 +198,13 @@ impl Upkeep {
                 if change.is_stale {
                     refused.remove(&(pod.clone(), Write::BindingAnnotations));
                 }
-                removal_put_off
+                removal_delayed_until
             }
             Err(error) => self.annotate_again(pod, &change, &error, now),
         }
     }
 
-    /// The changes of a pod's annotations, if any. Stale binding annotations count only `with_removal`.
+    /// The changes of a pod's annotations, if any. Stale binding annotations are included only `with_removal`.
     fn annotation_change(&self, pod: &Identity, with_removal: bool) -> Option<AnnotationChange> {
         let mut state = self.leader.lock();
         // The pod may have been scheduled since the write was delayed.
@@ -215,11 +216,11 @@ impl Upkeep {
         let cost = state.ledger.cost_change(pod).map(|change| change.cost);
         let is_stale = with_removal && state.has_stale_binding_annotations(pod);
         let version = state.ledger.version_of(pod)?;
-        let is_anything = cost.is_some() || is_stale || is_woken;
-        is_anything.then_some(AnnotationChange { version, cost, is_stale, is_woken })
+        let has_changes = cost.is_some() || is_stale || is_woken;
+        has_changes.then_some(AnnotationChange { version, cost, is_stale, is_woken })
     }
 
-    /// When to retry the annotations after a failure.
+    /// The instant of the next attempt to write the annotations after a failure.
     fn annotate_again(
         &self,
         pod: &Identity,
@@ -231,23 +232,23 @@ impl Upkeep {
         // without it.
         let is_rest = !change.is_stale || (change.cost.is_none() && !change.is_woken);
         let write = if change.is_stale { Write::BindingAnnotations } else { Write::Annotations };
-        let again = self.when_again(pod, write, error, now);
-        let is_put_off = self.is_put_off(pod, write, now).is_some();
-        if change.is_woken && again.is_some() {
+        let retry_at = self.retry_at(pod, write, error, now);
+        let is_delayed = self.delayed_until(pod, write, now).is_some();
+        if change.is_woken && retry_at.is_some() {
             let mut state = self.leader.lock();
-            if is_put_off {
+            if is_delayed {
                 state.woken.insert(pod.clone());
             } else {
                 state.ledger.wake_again(pod);
                 drop(state);
-                self.leader.tell_change();
+                self.leader.notify_change();
             }
         }
-        if is_put_off && !is_rest { Some(now) } else { again }
+        if is_delayed && !is_rest { Some(now) } else { retry_at }
     }
 
-    /// When to retry a failed write.
-    fn when_again(
+    /// The instant of the next attempt after a failed write.
+    fn retry_at(
         &self,
         pod: &Identity,
         write: Write,
@@ -286,8 +287,8 @@ impl Upkeep {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Until when a write is not retried, even after changes.
-    fn is_put_off(&self, pod: &Identity, write: Write, now: Timestamp) -> Option<Timestamp> {
+    /// The end of the time in which a write is not retried, even after changes.
+    fn delayed_until(&self, pod: &Identity, write: Write, now: Timestamp) -> Option<Timestamp> {
         let refused = self.refused();
         let (until, pause) = *refused.get(&(pod.clone(), write))?;
         // The clock may have been set back.
@@ -306,7 +307,7 @@ impl Upkeep {
 
     /// Removes the nomination of a pod whose unit is full. If the extender lets no node pass, kube-scheduler leaves the
     /// nomination, which reserves capacity on the node against all other pods. Returns when to retry a refused removal;
-    /// otherwise, when the other changes have their turn.
+    /// otherwise, the instant at which the other changes have their turn.
     async fn end_stale_nomination(
         &self,
         pod: &Identity,
@@ -321,24 +322,24 @@ impl Upkeep {
             self.refused().remove(&(pod.clone(), Write::Nomination));
             return Ok(None);
         };
-        if let Some(until) = self.is_put_off(pod, Write::Nomination, now) {
+        if let Some(until) = self.delayed_until(pod, Write::Nomination, now) {
             return Ok(Some(until));
         }
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
         let path = ObjectPath { collection: &collection, name: pod.name() };
-        let wanted = || {
+        let still_wanted = || {
             let state = self.leader.lock();
             state.ledger.version_of(pod) == Some(version) && state.ledger.has_stale_nomination(pod)
         };
         let none = json!({ "nominatedNodeName": null });
         let writer = &self.leader.writer;
-        match writer.patch_decided_status(path, &version.to_string(), none, &wanted).await {
+        match writer.patch_decided_status(path, &version.to_string(), none, &still_wanted).await {
             // The other changes are conditional on the new version.
             Ok(_) => Err(now.saturating_add(RETRY).ok()),
             Err(error) => {
-                let again = self.when_again(pod, Write::Nomination, &error, now);
-                let is_put_off = self.is_put_off(pod, Write::Nomination, now).is_some();
-                if is_put_off { Ok(again) } else { Err(again) }
+                let retry_at = self.retry_at(pod, Write::Nomination, &error, now);
+                let is_delayed = self.delayed_until(pod, Write::Nomination, now).is_some();
+                if is_delayed { Ok(retry_at) } else { Err(retry_at) }
             }
         }
     }
