@@ -258,7 +258,7 @@ fn a_side_that_is_not_there_is_a_mistake_and_nothing_has_a_name() {
     let gone = diff(&folder, &["old", "/dev/null", "-o", "json"]).json();
     assert_eq!(gone["differences"][0]["presence"], "removed");
     assert_eq!(diff(&folder, &["old"]).code, Some(2));
-    diff(&folder, &["-", "old"]).ended(2).assert_noted(&["standard input is neither of the two"]);
+    diff(&folder, &["-", "old"]).ended(2).assert_noted(&["standard input cannot be compared"]);
 }
 
 #[test]
