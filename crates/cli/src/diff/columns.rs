@@ -1,5 +1,5 @@
-//! A table as wide as the terminal. Cells are broken into lines. Names that are still too wide are cut, and two cut names
-//! still differ.
+//! A table as wide as the terminal. Cells are broken into lines. Names that are still too wide are cut, and different
+//! names still differ.
 
 use crate::shortening::told_apart;
 use crate::text_width::{display_width, padded};

@@ -2,8 +2,8 @@
 //!
 //! Both sides are read in the same way. The files of a revision, or those in the working tree that git would commit,
 //! are laid out in a temporary directory, limited to those that are read. The working tree and the index are never
-//! touched. A single revision is compared with the working tree. The repository is the one around the current directory.
-//! git's variables of the environment are ignored: in a hook, git sets some that would name another index.
+//! touched. A single revision is compared with the working tree. The repository is the one around the current
+//! directory. git's variables of the environment are ignored: in a hook, git sets some that would name another index.
 
 pub(super) mod laid_out;
 pub(super) mod tree;

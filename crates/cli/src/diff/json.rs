@@ -1,6 +1,6 @@
 //! The differences for a program: the documented contract `almanac/diff/v1`.
 //!
-//! The stretches are written as they are computed, one a line, so that memory does not grow with the number of policies.
+//! The stretches are written as they are computed, one a line. So memory does not grow with the number of policies.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

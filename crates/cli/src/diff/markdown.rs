@@ -1,7 +1,7 @@
 //! The differences as Markdown, for a comment on a pull request: one paragraph, a table, and the assumptions.
 //!
-//! A comment on GitHub has at most 65,536 characters. Changes beyond that are counted. Names come from users, so nothing
-//! in them becomes markup, a link, a mention or a reference here.
+//! A comment on GitHub has at most 65,536 characters. Changes beyond that are counted. Names come from users, so
+//! nothing in them becomes markup, a link, a mention or a reference here.
 
 use std::fmt::Write as _;
 use std::io::Write;

@@ -1,9 +1,9 @@
 //! Overlays and charts of both sides, rendered on request: by flags, or by the `almanac.toml` of the old side, so that
 //! a change cannot choose what runs.
 //!
-//! Each directory is copied into a temporary one, limited to files that may be read (`stage`). All its references must be
-//! inside (`kustomization`). It is rendered there within limits (`program`). A directory that cannot be rendered is not
-//! compared, and a finding has the error (`program_error`).
+//! Each directory is copied into a temporary one, limited to files that may be read (`stage`). All its references must
+//! be inside (`kustomization`). It is rendered there within limits (`program`). A directory that cannot be rendered is
+//! not compared, and a finding has the error (`program_error`).
 
 mod kustomization;
 mod program;

@@ -123,8 +123,8 @@ impl Sides {
         Ok(Sides::new(both, differing))
     }
 
-    /// Reads both sides. Directories that are places on one side are also places on the other. Targets of policies on one
-    /// side are read on the other too.
+    /// Reads both sides. Directories that are places on one side are also places on the other. Targets of policies on
+    /// one side are read on the other too.
     pub(super) fn read(
         self,
         arguments: &DiffArguments,
@@ -269,8 +269,8 @@ impl Side {
         all.into_iter().collect()
     }
 
-    /// Whether the effect of a policy, or the state of an object, is unclear from the files of a place. Either the object
-    /// cannot be used as written; or it is missing, unlike `before`, and may be in a file that cannot be read.
+    /// Whether the effect of a policy, or the state of an object, is unclear from the files of a place. Either the
+    /// object cannot be used as written; or it is missing, unlike `before`, and may be in a file that cannot be read.
     pub(super) fn unclear<'a>(
         &self,
         place: Option<&'a InputPlace>,
@@ -375,8 +375,8 @@ pub(super) fn common_zone(old: &Side, new: &Side) -> Zone {
     zone.unwrap_or(Zone::utc())
 }
 
-/// The exit code for the findings of the new files, since the change may fix those of the old ones. A file that cannot be
-/// read on the old side makes its findings decide.
+/// The exit code for the findings of the new files, since the change may fix those of the old ones. If a file of the
+/// old side cannot be read, the findings of the old side decide.
 pub(super) fn exit_code(fail_on: FailOn, old: &Side, new: &Side) -> ExitCode {
     let is_unread = old.input.findings.iter().any(|it| it.finding.code == Code::UnreadableFile);
     if is_unread { fail_on.code(&old.input.findings) } else { fail_on.code(&new.input.findings) }

@@ -165,7 +165,7 @@ fn a_foreign_node_is_left_alone_and_the_group_reports_it() -> TestResult {
         cluster.create(NODE_GROUP, NAMESPACE, &group("pool", "Simulated", "spot", 3)).await?;
         let controller = start(cluster, &["--simulated-nodes"]).await?;
         let message = await_refusal(cluster, "pool", "NodeNameTaken").await?;
-        assert!(message.starts_with("there is a node spot-1 already"), "{message}");
+        assert!(message.starts_with("node names in use outside this group: spot-1;"), "{message}");
         cluster
             .await_event(NAMESPACE, "pool", &format!("Warning NodeNameTaken: {message}"))
             .await?;

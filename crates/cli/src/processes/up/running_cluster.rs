@@ -1,4 +1,4 @@
-//! The cluster that `almanac up` works in: a control plane of its own with simulated nodes, or one that is there.
+//! The cluster of `almanac up`: a control plane of its own with simulated nodes, or an existing cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -13,27 +13,27 @@ use kube::config::{Kubeconfig, NamedContext};
 use super::arguments::UpArguments;
 use super::terminal::Terminal;
 
-/// The manager of the fields of what Almanac applies.
+/// The field manager of Almanac.
 pub(super) const FIELD_MANAGER: &str = almanac_shell::writer::FIELD_MANAGER;
 /// The namespace of Almanac's own objects.
 pub(super) const NAMESPACE: &str = "almanac-system";
 
-/// The kubeconfig for people, for a cluster that is there.
+/// The kubeconfig for the user, of an existing cluster.
 const KUBECONFIG: &str = "kubeconfig";
 /// The kubeconfig of Almanac's own processes.
 const OWN_KUBECONFIG: &str = "almanac.kubeconfig";
 
-/// A cluster. When it is dropped, what was started for it ends.
+/// A cluster. Drop ends everything that was started for it.
 pub(super) struct RunningCluster {
     cluster: Cluster,
     client: Client,
     kubeconfig: PathBuf,
-    /// Where kubectl is, if that is known.
+    /// The path of kubectl, if it is known.
     kubectl: Option<PathBuf>,
 }
 
 enum Cluster {
-    /// The nodes are dropped first, while there is a control plane to serve them.
+    /// A control plane of our own. The nodes are dropped first, while it still serves them.
     Own {
         _nodes: Box<NodeSimulator>,
         extender: ProgramPort,
@@ -65,7 +65,7 @@ impl RunningCluster {
     ) -> anyhow::Result<Self> {
         let binaries = binaries(arguments).await?;
         let version = binaries.kubernetes_version()?;
-        terminal.tell_step(&format!("Starting Kubernetes {version} …"))?;
+        terminal.print_step(&format!("Starting Kubernetes {version} …"))?;
         let dir = if arguments.ephemeral {
             ControlPlaneDir::Run(RunFolder::create()?)
         } else {
@@ -87,12 +87,12 @@ impl RunningCluster {
         Ok(Self { cluster, client, kubeconfig, kubectl })
     }
 
-    /// The kubeconfig of the user is read, and never written.
+    /// Uses the cluster of a context. The kubeconfig of the user is read, and never written.
     async fn existing(arguments: &UpArguments, context: &str) -> anyhow::Result<Self> {
         let kubectl = environment::program_on_path("kubectl");
         ensure!(
             kubectl.is_some() || arguments.file.is_empty(),
-            "-f: files are applied by kubectl, which is not on the PATH"
+            "-f: kubectl applies the files, but it is not on the PATH"
         );
         let config = Kubeconfig::read().context("failed to read the kubeconfig")?;
         let names: Vec<_> = config.contexts.iter().map(|it| it.name.as_str()).collect();
@@ -126,7 +126,7 @@ impl RunningCluster {
         }
     }
 
-    /// Where what is in the cluster stays, if it does not go with the end.
+    /// The directory in which the objects of the cluster stay after the end, if they do.
     pub(super) fn kept_in(&self) -> Option<&Path> {
         match &self.cluster {
             Cluster::Own { plane, is_kept: true, .. } => Some(plane.folder()),
@@ -134,7 +134,7 @@ impl RunningCluster {
         }
     }
 
-    /// The kubeconfig for people.
+    /// The kubeconfig for the user.
     pub(super) fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
@@ -146,10 +146,10 @@ impl RunningCluster {
 
     /// A kubectl for this cluster.
     pub(super) fn kubectl(&self) -> anyhow::Result<&Path> {
-        self.kubectl.as_deref().context("failed to find kubectl: put one on the PATH")
+        self.kubectl.as_deref().context("failed to find kubectl; put it on the PATH")
     }
 
-    /// Where the scheduler calls, if it is ours.
+    /// The port for the requests of the scheduler, if it is ours.
     pub(super) fn extender_port(&self) -> Option<u16> {
         match &self.cluster {
             Cluster::Own { extender, .. } => Some(extender.number()),
@@ -167,30 +167,30 @@ impl RunningCluster {
     }
 }
 
-/// The programs in the given directory, those next to this one, or those that are built.
+/// The programs in the given directory, those next to this one, or built ones.
 async fn binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
-    let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.to_owned()));
+    let own_dir = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.to_owned()));
     let assets = match &arguments.assets {
         Some(folder) => Some(folder.canonicalize().with_context(|| {
             format!("--assets: failed to find the directory {}", folder.display())
         })?),
         None => environment::assets_folder()?,
     };
-    let provided = match (&assets, beside) {
+    let provided = match (&assets, own_dir) {
         (Some(folder), _) => Binaries::in_folder(folder),
         (None, Some(folder)) => match Binaries::beside(&folder)? {
-            Some(beside) => Ok(beside),
+            Some(binaries) => Ok(binaries),
             None => Binaries::provide_async().await,
         },
         (None, None) => Binaries::provide_async().await,
     };
     let provided = provided?;
-    let lacking = provided.lacking();
-    if !lacking.is_empty() {
+    let missing = provided.lacking();
+    if !missing.is_empty() {
         bail!(
-            "{} has no {}: name a directory that has all of them, or none, and they are built with Go",
+            "{} has no {}; name a directory with all programs, or name none to build them with Go",
             provided.folder().display(),
-            lacking.join(", ")
+            missing.join(", ")
         );
     }
     Ok(provided)
