@@ -68,8 +68,8 @@ fn the_page_shows_every_change_verbatim_and_follows_the_color_scheme() {
     let mut page = Page::open(&folder, &url);
 
     let text = |page: &mut Page, of: &str| {
-        let said = page.evaluate(&format!("document.querySelector('{of}').textContent"));
-        said.as_str().unwrap().to_owned()
+        let content = page.evaluate(&format!("document.querySelector('{of}').textContent"));
+        content.as_str().unwrap().to_owned()
     };
     assert_eq!(text(&mut page, "h1"), "old.yaml → new.yaml");
     let incomplete = text(&mut page, ".incomplete");

@@ -91,8 +91,8 @@ async fn a_text_is_a_query_exactly_if_it_is_one_for_prometheus() -> TestResult {
             different.push(format!("{text:?}: Prometheus accepts: {theirs}; Almanac: {own:?}"));
         }
     }
-    let shown = &different[..different.len().min(20)];
-    ensure!(different.is_empty(), "seed {seed}: {} differ: {shown:#?}", different.len());
+    let first = &different[..different.len().min(20)];
+    ensure!(different.is_empty(), "seed {seed}: {} differ: {first:#?}", different.len());
     // About a quarter is accepted, which is 120 to 180 of 600: a tenth is out of a seed's reach.
     ensure!(
         accepted > count / 10 && refused > count / 10,

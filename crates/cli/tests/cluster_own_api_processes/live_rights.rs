@@ -99,9 +99,9 @@ async fn what_policies_need_is_named(kubectl: &Kubectl, reader: &Path) -> TestRe
         let named = format!("missing permission to list {missing} in namespace default: ");
         await_condition("the missing permission to be named", PATIENCE, async || {
             let output = almanac(reader, &QUESTION).await?;
-            let (code, said) = (output.status.code(), stderr(&output));
-            let whole = code == Some(2) && said.contains(&named) && said.contains("cannot list");
-            Ok(Observation::of(whole && output.stdout.is_empty(), said))
+            let (code, text) = (output.status.code(), stderr(&output));
+            let whole = code == Some(2) && text.contains(&named) && text.contains("cannot list");
+            Ok(Observation::of(whole && output.stdout.is_empty(), text))
         })
         .await?;
     }

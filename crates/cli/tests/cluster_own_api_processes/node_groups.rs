@@ -96,8 +96,9 @@ fn simulated_nodes_appear_and_go_with_the_replicas_of_their_group() -> TestResul
         // One that is deleted by hand comes back.
         cluster.delete(NODE, "", "spot-1").await?;
         await_condition("another spot-1", PATIENCE, async || {
-            let made = node_writes(cluster).await?.iter().filter(|it| it.verb == "create").count();
-            Ok(Observation::of(made == 4, format!("{made} were made")))
+            let created =
+                node_writes(cluster).await?.iter().filter(|it| it.verb == "create").count();
+            Ok(Observation::of(created == 4, format!("{created} were made")))
         })
         .await?;
         await_nodes(cluster, &["spot-0", "spot-1", "spot-2"]).await?;

@@ -149,8 +149,8 @@ fn seconds(at: Timestamp) -> f64 {
 
 async fn await_query(prometheus: &Prometheus, promql: &str, expected: Option<f64>) -> TestResult {
     await_condition(&format!("{promql} to be {expected:?}"), PATIENCE, async || {
-        let found = prometheus.query(promql).await?;
-        Ok(Observation::of(found == expected, format!("{found:?}")))
+        let actual = prometheus.query(promql).await?;
+        Ok(Observation::of(actual == expected, format!("{actual:?}")))
     })
     .await
 }
@@ -338,8 +338,8 @@ fn prometheus_accepts_the_alerts() -> TestResult {
     let alerts = format!("{ROOT}/deploy/prometheus/alerts.yaml");
     let output = Command::new(&promtool).args(["check", "rules", &alerts]).output();
     let output = output.with_context(|| format!("failed to start {}", promtool.display()))?;
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    ensure!(output.status.success() && said.contains("SUCCESS"), "{said}");
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    ensure!(output.status.success() && text.contains("SUCCESS"), "{text}");
     Ok(())
 }
 

@@ -173,10 +173,10 @@ fn ensure_one_more(earlier: &Value, later: &Value, is_failure: bool) -> TestResu
     let mut expected = times(earlier, list);
     ensure!(expected.contains(&BEFORE.to_owned()), "the earlier program has not acted: {earlier}");
     expected.push(BOUNDARY.to_owned());
-    let mut found = times(later, list);
+    let mut actual = times(later, list);
     expected.sort_unstable();
-    found.sort_unstable();
-    ensure!(found == expected, "{found:?} instead of {expected:?}");
+    actual.sort_unstable();
+    ensure!(actual == expected, "{actual:?} instead of {expected:?}");
     ensure!(times(earlier, other) == times(later, other), "{later} after {earlier}");
     Ok(())
 }

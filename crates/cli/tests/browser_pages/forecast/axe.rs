@@ -16,8 +16,8 @@ static SCRIPT: LazyLock<String> = LazyLock::new(|| {
 /// The barriers for some readers: each rule, and where it is violated.
 pub(crate) fn barriers(page: &mut Page) -> Vec<String> {
     page.run(&SCRIPT);
-    let found =
+    let actual =
         "axe.run().then((it) => it.violations.map((rule) => rule.id + ': ' + rule.nodes[0].html))";
-    let found = page.evaluate(&format!("window.axe && {found}"));
-    serde_json::from_value(found).unwrap()
+    let actual = page.evaluate(&format!("window.axe && {actual}"));
+    serde_json::from_value(actual).unwrap()
 }

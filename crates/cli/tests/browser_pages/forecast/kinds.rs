@@ -68,8 +68,8 @@ fn hostile_names_are_escaped_and_stay_on_the_page() {
     }
     assert_eq!(page.evaluate("document.querySelectorAll('main script, aside script').length"), 0);
     assert_eq!(page.evaluate("document.querySelectorAll('.row').length"), 3);
-    let said = text(&mut page, "why-body");
-    assert!(said.contains("a \"b\" & 'c' \\ "), "{said}");
+    let reason = text(&mut page, "why-body");
+    assert!(reason.contains("a \"b\" & 'c' \\ "), "{reason}");
     assert_quiet(&page);
 }
 

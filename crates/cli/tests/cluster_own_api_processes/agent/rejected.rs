@@ -60,14 +60,14 @@ fn a_bad_list_is_reported_once_and_the_last_good_one_stays_in_force() -> TestRes
             agent.stop().await?;
         }
         let writes = test_namespace.cluster.writes().await?;
-        let made = writes.iter().filter(|it| {
+        let created = writes.iter().filter(|it| {
             it.resource == "events"
                 && it.namespace == test_namespace.name
                 && it.code == 201
                 && it.verb == "create"
                 && it.name.starts_with(OF_THE_DESIGN)
         });
-        ensure!(made.count() == 1, "{writes:?}");
+        ensure!(created.count() == 1, "{writes:?}");
         test_namespace.ensure_written(&[("before", 2), ("since", 2)]).await
     })
 }

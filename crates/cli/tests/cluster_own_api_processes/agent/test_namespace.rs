@@ -172,9 +172,9 @@ impl TestNamespace {
     /// Waits until these pods have these annotations and no other ones about their level.
     pub(crate) async fn await_pods(&self, expected: &[(&str, Value)]) -> TestResult {
         await_condition(&format!("the pods {expected:?}"), PATIENCE, async || {
-            let found = self.levels_in(&self.name).await?;
-            let differs = |(name, expected): &&(&str, Value)| found.get(*name) != Some(expected);
-            let other = expected.iter().find(differs).map(|(name, _)| (name, found.get(*name)));
+            let actual = self.levels_in(&self.name).await?;
+            let differs = |(name, expected): &&(&str, Value)| actual.get(*name) != Some(expected);
+            let other = expected.iter().find(differs).map(|(name, _)| (name, actual.get(*name)));
             Ok(Observation::of(other.is_none(), format!("{other:?}")))
         })
         .await
@@ -182,12 +182,12 @@ impl TestNamespace {
 
     /// The same without waiting.
     pub(crate) async fn ensure_pods(&self, expected: &[(&str, Value)]) -> TestResult {
-        let found = self.levels_in(&self.name).await?;
+        let actual = self.levels_in(&self.name).await?;
         for (name, expected) in expected {
             ensure!(
-                found.get(*name) == Some(expected),
+                actual.get(*name) == Some(expected),
                 "{name} is {:?}, not {expected}",
-                found.get(*name)
+                actual.get(*name)
             );
         }
         Ok(())

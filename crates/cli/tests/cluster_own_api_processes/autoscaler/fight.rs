@@ -88,11 +88,11 @@ async fn await_undone(cluster: &Cluster) -> TestResult {
     for about in ["AbleToScale", "Ready"] {
         let expected = [about, "False", "UndoneByAnotherWriter"];
         let message = await_condition_of(cluster, "shop", expected).await?;
-        let said = format!(
+        let expected = format!(
             "another writer has set the replicas of Deployment.apps {shop} to 3, where this autoscaler \
              sets 7; scale the target with only one of them"
         );
-        assert_eq!(message, said);
+        assert_eq!(message, expected);
     }
     let event = format!(
         "Warning UndoneByAnotherWriter: set the replicas of Deployment.apps {shop} to 7; another writer, \

@@ -73,9 +73,12 @@ fn many_autoscalers_ask_once_a_period_each_and_not_all_at_once() -> TestResult {
         prometheus.await_sample(&seen, PATIENCE).await?;
         let before = controller.program.resident_memory()?;
         make_all(cluster, count).await?;
-        let made = Instant::now();
+        let created_at = Instant::now();
         await_all_scaled(cluster).await?;
-        eprintln!("{count} targets were scaled {:.1?} after the last was made", made.elapsed());
+        eprintln!(
+            "{count} targets were scaled {:.1?} after the last was made",
+            created_at.elapsed()
+        );
 
         way.clear();
         let queries = count * PERIODS;

@@ -66,12 +66,12 @@ impl<'a> Stage<'a> {
 
     /// Waits until the condition says what is wrong.
     async fn await_message(&self, message: &str) -> TestResult {
-        let says = |object: &Value| {
-            let [holds, reason, said] = condition(&object["status"], "Active");
-            [holds, reason] == ["False", "MetricUnavailable"] && said.contains(message)
+        let is_reported = |object: &Value| {
+            let [holds, reason, text] = condition(&object["status"], "Active");
+            [holds, reason] == ["False", "MetricUnavailable"] && text.contains(message)
         };
         let what = format!("to say {message:?}");
-        self.cluster.await_object(AUTOSCALER, (NAMESPACE, "tide"), &what, says).await?;
+        self.cluster.await_object(AUTOSCALER, (NAMESPACE, "tide"), &what, is_reported).await?;
         Ok(())
     }
 

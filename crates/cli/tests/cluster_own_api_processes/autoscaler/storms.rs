@@ -199,8 +199,9 @@ impl<'a> Storm<'a> {
             let deployments = self.cluster.list(DEPLOYMENT, NAMESPACE).await?;
             let follows = |(number, history): (usize, &Vec<u32>)| {
                 let name = format!("shop-{number}");
-                let mut found = deployments.iter().filter(|it| it["metadata"]["name"] == *name);
-                found.any(|it| history.last().is_some_and(|last| it["spec"]["replicas"] == *last))
+                let mut matching = deployments.iter().filter(|it| it["metadata"]["name"] == *name);
+                matching
+                    .any(|it| history.last().is_some_and(|last| it["spec"]["replicas"] == *last))
             };
             let followed = self.expected.iter().enumerate().filter(|it| follows(*it)).count();
             Ok(Observation::of(followed == count(), format!("{followed} of {}", count())))
@@ -290,7 +291,7 @@ impl<'a> Storm<'a> {
 
 /// How late the first firing after an instant was executed, if there is one.
 fn first_firing_after(policy: &Value, instant: Timestamp) -> Result<Option<SignedDuration>> {
-    let mut found: Option<(Timestamp, SignedDuration)> = None;
+    let mut earliest: Option<(Timestamp, SignedDuration)> = None;
     let histories = policy["status"]["executionHistories"].as_array();
     for history in histories.into_iter().flatten() {
         for it in history["successfulExecutions"].as_array().into_iter().flatten() {
@@ -298,12 +299,12 @@ fn first_firing_after(policy: &Value, instant: Timestamp) -> Result<Option<Signe
                 Ok(it[field].as_str().context("an execution has times")?.parse()?)
             };
             let at = time("scheduleTime")?;
-            if at > instant && found.is_none_or(|(first, _)| at < first) {
-                found = Some((at, time("executionTime")?.duration_since(at)));
+            if at > instant && earliest.is_none_or(|(first, _)| at < first) {
+                earliest = Some((at, time("executionTime")?.duration_since(at)));
             }
         }
     }
-    Ok(found.map(|(_, late)| late))
+    Ok(earliest.map(|(_, late)| late))
 }
 
 async fn create_all(cluster: &Cluster) -> TestResult {

@@ -172,11 +172,11 @@ fn a_status_can_repeat_every_character_that_the_api_server_takes() -> TestResult
         for (index, character) in NOT_IN_YAML.into_iter().enumerate() {
             let name = format!("no-{index}");
             let what = format!("to be told with {character:?}");
-            let says = |object: &Value| {
+            let is_reported = |object: &Value| {
                 let [holds, _, message] = condition(&object["status"], "Ready");
                 holds == "False" && message.contains(character)
             };
-            cluster.await_object(AUTOSCALER, (cluster.home(), &name), &what, says).await?;
+            cluster.await_object(AUTOSCALER, (cluster.home(), &name), &what, is_reported).await?;
             let names = |object: &Value| {
                 let rule = &object["status"]["executionHistories"][0];
                 rule["ruleName"].as_str().is_some_and(|it| it.contains(character))

@@ -111,8 +111,8 @@ async fn survives(
     let first = start(cluster, firing - SignedDuration::from_secs(5), "first")?;
     await_condition("the first to lead", PATIENCE, async || {
         first.limit.check(&first.program)?;
-        let (status, said) = first.program.get("/readyz").await?;
-        Ok(Observation::of(status == 200, said))
+        let (status, body) = first.program.get("/readyz").await?;
+        Ok(Observation::of(status == 200, body))
     })
     .await?;
     check(&first, "after a start")?;

@@ -209,13 +209,16 @@ async fn findings_show_the_text_of_the_object(test: &OwnTest, kubectl: &Kubectl)
     let question = ["next", "--from", PRESENT, "-n", "designs"];
     let output = almanac(&test.plane.kubeconfig(), &question).await?;
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let shown = stdout(&output);
+    let printed = stdout(&output);
     let export = kubectl.run(&["get", "cronfhpa", "broken", "-n", "designs", "-o", "yaml"]).await?;
     let line = export
         .lines()
         .position(|line| line.contains("0 8 * *\"") || line.contains("schedule: 0 8"));
     let line = line.context("the schedule is in a line of its own")? + 1;
     let place = format!("--> CronFederatedHPA/designs/broken:{line}:");
-    assert!(shown.contains(&place) && shown.contains("schedule: 0 8 * *"), "{place}\n{shown}");
+    assert!(
+        printed.contains(&place) && printed.contains("schedule: 0 8 * *"),
+        "{place}\n{printed}"
+    );
     Ok(())
 }

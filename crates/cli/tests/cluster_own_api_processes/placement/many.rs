@@ -22,12 +22,12 @@ fn a_change_of_one_score_among_many_moves_the_selection_with_two_writes() -> Tes
     on_hub(async |_, cluster| {
         let count = size("ALMANAC_CLUSTERS", CLUSTERS, 10_000);
         prepare(cluster, &[]).await?;
-        let made = stream::iter(0..count).map(|number| async move {
+        let created = stream::iter(0..count).map(|number| async move {
             let name = format!("c{number:05}");
             cluster.create(CLUSTER, "", &hub::managed_cluster(&name)).await?;
             ratio(cluster, &name, 10).await
         });
-        made.buffer_unordered(AT_ONCE).try_collect::<Vec<()>>().await?;
+        created.buffer_unordered(AT_ONCE).try_collect::<Vec<()>>().await?;
         let all = hub::placement("all", &json!({}));
         cluster.create(PLACEMENT, NAMESPACE, &all).await?;
         place(cluster, "web", 1, &[("default/cpuratio", 1)]).await?;

@@ -267,8 +267,8 @@ pub(crate) async fn json_of(cluster: &Cluster, arguments: &[&str]) -> Result<Val
 /// How the program ends over the cluster, and everything that it says.
 pub(crate) async fn run(cluster: &Cluster, arguments: &[&str]) -> Result<(Option<i32>, String)> {
     let output = command(cluster, arguments).output().await?;
-    let said = [output.stdout, output.stderr].concat();
-    Ok((output.status.code(), String::from_utf8_lossy(&said).into_owned()))
+    let bytes = [output.stdout, output.stderr].concat();
+    Ok((output.status.code(), String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 fn command(cluster: &Cluster, arguments: &[&str]) -> Command {
@@ -280,9 +280,9 @@ fn command(cluster: &Cluster, arguments: &[&str]) -> Command {
 /// The writes of decisions by the program so far: `create`, `patch/status`, `patch`, `delete`.
 pub(crate) async fn decision_writes(cluster: &Cluster) -> Result<Vec<String>> {
     let writes = cluster.writes_of(DECISION.plural).await?;
-    let shown = writes.iter().map(|it| {
+    let lines = writes.iter().map(|it| {
         let slash = if it.subresource.is_empty() { "" } else { "/" };
         format!("{}{slash}{}", it.verb, it.subresource)
     });
-    Ok(shown.collect())
+    Ok(lines.collect())
 }

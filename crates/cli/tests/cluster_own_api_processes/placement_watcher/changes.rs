@@ -91,11 +91,11 @@ impl Mirror {
         let mut binding = hub::managed_cluster_set_binding();
         binding["metadata"]["namespace"] = json!(NAMESPACE);
         let mut objects = vec![hub::managed_cluster_set(), binding];
-        let made = stream::iter(0..CLUSTERS).map(|number| async move {
+        let created = stream::iter(0..CLUSTERS).map(|number| async move {
             let name = cluster_name(number);
             let object = hub::managed_cluster(&name);
             cluster.create(CLUSTER, "", &object).await?;
-            let mut made = vec![object];
+            let mut created = vec![object];
             if number < SCORED || number == LAST {
                 let value = if number == LAST { 100 } else { 10 };
                 let status = hub::scored(&[("cpuratio", value)], None);
@@ -103,12 +103,12 @@ impl Mirror {
                 let mut scores = hub::add_on_placement_score("default");
                 scores["metadata"]["namespace"] = json!(name);
                 scores["status"] = status;
-                made.push(scores);
+                created.push(scores);
             }
-            anyhow::Ok(made)
+            anyhow::Ok(created)
         });
-        let made: Vec<Vec<Value>> = made.buffer_unordered(AT_ONCE).try_collect().await?;
-        objects.extend(made.into_iter().flatten());
+        let created: Vec<Vec<Value>> = created.buffer_unordered(AT_ONCE).try_collect().await?;
+        objects.extend(created.into_iter().flatten());
         for name in PLACEMENTS {
             let spec = json!({ "prioritizerPolicy": hub::exactly(&[("default/cpuratio", 1)]) });
             let mut object = hub::placement(name, &spec);

@@ -91,9 +91,9 @@ impl Watcher {
     pub(crate) async fn await_in(&self, name: &str, clusters: &[&str]) -> Result<()> {
         await_condition("the clusters of a decision", PATIENCE, async || {
             let seen = locked(&self.seen);
-            let found = seen.decisions.get(name).map(|(_, it)| it.clusters.clone());
-            let is_so = found.as_ref().is_some_and(|it| *it == clusters);
-            Ok(Observation::of(is_so, format!("{found:?}")))
+            let actual = seen.decisions.get(name).map(|(_, it)| it.clusters.clone());
+            let is_so = actual.as_ref().is_some_and(|it| *it == clusters);
+            Ok(Observation::of(is_so, format!("{actual:?}")))
         })
         .await?;
         self.ensure_nothing_was_missing()
@@ -169,14 +169,14 @@ fn locked(seen: &Mutex<WatchedObjects>) -> std::sync::MutexGuard<'_, WatchedObje
 
 /// Lists everything again; returns the version of the list.
 async fn list(api: &Api<DynamicObject>, seen: &Mutex<WatchedObjects>) -> Result<String> {
-    let found = api.list(&ListParams::default()).await?;
+    let list = api.list(&ListParams::default()).await?;
     let mut seen = locked(seen);
     seen.decisions.clear();
-    for object in &found.items {
+    for object in &list.items {
         seen.put(object);
     }
     seen.check(&"a list");
-    Ok(found.metadata.resource_version.unwrap_or_default())
+    Ok(list.metadata.resource_version.unwrap_or_default())
 }
 
 async fn follow(api: Api<DynamicObject>, seen: Arc<Mutex<WatchedObjects>>, mut version: String) {

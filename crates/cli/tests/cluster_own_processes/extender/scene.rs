@@ -92,10 +92,10 @@ impl Scene {
     /// Waits until the extender has seen the current version of a policy.
     pub(crate) async fn await_known(&self, name: &str) -> TestResult {
         await_condition(&format!("the policy {name} to be known"), PATIENCE, async || {
-            let found = get(&self.kubectl, &["resourcepolicy", name]).await?;
-            let observed = &found["status"]["observedGeneration"];
-            let is_known = *observed == found["metadata"]["generation"];
-            Ok(Observation::of(is_known, found["status"].to_string()))
+            let actual = get(&self.kubectl, &["resourcepolicy", name]).await?;
+            let observed = &actual["status"]["observedGeneration"];
+            let is_known = *observed == actual["metadata"]["generation"];
+            Ok(Observation::of(is_known, actual["status"].to_string()))
         })
         .await
     }

@@ -106,8 +106,8 @@ fn pods_wait_with_a_reason_and_those_of_no_policy_never_do() -> TestResult {
         let conflict = ["resourcepolicy", "other"];
         let path = "/status/conditions/2/status";
         await_value(&scene.kubectl, &conflict, path, &json!("True")).await?;
-        let found = get(&scene.kubectl, &conflict).await?;
-        assert_eq!(found["status"]["conditions"][2]["type"], "Conflict", "{found}");
+        let actual = get(&scene.kubectl, &conflict).await?;
+        assert_eq!(actual["status"]["conditions"][2]["type"], "Conflict", "{actual}");
         let named =
             format!("2 ResourcePolicies select the pod ({namespace}/other, {namespace}/shop)");
         await_why(scene, "both", &[&named]).await

@@ -189,7 +189,7 @@ impl Stage {
 
     /// Which replica decides.
     pub(crate) async fn deciding(&self) -> anyhow::Result<usize> {
-        let mut found = 0;
+        let mut deciding = 0;
         await_condition("a replica to decide", PATIENCE, async || {
             let mut seen = Vec::new();
             for (index, extender) in self.extenders().iter().enumerate() {
@@ -197,14 +197,14 @@ impl Stage {
                 let decides =
                     metrics.is_ok_and(|text| text.contains("almanac_extender_leader 1\n"));
                 if decides {
-                    found = index;
+                    deciding = index;
                 }
                 seen.push(decides);
             }
             Ok(Observation::of(seen.contains(&true), format!("{seen:?}")))
         })
         .await?;
-        Ok(found)
+        Ok(deciding)
     }
 }
 

@@ -71,10 +71,10 @@ fn a_disk_that_fills_up_ends_it_with_the_reason_and_what_was_taken_is_kept() -> 
             Ok(Observation::of(after.contains("Everything runs"), after))
         });
         again.await?;
-        let found = notes_on(&data, &user)?.list(&ListParams::default()).await?;
-        let found = found.iter().filter(|it| it.name_any().starts_with("note-")).count();
+        let count = notes_on(&data, &user)?.list(&ListParams::default()).await?;
+        let count = count.iter().filter(|it| it.name_any().starts_with("note-")).count();
         // A refused write may have been carried out, as with any timeout.
-        ensure!(found == taken || found == taken + 1, "{found} of {taken} notes are there");
+        ensure!(count == taken || count == taken + 1, "{count} of {taken} notes are there");
         let status = up.stop().await?;
         ensure!(status.success(), "{status}: {}", up.log()?);
         user.has_nothing_left().await

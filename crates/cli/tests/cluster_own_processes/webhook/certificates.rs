@@ -23,20 +23,20 @@ fn no_call_fails_while_certificates_and_authorities_are_replaced() -> TestResult
         await_refusal(desk).await?;
         // From now on, a certificate that is not trusted is an error.
         desk.set_failure_policy("Fail").await?;
-        let (mut shown, mut authorities) = (BTreeSet::new(), BTreeSet::new());
+        let (mut certificates, mut authorities) = (BTreeSet::new(), BTreeSet::new());
         let mut round = 0;
-        while authorities.len() < 2 || shown.len() < 5 {
+        while authorities.len() < 2 || certificates.len() < 5 {
             let applied = desk.apply(&cron(&format!("web-{}", round % 5), "0 8 * * *")).await?;
-            assert!(applied.is_done, "in round {round}: {}", applied.said);
+            assert!(applied.is_done, "in round {round}: {}", applied.stderr);
             // The API server keeps its connections.
             desk.call_with_published_authorities().await?;
-            shown.insert(kept(desk, "tls.crt").await?);
+            certificates.insert(kept(desk, "tls.crt").await?);
             authorities.insert(kept(desk, "ca.crt").await?);
             round += 1;
             assert!(
                 round < 2000,
                 "{} certificates, {} authorities",
-                shown.len(),
+                certificates.len(),
                 authorities.len()
             );
         }
@@ -93,7 +93,11 @@ fn an_administrator_can_copy_the_authority_instead_of_granting_a_permission() ->
     };
     at_a_desk(restrict, &["--certificate-lifetime=60s"], async |desk| {
         let applied = desk.apply(&cron("wrong", "0 0 * *")).await?;
-        assert!(applied.is_done, "it is trusted before its authority was copied: {}", applied.said);
+        assert!(
+            applied.is_done,
+            "it is trusted before its authority was copied: {}",
+            applied.stderr
+        );
         let blocks = shell_blocks(RESTRICTED.0, RESTRICTED.1)?;
         let [_, copy] = &blocks[..] else { anyhow::bail!("other blocks: {blocks:?}") };
         let output = desk.shell(copy).await?;

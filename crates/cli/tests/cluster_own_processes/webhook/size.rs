@@ -31,8 +31,8 @@ async fn a_large_object_is_answered(desk: &Desk<'_>) -> TestResult {
     });
     let large = json!({"predicates": [{"requiredClusterSelector": selector}]});
     let applied = desk.apply(&in_shop(hub::placement("large", &large))).await?;
-    let said: String = applied.said.chars().take(2000).collect();
-    assert!(!applied.is_done && said.contains("celExpressions[0]"), "{said}");
+    let stderr: String = applied.stderr.chars().take(2000).collect();
+    assert!(!applied.is_done && stderr.contains("celExpressions[0]"), "{stderr}");
     Ok(())
 }
 
@@ -61,10 +61,10 @@ async fn hostile_objects_are_answered_within_the_memory_of_the_manifest(
     scaled["spec"]["metrics"] = metrics.collect();
     // Fields that are not known are for another version.
     let applied = desk.apply(&levels).await?;
-    assert!(applied.is_done, "{}", applied.said);
+    assert!(applied.is_done, "{}", applied.stderr);
     let applied = desk.apply(&scaled).await?;
-    let said: String = applied.said.chars().take(2000).collect();
-    assert!(!applied.is_done && said.contains("is too large, or takes too long"), "{said}");
+    let stderr: String = applied.stderr.chars().take(2000).collect();
+    assert!(!applied.is_done && stderr.contains("is too large, or takes too long"), "{stderr}");
     let (peak, limit) = (desk.webhook.peak_resident_memory()?, memory_in(MANIFEST)?);
     println!("{} of {} MB at the most", peak >> 20, limit >> 20);
     assert!(peak < limit / 4, "{peak} of {limit} bytes");

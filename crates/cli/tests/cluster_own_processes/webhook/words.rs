@@ -34,18 +34,18 @@ async fn each_answer_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
         let errors: Vec<&Value> = findings.iter().filter(|it| it["severity"] == "error").collect();
         assert!(!errors.is_empty(), "validate finds nothing in {object}: {findings:?}");
         let applied = desk.apply(&object).await?;
-        assert!(!applied.is_done, "{object} was applied: {}", applied.said);
+        assert!(!applied.is_done, "{object} was applied: {}", applied.stderr);
         for error in errors {
             let message = error["message"].as_str().unwrap_or_default();
             let field = error["field"].as_str().unwrap_or_default();
             assert!(
-                !message.is_empty() && applied.said.contains(message),
+                !message.is_empty() && applied.stderr.contains(message),
                 "{error}: {}",
-                applied.said
+                applied.stderr
             );
-            assert!(applied.said.contains(field), "{error}: {}", applied.said);
+            assert!(applied.stderr.contains(field), "{error}: {}", applied.stderr);
             let fix = error["fix"].as_str().unwrap_or_default();
-            assert!(!fix.is_empty() && applied.said.contains(fix), "{error}: {}", applied.said);
+            assert!(!fix.is_empty() && applied.stderr.contains(fix), "{error}: {}", applied.stderr);
         }
     }
     Ok(())
@@ -55,12 +55,12 @@ async fn others_are_seen(desk: &Desk<'_>) -> TestResult {
     let mut evening = cron("web", "0 20 * * *");
     evening["metadata"]["name"] = json!("evening");
     let applied = desk.apply(&evening).await?;
-    assert!(applied.is_done && applied.said.is_empty(), "{}", applied.said);
+    assert!(applied.is_done && applied.stderr.is_empty(), "{}", applied.stderr);
     await_condition("the other writer to be told", PATIENCE, async || {
         let applied = desk.apply(&cron("web", "0 8 * * *")).await?;
         let expected = "Warning: spec.scaleTargetRef: Deployment.apps shop/web is already scaled by CronFederatedHPA";
-        let holds = applied.is_done && applied.said.contains(expected);
-        Ok(Observation::of(holds, applied.said))
+        let holds = applied.is_done && applied.stderr.contains(expected);
+        Ok(Observation::of(holds, applied.stderr))
     })
     .await?;
     // The same minute with different values is a warning of the object alone.
@@ -72,7 +72,7 @@ async fn others_are_seen(desk: &Desk<'_>) -> TestResult {
     let findings = desk.validate(&twice).await?;
     let message = findings[0]["message"].as_str().unwrap_or_default().to_owned();
     let applied = desk.apply(&twice).await?;
-    assert!(applied.is_done && applied.said.contains(&message), "{message}: {}", applied.said);
+    assert!(applied.is_done && applied.stderr.contains(&message), "{message}: {}", applied.stderr);
     Ok(())
 }
 
@@ -83,7 +83,7 @@ async fn each_condition_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
     // A ConfigMap has no conditions.
     for object in objects.iter().filter(|it| it["kind"] != "ConfigMap") {
         let applied = desk.apply(object).await?;
-        assert!(applied.is_done, "{object}: {}", applied.said);
+        assert!(applied.is_done, "{object}: {}", applied.stderr);
         let findings = desk.validate(object).await?;
         let (kind, name) = (object["kind"].as_str(), object["metadata"]["name"].as_str());
         let what = ["-n", "shop", kind.unwrap_or_default(), name.unwrap_or_default()];
@@ -112,7 +112,7 @@ async fn a_marked_namespace_is_exempt(desk: &Desk<'_>) -> TestResult {
         await_condition("the mark to be known", PATIENCE, async || {
             let name = if is_exempt { "of-exempt" } else { "of-checked" };
             let applied = desk.apply(&cron(name, "0 0 * *")).await?;
-            Ok(Observation::of(applied.is_done == is_exempt, applied.said))
+            Ok(Observation::of(applied.is_done == is_exempt, applied.stderr))
         })
         .await?;
     }
@@ -126,12 +126,12 @@ async fn what_upstream_carries_out_is_not_checked(desk: &Desk<'_>) -> TestResult
     desk.kubectl.run_with_input(&["create", "-f", "-"], &lease.to_string()).await?;
     await_condition("a wrong policy of Karmada's to pass", PATIENCE, async || {
         let applied = desk.apply(&cron("of-karmada", "0 0 * *")).await?;
-        Ok(Observation::of(applied.is_done && applied.said.is_empty(), applied.said))
+        Ok(Observation::of(applied.is_done && applied.stderr.is_empty(), applied.stderr))
     })
     .await?;
     for object in wrong_objects().into_iter().filter(|it| it["kind"] != "CronFederatedHPA") {
         let applied = desk.apply(&object).await?;
-        assert!(!applied.is_done, "{object} was applied: {}", applied.said);
+        assert!(!applied.is_done, "{object} was applied: {}", applied.stderr);
     }
     Ok(())
 }
@@ -144,7 +144,7 @@ async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
     let wrong = cron("old", "0 0 * *");
     await_condition("nobody to be asked", PATIENCE, async || {
         let applied = desk.apply(&wrong).await?;
-        Ok(Observation::of(applied.is_done, applied.said))
+        Ok(Observation::of(applied.is_done, applied.stderr))
     })
     .await?;
     each_condition_is_that_of_validate(desk).await?;
@@ -158,9 +158,9 @@ async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
     let label = ["-n", "shop", "cronfederatedhpa", "old"];
     await_value(&desk.kubectl, &label, "/metadata/labels/team", &json!("shop")).await?;
     assert!(
-        applied.is_done && applied.said.contains("Warning: spec.rules[0].schedule"),
+        applied.is_done && applied.stderr.contains("Warning: spec.rules[0].schedule"),
         "{}",
-        applied.said
+        applied.stderr
     );
     desk.kubectl.run(&["-n", "shop", "delete", "cronfederatedhpa", "old"]).await?;
     Ok(())
@@ -174,7 +174,7 @@ fn a_wrong_policy_is_refused_with_the_words_of_validate() -> TestResult {
         let nonsense = json!({"config.yaml": "timeBasedQoSPolicies: nonsense"});
         let other = in_shop(objects::config_map("other", &nonsense));
         let applied = desk.apply(&other).await?;
-        assert!(applied.is_done && applied.said.is_empty(), "{}", applied.said);
+        assert!(applied.is_done && applied.stderr.is_empty(), "{}", applied.stderr);
         others_are_seen(desk).await?;
         a_marked_namespace_is_exempt(desk).await?;
         what_is_there_can_go(desk).await?;

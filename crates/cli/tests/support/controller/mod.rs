@@ -367,8 +367,8 @@ fn is_not_found(error: &anyhow::Error) -> bool {
 /// The condition of a status: its status, its reason and its message.
 pub(crate) fn condition<'a>(status: &'a Value, about: &str) -> [&'a str; 3] {
     let mut all = status["conditions"].as_array().into_iter().flatten();
-    let found = all.find(|condition| condition["type"] == about);
-    let field = |name: &str| found.and_then(|it| it[name].as_str()).unwrap_or_default();
+    let condition = all.find(|condition| condition["type"] == about);
+    let field = |name: &str| condition.and_then(|it| it[name].as_str()).unwrap_or_default();
     ["status", "reason", "message"].map(field)
 }
 

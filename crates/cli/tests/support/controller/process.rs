@@ -128,8 +128,8 @@ impl Controller {
     pub(crate) async fn await_metric(&self, line: &str) -> TestResult {
         let metric = line.split(['{', ' ']).next().unwrap_or(line);
         await_condition(&format!("the metric {line}"), PATIENCE, async || {
-            let found = self.scrape(metric).await?;
-            Ok(Observation::of(found.iter().any(|it| it == line), format!("{found:?}")))
+            let actual = self.scrape(metric).await?;
+            Ok(Observation::of(actual.iter().any(|it| it == line), format!("{actual:?}")))
         })
         .await
     }

@@ -42,10 +42,10 @@ pub(crate) async fn run_section(
     let mut printed = String::new();
     for block in &shell_blocks(document, heading)? {
         let output = shell(test, kubectl, block).await?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "{block}failed: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "{block}failed: {stderr}");
         // What admission would refuse if it enforced more, it warns of.
-        ensure!(!said.contains("Warning"), "{block}warned: {said}");
+        ensure!(!stderr.contains("Warning"), "{block}warned: {stderr}");
         printed.push_str(&String::from_utf8_lossy(&output.stdout));
     }
     Ok(printed)

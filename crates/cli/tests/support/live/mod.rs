@@ -176,8 +176,8 @@ pub(crate) async fn await_definitions(kubectl: &Kubectl, count: usize) -> TestRe
     await_condition("the definitions are established", PATIENCE, async || {
         let path =
             "jsonpath={range .items[*]}{.status.conditions[?(@.type=='Established')].status} {end}";
-        let found = kubectl.run(&["get", "crd", "-o", path]).await?;
-        Ok(Observation::of(found.matches("True").count() == count, found))
+        let actual = kubectl.run(&["get", "crd", "-o", path]).await?;
+        Ok(Observation::of(actual.matches("True").count() == count, actual))
     })
     .await
 }
