@@ -104,5 +104,5 @@ fn the_page_shows_every_change_verbatim_and_follows_the_color_scheme() {
     assert_eq!(page.complaints(), [""; 0], "complaints of the browser");
     let foreign: Vec<_> =
         page.requests().into_iter().filter(|it| *it != url && !it.starts_with("data:")).collect();
-    assert!(foreign.is_empty(), "the page asks for {foreign:?}");
+    assert!(foreign.is_empty(), "the page requests {foreign:?}");
 }

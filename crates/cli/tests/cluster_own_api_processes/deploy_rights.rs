@@ -151,7 +151,7 @@ fn every_permission_is_used_and_no_other_is_needed() -> TestResult {
         await_metric(&controller, "almanac_leader 1").await?;
         let lease = ["-n", NAMESPACE, "lease", "almanac"];
         let transitions = get(&kubectl, &lease).await?["spec"]["leaseTransitions"].clone();
-        ensure!(transitions == json!(0), "the lease was lost meanwhile: {transitions}");
+        ensure!(transitions == json!(0), "the lease was lost during the test: {transitions}");
         // The Lease is renewed before it is released, and a watch is in the log once it has ended.
         let renewals = proxy.requests().iter().filter(|it| it.is_for_lease()).count();
         ensure!(renewals > 2, "the lease was never renewed");

@@ -1,5 +1,5 @@
-//! What `almanac forecast` says about a cluster is what `almanac controller` then does, minute by
-//! minute, whenever the process is killed and restarted.
+//! `almanac controller` does what `almanac forecast` predicts for a cluster, minute by minute, even if the process is
+//! killed and restarted.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -69,7 +69,7 @@ async fn forecast(kubeconfig: &Path) -> Result<Value> {
     let output = command.output().await?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let report: Value = serde_json::from_slice(&output.stdout).context(stderr)?;
-    // That two policies write one target is worth a warning.
+    // Two policies that write one target are one warning.
     assert_eq!(report["findings"].as_array().map(Vec::len), Some(1), "{:#}", report["findings"]);
     Ok(report)
 }
@@ -85,10 +85,10 @@ fn segment_at(series: &Value, at: Timestamp) -> Result<&Value> {
             return Ok(segment);
         }
     }
-    anyhow::bail!("nothing is said of {at}")
+    anyhow::bail!("no segment has {at}")
 }
 
-/// Where a field of a series stands in the object.
+/// The kind, the name and the field path of a series in the cluster.
 fn live(series: &Value) -> Result<(Kind, &str, &'static str)> {
     let name = series["target"]["name"].as_str().context("a target has a name")?;
     let field = series["field"].as_str().context("a series has a field")?;
@@ -142,7 +142,7 @@ async fn await_record(cluster: &Cluster, policy: &str, rule: &str, segment: &Val
 }
 
 #[test]
-fn a_cluster_does_minute_by_minute_what_its_forecast_said() -> TestResult {
+fn a_cluster_follows_its_forecast_minute_by_minute() -> TestResult {
     on_cluster(async |_, cluster| {
         prepare(cluster).await?;
         let report = forecast(cluster.kubeconfig()).await?;
@@ -156,7 +156,7 @@ fn a_cluster_does_minute_by_minute_what_its_forecast_said() -> TestResult {
             await_forecast_state(cluster, &report, minute).await?;
             let is_last = minute.as_second() / 60 == first + MINUTES - 1;
             let is_in_time = controller.now() < minute + 50.seconds();
-            ensure!(is_last || is_in_time, "too slow a machine to tell");
+            ensure!(is_last || is_in_time, "the machine is too slow for this test");
             // Alternates between an orderly end and a kill.
             if minute.as_second() % 120 == 0 {
                 controller.stop().await?;

@@ -71,7 +71,7 @@ async fn reset(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
-/// Both Argo CD and Flux apply server-side what their repositories say, and take every field that it has.
+/// Both Argo CD and Flux apply the objects of their repositories server-side, and own every field in them.
 async fn apply(
     kubectl: &Kubectl,
     manager: &str,
@@ -92,7 +92,7 @@ async fn apply(
     Ok(())
 }
 
-/// KEDA replaces the whole `HorizontalPodAutoscaler` that it has made for a `ScaledObject`.
+/// KEDA replaces the whole `HorizontalPodAutoscaler` that it has created for a `ScaledObject`.
 async fn replace_as_keda(kubectl: &Kubectl, verb: &str) -> TestResult {
     let mut hpa = objects::horizontal_pod_autoscaler(KEDA, Some(2), 9);
     hpa["metadata"]["labels"] = json!({
@@ -109,7 +109,7 @@ async fn replace_as_keda(kubectl: &Kubectl, verb: &str) -> TestResult {
     Ok(())
 }
 
-/// How often the controllers have written a target.
+/// The number of writes of the controllers to a target.
 async fn written(test: &OwnTest, target: &str) -> anyhow::Result<usize> {
     let (kind, name) = target.split_once('/').context("it has a kind")?;
     let kind = kind.split('.').next().unwrap_or_default();
@@ -120,13 +120,13 @@ async fn written(test: &OwnTest, target: &str) -> anyhow::Result<usize> {
     Ok(requests.iter().filter(is_ours).count())
 }
 
-/// Waits until the condition of a policy says what to do, and an Event also who the other writer is.
+/// Waits until the condition of a policy has the fix, and an Event also names the other field manager.
 async fn await_event(
     kubectl: &Kubectl,
     (kind, name): (&str, &str),
     (manager, advice): (&str, &str),
 ) -> TestResult {
-    await_condition(&format!("{kind} {name} to say what to do"), PATIENCE, async || {
+    await_condition(&format!("{kind} {name} to report the fix"), PATIENCE, async || {
         let object = get(kubectl, &["-n", HARBOUR, kind, name]).await?;
         let ready @ [_, reason, message] = condition(&object["status"], "Ready");
         let holds = reason == "UndoneByAnotherWriter" && message.contains(advice);
@@ -143,7 +143,7 @@ async fn await_event(
 }
 
 #[test]
-fn a_tool_that_resets_a_target_is_named_with_what_to_do_and_not_fought_for_long() -> TestResult {
+fn a_tool_that_resets_a_target_is_named_with_a_fix_and_soon_left_alone() -> TestResult {
     let options = ControlPlaneOptions::api_only().audited_with_reads_of(ACCOUNT);
     // The number of seconds for which the tool continues.
     let lasting = size("ALMANAC_GITOPS_SECONDS", 40, 300);

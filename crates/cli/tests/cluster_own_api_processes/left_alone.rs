@@ -93,7 +93,7 @@ async fn await_reason(kubectl: &Kubectl, namespace: &str, name: &str, reason: &s
 }
 
 #[test]
-fn what_is_exempt_is_not_changed_and_only_a_mark_is_reported_in_a_condition() -> TestResult {
+fn exempt_objects_are_unchanged_and_only_an_annotation_sets_a_condition() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         prepare(&kubectl).await?;

@@ -134,7 +134,7 @@ async fn webhook(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<(Program, 
     // The API server picks it up after a delay.
     let probe = cron("probe", "apps/v1", "Deployment", &json!({"targetReplicas": 3})).to_string();
     let request = ["-n", HARBOUR, "create", "--dry-run=server", "-f", "-"];
-    await_condition("the webhook to be asked", PATIENCE, async || {
+    await_condition("the webhook to get a request", PATIENCE, async || {
         kubectl.run_with_input(&request, &probe).await?;
         let (_, metrics) = webhook.get("/metrics").await?;
         Ok(Observation::of(metrics.contains("almanac_webhook_reviews_total{"), metrics))
@@ -156,7 +156,7 @@ async fn await_query(prometheus: &Prometheus, promql: &str, expected: Option<f64
 }
 
 #[test]
-fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_once() -> TestResult {
+fn a_scrape_after_a_boundary_has_each_new_value_once() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         prepare(&kubectl).await?;
@@ -267,7 +267,7 @@ async fn a_deleted_schedule_has_no_number(
     let all = "count(karpenter_scheduled_capacity)";
     await_query(prometheus, all, Some(2.0)).await?;
     kubectl.run(&["-n", HARBOUR, "delete", "metricsproducer", "passing"]).await?;
-    // Far sooner than the five minutes for which a series that merely ends is still shown.
+    // Far sooner than the five minutes for which Prometheus returns a series that merely ends.
     await_query(prometheus, all, Some(1.0)).await?;
     await_query(prometheus, r#"karpenter_scheduled_capacity{name="passing"}"#, None).await
 }

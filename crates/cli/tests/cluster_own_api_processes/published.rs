@@ -69,7 +69,7 @@ fn each_family_works_with_published_crds_or_reports_what_they_lack() -> TestResu
         create_policies(cluster).await?;
         let controller = cluster.start_at("2026-11-26T08:59:50Z", ALL).await?;
 
-        // Every policy is carried out.
+        // Every policy is reconciled.
         let scaled = |wanted: u64| move |object: &Value| object["spec"]["replicas"] == wanted;
         let at = |name| (NAMESPACE, name);
         cluster.await_object(DEPLOYMENT, at("shop"), "to have 5", scaled(5)).await?;
@@ -93,7 +93,7 @@ fn each_family_works_with_published_crds_or_reports_what_they_lack() -> TestResu
         let expected = "Warning FieldsMissing: the CRD of Cron";
         cluster.await_events((NAMESPACE, "shop"), expected, 1..=1).await?;
 
-        // No write was refused, and none of them was made again and again.
+        // No write was rejected, and none was repeated.
         let writes = cluster.writes().await?;
         let refused: Vec<_> = writes.iter().filter(|it| it.code >= 400 && it.code != 409).collect();
         ensure!(refused.is_empty(), "{refused:#?}");

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 /// The namespace that has an installation of its own.
 const TEAM: &str = "team";
-/// Where the controllers and the agent of the team run.
+/// The namespace of the controllers and the agent of the team.
 const OF_TEAM: &str = "almanac-team";
 /// Every process of the team writes less than this in a minute: a few statuses, Events and targets.
 const MOST_WRITES: usize = 40;
@@ -149,7 +149,7 @@ async fn start_all(
     Ok(programs)
 }
 
-/// The team has what its policies want, with its history.
+/// The targets of the team have the values of its policies, with history.
 async fn the_team_is_served(kubectl: &Kubectl) -> TestResult {
     let of = |kind, name| ["-n", TEAM, kind, name];
     let executed = "/status/executionHistories/0/successfulExecutions/0/scheduleTime";

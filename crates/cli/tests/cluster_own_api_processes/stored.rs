@@ -73,7 +73,7 @@ async fn create(cluster: &Cluster) -> TestResult {
         let mut half = json!({"name": "half", "schedule": "*/30 9 * * *"});
         half[field] = json!(value);
         if name == "nowhere" {
-            // It gives up at once.
+            // The firing is abandoned immediately.
             half["maxDelaySeconds"] = json!(1);
         }
         let mut daily = half.clone();
@@ -182,7 +182,7 @@ fn ensure_one_more(earlier: &Value, later: &Value, is_failure: bool) -> TestResu
 }
 
 #[test]
-fn what_an_earlier_program_has_stored_is_gone_on_with() -> TestResult {
+fn stored_state_of_an_earlier_version_is_continued() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["cluster1", "cluster2"]).await?;
         if let (Some(program), Some(file)) =

@@ -13,7 +13,7 @@ use stage::{
 };
 
 #[test]
-fn the_decisions_of_a_deleted_placement_and_of_a_deleted_namespace_go_with_it() -> TestResult {
+fn deletion_of_a_placement_or_namespace_deletes_the_decisions() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::whole().audited(), async |own| {
         let cluster = &Cluster::prepare(own).await?;
         define(cluster).await?;

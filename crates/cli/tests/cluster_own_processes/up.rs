@@ -90,7 +90,7 @@ impl User {
         self.runs_program(Path::new(env!("CARGO_BIN_EXE_almanac")), arguments, &[])
     }
 
-    /// The same with another program around it, or with variables in addition to those of the user.
+    /// Runs `almanac up` under another program, or with additional variables.
     fn runs_program(
         &self,
         program: &Path,
@@ -176,7 +176,7 @@ async fn await_replicas(client: &Client, wanted: i32) -> TestResult {
 }
 
 #[test]
-fn the_next_actions_happen_and_a_killed_process_continues_where_it_ended() -> TestResult {
+fn predicted_actions_occur_and_a_killed_process_continues() -> TestResult {
     on_this_machine(async {
         let user = User::new()?;
         let shop = user.file("shop.yaml", SHOP)?;
@@ -216,7 +216,7 @@ fn the_next_actions_happen_and_a_killed_process_continues_where_it_ended() -> Te
 }
 
 #[test]
-fn two_run_side_by_side_even_if_a_port_is_taken() -> TestResult {
+fn two_instances_run_at_the_same_time_even_if_a_port_is_taken() -> TestResult {
     on_this_machine(async {
         let (one, other) = (User::new()?, User::new()?);
         let (first, second) = (one.types(&["-q"])?, other.types(&["-q"])?);
@@ -252,9 +252,9 @@ fn two_run_side_by_side_even_if_a_port_is_taken() -> TestResult {
     })
 }
 
-/// Random moments, of a seed that is printed.
+/// At random instants, from a seed that is printed.
 #[test]
-fn nothing_is_lost_or_left_over_whenever_it_is_killed_or_stopped() -> TestResult {
+fn a_kill_or_stop_at_any_instant_loses_nothing_and_leaves_no_process() -> TestResult {
     on_this_machine(async {
         let seed = trials::seed("moments at which up is killed");
         let mut random = fastrand::Rng::with_seed(seed);

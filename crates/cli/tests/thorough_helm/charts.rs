@@ -211,7 +211,7 @@ fn a_missing_values_file_is_reported_for_the_side_that_lacks_it() {
 }
 
 #[test]
-fn lookup_finds_nothing_and_capabilities_are_those_of_helm() {
+fn lookup_returns_nothing_and_capabilities_are_those_of_helm() {
     let with_lookup = "{{ if lookup \"v1\" \"Namespace\" \"\" \"default\" }}99{{ else }}{{ .Values.day }}{{ end }}";
     let guarded = "{{ if .Capabilities.APIVersions.Has \"autoscaling.karmada.io/v1alpha1\" }}99{{ else }}30{{ end }}";
     let edit = edited(SHOP, "{{ .Values.day }}", with_lookup);

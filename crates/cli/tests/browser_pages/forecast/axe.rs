@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use crate::chromium::Page;
 use crate::forecast::npm;
 
-/// Of its one file.
+/// The hash of its one file.
 const SHA256: &str = "KTSJmUUM3yhJqOcLeRL8LahahJ2jnA0NU5T1HUqe2Vw=";
 
 static SCRIPT: LazyLock<String> = LazyLock::new(|| {

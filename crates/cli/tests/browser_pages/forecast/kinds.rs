@@ -101,7 +101,7 @@ fn a_mark_stands_for_each_start_of_a_cron_job() {
     page.evaluate(&format!("{backup}.querySelector('button').click()"));
     assert!(text(&mut page, "why-body").contains("Mon 2026-03-02 02:30 UTC"));
     page.press("Escape");
-    // They are less than a pixel apart: a band says how many they are.
+    // The marks are less than a pixel apart: a band has their number.
     let often = row("often");
     let output = page.evaluate(&format!(
         "[...{often}.querySelectorAll('.ticks title')].map((it) => it.textContent).join('; ')"
@@ -125,7 +125,7 @@ fn a_mark_stands_for_each_start_of_a_cron_job() {
 }
 
 #[test]
-fn pods_that_always_agree_are_one_row_and_each_is_found_by_its_name() {
+fn equal_pods_are_one_row_and_each_is_found_by_its_name() {
     let folder = folder_of("levels");
     let pod = |number| {
         let level = if number == 36 { "2" } else { "1" };

@@ -108,7 +108,7 @@ fn the_wheel_scrolls_and_zooms_with_control_and_keys_and_fingers_zoom_too() {
 }
 
 #[test]
-fn a_link_leads_to_exactly_the_view_it_was_made_in() {
+fn a_link_opens_exactly_the_view_of_its_creation() {
     let (folder, mut page) = page_of_examples("link", "9d");
     page.press("+");
     page.evaluate(
@@ -133,7 +133,7 @@ fn a_link_leads_to_exactly_the_view_it_was_made_in() {
 }
 
 #[test]
-fn rows_are_sorted_and_what_is_filtered_out_is_counted() {
+fn rows_are_sorted_and_filtered_rows_are_counted() {
     let (_, mut page) = page_of_examples("order", "9d");
     let order = |page: &mut Page, by: &str| {
         page.evaluate(&format!(
@@ -176,7 +176,7 @@ fn a_month_has_a_heat_map_a_sentence_and_its_exceptions() {
 }
 
 #[test]
-fn a_row_on_the_screen_is_reached_by_the_tabulator_key_and_links_follow_the_zoom() {
+fn the_tab_key_reaches_visible_rows_and_links_follow_the_zoom() {
     let (_, mut page) = page_of_examples("tabulator", "9d");
     page.resize(800, 400);
     let reached = "(() => { const all = [...document.querySelectorAll('.row .label')].filter((it) => it.tabIndex === 0); \

@@ -84,7 +84,7 @@ fn the_page_is_accessible_and_follows_the_colors_of_its_reader() {
 }
 
 #[test]
-fn on_paper_every_row_is_there() {
+fn on_paper_every_row_is_printed() {
     let (_, mut page) = page_of_examples("paper", "9d");
     page.resize(800, 400);
     let rows = "document.querySelectorAll('.row').length";

@@ -27,7 +27,7 @@ fn lines(page: &mut Page, expression: &str) -> String {
     lines.into_iter().fold(String::new(), |all, line| all + &line + "\n")
 }
 
-/// Where each row stands in the list, and what in it.
+/// The position of each row in the list, and of its parts.
 const BOXES: &str = "(() => { \
     const list = document.getElementById('list').getBoundingClientRect(); \
     const describe = (it) => { const box = it.getBoundingClientRect(); \
@@ -36,7 +36,7 @@ const BOXES: &str = "(() => { \
       .map((it) => it.className.replace(' selected', '') + ': ' + [it, ...it.children].filter((it) => it.tagName !== 'H2').map(describe).join(' | ')); })()";
 
 #[test]
-fn rows_stand_where_they_stood() {
+fn rows_keep_their_positions() {
     let (_, mut page) = page_of_examples("boxes", "9d");
     let mut actual = String::new();
     for width in [320, 768, 1920] {

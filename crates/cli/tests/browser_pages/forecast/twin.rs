@@ -39,7 +39,7 @@ fn called(object: &Value) -> String {
     format!("{} {namespace}{slash}{}", text("kind"), text("name"))
 }
 
-/// The rules that ask for something else while a segment lasts.
+/// The rules with another value during a segment.
 fn others(series: &Value, segment: &Value) -> String {
     let at = |it: &Value| it.as_str().unwrap().parse::<Timestamp>().unwrap();
     let (from, to) = (at(&segment["from"]), at(&segment["to"]));

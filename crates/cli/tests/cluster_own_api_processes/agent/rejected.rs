@@ -24,7 +24,7 @@ const BAD: &str = r#"globalConfig:
 "#;
 
 #[test]
-fn a_bad_list_is_reported_once_and_the_last_good_one_stays_in_force() -> TestResult {
+fn an_invalid_list_is_reported_once_and_the_last_valid_one_stays_in_effect() -> TestResult {
     at_place("bad-list", 2, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.pod("before", "batch", "1").await?;
@@ -73,7 +73,7 @@ fn a_bad_list_is_reported_once_and_the_last_good_one_stays_in_force() -> TestRes
 }
 
 #[test]
-fn an_agent_that_starts_with_a_bad_list_touches_nothing() -> TestResult {
+fn an_agent_that_starts_with_an_invalid_list_changes_nothing() -> TestResult {
     at_place("bad-start", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.pod("under", "batch", "1").await?;
@@ -109,7 +109,7 @@ fn an_agent_that_starts_with_a_bad_list_touches_nothing() -> TestResult {
 }
 
 #[test]
-fn each_list_stands_for_itself() -> TestResult {
+fn an_invalid_list_does_not_affect_other_lists() -> TestResult {
     at_place("lists-apart", 2, async |test_namespace| {
         let good = daily("night", "batch", -1);
         let mut bad = good.clone();

@@ -19,7 +19,7 @@ const PERIOD: SignedDuration = SignedDuration::from_secs(2);
 /// The audit log has the time of the response, and the controller the time of the request. They differ on a busy
 /// machine.
 const ANSWER: SignedDuration = SignedDuration::from_secs(1);
-/// How many writes of Almanac are enough to know how it begins to fight; later it pauses for minutes.
+/// The number of writes of Almanac to observe; later, it pauses for minutes.
 const WRITES: usize = 3;
 
 /// Insists on three replicas, as fast as it can.

@@ -49,7 +49,7 @@ impl Readings {
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = lines;
     }
 
-    /// The same, and waits until Prometheus has scraped it.
+    /// Sets the values, and waits until Prometheus has scraped them.
     pub(crate) async fn publish(&self, prometheus: &Prometheus, values: &[&str]) -> TestResult {
         self.show(values);
         // NaN equals nothing, not even itself.

@@ -28,9 +28,9 @@ use crate::controller::{
 
 /// The seconds are chosen so that the first freeze begins shortly before a firing.
 const BEFORE: &str = "2026-11-30T08:59:42Z";
-/// How late the cron rule may be. It has no query, so hanging queries delay it by nothing. They hang for 8 s.
+/// The allowed delay of the cron rule. It has no query, so queries that hang for 8 s do not delay it.
 const LATE: SignedDuration = SignedDuration::from_secs(6);
-/// How late a slow Prometheus responds.
+/// The delay of the responses of a slow Prometheus.
 const DELAY: Duration = Duration::from_secs(2);
 /// The time until a step has reached all autoscalers. A query that has timed out is paused for at most a minute.
 const PATIENCE: Duration = Duration::from_mins(4);
@@ -47,7 +47,7 @@ fn count() -> usize {
     size("ALMANAC_STORM", 12, 500)
 }
 
-/// How often Prometheus goes through all its faults.
+/// The number of rounds through all faults of Prometheus.
 fn rounds() -> u32 {
     if count() > 100 { 3 } else { 1 }
 }
@@ -55,15 +55,15 @@ fn rounds() -> u32 {
 /// An autoscaler by its metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    /// One query, with the value of the gauge.
+    /// A query with the value of the gauge.
     Plain,
-    /// The same in an aggregation, which has no sample either when the gauge is gone.
+    /// The same query in an aggregation. It also has no sample without the gauge.
     Aggregated,
     /// A query with the default 0 and a floor: the floor applies when the gauge is gone.
     Default,
-    /// It never scales down.
+    /// An autoscaler that never scales down.
     OnlyUp,
-    /// Its number is always the target value, so that any change is wrong.
+    /// An autoscaler whose value always equals the target value, so that any change is an error.
     Constant,
 }
 
@@ -262,7 +262,7 @@ impl<'a> Storm<'a> {
         self.prometheus.resume()
     }
 
-    /// One fault after the other; each time, there is something else to scale to afterwards.
+    /// Injects one fault after the other. After each, the desired replicas differ.
     async fn round(&mut self, number: u32) -> TestResult {
         let up = 40 + number;
         self.show(Some(up));
@@ -289,7 +289,7 @@ impl<'a> Storm<'a> {
     }
 }
 
-/// How late the first firing after an instant was executed, if there is one.
+/// The delay of the first firing after an instant, if there is one.
 fn first_firing_after(policy: &Value, instant: Timestamp) -> Result<Option<SignedDuration>> {
     let mut earliest: Option<(Timestamp, SignedDuration)> = None;
     let histories = policy["status"]["executionHistories"].as_array();

@@ -12,7 +12,7 @@ use crate::controller::condition;
 use crate::documented::run_section;
 use crate::manifests::arguments_of;
 
-/// The page that says how to apply the manifests; its commands are those that are run here.
+/// The page with the commands to apply the manifests, which this test runs.
 const PAGE: &str = "docs/some-namespaces.md";
 
 /// The namespaces that the manifests list, in addition to the one with everything, and one that is listed only after
@@ -62,7 +62,7 @@ async fn boat_has(kubectl: &Kubectl, namespace: &str, replicas: u32) -> TestResu
     await_value(kubectl, &boat, "/spec/replicas", &json!(replicas)).await
 }
 
-/// Waits until a policy in the shop says that its target is not there.
+/// Waits until a policy in the shop reports that its target does not exist.
 async fn await_not_found(kubectl: &Kubectl, (kind, name): (&str, &str)) -> TestResult {
     await_condition(&format!("{kind} {name} to have no target"), PATIENCE, async || {
         let policy = get(kubectl, &["-n", SHOP, kind, name]).await?;
@@ -147,7 +147,7 @@ async fn the_controllers_carry_out_what_is_listed(test: &OwnTest, kubectl: &Kube
 }
 
 #[test]
-fn with_roles_alone_the_listed_namespaces_are_carried_out_and_nothing_else_is_seen() -> TestResult {
+fn roles_alone_suffice_to_reconcile_only_the_listed_namespaces() -> TestResult {
     let accounts = [ACCOUNT, agent::ACCOUNT, webhook::ACCOUNT];
     let options = accounts
         .into_iter()

@@ -26,7 +26,7 @@ fn firings_in_an_unreadable_namespace_wait_for_the_permission() -> TestResult {
             ("horizontalautoscaler", "tide"),
         ];
         for (kind, name) in objects {
-            await_condition(&format!("{kind} {name} to be told"), PATIENCE, async || {
+            await_condition(&format!("{kind} {name} to be reported"), PATIENCE, async || {
                 let object = get(&kubectl, &["-n", HARBOUR, kind, name]).await?;
                 let ready @ [holds, reason, message] = condition(&object["status"], "Ready");
                 let is_reported = [holds, reason] == ["False", "NamespaceUnreadable"]

@@ -1,5 +1,5 @@
 //! At each boundary of every family, something goes wrong with the API server or its store: no boundary is lost, and none
-//! is carried out twice.
+//! is applied twice.
 //!
 //! `ALMANAC_BOUNDARIES` is the number of minutes. Each has a boundary of a rule, of a schedule, of the autoscaler that
 //! follows it, of a placement and of a level, and one trouble; which comes when depends on the seed.
@@ -29,7 +29,7 @@ const NAMESPACE: &str = "default";
 const LEVELS: &str = "levels";
 /// The first boundary: an even minute.
 const FIRST: &str = "2026-11-26T09:00:00Z";
-/// How many seconds before the boundary a trouble begins, and after it ends.
+/// The seconds from the start of a fault to the boundary, and from there to its end.
 const AROUND: i64 = 4;
 const ALL: &[&str] = &[
     "--leader-elect=false",
@@ -176,7 +176,7 @@ async fn compact(test: &OwnTest) -> TestResult {
     let etcd = test.plane.etcd_client()?;
     let ask = async |path: &str, body: Value| -> Result<Value> {
         let request = Request::post(path).body(body.to_string().into_bytes())?;
-        etcd.request(request).await.with_context(|| format!("failed to ask etcd for {path}"))
+        etcd.request(request).await.with_context(|| format!("failed to request {path} from etcd"))
     };
     let last = ask("/v3/kv/range", json!({"key": "AA=="})).await?;
     let revision = last["header"]["revision"].clone();
@@ -269,7 +269,7 @@ async fn await_carried_out(
     test_namespace.await_pods(&[("batch", level)]).await
 }
 
-/// How many records a rule has of an instant.
+/// The number of records of a rule for an instant.
 fn records(status: &Value, rule: &str, at: Timestamp) -> usize {
     let histories = status["executionHistories"].as_array();
     let of_rule = histories.into_iter().flatten().filter(|it| it["ruleName"] == rule);
@@ -278,7 +278,7 @@ fn records(status: &Value, rule: &str, at: Timestamp) -> usize {
 }
 
 #[test]
-fn no_boundary_is_lost_or_carried_out_twice_whatever_happens_to_the_api_server() -> TestResult {
+fn no_fault_of_the_api_server_loses_or_repeats_a_boundary() -> TestResult {
     harness::lasting(Duration::from_secs(60 * minutes().unsigned_abs()));
     on_hub(async |test, cluster| {
         let mut random = fastrand::Rng::with_seed(seed("boundaries"));
@@ -308,7 +308,7 @@ fn no_boundary_is_lost_or_carried_out_twice_whatever_happens_to_the_api_server()
             processes.check_running()?;
             let is_last = number + 1 == minutes();
             let is_in_time = processes.controller.now() < minute(number + 1)?.0;
-            ensure!(is_last || is_in_time, "too slow to tell");
+            ensure!(is_last || is_in_time, "the machine is too slow for this test");
             *met.entry(trouble).or_default() += 1;
         }
         announce(&format!("{} boundaries of five families, with {met:?}", 5 * minutes()));

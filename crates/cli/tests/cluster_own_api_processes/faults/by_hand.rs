@@ -120,7 +120,7 @@ impl Edited {
         Ok(())
     }
 
-    /// Checks the target and the history in the end; the error says why they are wrong.
+    /// Checks the target and the history at the end; the error is the reason that they are wrong.
     async fn judge(&self, cluster: &Cluster) -> Result<Result<(), String>> {
         let target = cluster.get(DEPLOYMENT, cluster.home(), &self.name).await?;
         let changes = target["metadata"]["generation"].as_u64().context("no generation")? - 1;
@@ -182,7 +182,7 @@ fn edits_at_a_boundary_lose_no_firing_and_repeat_none() -> TestResult {
             })
             .await?;
         }
-        // It stays so after a restart, which reads what the statuses say.
+        // The result is the same after a restart, which reads the statuses.
         replica.controller.stop().await?;
         let before = cluster.target_writes().await?.len();
         replica.controller.program.start_again()?;
@@ -235,7 +235,7 @@ fn a_clock_an_hour_behind_and_one_four_hundred_days_ahead_repeat_nothing_and_sil
         let failures = policy["status"]["executionHistories"][0]["failedExecutions"].as_array();
         ensure!(failures.map_or(0, Vec::len) <= 3, "{:#}", policy["status"]);
 
-        // And back: the next day's firing is carried out.
+        // And back: the next day's firing is applied.
         let replicas = json!({"spec": {"replicas": BEFORE}});
         cluster.patch(DEPLOYMENT, cluster.home(), "shop", &replicas).await?;
         let next = firing + SignedDuration::from_hours(24);

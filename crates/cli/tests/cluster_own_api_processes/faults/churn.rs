@@ -18,9 +18,9 @@ use crate::controller::{
 };
 use crate::placement::stage::{DECISION, PLACEMENT, on_hub, prepare};
 
-/// How many objects come each second; as many change and go.
+/// The number of objects that are created each second; the same number change and are deleted.
 const A_SECOND: u64 = 20;
-/// How many others come before an object changes, and again before it goes.
+/// The number of later objects before an object changes, and again before it is deleted.
 const LATER: u64 = 10 * A_SECOND;
 const NAMESPACES: u64 = 50;
 /// The time until the memory of the process is mostly level. Events are kept for a minute longer.
@@ -106,7 +106,7 @@ fn change(number: u64) -> Value {
     json!({"metadata": {"labels": {"changed": "yes"}}, "spec": spec})
 }
 
-/// One object comes, one changes and one goes. After the last one of `until`, they only go.
+/// Creates one object, changes one and deletes one. After the last one of `until`, only deletes.
 async fn turn(cluster: &Cluster, number: u64, until: Option<u64>) -> TestResult {
     if until.is_none() {
         let (kind, namespace, object) = object(number);
@@ -158,7 +158,7 @@ fn ensure_level(taken: &[Usage], begun: Instant) -> TestResult {
 }
 
 #[test]
-fn what_comes_changes_and_goes_leaves_nothing_behind() -> TestResult {
+fn created_changed_and_deleted_objects_leave_nothing_behind() -> TestResult {
     harness::lasting(lasting());
     on_hub(async |_, cluster| {
         for number in 0..NAMESPACES {

@@ -26,7 +26,7 @@ async fn writes(cluster: &Cluster) -> anyhow::Result<Vec<AuditedRequest>> {
     Ok(writes)
 }
 
-/// How often each object was written, by subresource.
+/// The number of writes of each object, by subresource.
 fn tally(writes: &[AuditedRequest]) -> BTreeMap<(&str, &str, &str), usize> {
     let mut tally = BTreeMap::new();
     for it in writes {
@@ -50,7 +50,7 @@ fn rules_of_one_minute_write_each_target_and_each_status_once() -> TestResult {
         replica.ensure_before_firing()?;
         let armed = writes(cluster).await?.len();
         ensure!(armed == names.len(), "{armed} writes to arm {} policies", names.len());
-        await_condition("all to be carried out", LONG, async || {
+        await_condition("all to be applied", LONG, async || {
             let count = writes(cluster).await?.len() - armed;
             Ok(Observation::of(count >= 2 * names.len(), count))
         })

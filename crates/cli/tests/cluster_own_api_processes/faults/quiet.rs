@@ -24,7 +24,7 @@ fn minutes() -> u64 {
     size("ALMANAC_QUIET_MINUTES", 1, 10)
 }
 
-/// How many policies of each kind.
+/// The number of policies of each kind.
 fn of_each() -> u64 {
     size("ALMANAC_QUIET_OBJECTS", 25, 1_000)
 }

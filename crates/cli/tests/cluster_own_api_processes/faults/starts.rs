@@ -13,14 +13,18 @@ use http::StatusCode;
 use crate::controller::{ALMANAC, Cluster, in_namespace};
 use crate::faults::replica::{ALONE, FIRING, Replica, prepare};
 
-/// Waits until it reports what it is waiting for, and checks that it does not count as stuck.
+/// Waits until the process reports this reason for waiting, and checks that it is still healthy.
 async fn await_waiting(replica: &Replica, words: &str) -> TestResult {
     let program = &replica.controller.program;
-    await_condition(&format!("it to say that it waits for {words:?}"), PATIENCE, async || {
-        let (status, body) = program.get("/readyz").await?;
-        let is_reported = body.contains(words);
-        Ok(Observation::of(status == 503 && is_reported, format!("{status}: {body}")))
-    })
+    await_condition(
+        &format!("the process to report that it waits for {words:?}"),
+        PATIENCE,
+        async || {
+            let (status, body) = program.get("/readyz").await?;
+            let is_reported = body.contains(words);
+            Ok(Observation::of(status == 503 && is_reported, format!("{status}: {body}")))
+        },
+    )
     .await?;
     let (status, body) = program.get("/healthz").await?;
     ensure!(status == 200, "/healthz: {status}: {body}");

@@ -23,7 +23,7 @@ fn story() -> String {
     cured(&designs::cron(DEPLOYMENT_OF_CRON, &up_and_down("targetReplicas")))
 }
 
-/// The same with the lower bound of an autoscaler.
+/// The better approach of the design: the lower bound of an autoscaler.
 fn better_approach() -> String {
     cured(&designs::cron(AUTOSCALER_OF_CRON, &up_and_down("targetMinReplicas")))
 }
@@ -67,7 +67,7 @@ async fn assert_written_at(
     Ok(())
 }
 
-/// What `kubectl get` shows, word by word. Ages differ from run to run.
+/// The output of `kubectl get`, word by word, without ages: they differ from run to run.
 async fn table(cluster: &Cluster, namespace: &str) -> Result<Vec<Vec<String>>> {
     let output = cluster.kubectl(&["get", "cronfhpa", "-n", namespace]).await?;
     let words = |line: &str| line.split_ascii_whitespace().map(str::to_owned).collect();
@@ -167,7 +167,7 @@ async fn statuses_are_written_once_for_all_that_has_happened(cluster: &Cluster) 
 }
 
 #[test]
-fn the_examples_of_the_design_happen_at_half_past_eight_and_not_before() -> TestResult {
+fn the_examples_of_the_design_fire_at_half_past_eight_and_not_before() -> TestResult {
     on_cluster(async |_, cluster| {
         make_stories(cluster).await?;
         let controller = cluster.start_at(&early(BOUNDARY)?, &[]).await?;
@@ -207,7 +207,7 @@ fn the_examples_of_the_design_happen_at_half_past_eight_and_not_before() -> Test
 }
 
 #[test]
-fn half_past_seven_comes_once_in_shanghai_and_once_in_los_angeles() -> TestResult {
+fn half_past_seven_fires_once_in_shanghai_and_once_in_los_angeles() -> TestResult {
     in_namespace(async |cluster| {
         let home = cluster.home();
         cluster.create(FEDERATED, home, &federated("shop-fhpa", Some(2), 2000)).await?;

@@ -102,7 +102,7 @@ fn a_schedule_has_its_new_number_at_the_first_scrape_after_the_boundary() -> Tes
         // All remaining writes are done by now.
         controller.stop().await?;
         let left_alone = cluster.get(CRON, "shop", "web").await?;
-        assert_eq!(left_alone["status"], Value::Null, "nobody was asked to carry it out");
+        assert_eq!(left_alone["status"], Value::Null, "no controller reconciles it");
         assert_eq!(cluster.target_writes().await?, []);
         Ok(())
     })
@@ -170,7 +170,7 @@ async fn a_schedule_that_cannot_be_used_has_no_series(
         "spec": {"queue": {"type": "AWSSQSQueue", "id": "arn:aws:sqs:us-west-2:1:q"}},
     });
     cluster.create(PRODUCER, "shop", &queue).await?;
-    let status = await_producer(cluster, "queue", "told", |it| !it.is_null()).await?;
+    let status = await_producer(cluster, "queue", "reported", |it| !it.is_null()).await?;
     let [holds, reason, message] = condition(&status, "Active");
     assert_eq!([holds, reason], ["False", "Unsupported"], "{message}");
     assert!(message.contains("spec.queue"), "{message}");

@@ -1,4 +1,4 @@
-//! When a rule fires first, counted from the time it was applied.
+//! The first firing of a rule, relative to the instant at which it was applied.
 
 use almanac_harness::TestResult;
 use serde_json::json;

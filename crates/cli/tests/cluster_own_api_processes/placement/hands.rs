@@ -22,7 +22,7 @@ async fn await_as_before(cluster: &Cluster, before: &Value, what: &str) -> TestR
 }
 
 #[test]
-fn a_decision_that_is_edited_or_deleted_by_hand_is_restored() -> TestResult {
+fn a_manually_edited_or_deleted_decision_is_restored() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;
         cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await?;

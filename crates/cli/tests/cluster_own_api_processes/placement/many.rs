@@ -14,7 +14,7 @@ use crate::placement::stage::{
 
 /// The usual number of clusters.
 const CLUSTERS: usize = 150;
-/// How many requests of the test are under way at once.
+/// The most concurrent requests of the test.
 const AT_ONCE: usize = 16;
 
 #[test]

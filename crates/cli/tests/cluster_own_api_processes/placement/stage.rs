@@ -1,4 +1,4 @@
-//! A hub with clusters, a process that carries its placements out, and what they have selected; and that the engine,
+//! A hub with clusters, a process that reconciles its placements, and their selections; and checks that the engine,
 //! the checker, `almanac explain` and `almanac forecast` agree with it.
 
 #![allow(dead_code, reason = "every test program uses a part of it")]
@@ -50,7 +50,7 @@ pub(crate) const GROUP: &str = "cluster.open-cluster-management.io";
 /// A process that takes part in no election.
 pub(crate) const ALONE: &[&str] = &["--controllers=placement", "--leader-elect=false"];
 
-/// Where the definitions of a hub are.
+/// The directory of the CRDs of a hub.
 const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/hub-crds");
 
 /// Runs a test on a control plane that has the definitions of a hub, and nothing that reacts to anything.
@@ -93,13 +93,13 @@ pub(crate) async fn score(cluster: &Cluster, of: &str, status: &Value) -> TestRe
     cluster.patch_status(SCORE, of, "default", status).await
 }
 
-/// The same, with the one score that most tests have.
+/// Sets the one score that most tests use.
 pub(crate) async fn ratio(cluster: &Cluster, of: &str, score_of_it: i64) -> TestResult {
     score(cluster, of, &hub::scored(&[("cpuratio", score_of_it)], None)).await
 }
 
-/// The same, with a score that ends soon, but not before a slow machine has selected by it; when. The API has whole
-/// seconds.
+/// Sets a score that expires soon, but not before a slow machine has selected by it; returns the expiry. The API has
+/// whole seconds.
 pub(crate) async fn score_for_now(cluster: &Cluster, of: &str, it: i64) -> Result<Timestamp> {
     let end = Timestamp::from_second(Timestamp::now().as_second() + 30)?;
     score(cluster, of, &hub::scored(&[("cpuratio", it)], Some(&end.to_string()))).await?;
@@ -158,7 +158,7 @@ pub(crate) fn clusters_of(decision: &Value) -> Vec<String> {
     clusters.iter().filter_map(name).collect()
 }
 
-/// Waits until a placement has selected these clusters, and its status says how many they are.
+/// Waits until a placement has selected these clusters, and its status has their number.
 pub(crate) async fn await_selected(
     cluster: &Cluster,
     placement: &str,
@@ -251,7 +251,7 @@ pub(crate) async fn ensure_agreed(cluster: &Cluster) -> TestResult {
     Ok(())
 }
 
-/// The same, and ends the process.
+/// Checks the same, and ends the process.
 pub(crate) async fn end_agreed(cluster: &Cluster, controller: &Controller) -> TestResult {
     ensure_agreed(cluster).await?;
     controller.stop().await
@@ -264,7 +264,7 @@ pub(crate) async fn json_of(cluster: &Cluster, arguments: &[&str]) -> Result<Val
     serde_json::from_slice(&output.stdout).with_context(|| format!("{arguments:?}: {reported}"))
 }
 
-/// How the program ends over the cluster, and everything that it says.
+/// The exit code of the program with the cluster, and all its output.
 pub(crate) async fn run(cluster: &Cluster, arguments: &[&str]) -> Result<(Option<i32>, String)> {
     let output = command(cluster, arguments).output().await?;
     let bytes = [output.stdout, output.stderr].concat();

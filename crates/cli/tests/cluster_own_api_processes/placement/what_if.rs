@@ -26,7 +26,7 @@ spec:
 }
 
 #[test]
-fn explain_says_what_a_file_would_select_on_the_hub_and_writes_nothing() -> TestResult {
+fn explain_previews_the_selection_of_a_file_and_writes_nothing() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2", "c3"]).await?;
         for (name, score) in [("c1", 10), ("c2", 90), ("c3", 50)] {

@@ -18,12 +18,12 @@ use crate::placement_watcher::watcher::ByPlacement;
 
 pub(crate) const PLACEMENTS: [&str; 2] = ["web", "api"];
 const CLUSTERS: usize = 250;
-/// How many of them have scores.
+/// The number of clusters with scores.
 const SCORED: usize = 40;
 /// The last one is created or deleted at the end of each plan, and at no other time: the decision at the end of a
 /// plan differs from that at its start. Its score selects it for any number of clusters.
 const LAST: usize = CLUSTERS - 1;
-/// How many requests of the test are under way at once.
+/// The most concurrent requests of the test.
 const AT_ONCE: usize = 16;
 
 /// The local copy of the hub.
@@ -38,7 +38,7 @@ pub(crate) struct Mirror {
 #[derive(Clone)]
 struct Span {
     clusters: Vec<Range>,
-    /// How many clusters each placement wanted, when it wanted the fewest.
+    /// The lowest number of clusters that each placement requested.
     fewest: ByPlacement<u64>,
 }
 
@@ -51,7 +51,7 @@ struct Range {
     was_there: bool,
 }
 
-/// One request of a user that changes the hub.
+/// A request of a user that changes the hub.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     kind: Kind,
@@ -280,7 +280,7 @@ fn spec(rng: &mut Rng) -> Value {
     } } })
 }
 
-/// A merge patch, as the API server carries it out.
+/// A merge patch, with the semantics of the API server.
 fn merge(object: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *object = patch.clone();

@@ -38,7 +38,7 @@ struct WatchedObjects {
 }
 
 impl Watcher {
-    /// One that has listed what there is.
+    /// Starts a watcher, after it has listed the existing objects.
     pub(crate) async fn start(cluster: &Cluster) -> Result<Self> {
         let resource = ApiResource {
             group: GROUP.to_owned(),
@@ -64,7 +64,7 @@ impl Watcher {
         locked(&self.seen).check(&"what was required");
     }
 
-    /// How many events it has seen.
+    /// The number of observed events.
     pub(crate) fn events(&self) -> usize {
         locked(&self.seen).events
     }
@@ -76,7 +76,7 @@ impl Watcher {
 
     /// Waits until the decisions of every placement are these, with no required cluster missing in between.
     pub(crate) async fn await_decided(&self, expected: &ByPlacement<Vec<Decision>>) -> Result<()> {
-        // A missing cluster is a final failure, reported at once.
+        // A missing cluster is a final failure, reported immediately.
         let outcome = await_condition("the decisions of all placements", PATIENCE, async || {
             Ok(match self.differing(expected) {
                 Ok(differing) if differing.is_empty() => Observation::Holds(Ok(())),

@@ -73,7 +73,7 @@ impl ScheduledPolicy {
         Self { name, policy, replicas }
     }
 
-    /// Its rules, by the minute of the hour. The forecast takes the last one to have fired at most an hour before. With a
+    /// The rules of the policy, by the minute of the hour. The forecast takes the last one to have fired at most an hour before. With a
     /// single boundary, that is a rule of its own, half an hour away: a slow machine may take more than a minute.
     fn rules(&self, first: Timestamp) -> Value {
         let rule = |(index, replicas): (usize, &u32)| {
@@ -158,7 +158,7 @@ fn check_boundaries(forecast: &Value, first: Timestamp) -> TestResult {
     Ok(())
 }
 
-/// The same as an observer sees it.
+/// The spread that an observer sees.
 fn observed(units: &Units, policy: &str) -> Spread {
     let mut spread = Spread::new();
     for ((_, unit), count) in units.counts().iter().filter(|(place, _)| place.0 == policy) {
@@ -267,7 +267,7 @@ async fn await_quiet(
 }
 
 #[test]
-fn pods_fill_and_leave_units_minute_by_minute_as_their_forecast_says() -> TestResult {
+fn pods_fill_and_leave_units_minute_by_minute_as_forecast() -> TestResult {
     harness::lasting(Duration::from_secs(60 * minutes() as u64));
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         let mut random = Rng::with_seed(seed("foretold"));

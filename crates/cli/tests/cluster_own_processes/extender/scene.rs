@@ -100,7 +100,7 @@ impl Scene {
         .await
     }
 
-    /// How many pods of `app` are on nodes described by each of these names, and how many wait.
+    /// The number of pods of `app` on nodes described by each of these names, and of pending ones.
     pub(crate) async fn spread(&self, app: &str, of: &[&str]) -> anyhow::Result<Vec<usize>> {
         let pods = get(&self.kubectl, &["pods", "-l", &format!("app={app}")]).await?;
         let pods = pods["items"].as_array().context("no list")?;
@@ -127,7 +127,7 @@ impl Scene {
         .await
     }
 
-    /// That it stays so for a while in which the scheduler would have had time to do more.
+    /// Checks that the state stays for a time in which the scheduler could have changed it.
     pub(crate) async fn check_stays(
         &self,
         app: &str,

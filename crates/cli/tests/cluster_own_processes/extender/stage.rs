@@ -28,7 +28,7 @@ pub(crate) const SCHEDULER_NAME: &str = "almanac-scheduler";
 /// As whom its programs run.
 pub(crate) const ACCOUNT: &str = "system:serviceaccount:almanac-scheduler:almanac-scheduler";
 
-/// The priority class of pods that preempt others. All tests of a stage share it: two that create it at once fail.
+/// The priority class of pods that preempt others. All tests of a stage share it: two that create it at the same time fail.
 pub(crate) const URGENT: &str = "urgent";
 
 /// The stage of all tests in which nothing is killed.
@@ -71,7 +71,7 @@ pub(crate) struct Extender {
 }
 
 impl Stage {
-    /// One extender, and a scheduler for it.
+    /// Starts an extender, and a scheduler for it.
     pub(crate) async fn set(test: &OwnTest) -> anyhow::Result<Stage> {
         let kubectl = test.kubectl().await?;
         kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy/units-crds")]).await?;
@@ -91,7 +91,7 @@ impl Stage {
         self.extender(0).program.await_ready().await
     }
 
-    /// Where the manifest is applied. The programs of the test stand in for its pods, for which there are no images here.
+    /// Applies the manifest. The programs of the test replace its pods, since there are no images here.
     pub(crate) async fn installed(test: &OwnTest, kubectl: Kubectl) -> anyhow::Result<Stage> {
         kubectl.run(&["-n", SCHEDULER, "scale", "deployment", SCHEDULER, "--replicas=0"]).await?;
         let account = test.service_account(SCHEDULER, SCHEDULER).await?;
@@ -187,7 +187,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Which replica decides.
+    /// The index of the leader.
     pub(crate) async fn deciding(&self) -> anyhow::Result<usize> {
         let mut deciding = 0;
         await_condition("a replica to decide", PATIENCE, async || {

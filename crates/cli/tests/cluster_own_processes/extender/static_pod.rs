@@ -111,8 +111,7 @@ fn own(name: &str, app: &str) -> Value {
 }
 
 #[test]
-fn all_pods_of_the_clusters_own_scheduler_go_through_it_and_no_step_of_a_binding_costs_a_cap()
--> TestResult {
+fn a_fault_at_any_step_of_a_binding_exceeds_no_cap() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         test.plane.kill(Component::Scheduler)?;
         let nodes = [
@@ -201,7 +200,7 @@ async fn no_answer_to_a_binding_costs_a_cap(
     watched.await_spread("all but three to have a place", PATIENCE, |it| it == [cap, 0, 3]).await
 }
 
-/// The extender is killed while one pod is being read, one binding is on its way, and one is made and not answered.
+/// The extender is killed while one pod is being read, one binding is in flight, and one is done without a response.
 async fn no_crash_costs_a_cap_and_pods_wait_for_the_extender(
     static_pod: &StaticPod,
     scene: &Scene,

@@ -27,8 +27,7 @@ async fn resident(stage: &Stage) -> anyhow::Result<f64> {
 }
 
 #[test]
-fn the_oldest_policies_of_a_namespace_count_and_no_other_namespace_notices_the_rest() -> TestResult
-{
+fn only_the_oldest_policies_of_a_namespace_apply_without_effect_on_others() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         let _simulator = test.nodes(&[unit_nodes("best", 200)]).await?;
         let stage = Stage::set(test).await?;

@@ -14,7 +14,7 @@ use crate::up::User;
 const PAGE: &str = "docs/first-hour.md";
 
 #[test]
-fn the_first_hour_goes_as_its_page_says() -> TestResult {
+fn the_commands_of_the_first_hour_work_as_documented() -> TestResult {
     on_this_machine(async {
         let user = User::new()?;
         let start = &shell_blocks(PAGE, "Start it")?;

@@ -44,7 +44,7 @@ pub(crate) struct Desk<'a> {
 /// The result of `kubectl apply`.
 pub(crate) struct Applied {
     pub(crate) is_done: bool,
-    /// What kubectl said on standard error: why not, and warnings.
+    /// The standard error of kubectl: the error and warnings.
     pub(crate) stderr: String,
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn at_the_desk(
     at_a_desk(async |_, _| Ok(()), further, test)
 }
 
-/// The same, with what is changed after the installation and before the webhook starts.
+/// Runs a test with a change after the installation and before the start of the webhook.
 pub(crate) fn at_a_desk(
     change: impl AsyncFnOnce(&OwnTest, &Kubectl) -> TestResult,
     further: &[&str],
@@ -180,7 +180,7 @@ impl Desk<'_> {
         Ok(Applied { is_done: output.status.success(), stderr })
     }
 
-    /// What `validate` finds in an object, as (severity, field, message, fix).
+    /// The findings of `validate` in an object, as (severity, field, message, fix).
     pub(crate) async fn validate(&self, object: &Value) -> anyhow::Result<Vec<Value>> {
         let file = self.write(object)?;
         let output = self.shell(&format!("almanac validate -o json {file} || [ $? = 1 ]")).await?;

@@ -16,7 +16,7 @@ fn cluster(name: &str, taints: &Value) -> Value {
     hub::hub_object("v1", "ManagedCluster", name, &spec)
 }
 
-/// When the first taint of a cluster was added, once it is applied.
+/// The instant at which the first taint of a cluster was added, after it is applied.
 async fn dated(desk: &Desk<'_>, name: &str, taints: &Value) -> anyhow::Result<Option<Timestamp>> {
     let applied = desk.apply(&cluster(name, taints)).await?;
     assert!(applied.is_done, "{}", applied.stderr);
@@ -37,7 +37,7 @@ async fn await_dates(desk: &Desk<'_>, prefix: &str, is_expected: bool) -> TestRe
 }
 
 #[test]
-fn the_taints_of_a_hub_are_dated_unless_open_cluster_management_does_it() -> TestResult {
+fn the_webhook_dates_taints_unless_open_cluster_management_does() -> TestResult {
     // API servers call in this order. The other one refuses a taint that has a date already.
     assert!(ADDING[1] > "managedclustermutators.admission.cluster.open-cluster-management.io");
     at_the_desk(&[], async |desk| {

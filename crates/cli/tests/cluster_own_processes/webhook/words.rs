@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::reading::{await_value, get};
 use crate::webhook::desk::{CONFIGURATION, Desk, at_the_desk, await_refusal, cron, in_shop};
 
-/// One object of each kind that can be wrong in a way that its schema does not know.
+/// An object of each kind with an error that its schema does not detect.
 fn wrong_objects() -> Vec<Value> {
     let weekend = json!({
         "replicas": 6,
@@ -56,7 +56,7 @@ async fn others_are_seen(desk: &Desk<'_>) -> TestResult {
     evening["metadata"]["name"] = json!("evening");
     let applied = desk.apply(&evening).await?;
     assert!(applied.is_done && applied.stderr.is_empty(), "{}", applied.stderr);
-    await_condition("the other writer to be told", PATIENCE, async || {
+    await_condition("the other writer to be reported", PATIENCE, async || {
         let applied = desk.apply(&cron("web", "0 8 * * *")).await?;
         let expected = "Warning: spec.scaleTargetRef: Deployment.apps shop/web is already scaled by CronFederatedHPA";
         let holds = applied.is_done && applied.stderr.contains(expected);
@@ -76,7 +76,7 @@ async fn others_are_seen(desk: &Desk<'_>) -> TestResult {
     Ok(())
 }
 
-/// What got in without the webhook has the words of `validate` in its conditions.
+/// Objects that were applied without the webhook have the messages of `validate` in their conditions.
 async fn each_condition_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
     let controller = desk.start_controller()?;
     let objects = wrong_objects();
@@ -105,7 +105,7 @@ async fn each_condition_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
     Ok(())
 }
 
-/// Where the controllers carry out nothing, nothing is checked, until the namespace is not marked any more.
+/// In a namespace with the ignore annotation, nothing is checked until the annotation is removed.
 async fn a_marked_namespace_is_exempt(desk: &Desk<'_>) -> TestResult {
     for (mark, is_exempt) in [("almanac.dev/ignore=true", true), ("almanac.dev/ignore-", false)] {
         desk.kubectl.run(&["annotate", "namespace", "shop", mark]).await?;
@@ -119,7 +119,7 @@ async fn a_marked_namespace_is_exempt(desk: &Desk<'_>) -> TestResult {
     Ok(())
 }
 
-/// While Karmada holds its lease, what it carries out is not checked; everything else is.
+/// While Karmada has its Lease, the kinds that it reconciles are not checked; all others are.
 async fn what_upstream_carries_out_is_not_checked(desk: &Desk<'_>) -> TestResult {
     desk.kubectl.run(&["create", "namespace", "karmada-system"]).await?;
     let lease = objects::karmada_lease("karmada-0", Timestamp::now());
@@ -142,7 +142,7 @@ async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
     let configuration = get(&desk.kubectl, &[kind, name]).await?;
     desk.kubectl.run(&["delete", kind, name]).await?;
     let wrong = cron("old", "0 0 * *");
-    await_condition("nobody to be asked", PATIENCE, async || {
+    await_condition("no webhook to be called", PATIENCE, async || {
         let applied = desk.apply(&wrong).await?;
         Ok(Observation::of(applied.is_done, applied.stderr))
     })
@@ -167,7 +167,7 @@ async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
 }
 
 #[test]
-fn a_wrong_policy_is_refused_with_the_words_of_validate() -> TestResult {
+fn an_invalid_policy_is_rejected_with_the_message_of_validate() -> TestResult {
     at_the_desk(&[], async |desk| {
         await_refusal(desk).await?;
         each_answer_is_that_of_validate(desk).await?;

@@ -29,7 +29,7 @@ pub(crate) fn metrics_producer(name: &str) -> Value {
     objects::metrics_producer(name, &json!({"defaultReplicas": 2, "behaviors": [day]}))
 }
 
-/// One rule, which fires at the boundary.
+/// A policy with one rule that fires at the boundary.
 pub(crate) fn cron(name: &str, api_version: &str, kind: &str, setting: &Value) -> Value {
     let mut rule = json!({"name": "morning", "schedule": "0 9 * * *"});
     for (field, value) in setting.as_object().into_iter().flatten() {

@@ -8,7 +8,7 @@ use anyhow::bail;
 /// Before a sequence that moves the cursor, clears or colors something.
 const ESCAPE: char = '\u{1b}';
 
-/// How rows change with the width.
+/// The behavior of rows when the width changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
     /// A line is broken into rows as wide as the terminal is now; the cursor stays where it is in the line.

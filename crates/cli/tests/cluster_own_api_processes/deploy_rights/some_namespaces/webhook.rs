@@ -58,7 +58,7 @@ impl Desk<'_> {
             anyhow::Ok(line.unwrap_or_default().to_owned())
         };
         let before = request_count().await?;
-        await_condition("it to be asked about another namespace", PATIENCE, async || {
+        await_condition("a review of another namespace", PATIENCE, async || {
             let (is_done, stderr) = self.apply_wrong(SEA).await?;
             ensure!(is_done && stderr.is_empty(), "{stderr}");
             let now = request_count().await?;
@@ -118,7 +118,7 @@ pub(super) async fn checks_what_is_listed(test: &OwnTest, kubectl: &Kubectl) -> 
     .await?;
     let (is_done, stderr) = desk.apply(WAREHOUSE, &policy("evening", "web", "0 20 * * *")).await?;
     ensure!(is_done && stderr.is_empty(), "{stderr}");
-    await_condition("the other policy to be told of", PATIENCE, async || {
+    await_condition("the other policy to be reported", PATIENCE, async || {
         let morning = policy("morning", "web", "0 8 * * *");
         let (is_done, stderr) = desk.apply(WAREHOUSE, &morning).await?;
         let expected =
