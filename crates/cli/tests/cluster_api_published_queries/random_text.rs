@@ -168,8 +168,8 @@ pub(crate) fn text(random: &mut Rng) -> String {
     text
 }
 
-fn choice<'a>(random: &mut Rng, of: &[&'a str]) -> &'a str {
-    random.choice(of).copied().unwrap_or_default()
+fn choice<'a>(random: &mut Rng, items: &[&'a str]) -> &'a str {
+    random.choice(items).copied().unwrap_or_default()
 }
 
 fn any(random: &mut Rng) -> Type {

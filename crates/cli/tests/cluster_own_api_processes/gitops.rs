@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use crate::controller::condition;
-use crate::harbour::{
-    HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
+use crate::harbor::{
+    HARBOR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
 };
 use crate::manifests::{NAMESPACE, arguments_of_the_deployment};
 use crate::reading::{await_value, get};
@@ -59,7 +59,7 @@ async fn reset(kubectl: &Kubectl) -> TestResult {
         "kustomize.toolkit.fluxcd.io/name": "apps",
         "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
     }});
-    let argo_cd = json!({"annotations": {"argocd.argoproj.io/tracking-id": "harbour:all"}});
+    let argo_cd = json!({"annotations": {"argocd.argoproj.io/tracking-id": "harbor:all"}});
     let deployment = |name| workload(name, "apps/v1", "Deployment");
     let of_argo_cd =
         vec![deployment("tide"), deployment("web"), node_group("spot", "AWSEKSNodeGroup")];
@@ -82,7 +82,7 @@ async fn apply(
         let name = target["metadata"]["name"].clone();
         target["metadata"] = marks.clone();
         target["metadata"]["name"] = name;
-        target["metadata"]["namespace"] = json!(HARBOUR);
+        target["metadata"]["namespace"] = json!(HARBOR);
         target["spec"]["replicas"] = json!(2);
     }
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
@@ -104,7 +104,7 @@ async fn replace_as_keda(kubectl: &Kubectl, verb: &str) -> TestResult {
         "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "lock",
         "uid": "1f2b3c4d-0000-4000-8000-000000000001", "controller": true, "blockOwnerDeletion": true,
     }]);
-    let replace = ["-n", HARBOUR, verb, "--field-manager=keda", "-f", "-"];
+    let replace = ["-n", HARBOR, verb, "--field-manager=keda", "-f", "-"];
     kubectl.run_with_input(&replace, &hpa.to_string()).await?;
     Ok(())
 }
@@ -127,14 +127,14 @@ async fn await_event(
     (manager, advice): (&str, &str),
 ) -> TestResult {
     await_condition(&format!("{kind} {name} to report the fix"), PATIENCE, async || {
-        let object = get(kubectl, &["-n", HARBOUR, kind, name]).await?;
+        let object = get(kubectl, &["-n", HARBOR, kind, name]).await?;
         let ready @ [_, reason, message] = condition(&object["status"], "Ready");
         let holds = reason == "UndoneByAnotherWriter" && message.contains(advice);
         Ok(Observation::of(holds, format!("{ready:?}")))
     })
     .await?;
     let selector = format!("reason=UndoneByAnotherWriter,regarding.name={name}");
-    let events = ["-n", HARBOUR, "events.events.k8s.io", "--field-selector", &selector];
+    let events = ["-n", HARBOR, "events.events.k8s.io", "--field-selector", &selector];
     await_condition(&format!("an Event of {name}"), PATIENCE, async || {
         let note = get(kubectl, &events).await?["items"][0]["note"].to_string();
         Ok(Observation::of(note.contains(manager) && note.contains(advice), note))
@@ -169,7 +169,7 @@ fn a_tool_that_resets_a_target_is_named_with_a_fix_and_soon_left_alone() -> Test
         arguments.push("--query-period=2s".to_owned());
         let controller = start(&arguments, &account.kubeconfig(), SignedDuration::from_secs(5))?;
         for (target, field, ..) in CONTESTED {
-            await_value(&kubectl, &["-n", HARBOUR, target], field, &json!(7)).await?;
+            await_value(&kubectl, &["-n", HARBOR, target], field, &json!(7)).await?;
         }
 
         let begun = Instant::now();

@@ -61,10 +61,11 @@ impl Elected {
     }
 
     /// Waits until one of these holds the Lease, and returns its identity.
-    async fn await_holder(&self, cluster: &Cluster, of: &[&str]) -> Result<Value> {
+    async fn await_holder(&self, cluster: &Cluster, identities: &[&str]) -> Result<Value> {
         let holder = |lease: &Value| lease["spec"]["holderIdentity"].clone();
-        let holds = |lease: &Value| of.iter().any(|identity| holder(lease) == **identity);
-        let (what, name) = (format!("one of {of:?} to hold it"), (cluster.home(), self.lease));
+        let holds = |lease: &Value| identities.iter().any(|identity| holder(lease) == **identity);
+        let (what, name) =
+            (format!("one of {identities:?} to hold it"), (cluster.home(), self.lease));
         Ok(holder(&cluster.await_object(LEASE, name, &what, holds).await?))
     }
 

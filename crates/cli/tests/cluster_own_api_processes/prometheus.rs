@@ -7,8 +7,8 @@ use crate::dashboard;
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use crate::harbour::{
-    HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
+use crate::harbor::{
+    HARBOR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
 };
 use crate::running::{BOUNDARY, ROOT, await_metric, start};
 use almanac_fixtures::{hub, objects};
@@ -56,7 +56,7 @@ async fn agent(kubectl: &Kubectl, test: &OwnTest, boundary: Timestamp) -> anyhow
     create(kubectl, &[config, pod]).await?;
     let arguments = ["agent", "--node-name=*", "--lease-namespace=default", "--spread=0s"];
     let mut arguments = arguments.map(String::from).to_vec();
-    arguments.push(format!("--config-namespace={HARBOUR}"));
+    arguments.push(format!("--config-namespace={HARBOR}"));
     let before = boundary.duration_since(Timestamp::now());
     let agent = start(&arguments, &test.plane.kubeconfig(), before)?;
     agent.await_ready().await?;
@@ -133,7 +133,7 @@ async fn webhook(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<(Program, 
     webhook.await_ready().await?;
     // The API server picks it up after a delay.
     let probe = cron("probe", "apps/v1", "Deployment", &json!({"targetReplicas": 3})).to_string();
-    let request = ["-n", HARBOUR, "create", "--dry-run=server", "-f", "-"];
+    let request = ["-n", HARBOR, "create", "--dry-run=server", "-f", "-"];
     await_condition("the webhook to get a request", PATIENCE, async || {
         kubectl.run_with_input(&request, &probe).await?;
         let (_, metrics) = webhook.get("/metrics").await?;
@@ -207,7 +207,7 @@ fn a_scrape_after_a_boundary_has_each_new_value_once() -> TestResult {
 }
 
 fn selector(series: &str) -> String {
-    format!("{series}{{name=\"boundary\",namespace=\"{HARBOUR}\"}}")
+    format!("{series}{{name=\"boundary\",namespace=\"{HARBOR}\"}}")
 }
 
 async fn the_number_changes_at_the_boundary(
@@ -266,7 +266,7 @@ async fn a_deleted_schedule_has_no_number(
 ) -> TestResult {
     let all = "count(karpenter_scheduled_capacity)";
     await_query(prometheus, all, Some(2.0)).await?;
-    kubectl.run(&["-n", HARBOUR, "delete", "metricsproducer", "passing"]).await?;
+    kubectl.run(&["-n", HARBOR, "delete", "metricsproducer", "passing"]).await?;
     // Far sooner than the five minutes for which Prometheus returns a series that merely ends.
     await_query(prometheus, all, Some(1.0)).await?;
     await_query(prometheus, r#"karpenter_scheduled_capacity{name="passing"}"#, None).await

@@ -170,9 +170,9 @@ fn a_chart_that_cannot_be_rendered_is_a_finding_with_the_file_and_the_fix() {
         let report = output.json();
         assert_eq!((output.code, &report["findings"]), (Some(0), &json!([])), "{name}: {report:#}");
         let note = report["notes"][0].as_str().unwrap();
-        let of = "charts/shop with charts/shop/values-prod.yaml of HEAD: failed to render it: ";
+        let start = "charts/shop with charts/shop/values-prod.yaml of HEAD: failed to render it: ";
         assert!(
-            note.starts_with(of) && note.contains(error) && note.ends_with(fix),
+            note.starts_with(start) && note.contains(error) && note.ends_with(fix),
             "{name}: {note}"
         );
         let gate = diff(&folder, &[&reverse[..], &options, &["--fail-on-change"]].concat());

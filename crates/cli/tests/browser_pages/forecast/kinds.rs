@@ -21,33 +21,33 @@ fn page_of(name: &str, columns: &str) -> Page {
 
 fn written_in(page: &mut Page, name: &str) -> Vec<String> {
     let row = row(name);
-    let written = page.evaluate(&format!(
+    let texts = page.evaluate(&format!(
         "[...{row}.querySelectorAll('.drawing text')].map((it) => it.textContent)"
     ));
-    serde_json::from_value(written).unwrap()
+    serde_json::from_value(texts).unwrap()
 }
 
 #[test]
 fn values_of_every_kind_are_drawn() {
     let mut page =
         page_of("kinds", include_str!("../../offline/forecast/expected/kinds.columns.json"));
-    let of = |page: &mut Page, kind: &str| {
+    let texts_of = |page: &mut Page, kind: &str| {
         let drawing = format!(
             "[...document.querySelectorAll('.drawing')].find((it) => it.getAttribute('aria-label').includes({kind:?}))"
         );
-        let written = page.evaluate(&format!(
+        let texts = page.evaluate(&format!(
             "[...{drawing}.querySelectorAll('text')].map((it) => it.textContent)"
         ));
-        serde_json::from_value::<Vec<String>>(written).unwrap()
+        serde_json::from_value::<Vec<String>>(texts).unwrap()
     };
-    assert_eq!(of(&mut page, "Deployment default/shop"), ["?", "10", "3"]);
+    assert_eq!(texts_of(&mut page, "Deployment default/shop"), ["?", "10", "3"]);
     assert_eq!(
-        of(&mut page, "Pod default/web"),
+        texts_of(&mut page, "Pod default/web"),
         ["best-effort", "burstable", "guaranteed", "unknown"]
     );
     let clusters = ["a-cluster-with-a-long-name", "east", "west", "none", "unknown"];
-    assert_eq!(of(&mut page, "Placement default/shop"), clusters);
-    let units = of(&mut page, "ResourcePolicy default/pools");
+    assert_eq!(texts_of(&mut page, "Placement default/shop"), clusters);
+    let units = texts_of(&mut page, "ResourcePolicy default/pools");
     assert!(units.contains(&"on-demand 5, spot 6".to_owned()), "{units:?}");
     // A lane has a box for each time it is in: the east from 03:00 to 18:00 without a break.
     let boxes = "[...document.querySelectorAll('.drawing')].find((it) => it.getAttribute('aria-label').includes('Placement default/shop')).querySelectorAll('path').length";

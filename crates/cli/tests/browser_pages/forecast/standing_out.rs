@@ -107,12 +107,12 @@ spec:
 ";
     let mut page = page_of("open_band", policies);
     let row = row("api");
-    let of = |page: &mut Page, what: &str| page.evaluate(&format!("{row}.{what}"));
+    let value_of = |page: &mut Page, what: &str| page.evaluate(&format!("{row}.{what}"));
     let labels = "querySelectorAll('.value').length";
-    assert!(of(&mut page, labels).as_u64().unwrap() >= 4);
-    assert_eq!(of(&mut page, "querySelector('.value').textContent"), "4–?");
-    assert_eq!(of(&mut page, "querySelectorAll('.unknown').length"), 1);
-    assert_eq!(of(&mut page, "querySelector('.at').textContent"), "4 / ?");
+    assert!(value_of(&mut page, labels).as_u64().unwrap() >= 4);
+    assert_eq!(value_of(&mut page, "querySelector('.value').textContent"), "4–?");
+    assert_eq!(value_of(&mut page, "querySelectorAll('.unknown').length"), 1);
+    assert_eq!(value_of(&mut page, "querySelector('.at').textContent"), "4 / ?");
     assert_quiet(&page);
 }
 

@@ -85,8 +85,8 @@ impl Shape {
             Self::Default => unlike("(sum(tide) or vector(0))"),
             Self::Constant => unlike("tide / tide"),
         };
-        let of = target("apps/v1", "Deployment", &name);
-        let mut object = objects::horizontal_autoscaler(&name, &of, &query);
+        let scale_target = target("apps/v1", "Deployment", &name);
+        let mut object = objects::horizontal_autoscaler(&name, &scale_target, &query);
         let metrics = &mut object["spec"]["metrics"];
         if self == Self::Default {
             let mut floor = metrics[0].clone();
@@ -320,8 +320,8 @@ async fn create_all(cluster: &Cluster) -> TestResult {
         { "name": "even", "schedule": "*/2 * * * *", "targetReplicas": 4 },
         { "name": "odd", "schedule": "1-59/2 * * * *", "targetReplicas": 7 },
     ]);
-    let of = target("apps/v1", "Deployment", CLOCKWORK);
-    cluster.create(CRON, NAMESPACE, &cron(CLOCKWORK, &of, &rules)).await
+    let scale_target = target("apps/v1", "Deployment", CLOCKWORK);
+    cluster.create(CRON, NAMESPACE, &cron(CLOCKWORK, &scale_target, &rules)).await
 }
 
 async fn weather(test: &OwnTest, cluster: &Cluster) -> TestResult {

@@ -31,9 +31,9 @@ const SEA: &str = "sea";
 async fn create_in(kubectl: &Kubectl, namespace: &str) -> TestResult {
     let setting = json!({"targetReplicas": 4});
     let mut reaching = cron("store", "apps/v1", "StatefulSet", &setting);
-    reaching["spec"]["scaleTargetRef"]["namespace"] = json!(HARBOUR);
+    reaching["spec"]["scaleTargetRef"]["namespace"] = json!(HARBOR);
     let mut scaling = autoscaler("tide", "hours");
-    scaling["spec"]["scaleTargetRef"]["namespace"] = json!(HARBOUR);
+    scaling["spec"]["scaleTargetRef"]["namespace"] = json!(HARBOR);
     let own = cron("boat", "apps/v1", "Deployment", &setting);
     let items = [workload("boat", "apps/v1", "Deployment"), own, reaching, scaling];
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
@@ -111,7 +111,7 @@ async fn stop(program: Program) -> TestResult {
 
 async fn the_controllers_carry_out_what_is_listed(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     run_section(test, kubectl, (PAGE, "Install it")).await?;
-    grant(kubectl, HARBOUR).await?;
+    grant(kubectl, HARBOR).await?;
     create_everything(kubectl).await?;
     for namespace in [SHOP, SEA] {
         create_in(kubectl, namespace).await?;
@@ -120,7 +120,7 @@ async fn the_controllers_carry_out_what_is_listed(test: &OwnTest, kubectl: &Kube
     let proxy = FaultProxy::start(account.client()?)?;
     let conflicts = be_faster_once(&proxy);
     let before = SignedDuration::from_secs(5);
-    let listed = arguments(kubectl, &[HARBOUR, SHOP]).await?;
+    let listed = arguments(kubectl, &[HARBOR, SHOP]).await?;
     let controller = start(&listed, &proxy.kubeconfig(), before)?;
     await_everything(kubectl).await?;
     boat_has(kubectl, SHOP, 4).await?;
@@ -133,8 +133,8 @@ async fn the_controllers_carry_out_what_is_listed(test: &OwnTest, kubectl: &Kube
     boat_has(kubectl, SEA, 1).await?;
     let untouched = get(kubectl, &["-n", SEA, "cronfederatedhpa", "boat"]).await?;
     ensure!(untouched["status"].is_null(), "{}", untouched["status"]);
-    let roles = [(HARBOUR, "almanac"), (NAMESPACE, "almanac-lease")];
-    uses_what_it_may((test, kubectl), ACCOUNT, &[HARBOUR, SHOP], &roles).await?;
+    let roles = [(HARBOR, "almanac"), (NAMESPACE, "almanac-lease")];
+    uses_what_it_may((test, kubectl), ACCOUNT, &[HARBOR, SHOP], &roles).await?;
 
     // Another list, after a restart: before the boundary, so that it is not too late.
     grant(kubectl, SEA).await?;
@@ -142,7 +142,7 @@ async fn the_controllers_carry_out_what_is_listed(test: &OwnTest, kubectl: &Kube
     let controller = start(&listed, &account.kubeconfig(), before)?;
     boat_has(kubectl, SEA, 4).await?;
     stop(controller).await?;
-    requests_within(test, ACCOUNT, &[HARBOUR, SHOP, SEA]).await?;
+    requests_within(test, ACCOUNT, &[HARBOR, SHOP, SEA]).await?;
     Ok(())
 }
 

@@ -193,13 +193,13 @@ fn minute(number: i64) -> Result<(Timestamp, bool)> {
 
 /// Policies that have a boundary every minute.
 async fn prepare_scaling(cluster: &Cluster) -> TestResult {
-    let of = |name: &str| target("apps/v1", "Deployment", name);
+    let deployment_target = |name: &str| target("apps/v1", "Deployment", name);
     cluster.create(DEPLOYMENT, NAMESPACE, &deployment("ruled", 1)).await?;
     let rules = json!([
         {"name": "even", "schedule": "*/2 * * * *", "targetReplicas": 4},
         {"name": "odd", "schedule": "1-59/2 * * * *", "targetReplicas": 7},
     ]);
-    cluster.create(CRON, NAMESPACE, &cron("ruled", &of("ruled"), &rules)).await?;
+    cluster.create(CRON, NAMESPACE, &cron("ruled", &deployment_target("ruled"), &rules)).await?;
 
     let every_other = |first: u32| {
         let all = (first..60).step_by(2).map(|it| it.to_string()).collect::<Vec<_>>();
@@ -210,7 +210,7 @@ async fn prepare_scaling(cluster: &Cluster) -> TestResult {
     cluster.create(PRODUCER, NAMESPACE, &objects::metrics_producer("tide", &schedule)).await?;
     cluster.create(DEPLOYMENT, NAMESPACE, &deployment("tide", 2)).await?;
     let query = "karpenter_scheduled_capacity{name=\"tide\"}";
-    let mut autoscaler = objects::horizontal_autoscaler("tide", &of("tide"), query);
+    let mut autoscaler = objects::horizontal_autoscaler("tide", &deployment_target("tide"), query);
     autoscaler["spec"]["behavior"] = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
     cluster.create(AUTOSCALER, NAMESPACE, &autoscaler).await
 }
@@ -225,11 +225,13 @@ async fn prepare_others(cluster: &Cluster, test_namespace: &TestNamespace) -> Te
     for number in 0..minutes() {
         let (at, is_even) = minute(number)?;
         let name = format!("minute-{number}");
-        for (of, value, until) in [("cluster1", 10, Some(at.to_string())), ("cluster2", 5, None)] {
+        for (cluster_name, value, until) in
+            [("cluster1", 10, Some(at.to_string())), ("cluster2", 5, None)]
+        {
             let kind = crate::placement::stage::SCORE;
-            cluster.create(kind, of, &hub::add_on_placement_score(&name)).await?;
+            cluster.create(kind, cluster_name, &hub::add_on_placement_score(&name)).await?;
             let status = hub::scored(&[("now", value)], until.as_deref());
-            cluster.patch_status(kind, of, &name, &status).await?;
+            cluster.patch_status(kind, cluster_name, &name, &status).await?;
         }
         let scores = hub::exactly(&[(&format!("{name}/now"), 1)]);
         let spec = json!({"numberOfClusters": 1, "prioritizerPolicy": scores});

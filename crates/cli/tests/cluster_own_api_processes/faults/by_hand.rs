@@ -126,8 +126,9 @@ impl Edited {
         let changes = target["metadata"]["generation"].as_u64().context("no generation")? - 1;
         let policy = cluster.get(CRON, cluster.home(), &self.name).await?;
         let history = &policy["status"]["executionHistories"][0];
-        let of = |name: &str| history[name].as_array().cloned().unwrap_or_default();
-        let (successes, failures) = (of("successfulExecutions"), of("failedExecutions"));
+        let executions = |name: &str| history[name].as_array().cloned().unwrap_or_default();
+        let (successes, failures) =
+            (executions("successfulExecutions"), executions("failedExecutions"));
         let records = match (self.edit, changes) {
             // The firing or the edit came first.
             (Edit::Suspends | Edit::Resumes, 0) => 0,

@@ -69,7 +69,8 @@ impl Usage {
 /// The object of a number: its kind, its namespace, and what it is.
 fn object(number: u64) -> (Kind, String, Value) {
     let name = format!("thing-{number}");
-    let deployment_target = |of: u64| target("apps/v1", "Deployment", &format!("thing-{of}"));
+    let deployment_target =
+        |number: u64| target("apps/v1", "Deployment", &format!("thing-{number}"));
     // An object is created or deleted just after the one that it depends on.
     let (kind, object) = match number % 6 {
         0 => (DEPLOYMENT, deployment(&name, 1)),
@@ -85,8 +86,8 @@ fn object(number: u64) -> (Kind, String, Value) {
         3 => {
             let schedule = number - 1;
             let query = format!("karpenter_scheduled_capacity{{name=\"thing-{schedule}\"}}");
-            let of = deployment_target(number - 3);
-            (AUTOSCALER, objects::horizontal_autoscaler(&name, &of, &query))
+            let scale_target = deployment_target(number - 3);
+            (AUTOSCALER, objects::horizontal_autoscaler(&name, &scale_target, &query))
         }
         4 => (NODE_GROUP, objects::scalable_node_group(&name, "AWSEKSNodeGroup", &name, 1)),
         _ => (PLACEMENT, hub::placement(&name, &json!({"numberOfClusters": 1}))),
@@ -135,8 +136,8 @@ async fn turn(cluster: &Cluster, number: u64, until: Option<u64>) -> TestResult 
     Ok(())
 }
 
-fn median(taken: &[&Usage], of: usize) -> f64 {
-    let mut figures: Vec<f64> = taken.iter().map(|it| it.figures()[of]).collect();
+fn median(usages: &[&Usage], index: usize) -> f64 {
+    let mut figures: Vec<f64> = usages.iter().map(|it| it.figures()[index]).collect();
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or_default()
 }

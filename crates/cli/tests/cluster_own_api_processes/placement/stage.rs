@@ -83,26 +83,31 @@ pub(crate) async fn start(cluster: &Cluster) -> Result<Controller> {
 }
 
 /// Gives a cluster scores, in its namespace.
-pub(crate) async fn score(cluster: &Cluster, of: &str, status: &Value) -> TestResult {
-    if cluster.get(SCORE, of, "default").await?.is_null() {
-        if cluster.get(NAMESPACES, "", of).await?.is_null() {
-            cluster.namespace(of).await?;
+pub(crate) async fn score(cluster: &Cluster, cluster_name: &str, status: &Value) -> TestResult {
+    if cluster.get(SCORE, cluster_name, "default").await?.is_null() {
+        if cluster.get(NAMESPACES, "", cluster_name).await?.is_null() {
+            cluster.namespace(cluster_name).await?;
         }
-        cluster.create(SCORE, of, &hub::add_on_placement_score("default")).await?;
+        cluster.create(SCORE, cluster_name, &hub::add_on_placement_score("default")).await?;
     }
-    cluster.patch_status(SCORE, of, "default", status).await
+    cluster.patch_status(SCORE, cluster_name, "default", status).await
 }
 
 /// Sets the one score that most tests use.
-pub(crate) async fn ratio(cluster: &Cluster, of: &str, score_of_it: i64) -> TestResult {
-    score(cluster, of, &hub::scored(&[("cpuratio", score_of_it)], None)).await
+pub(crate) async fn ratio(cluster: &Cluster, cluster_name: &str, value: i64) -> TestResult {
+    score(cluster, cluster_name, &hub::scored(&[("cpuratio", value)], None)).await
 }
 
 /// Sets a score that expires soon, but not before a slow machine has selected by it; returns the expiry. The API has
 /// whole seconds.
-pub(crate) async fn score_for_now(cluster: &Cluster, of: &str, it: i64) -> Result<Timestamp> {
+pub(crate) async fn score_for_now(
+    cluster: &Cluster,
+    cluster_name: &str,
+    value: i64,
+) -> Result<Timestamp> {
     let end = Timestamp::from_second(Timestamp::now().as_second() + 30)?;
-    score(cluster, of, &hub::scored(&[("cpuratio", it)], Some(&end.to_string()))).await?;
+    score(cluster, cluster_name, &hub::scored(&[("cpuratio", value)], Some(&end.to_string())))
+        .await?;
     Ok(end)
 }
 

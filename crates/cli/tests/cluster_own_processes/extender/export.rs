@@ -97,8 +97,8 @@ fn compare_policy(policy: &Value, pods: &[Value], forecast: &Value) -> Option<St
     for unit in status["units"].as_array().into_iter().flatten() {
         let unit_name = unit["name"].as_str().unwrap_or_default();
         let groups = unit["groups"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut count = |name: String, of: &Value| {
-            let number = of["used"].as_i64().unwrap_or_default();
+        let mut count = |name: String, usage: &Value| {
+            let number = usage["used"].as_i64().unwrap_or_default();
             used.insert(name, number);
             unit["max"].as_i64().filter(|max| number > *max)
         };

@@ -288,8 +288,8 @@ fn pods_fill_and_leave_units_minute_by_minute_as_forecast() -> TestResult {
         // The first boundary is a minute of the policy clock that is shortly ahead of the machine's.
         let first = Timestamp::from_second((Timestamp::now().as_second() / 60 + 2) * 60)?;
         for scheduled in &all {
-            let of = target("apps/v1", "Deployment", &scheduled.name);
-            scene.apply(&cron(&scheduled.name, &of, &scheduled.rules(first))).await?;
+            let scale_target = target("apps/v1", "Deployment", &scheduled.name);
+            scene.apply(&cron(&scheduled.name, &scale_target, &scheduled.rules(first))).await?;
         }
         let before = (first - head_start()).to_string();
         let period = format!("{}m", minutes() + 1);

@@ -73,8 +73,8 @@ async fn only_its_own_pods_wait_for_the_extender(stage: &Stage, scene: &Scene) -
     for (name, app) in [("ours", "used"), ("free", "other")] {
         scene.apply(&pod(name, app)).await?;
         await_condition("the event of a pod that waits for the extender", PATIENCE, async || {
-            let of = ["events", "--field-selector", &format!("involvedObject.name={name}")];
-            let events = get(kubectl, &of).await?.to_string();
+            let pod_events = ["events", "--field-selector", &format!("involvedObject.name={name}")];
+            let events = get(kubectl, &pod_events).await?.to_string();
             Ok(Observation::of(events.contains("connection refused"), events))
         })
         .await?;

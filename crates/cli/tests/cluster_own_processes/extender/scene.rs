@@ -101,7 +101,7 @@ impl Scene {
     }
 
     /// The number of pods of `app` on nodes described by each of these names, and of pending ones.
-    pub(crate) async fn spread(&self, app: &str, of: &[&str]) -> anyhow::Result<Vec<usize>> {
+    pub(crate) async fn spread(&self, app: &str, names: &[&str]) -> anyhow::Result<Vec<usize>> {
         let pods = get(&self.kubectl, &["pods", "-l", &format!("app={app}")]).await?;
         let pods = pods["items"].as_array().context("no list")?;
         let pods = pods.iter().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null());
@@ -110,18 +110,18 @@ impl Scene {
         let on =
             |name: &str| nodes.iter().filter(|node| node.starts_with(&self.node(name))).count();
         let waiting = nodes.iter().filter(|node| node.is_empty()).count();
-        Ok(of.iter().map(|name| on(name)).chain([waiting]).collect())
+        Ok(names.iter().map(|name| on(name)).chain([waiting]).collect())
     }
 
     pub(crate) async fn await_spread(
         &self,
         app: &str,
-        of: &[&str],
+        names: &[&str],
         expected: &[usize],
     ) -> TestResult {
-        let what = format!("the pods of {app} to be spread over {of:?} as {expected:?}");
+        let what = format!("the pods of {app} to be spread over {names:?} as {expected:?}");
         await_condition(&what, PATIENCE, async || {
-            let spread = self.spread(app, of).await?;
+            let spread = self.spread(app, names).await?;
             Ok(Observation::of(spread == expected, format!("{spread:?}")))
         })
         .await
@@ -131,11 +131,11 @@ impl Scene {
     pub(crate) async fn check_stays(
         &self,
         app: &str,
-        of: &[&str],
+        names: &[&str],
         expected: &[usize],
     ) -> TestResult {
         for _ in 0..10 {
-            let spread = self.spread(app, of).await?;
+            let spread = self.spread(app, names).await?;
             ensure!(spread == expected, "{spread:?} instead of {expected:?}");
             tokio::time::sleep(Duration::from_millis(200)).await;
         }

@@ -105,8 +105,8 @@ impl Stage {
 
     /// Starts another replica with the arguments of the manifest.
     pub(crate) async fn start_extender(&self) -> TestResult {
-        let of = [SCHEDULER, "deployment", SCHEDULER];
-        let arguments = arguments_of(&self.kubectl, of, 1).await?;
+        let deployment = [SCHEDULER, "deployment", SCHEDULER];
+        let arguments = arguments_of(&self.kubectl, deployment, 1).await?;
         let (scheduler_port, peer_port) = (ProgramPort::take()?, ProgramPort::take()?);
         let [for_scheduler, for_peers] =
             [&scheduler_port, &peer_port].map(|port| format!("127.0.0.1:{}", port.number()));
@@ -130,13 +130,14 @@ impl Stage {
     }
 
     /// Starts kube-scheduler with the configuration of the manifest, for this extender.
-    pub(crate) fn start_scheduler(&self, beside: usize) -> TestResult {
+    pub(crate) fn start_scheduler(&self, extender: usize) -> TestResult {
         let manifest = std::fs::read_to_string(Path::new(ROOT).join(MANIFEST))?;
-        let port = self.extender(beside).scheduler_port.number();
-        let (_, written) = manifest.split_once("configuration.yaml: |\n").context("no file")?;
-        let (written, _) = written.split_once("\n---").context("no end of the file")?;
+        let port = self.extender(extender).scheduler_port.number();
+        let (_, configuration) =
+            manifest.split_once("configuration.yaml: |\n").context("no file")?;
+        let (configuration, _) = configuration.split_once("\n---").context("no end of the file")?;
         let mut text = String::new();
-        for line in written.lines() {
+        for line in configuration.lines() {
             let line = line.strip_prefix("    ").unwrap_or(line);
             let line = line.replace("leaderElect: true", "leaderElect: false");
             let line = line.replace("127.0.0.1:8890", &format!("127.0.0.1:{port}"));

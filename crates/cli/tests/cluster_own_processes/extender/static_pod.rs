@@ -159,9 +159,9 @@ async fn all_kinds_of_pods_are_placed(scene: &Scene) -> TestResult {
     system.apply(&own("system", "shop")).await?;
     scene.apply(&own("free", "other")).await?;
     for (scene, name) in [(&system, "system"), (scene, "free")] {
-        let of = ["pod", name];
-        await_value(&scene.kubectl, &of, "/status/phase", &json!("Running")).await?;
-        let pod = get(&scene.kubectl, &of).await?;
+        let pod_path = ["pod", name];
+        await_value(&scene.kubectl, &pod_path, "/status/phase", &json!("Running")).await?;
+        let pod = get(&scene.kubectl, &pod_path).await?;
         assert!(pod["metadata"]["annotations"]["almanac.dev/resource-policy"].is_null(), "{pod}");
     }
     scene.kubectl.run(&["delete", "daemonset", "daemon", "--cascade=foreground"]).await?;
@@ -241,8 +241,8 @@ async fn no_crash_costs_a_cap_and_pods_wait_for_the_extender(
     // With the cluster's own scheduler, all pods wait.
     scene.apply(&own("meanwhile", "other")).await?;
     await_condition("the event of a pod that waits for the extender", PATIENCE, async || {
-        let of = ["events", "--field-selector", "involvedObject.name=meanwhile"];
-        let events = get(&scene.kubectl, &of).await?.to_string();
+        let pod_events = ["events", "--field-selector", "involvedObject.name=meanwhile"];
+        let events = get(&scene.kubectl, &pod_events).await?.to_string();
         Ok(Observation::of(events.contains("connection refused"), events))
     })
     .await?;

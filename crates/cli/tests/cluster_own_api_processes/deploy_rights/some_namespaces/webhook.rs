@@ -46,7 +46,7 @@ impl Desk<'_> {
 
     /// The API server sends no review of objects outside the listed namespaces, and the webhook checks none.
     async fn nothing_else_is_checked(&self, webhook: &Program) -> TestResult {
-        for namespace in [HARBOUR, SEA] {
+        for namespace in [HARBOR, SEA] {
             let (is_done, stderr) = self.apply_wrong(namespace).await?;
             ensure!(is_done && stderr.is_empty(), "{namespace}: {stderr}");
         }
