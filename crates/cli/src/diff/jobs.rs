@@ -114,9 +114,9 @@ impl<'a> Pairs<'a> {
             let is_known = |it: &JobSides<'_>| {
                 it.iter().zip(both).all(|(one, other)| has_same_starts(*one, *other))
             };
-            let known = distinct.iter().position(is_known);
-            of_pairs.push(known.unwrap_or(distinct.len()));
-            if known.is_none() {
+            let position = distinct.iter().position(is_known);
+            of_pairs.push(position.unwrap_or(distinct.len()));
+            if position.is_none() {
                 distinct.push(*both);
             }
         }

@@ -55,7 +55,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
             let omitted: usize = changes.iter().skip(index).map(|it| it.count).sum();
             let values = if omitted == 1 { "value is" } else { "values are" };
             // Writing to a text cannot fail.
-            let _ = writeln!(text, "\n{omitted} more changed {values} not shown here.");
+            let _ = writeln!(text, "\n{omitted} more changed {values} not listed here.");
             is_full = true;
             break;
         }
@@ -65,7 +65,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         let row = row(job.row());
         if is_full || text.len() + row.len() > room {
             let omitted = counted(jobs.len() - index, "more changed CronJob");
-            let _ = writeln!(text, "\nNot shown here: {omitted}.");
+            let _ = writeln!(text, "\nNot listed here: {omitted}.");
             break;
         }
         text += &row;

@@ -351,12 +351,12 @@ impl Target {
                 Program::helm()?
             }
         };
-        let folder = TemporaryDir::new("almanac-render-")?;
+        let temporary = TemporaryDir::new("almanac-render-")?;
         let root =
-            folder.path().canonicalize().context("failed to create a temporary directory")?;
+            temporary.path().canonicalize().context("failed to create a temporary directory")?;
         let (tree, home) = (root.join("tree"), root.join("home"));
-        for folder in [&tree, &home] {
-            fs::create_dir(folder).context("failed to write a temporary directory")?;
+        for dir in [&tree, &home] {
+            fs::create_dir(dir).context("failed to write a temporary directory")?;
         }
         stage.lay_out(&tree)?;
         let mut arguments = vec![path_argument(&self.dir)];

@@ -98,8 +98,8 @@ impl Sides {
             } else if full.is_dir() {
                 (full, vec![PathBuf::from(path)])
             } else if full.exists() {
-                let folder = full.parent().unwrap_or(&here).to_owned();
-                (folder, vec![PathBuf::from(path)])
+                let parent = full.parent().unwrap_or(&here).to_owned();
+                (parent, vec![PathBuf::from(path)])
             } else {
                 let message = format!(
                     "there is no such file or directory; to compare with nothing, name {NOTHING}"
@@ -227,8 +227,9 @@ impl Side {
     fn noted(&self, differs: &impl Fn(&str) -> bool) -> impl Iterator<Item = (String, &Note)> {
         let depends =
             |note: &&Note| note.depends_on().iter().any(|it| differs(&it.seen_from(&self.root)));
-        let seen = |note: &Note| Folder::of(&self.here.join(note.path())).seen_from(&self.root);
-        self.input.notes().iter().filter(depends).map(move |note| (seen(note), note))
+        let side_path =
+            |note: &Note| Folder::of(&self.here.join(note.path())).seen_from(&self.root);
+        self.input.notes().iter().filter(depends).map(move |note| (side_path(note), note))
     }
 
     /// A finding on one line: `shop.yaml:12: warning: …`.
@@ -245,12 +246,12 @@ impl Side {
             let name = Path::new(source.name()).file_name()?;
             Some(Folder::of(&Path::new(&source.folder()?.to_string()).join(name)))
         };
-        let read: Vec<Folder> = other.input.reading.sources.iter().filter_map(path).collect();
+        let read_files: Vec<Folder> = other.input.reading.sources.iter().filter_map(path).collect();
         let root = other.root.to_string();
         let excluded = self.excluded.iter().map(|it| it.seen_from(&self.root));
-        let is_read = |seen: &String| {
-            let there = Folder::of(&Path::new(&root).join(seen));
-            read.iter().any(|it| it.is_within(&there))
+        let is_read = |path: &String| {
+            let excluded_dir = Folder::of(&Path::new(&root).join(path));
+            read_files.iter().any(|it| it.is_within(&excluded_dir))
         };
         excluded.filter(is_read).collect()
     }
@@ -304,20 +305,20 @@ impl Side {
 
     /// The places of this side, with those of the other side that have files here; `None` if that adds no place.
     fn places_as_of(&self, other: &Side) -> Option<Vec<Place>> {
-        let moved = |folder: &Folder| {
-            let below = folder.seen_from(&other.root);
+        let moved = |dir: &Folder| {
+            let below = dir.seen_from(&other.root);
             Folder::of(&Path::new(&self.root.to_string()).join(below))
         };
         let mut places: Vec<Place> = self.named_places().cloned().collect();
         let before = places.len();
         for place in other.named_places() {
-            let folders: Vec<Folder> = place.folders.iter().map(moved).collect();
+            let dirs: Vec<Folder> = place.folders.iter().map(moved).collect();
             let sources = self.input.reading.sources.iter();
             let mut sources = sources.filter_map(Source::folder);
-            let is_there = sources.any(|source| folders.iter().any(|it| source.is_within(it)));
+            let is_there = sources.any(|source| dirs.iter().any(|it| source.is_within(it)));
             let is_known = places.iter().any(|it| it.name == place.name);
             if is_there && !is_known {
-                places.push(Place { name: place.name.clone(), folders });
+                places.push(Place { name: place.name.clone(), folders: dirs });
             }
         }
         (places.len() > before).then_some(places)

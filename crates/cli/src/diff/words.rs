@@ -135,8 +135,8 @@ fn of_row(change: &Change, row: &Row) -> String {
 
 /// The values before and after; of long lists only the differences.
 pub(super) fn values(stretch: &Stretch) -> (String, String) {
-    let known = |side: &Option<Side>| side.as_ref().and_then(|side| side.value.clone());
-    match (known(&stretch.before), known(&stretch.after)) {
+    let value_of = |side: &Option<Side>| side.as_ref().and_then(|side| side.value.clone());
+    match (value_of(&stretch.before), value_of(&stretch.after)) {
         (Some(Value::Names(before)), Some(Value::Names(after)))
             if before.len().max(after.len()) > NAMES =>
         {

@@ -77,12 +77,12 @@ pub(crate) fn run(
         shutdown::on_signal(end.clone()).context("failed to listen for signals")?;
         let started = Instant::now();
         // If a signal cancels the start, the drop stops everything that runs.
-        let begun = tokio::select! {
+        let session = tokio::select! {
             biased;
             () = end.cancelled() => return Ok(()),
-            begun = begin(arguments, at, &documents, &terminal) => begun?,
+            session = begin(arguments, at, &documents, &terminal) => session?,
         };
-        begun.run(&documents, started.elapsed(), &terminal, &end).await
+        session.run(&documents, started.elapsed(), &terminal, &end).await
     });
     // A running build ends with this process.
     runtime.shutdown_background();
@@ -148,10 +148,10 @@ impl Session {
 }
 
 /// Adds to the error that the disk is full: a process that ended for that reason could not log it.
-fn with_disk_space(error: anyhow::Error, folder: &Path) -> anyhow::Error {
-    match free_room(folder) {
+fn with_disk_space(error: anyhow::Error, dir: &Path) -> anyhow::Error {
+    match free_room(dir) {
         Ok(free) if free < MIN_FREE_BYTES => {
-            error.context(format!("the disk of {} is full", folder.display()))
+            error.context(format!("the disk of {} is full", dir.display()))
         }
         _ => error,
     }

@@ -297,7 +297,7 @@ fn a_comment_fits_its_limit_and_names_are_not_markup() {
     let said = diff(&folder, &["old", "new", "-o", "markdown", "--for", "7d"]).said;
     assert!(said.len() < 65_536 && said.len() > 50_000, "{}", said.len());
     assert!(
-        said.contains("more changed values are not shown here"),
+        said.contains("more changed values are not listed here"),
         "{}",
         &said[said.len() - 300..]
     );

@@ -62,8 +62,8 @@ impl Repository {
         fs::create_dir(root.join(".git")).context("failed to write a temporary directory")?;
         let named = tree.named(request.paths)?;
         let submodules = tree.submodules_below(&named)?;
-        let wanted = tree.files_to_lay_out(&named)?;
-        let paths = self.lay_out(tree, &wanted, request.paths, &root)?;
+        let selection = tree.files_to_lay_out(&named)?;
+        let paths = self.lay_out(tree, &selection, request.paths, &root)?;
         let viewpoint = Viewpoint {
             here: root.clone(),
             root: root.clone(),
@@ -90,7 +90,7 @@ impl Repository {
             let submodules = counted(submodules.len(), "submodule");
             crate::drawing::tell(&format!("note: {submodules} of {} {are} not read", tree.name));
         }
-        self.fill(tree, &wanted, &read, &root)?;
+        self.fill(tree, &selection, &read, &root)?;
         let name = tree.name.clone();
         Ok(SideFiles { name, paths, viewpoint, submodules, temporary: Some(temporary) })
     }
@@ -99,12 +99,12 @@ impl Repository {
     fn lay_out(
         &self,
         tree: &Tree,
-        wanted: &FilesToLayOut<'_>,
+        selection: &FilesToLayOut<'_>,
         request: &[PathBuf],
         root: &Path,
     ) -> anyhow::Result<Vec<PathBuf>> {
         let mut settings = Vec::new();
-        for (path, content) in &wanted.files {
+        for (path, content) in &selection.files {
             let full = root.join(path);
             let result = match content {
                 Content::OnDisk(source) => link(source, &full),
@@ -117,12 +117,12 @@ impl Repository {
             };
             result.with_context(|| tree.cannot_write(path))?;
         }
-        for path in &wanted.outward {
+        for path in &selection.outward {
             let full = root.join(path);
             let result = create_parent(&full).and_then(|()| File::create(&full).map(drop));
             result.with_context(|| tree.cannot_write(path))?;
         }
-        if wanted.files.keys().any(|path| path.file_name() == Some(OsStr::new("almanac.toml"))) {
+        if selection.files.keys().any(|path| path.file_name() == Some(OsStr::new("almanac.toml"))) {
             // The patterns of almanac.toml match directories.
             let dirs: BTreeSet<&Path> = tree.files.keys().filter_map(|it| it.parent()).collect();
             dirs.into_iter().try_for_each(|dir| {
@@ -165,18 +165,18 @@ impl Repository {
     fn fill(
         &self,
         tree: &Tree,
-        wanted: &FilesToLayOut<'_>,
+        selection: &FilesToLayOut<'_>,
         read: &[PathBuf],
         root: &Path,
     ) -> anyhow::Result<()> {
         let (mut objects, mut object_paths) = (Vec::new(), Vec::new());
         for path in read {
             let path = path.strip_prefix(root).unwrap_or(path);
-            if wanted.outward.contains(path) {
+            if selection.outward.contains(path) {
                 bail!(tree.leads_out(path));
             }
             let PathResolution::Inside(inside) = tree.resolve(path) else { continue };
-            match wanted.files.get(&*inside) {
+            match selection.files.get(&*inside) {
                 Some(Content::Object(object)) => {
                     objects.push(&**object);
                     object_paths.push(inside);
@@ -225,10 +225,10 @@ impl Tree {
         let may_be_read = |path: &Path| {
             is_requested(path) && (may_hold_objects(path) || named.iter().any(|it| it == path))
         };
-        let mut wanted = FilesToLayOut { files: BTreeMap::new(), outward: BTreeSet::new() };
+        let mut selection = FilesToLayOut { files: BTreeMap::new(), outward: BTreeSet::new() };
         for (path, content) in &self.files {
             if is_setting(path) || may_be_read(path) {
-                wanted.files.insert(path, content);
+                selection.files.insert(path, content);
             }
         }
         for path in self.links.keys() {
@@ -243,14 +243,14 @@ impl Tree {
             match self.resolve(path) {
                 PathResolution::Inside(inside) => {
                     let file = self.files.get_key_value(&inside);
-                    wanted.files.extend(file.map(|(path, content)| (&**path, content)));
+                    selection.files.extend(file.map(|(path, content)| (&**path, content)));
                 }
                 PathResolution::Outside(_) if applies() => bail!(self.leads_out(path)),
-                PathResolution::Outside(_) => _ = wanted.outward.insert(path),
+                PathResolution::Outside(_) => _ = selection.outward.insert(path),
                 PathResolution::Nowhere => {}
             }
         }
-        Ok(wanted)
+        Ok(selection)
     }
 
     /// The submodules below the requested paths, none of which may be in one.

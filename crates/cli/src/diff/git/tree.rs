@@ -156,15 +156,15 @@ impl Tree {
     pub(in crate::diff) fn of_directory(name: &str, top: &Path) -> anyhow::Result<Tree> {
         let of_top = || format!("failed to list {}", top.display());
         let top = top.canonicalize().with_context(of_top)?;
-        let (mut listed, mut open) = (Vec::new(), vec![PathBuf::new()]);
-        while let Some(dir) = open.pop() {
+        let (mut listed, mut pending) = (Vec::new(), vec![PathBuf::new()]);
+        while let Some(dir) = pending.pop() {
             let cannot = || format!("failed to list {}", top.join(&dir).display());
             for entry in fs::read_dir(top.join(&dir)).with_context(cannot)? {
                 let entry = entry.with_context(cannot)?;
                 let path = dir.join(entry.file_name());
                 let is_dir = entry.file_type().with_context(cannot)?.is_dir();
                 if is_dir && is_safe(&path) {
-                    open.push(path);
+                    pending.push(path);
                 } else {
                     listed.extend(on_disk(path, &top));
                 }

@@ -174,7 +174,7 @@ fn search_path() -> Vec<PathBuf> {
 }
 
 fn find_program(name: &str) -> Option<PathBuf> {
-    search_path().into_iter().map(|folder| folder.join(name)).find(|path| is_program(path))
+    search_path().into_iter().map(|dir| dir.join(name)).find(|path| is_program(path))
 }
 
 fn is_program(path: &Path) -> bool {

@@ -28,17 +28,17 @@ const OVERDUE: Duration = Duration::from_secs(1);
 pub(super) async fn apply(client: &Client, arguments: &UpArguments) -> anyhow::Result<()> {
     let mut definitions = all_custom_resources();
     if let Some(context) = &arguments.cluster {
-        let mut kept = Vec::new();
+        let mut foreign = Vec::new();
         for definition in std::mem::take(&mut definitions) {
             if has_other_manager(client, &definition).await? {
-                kept.push(definition.kind().to_owned());
+                foreign.push(definition.kind().to_owned());
             } else {
                 definitions.push(definition);
             }
         }
-        if !kept.is_empty() {
-            let kept = kept.join(", ");
-            crate::drawing::tell(&format!("{context} keeps the definitions it has: {kept}"));
+        if !foreign.is_empty() {
+            let foreign = foreign.join(", ");
+            crate::drawing::tell(&format!("{context} keeps the definitions it has: {foreign}"));
         }
         if !arguments.yes {
             let kinds: Vec<_> = definitions.iter().map(|it| it.kind().to_owned()).collect();

@@ -169,8 +169,8 @@ mod tests {
 
     /// The output of a command for documents, as JSON.
     fn command_output(command: &str, documents: &str, more: &[&str], now: Timestamp) -> Value {
-        let folder = tempfile::tempdir().expect("a directory");
-        let file = folder.path().join("demo.yaml");
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("demo.yaml");
         fs::write(&file, documents).expect("written");
         let file = file.to_str().expect("a plain path");
         let words = ["almanac", command, "-f", file, "-o", "json"];

@@ -77,9 +77,9 @@ impl Documents {
     }
 
     /// Keeps the description of the nodes for the next start.
-    pub(super) fn keep_nodes(&self, folder: &Path) -> anyhow::Result<()> {
+    pub(super) fn keep_nodes(&self, dir: &Path) -> anyhow::Result<()> {
         match &self.described {
-            Some(described) => write_whole(&folder.join(NODES), described.text()),
+            Some(described) => write_whole(&dir.join(NODES), described.text()),
             None => Ok(()),
         }
     }

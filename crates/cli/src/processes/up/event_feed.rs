@@ -157,8 +157,8 @@ impl LastCounts {
             }
         };
         let (now, name) = (count(&object.data["status"])?, name_of(&object));
-        let known = self.known.insert(name.clone(), now.clone());
-        let former = known.or_else(|| self.unlisted.remove(&name));
+        let previous = self.known.insert(name.clone(), now.clone());
+        let former = previous.or_else(|| self.unlisted.remove(&name));
         let former = former.filter(|former| *former != now)?;
         Some(format!("{name}  {heading} {now} instead of {former}"))
     }

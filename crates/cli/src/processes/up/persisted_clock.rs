@@ -47,27 +47,27 @@ struct StoredClock {
 impl PersistedClock {
     /// Sets the clock, at this instant of the wall clock.
     pub(super) fn begin(
-        folder: &Path,
+        dir: &Path,
         at: Option<Timestamp>,
         speed: u32,
         now: Timestamp,
     ) -> anyhow::Result<Self> {
-        let path = folder.join(FILE);
+        let path = dir.join(FILE);
         let stored = read(&path)?;
         if let (Some(at), Some(stored)) = (at, &stored) {
             ensure!(
                 at >= stored.shown,
                 "--at: the policy clock in {} has reached {}, and can't go back to {at}; give a later \
                  instant, or another --data-dir, or --ephemeral",
-                folder.display(),
+                dir.display(),
                 whole_second(stored.shown)
             );
         }
         let stopped_at = stored.filter(|it| it.is_moved).map(|it| it.shown);
-        let shown = at.or(stopped_at);
-        let ahead = shown.map_or(SignedDuration::ZERO, |shown| shown.duration_since(now));
+        let start = at.or(stopped_at);
+        let ahead = start.map_or(SignedDuration::ZERO, |start| start.duration_since(now));
         let setting = PolicyClock::ahead_by(ahead).faster(now, speed);
-        let is_moved = shown.is_some() || speed > 1;
+        let is_moved = start.is_some() || speed > 1;
         let file = ClockFile { path, setting, is_moved };
         file.write_ahead(now)?;
         let (of_thread, (until, ended)) = (file.clone(), mpsc::channel());
@@ -157,15 +157,15 @@ mod tests {
         text.parse().expect("an instant")
     }
 
-    fn begun(folder: &Path, start: Option<&str>, speed: u32, now: &str) -> PersistedClock {
-        PersistedClock::begin(folder, start.map(at), speed, at(now)).expect("the clock is set")
+    fn begun(dir: &Path, start: Option<&str>, speed: u32, now: &str) -> PersistedClock {
+        PersistedClock::begin(dir, start.map(at), speed, at(now)).expect("the clock is set")
     }
 
     #[test]
     fn a_clock_that_was_not_moved_is_the_wall_clock() {
-        let folder = tempfile::tempdir().expect("a directory");
+        let dir = tempfile::tempdir().expect("a directory");
         for now in ["2026-03-02T12:00:00Z", "2026-03-02T18:00:00Z"] {
-            let clock = begun(folder.path(), None, 1, now);
+            let clock = begun(dir.path(), None, 1, now);
             assert_eq!(clock.setting().shown_at(at(now)), at(now));
             clock.stop(at(now)).expect("written");
         }
@@ -173,38 +173,37 @@ mod tests {
 
     #[test]
     fn a_moved_clock_continues_from_its_last_instant() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let clock = begun(folder.path(), Some("2026-11-27T08:00:00Z"), 60, "2026-03-02T12:00:00Z");
+        let dir = tempfile::tempdir().expect("a directory");
+        let clock = begun(dir.path(), Some("2026-11-27T08:00:00Z"), 60, "2026-03-02T12:00:00Z");
         clock.stop(at("2026-03-02T12:01:00Z")).expect("written");
-        let clock = begun(folder.path(), None, 1, "2026-03-05T07:00:00Z");
-        let shown = clock.setting().shown_at(at("2026-03-05T07:00:10Z"));
-        assert_eq!(shown, at("2026-11-27T09:00:10Z"));
+        let clock = begun(dir.path(), None, 1, "2026-03-05T07:00:00Z");
+        let clock_time = clock.setting().shown_at(at("2026-03-05T07:00:10Z"));
+        assert_eq!(clock_time, at("2026-11-27T09:00:10Z"));
     }
 
     #[test]
     fn a_clock_does_not_go_back_behind_a_killed_run() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let clock = begun(folder.path(), None, 6000, "2026-03-02T12:00:00Z");
+        let dir = tempfile::tempdir().expect("a directory");
+        let clock = begun(dir.path(), None, 6000, "2026-03-02T12:00:00Z");
         clock.file.write_ahead(at("2026-03-02T12:01:00Z")).expect("written");
-        let seen = clock.setting().shown_at(at("2026-03-02T12:01:01Z"));
-        let again = begun(folder.path(), None, 1, "2026-03-02T12:01:02Z");
-        assert!(again.setting().shown_at(at("2026-03-02T12:01:02Z")) > seen);
+        let clock_time = clock.setting().shown_at(at("2026-03-02T12:01:01Z"));
+        let again = begun(dir.path(), None, 1, "2026-03-02T12:01:02Z");
+        assert!(again.setting().shown_at(at("2026-03-02T12:01:02Z")) > clock_time);
         let back = Some(at("2026-03-02T12:00:00Z"));
-        let error = PersistedClock::begin(folder.path(), back, 1, at("2026-03-02T12:02:00Z"));
+        let error = PersistedClock::begin(dir.path(), back, 1, at("2026-03-02T12:02:00Z"));
         let error = error.err().expect("the start is refused").to_string();
         assert!(error.contains("and can't go back to 2026-03-02T12:00:00Z"), "{error}");
     }
 
     #[tokio::test]
     async fn a_clock_is_persisted_from_its_start() {
-        let folder = tempfile::tempdir().expect("a directory");
-        let file = folder.path().join(FILE);
-        let shown = || read(&file).map(|stored| stored.map(|it| it.shown));
-        let clock =
-            PersistedClock::begin(folder.path(), None, 6000, Timestamp::now()).expect("set");
-        let first = shown().expect("a readable file");
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join(FILE);
+        let stored_time = || read(&file).map(|stored| stored.map(|it| it.shown));
+        let clock = PersistedClock::begin(dir.path(), None, 6000, Timestamp::now()).expect("set");
+        let first = stored_time().expect("a readable file");
         let progress = await_condition("the clock to be written again", PATIENCE, async || {
-            Ok(Observation::of(shown()? > first, "the clock is unchanged"))
+            Ok(Observation::of(stored_time()? > first, "the clock is unchanged"))
         });
         progress.await.expect("the clock is written");
         drop(clock);

@@ -131,7 +131,7 @@ impl Programs {
 
     fn start_prometheus(
         &self,
-        folder: &Path,
+        dir: &Path,
         program: &Path,
         port: &ProgramPort,
     ) -> anyhow::Result<Process> {
@@ -145,16 +145,16 @@ impl Programs {
                 "static_configs": [{"targets": targets.collect::<Vec<_>>()}],
             }],
         });
-        let file = folder.join("prometheus.yml");
+        let file = dir.join("prometheus.yml");
         // JSON is YAML, too.
         write_whole(&file, &config.to_string())?;
         let flags = vec![
             format!("--config.file={}", file.display()),
-            format!("--storage.tsdb.path={}", folder.join("prometheus").display()),
+            format!("--storage.tsdb.path={}", dir.join("prometheus").display()),
             format!("--web.listen-address=127.0.0.1:{}", port.number()),
             "--storage.tsdb.retention.time=15d".into(),
         ];
-        Process::start("prometheus", program, flags, folder)
+        Process::start("prometheus", program, flags, dir)
     }
 }
 
@@ -180,8 +180,8 @@ impl CommonArguments<'_> {
         let home =
             environment::path("HOME").map(|home| ("HOME".to_owned(), home.display().to_string()));
         let environment = home.into_iter().collect();
-        let folder = self.running_cluster.folder();
-        let process = Process::start_in_environment(name, &own, arguments, environment, folder)?;
+        let dir = self.running_cluster.folder();
+        let process = Process::start_in_environment(name, &own, arguments, environment, dir)?;
         Ok(Program { name: format!("almanac {name}"), process, metrics_port })
     }
 }

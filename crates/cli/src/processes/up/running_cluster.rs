@@ -171,14 +171,14 @@ impl RunningCluster {
 async fn binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
     let own_dir = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.to_owned()));
     let assets = match &arguments.assets {
-        Some(folder) => Some(folder.canonicalize().with_context(|| {
-            format!("--assets: failed to find the directory {}", folder.display())
+        Some(dir) => Some(dir.canonicalize().with_context(|| {
+            format!("--assets: failed to find the directory {}", dir.display())
         })?),
         None => environment::assets_folder()?,
     };
     let provided = match (&assets, own_dir) {
-        (Some(folder), _) => Binaries::in_folder(folder),
-        (None, Some(folder)) => match Binaries::beside(&folder)? {
+        (Some(dir), _) => Binaries::in_folder(dir),
+        (None, Some(dir)) => match Binaries::beside(&dir)? {
             Some(binaries) => Ok(binaries),
             None => Binaries::provide_async().await,
         },
@@ -208,7 +208,7 @@ fn only(mut config: Kubeconfig, context: &str) -> Kubeconfig {
 }
 
 /// Writes a kubeconfig whose current context has the namespace of Almanac's own objects.
-fn write_own_kubeconfig(folder: &Path, mut config: Kubeconfig) -> anyhow::Result<()> {
+fn write_own_kubeconfig(dir: &Path, mut config: Kubeconfig) -> anyhow::Result<()> {
     let current = config.current_context.clone();
     let is_current = |it: &&mut NamedContext| Some(&it.name) == current.as_ref();
     for context in config.contexts.iter_mut().filter(is_current) {
@@ -216,5 +216,5 @@ fn write_own_kubeconfig(folder: &Path, mut config: Kubeconfig) -> anyhow::Result
             context.namespace = Some(NAMESPACE.to_owned());
         }
     }
-    write_private(&folder.join(OWN_KUBECONFIG), &serde_json::to_string(&config)?)
+    write_private(&dir.join(OWN_KUBECONFIG), &serde_json::to_string(&config)?)
 }

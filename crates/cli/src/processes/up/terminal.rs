@@ -55,7 +55,7 @@ impl<'a> Terminal<'a> {
         running_cluster: &RunningCluster,
         programs: &Programs,
         after: Duration,
-        shown: Option<Timestamp>,
+        policy_time: Option<Timestamp>,
     ) -> anyhow::Result<()> {
         let kubeconfig = running_cluster.kubeconfig().display().to_string();
         if self.is_quiet {
@@ -69,8 +69,9 @@ impl<'a> Terminal<'a> {
             .ok()
             .filter(|_| environment::program_on_path("kubectl").is_none());
         let kubectl = kubectl.map_or_else(|| "kubectl".to_owned(), path_word);
-        let from =
-            shown.map(|at| format!(" --from {}", wall_clock::whole_second(at))).unwrap_or_default();
+        let from = policy_time
+            .map(|at| format!(" --from {}", wall_clock::whole_second(at)))
+            .unwrap_or_default();
         self.line(&format!(
             "Everything runs, after {:.1} s. In another terminal:\n",
             after.as_secs_f64()
@@ -82,10 +83,10 @@ impl<'a> Terminal<'a> {
             self.line(&format!("Prometheus answers at http://127.0.0.1:{port}."))?;
         }
         self.line(&match running_cluster.kept_in() {
-            Some(folder) => {
+            Some(dir) => {
                 format!(
                     "Ctrl-C ends everything; the data of the cluster stays in {}.\n",
-                    folder.display()
+                    dir.display()
                 )
             }
             None => "Ctrl-C ends everything.\n".to_owned(),
