@@ -101,6 +101,6 @@ async fn a_text_is_a_query_exactly_if_prometheus_accepts_it() -> TestResult {
     for (query, own) in DIFFERENT {
         ensure!(is_query(query) == own, "{query}");
     }
-    ensure!(!prometheus.is_query(DIFFERENT[2].0).await?, "it is not a difference any more");
+    ensure!(!prometheus.is_query(DIFFERENT[2].0).await?, "the queries no longer differ");
     Ok(())
 }

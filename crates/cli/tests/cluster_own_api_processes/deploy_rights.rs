@@ -27,7 +27,7 @@ const ACCOUNT: &str = "system:serviceaccount:almanac-system:almanac";
 const KARMADA: &str = "autoscaling.karmada.io/v1alpha1";
 const KARPENTER: &str = "autoscaling.karpenter.sh/v1alpha1";
 
-/// Targets of every kind that the manifests speak of: name, `apiVersion`, kind, resource.
+/// Targets of every kind in the manifests: name, `apiVersion`, kind, resource.
 const TARGETS: [(&str, &str, &str, &str); 7] = [
     ("web", "apps/v1", "Deployment", "deployments.apps"),
     ("store", "apps/v1", "StatefulSet", "statefulsets.apps"),
@@ -97,7 +97,7 @@ async fn await_everything(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
-/// Another field manager writes first once, so that each target has to be read again.
+/// Another field manager writes first once, so that each target must be read again.
 fn be_faster_once(proxy: &FaultProxy) -> [Injected; 7] {
     TARGETS.map(|(name, _, kind, _)| {
         let subresource = if is_autoscaler(kind) { "" } else { "/scale" };

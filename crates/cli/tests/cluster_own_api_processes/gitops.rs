@@ -191,7 +191,7 @@ fn a_tool_that_resets_a_target_is_named_with_a_fix_and_soon_left_alone() -> Test
         }
         let fought = written(test, CONTESTED[0].0).await?;
         println!("{resets} resets in {lasting} s: the autoscaler wrote {fought} times");
-        // At once a few times, then after 1, 2, 4, 8, 16 and 20 minutes.
+        // Immediately a few times, then after 1, 2, 4, 8, 16 and 20 minutes.
         let minutes = lasting / 60 + 1;
         let pauses = (1..20).filter(|count| (1_u64 << count) - 1 <= minutes).count();
         assert!((3..=5 + pauses).contains(&fought), "{fought} writes in {lasting} s");

@@ -182,7 +182,7 @@ fn a_scrape_after_a_boundary_has_each_new_value_once() -> TestResult {
             ],
         )
         .await?;
-        // Before anything that has to be in time: an extender waits until none before it can be at work.
+        // Before anything that must be in time: an extender waits until no earlier one can be at work.
         let extenders = extenders(&kubectl, test).await?;
         let (webhook, _port) = webhook(&kubectl, test).await?;
         let (leader, standby, boundary) = two_replicas(test).await?;

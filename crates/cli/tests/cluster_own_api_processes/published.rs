@@ -20,8 +20,8 @@ const ALL: &[&str] = &[
     "--controllers=metrics-producer,cron-federated-hpa,horizontal-autoscaler,scalable-node-group,placement",
 ];
 
-/// Policies of every family. The schedule is written as Karpenter 0.1.2 has it: hours are text, and the field has another
-/// name than in the design.
+/// Policies of every family. The schedule is written as Karpenter 0.1.2 has it: hours are text, and the field has
+/// another name than in the design.
 async fn create_policies(cluster: &Cluster) -> TestResult {
     for name in ["shop", "tide"] {
         cluster.create(DEPLOYMENT, NAMESPACE, &deployment(name, 1)).await?;

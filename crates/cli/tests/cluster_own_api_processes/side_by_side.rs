@@ -1,5 +1,6 @@
-//! Two installations, as `docs/some-namespaces.md` has them: one for the whole cluster exempts a namespace, and the other
-//! one is limited to it. The first writes nothing there for any kind of policy. The other one works as if it were alone.
+//! Two installations, as `docs/some-namespaces.md` has them: one for the whole cluster exempts a namespace, and the
+//! other one is limited to it. The first writes nothing there for any kind of policy. The other one works as if it were
+//! alone.
 
 use std::collections::BTreeMap;
 

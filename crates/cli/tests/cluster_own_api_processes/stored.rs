@@ -42,7 +42,8 @@ const KINDS: [(&str, Kind); 8] = [
     ("PlacementDecision", DECISION),
     ("Placement", PLACEMENT),
 ];
-/// The cron objects, and what their rule `half` has set at the second boundary. The target of the last one is not there.
+/// The cron objects, and what their rule `half` has set at the second boundary. The target of the last one is not
+/// there.
 const CRONS: [(&str, &str, u64); 4] = [
     ("replicas", "appliedReplicas", 5),
     ("bounds", "appliedMinReplicas", 3),

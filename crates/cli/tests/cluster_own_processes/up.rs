@@ -113,7 +113,7 @@ impl User {
             ("KUBECONFIG", String::new()),
             ("XDG_DATA_HOME", String::new()),
             ("NO_PROXY", ",".to_owned()),
-            // So that whatever happens is one line.
+            // So that each event is one line.
             ("COLUMNS", "1000".to_owned()),
             // As in many offices. Addresses on this machine are reached without it.
             ("HTTPS_PROXY", "http://proxy.invalid:3128".to_owned()),
@@ -149,7 +149,7 @@ impl User {
 fn processes_of(text: &str) -> anyhow::Result<Vec<String>> {
     let mut processes = Vec::new();
     for entry in fs::read_dir("/proc")? {
-        // A process that has ended since has no arguments any more, and neither has a dead one.
+        // A process that has ended in between has no arguments.
         let Ok(arguments) = fs::read(entry?.path().join("cmdline")) else { continue };
         let arguments = String::from_utf8_lossy(&arguments).replace('\0', " ");
         if arguments.contains(text) {
@@ -292,7 +292,7 @@ fn a_kill_or_stop_at_any_instant_loses_nothing_and_leaves_no_process() -> TestRe
             user.has_nothing_left().await?;
             let clock_time_before = clock_time;
             clock_time = user.clock()?;
-            // Ten minutes of it pass in a second. Its time when it was killed is not known.
+            // Ten minutes of the policy clock pass in a second. Its time at a kill is unknown.
             let passed =
                 if status.is_some_and(|it| it.success()) { ran * 600 } else { Duration::ZERO };
             let least = clock_time_before.map(|it| it + passed);

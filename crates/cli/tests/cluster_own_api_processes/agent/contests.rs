@@ -1,5 +1,5 @@
-//! Two agents that set different levels of one pod: they write at growing intervals, report it, and stop immediately when
-//! they agree.
+//! Two agents that set different levels of one pod: they write at growing intervals, report it, and stop immediately
+//! when they agree.
 
 use std::time::Duration;
 

@@ -140,7 +140,7 @@ fn an_invalid_list_does_not_affect_other_lists() -> TestResult {
         test_namespace.ensure_pods(&[("global", own("1"))]).await?;
         let event = test_namespace.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
         ensure!(event.contains("globalConfig.timeBasedQoSPolicies[0].targetQoSLevel: "), "{event}");
-        // Now the other way round: the good one counts, and the bad one has its old state.
+        // Now the other way round: the valid list applies, and the invalid one keeps its old state.
         let mut retargeted = good.clone();
         retargeted["targetQoSLevel"] = json!(2);
         test_namespace.configure_with(&document(&retargeted, &bad)).await?;

@@ -1,7 +1,7 @@
 //! Many autoscalers on a Prometheus that slows down, freezes, restarts and loses its samples. A target has only
 //! replicas that a sample or a documented default allows. A cron rule of the same process is on time.
 //!
-//! `ALMANAC_STORM` is the number of autoscalers. Each target has to go through exactly the values of its query: no value
+//! `ALMANAC_STORM` is the number of autoscalers. Each target must go through exactly the values of its query: no value
 //! is left out, and no other value comes in between.
 
 use std::collections::BTreeSet;
@@ -180,7 +180,7 @@ impl<'a> Storm<'a> {
         Ok(Self { cluster, controller, prometheus, way, readings, expected, latest })
     }
 
-    /// The gauge changes; what each target then has to have.
+    /// Changes the gauge; returns the expected replicas of each target.
     fn show(&mut self, gauge: Option<u32>) {
         let text = gauge.map(|it| it.to_string());
         self.readings.show(&text.iter().map(String::as_str).collect::<Vec<_>>());
@@ -236,7 +236,8 @@ impl<'a> Storm<'a> {
         Ok(())
     }
 
-    /// Prometheus hangs until queries have timed out and the cron rule has fired, on time. The gauge changes in between.
+    /// Prometheus hangs until queries have timed out and the cron rule has fired, on time. The gauge changes in
+    /// between.
     async fn freeze(&mut self, gauge: u32) -> TestResult {
         let timeouts = "almanac_prometheus_queries_total{result=\"timeout\"}";
         let before = figure(&self.controller, timeouts).await?;

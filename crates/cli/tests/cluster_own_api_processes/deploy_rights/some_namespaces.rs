@@ -24,10 +24,10 @@ const SEA: &str = "sea";
 /// A Deployment and a policy that scales it, and policies of both families that name a target, for targets that only
 /// another namespace has. Their field `namespace` is one that the API server drops.
 ///
-/// The other families can't name one. A `MetricsProducer` changes nothing, and a `ScalableNodeGroup` is its own target. A
-/// placement selects from the clusters that are bound to its namespace (`main.rs`), and a `ResourcePolicy` pods of its
-/// namespace by labels (`cluster_own_processes/extender/scheduling.rs`). The `ConfigMap` of the agent selects pods by labels in all
-/// listed namespaces, so it is read in a single namespace.
+/// The other families can't name one. A `MetricsProducer` changes nothing, and a `ScalableNodeGroup` is its own target.
+/// A placement selects from the clusters that are bound to its namespace (`main.rs`), and a `ResourcePolicy` pods of
+/// its namespace by labels (`cluster_own_processes/extender/scheduling.rs`). The `ConfigMap` of the agent selects pods
+/// by labels in all listed namespaces, so it is read in a single namespace.
 async fn create_in(kubectl: &Kubectl, namespace: &str) -> TestResult {
     let setting = json!({"targetReplicas": 4});
     let mut reaching = cron("store", "apps/v1", "StatefulSet", &setting);

@@ -1,5 +1,5 @@
-//! Users edit policies within a second of a boundary: they suspend and resume rules, cut histories, and write statuses by
-//! hand. And the clock is an hour behind, or more than a year ahead.
+//! Users edit policies within a second of a boundary: they suspend and resume rules, cut histories, and write statuses
+//! by hand. And the clock is an hour behind, or more than a year ahead.
 //!
 //! `ALMANAC_EDITED` is how many policies are edited. The order and the times depend on the seed.
 
@@ -174,7 +174,7 @@ fn edits_at_a_boundary_lose_no_firing_and_repeat_none() -> TestResult {
         for edited in &all {
             let Edited { name, edit, at } = edited;
             let what =
-                format!("{name} to be as it has to be ({edit:?} {at} ms after the boundary)");
+                format!("{name} to have the expected state ({edit:?} {at} ms after the boundary)");
             await_condition(&what, PATIENCE, async || {
                 Ok(match edited.judge(cluster).await? {
                     Ok(()) => Observation::Holds(()),
@@ -205,7 +205,7 @@ async fn with_clock(cluster: &Cluster, at: Timestamp) -> Result<Controller> {
     let proxy = FaultProxy::start(cluster.client())?;
     let replica = Replica::start_behind(cluster, proxy, at, ALONE)?;
     replica.controller.program.await_ready().await?;
-    // It has the time to carry out and to write what is due by its clock.
+    // The process has the time to apply and to record what is due by its clock.
     replica.await_leading().await?;
     let Replica { controller, proxy } = replica;
     controller.await_clock(controller.now() + SignedDuration::from_secs(8)).await?;

@@ -1,7 +1,7 @@
 //! Policies and targets of all kinds that come, change and go: what the process takes stays level.
 //!
-//! `ALMANAC_CHURN_SECONDS` is how long. From twice the time of warming up on, memory, descriptors and tasks may not grow by
-//! more than a twentieth; in the end, no state of a deleted object is left.
+//! `ALMANAC_CHURN_SECONDS` is the duration. After twice the warm-up time, memory, descriptors and tasks must not grow
+//! by more than a twentieth; in the end, no state of a deleted object is left.
 
 use std::time::{Duration, Instant};
 

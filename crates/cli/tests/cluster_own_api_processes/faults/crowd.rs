@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 use crate::controller::{Cluster, head_start, on_cluster};
 use crate::faults::replica::{ALONE, NAMESPACE, Replica, await_all_armed, prepare};
 
-/// The time to arm and to carry out ten thousand rules.
+/// The time limit to arm and to apply ten thousand rules.
 const LONG: std::time::Duration = std::time::Duration::from_mins(10);
 
 fn policies() -> usize {

@@ -1,6 +1,6 @@
 //! Nothing is due and nothing changes: nothing is written, and nothing is read but by the watches.
 //!
-//! The one test that has to watch the time pass: `ALMANAC_QUIET_MINUTES`. `ALMANAC_QUIET_OBJECTS` is the number of
+//! The one test that must wait for time to pass: `ALMANAC_QUIET_MINUTES`. `ALMANAC_QUIET_OBJECTS` is the number of
 //! objects of each kind.
 
 use std::time::Duration;

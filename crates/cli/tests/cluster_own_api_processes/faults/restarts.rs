@@ -42,7 +42,7 @@ fn a_leader_killed_before_a_firing_is_replaced_within_its_allowed_delay() -> Tes
         let (first, second) = Replica::start_two(cluster).await?;
         await_all_armed(cluster, ["patient", "strict"]).await?;
         first.ensure_before_firing()?;
-        // The lease has to outlast the firing by more than the strict rule allows.
+        // The Lease must outlast the firing by more than the strict rule allows.
         first.await_after_firing(-LEASE_LASTS / 2).await?;
         first.controller.program.kill()?;
         first.ensure_still_before_firing()?;

@@ -7,7 +7,7 @@ use crate::live::{PRESENT, almanac, answer, apply, ask_both, stderr, stdout};
 use almanac_harness::{ControlPlaneOptions, Kubectl, OwnTest, TestResult, on_own_control_plane};
 use serde_json::{Value, json};
 
-/// The design's `ConfigMap`, which counts, and the one that Volcano installs.
+/// The `ConfigMap` of the design, which applies, and the one that Volcano installs.
 const AGENT: &str = r#"
 apiVersion: v1
 kind: ConfigMap

@@ -22,7 +22,7 @@ fn a_balancing_placement_moves_when_another_one_selects_its_cluster() -> TestRes
         place(cluster, "most", 1, &[("default/cpuratio", 1)]).await?;
         await_selected(cluster, "most", &["c1"]).await?;
         await_selected(cluster, "even", &["c2"]).await?;
-        // The decisions of a deleted placement count no longer.
+        // The decisions of a deleted placement no longer apply.
         cluster.delete(PLACEMENT, NAMESPACE, "most").await?;
         cluster.delete(DECISION, NAMESPACE, "most-decision-1").await?;
         await_selected(cluster, "even", &["c1"]).await?;

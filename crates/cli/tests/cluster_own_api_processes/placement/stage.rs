@@ -111,8 +111,8 @@ pub(crate) async fn score_for_now(
     Ok(end)
 }
 
-/// Waits until a placement has selected the first of these clusters, and at the end of a score the second; how late that
-/// was.
+/// Waits until a placement has selected the first of these clusters, and at the end of a score the second; how late
+/// that was.
 pub(crate) async fn await_end(
     cluster: &Cluster,
     placement: &str,

@@ -58,7 +58,7 @@ impl Watcher {
         Ok(Self { seen, follows })
     }
 
-    /// From now on these clusters have to be there all the time.
+    /// From now on, these clusters must always be selected.
     pub(crate) fn require(&self, required: ByPlacement<BTreeSet<String>>) {
         locked(&self.seen).required = required;
         locked(&self.seen).check(&"what was required");

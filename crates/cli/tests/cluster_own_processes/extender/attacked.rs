@@ -1,8 +1,9 @@
-//! Units of many nodes while everything about them changes: nodes change units, caps are lowered, pods are bound by others,
-//! belong to a `DaemonSet`, and terminate without an end. No binding exceeds a cap, and no free capacity is lost.
+//! Units of many nodes while everything about them changes: nodes change units, caps are lowered, pods are bound by
+//! others, belong to a `DaemonSet`, and terminate without an end. No binding exceeds a cap, and no free capacity is
+//! lost.
 //!
-//! `ALMANAC_UNITS_NODES` is the number of nodes. Nothing renews their Leases and no controller manager runs, so that large
-//! numbers cost what the extender and kube-scheduler cost. The faults depend on the seed.
+//! `ALMANAC_UNITS_NODES` is the number of nodes. Nothing renews their Leases and no controller manager runs, so that
+//! large numbers cost what the extender and kube-scheduler cost. The faults depend on the seed.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -28,7 +28,7 @@ const UNIT: &str = "almanac.dev/unit";
 /// The text between the name of a unit and the labels of a group.
 const WITH: &str = " with ";
 
-/// The reasons for a pending pod: in the words of the extender, which kube-scheduler reports, and of `explain`.
+/// The reasons for a pending pod: the message of the extender, which kube-scheduler reports, and that of `explain`.
 const KINDS: [(&str, &str); 4] = [
     ("is full", "is full"),
     ("is closed", "is closed"),
@@ -37,7 +37,8 @@ const KINDS: [(&str, &str); 4] = [
 ];
 
 impl Scene {
-    /// Exports the namespace and its nodes, and compares the answers from the files with the cluster, once it is at rest.
+    /// Exports the namespace and its nodes, and compares the answers from the files with the cluster, once it is at
+    /// rest.
     pub(crate) async fn check_export(&self) -> TestResult {
         let folder = tempfile::tempdir()?;
         await_condition("the export to give the answers of the cluster", PATIENCE, async || {

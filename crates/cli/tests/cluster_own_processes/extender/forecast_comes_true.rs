@@ -1,8 +1,9 @@
-//! A cluster fills and leaves units as `almanac forecast` predicts, minute by minute. Cron rules change the pods of every
-//! policy, kube-scheduler and the extender place them, and a `ReplicaSet` removes those of the lowest deletion cost.
+//! A cluster fills and leaves units as `almanac forecast` predicts, minute by minute. Cron rules change the pods of
+//! every policy, kube-scheduler and the extender place them, and a `ReplicaSet` removes those of the lowest deletion
+//! cost.
 //!
-//! `ALMANAC_UNITS_MINUTES` is the number of boundaries. One forecast, from before the first one, is for all of them. The
-//! policies depend on the seed.
+//! `ALMANAC_UNITS_MINUTES` is the number of boundaries. One forecast, from before the first one, is for all of them.
+//! The policies depend on the seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
@@ -73,8 +74,9 @@ impl ScheduledPolicy {
         Self { name, policy, replicas }
     }
 
-    /// The rules of the policy, by the minute of the hour. The forecast takes the last one to have fired at most an hour before. With a
-    /// single boundary, that is a rule of its own, half an hour away: a slow machine may take more than a minute.
+    /// The rules of the policy, by the minute of the hour. The forecast takes the last one to have fired at most an
+    /// hour before. With a single boundary, that is a rule of its own, half an hour away: a slow machine may take more
+    /// than a minute.
     fn rules(&self, first: Timestamp) -> Value {
         let rule = |(index, replicas): (usize, &u32)| {
             let after =

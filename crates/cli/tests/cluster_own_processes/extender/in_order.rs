@@ -1,8 +1,8 @@
-//! An outside observer of units: it watches pods, nodes and policies, puts all changes into the order of etcd, and checks
-//! at each binding whether the unit had free capacity.
+//! An outside observer of units: it watches pods, nodes and policies, puts all changes into the order of etcd, and
+//! checks at each binding whether the unit had free capacity.
 //!
-//! Caps and labels reach the extender by watches. A binding may follow the state before a change for [`LATENCY`], and no
-//! longer: `docs/units-in-a-cluster.md` states no duration.
+//! Caps and labels reach the extender by watches. A binding may follow the state before a change for [`LATENCY`], and
+//! no longer: `docs/units-in-a-cluster.md` states no duration.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,8 +18,8 @@ use tokio::task::JoinHandle;
 
 use crate::extender::stage::SCHEDULER_NAME;
 
-/// The time after a change in which a binding may still follow the earlier state: 5 s until the extender abandons its
-/// request, 5 s until the API server does, and the delay of the watch.
+/// The time after a change in which a binding may still follow the earlier state. The extender abandons its request after
+/// 5 s, the API server after another 5 s, and the watch has a delay.
 pub(crate) const LATENCY: Duration = Duration::from_secs(12);
 
 /// The cap of a unit without `maxCount`.

@@ -28,14 +28,15 @@ pub(crate) const SCHEDULER_NAME: &str = "almanac-scheduler";
 /// As whom its programs run.
 pub(crate) const ACCOUNT: &str = "system:serviceaccount:almanac-scheduler:almanac-scheduler";
 
-/// The priority class of pods that preempt others. All tests of a stage share it: two that create it at the same time fail.
+/// The priority class of pods that preempt others. All tests of a stage share it: two that create it at the same time
+/// fail.
 pub(crate) const URGENT: &str = "urgent";
 
 /// The stage of all tests in which nothing is killed.
 static SHARED: SharedPlane<Stage> = SharedPlane::new();
 
-/// Runs a test with nodes and a namespace of its own on a stage with two extenders, which it shares with other tests. In the
-/// end, what is exported of the namespace has to give the same answers.
+/// Runs a test with nodes and a namespace of its own on a stage with two extenders, which it shares with other tests.
+/// In the end, the export of the namespace must have the same results.
 pub(crate) fn on_stage(
     nodes: &[NodeSpec],
     test: impl AsyncFnOnce(&Stage, &Scene) -> TestResult,

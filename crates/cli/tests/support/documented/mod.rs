@@ -33,7 +33,7 @@ pub(crate) async fn shell(
     Ok(command.stdin(Stdio::null()).output().await?)
 }
 
-/// Runs all commands of a section, each of which has to succeed without a warning; what they printed.
+/// Runs all commands of a section, and returns their output. Each must succeed without a warning.
 pub(crate) async fn run_section(
     test: &OwnTest,
     kubectl: &Kubectl,

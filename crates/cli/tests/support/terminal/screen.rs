@@ -1,5 +1,5 @@
-//! A model of the screen of a terminal, with the escape sequences that `almanac up` prints. Any other sequence is an error.
-//! Each character takes one column.
+//! A model of the screen of a terminal, with the escape sequences that `almanac up` prints. Any other sequence is an
+//! error. Each character takes one column.
 
 use std::mem;
 
