@@ -1,4 +1,4 @@
-//! `-k` names one kustomization and shows what a real kubectl makes of it.
+//! `-k` names one kustomization, which a real kubectl builds.
 
 use std::fs;
 use std::path::Path;

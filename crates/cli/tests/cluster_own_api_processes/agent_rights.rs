@@ -1,5 +1,5 @@
 //! The permissions in the manifests of the agents are those that agents need: nothing is forbidden, and none is
-//! unused. The admission policy holds them to less.
+//! unused. The admission policy restricts them further.
 
 use crate::manifests::arguments_of;
 use crate::pod_attacks::{PodName, annotate, create_victim, ensure_others_may, ensure_powerless};

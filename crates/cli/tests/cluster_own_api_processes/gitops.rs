@@ -1,6 +1,6 @@
-//! Tools that reset what policies set, every three seconds: what the policies do about it, how often they write, and
-//! what they say. Stand-ins write the targets as Argo CD, Flux and KEDA do: the same way, under their names, and with
-//! their marks.
+//! Tools that reset the values of policies every three seconds: the writes, the conditions and the Events of the
+//! policies. Substitutes write the targets as Argo CD, Flux and KEDA do: in the same way, as the same field managers,
+//! and with their annotations.
 
 use std::time::Duration;
 

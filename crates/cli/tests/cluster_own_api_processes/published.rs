@@ -1,5 +1,5 @@
-//! The CRDs that Karmada, Karpenter and Open Cluster Management publish, instead of ours: every family works, or says
-//! which fields they lack.
+//! The CRDs that Karmada, Karpenter and Open Cluster Management publish, instead of ours: every family works, or
+//! reports the missing fields.
 
 use almanac_fixtures::objects;
 use almanac_harness::{ControlPlaneOptions, TestResult, on_own_control_plane};

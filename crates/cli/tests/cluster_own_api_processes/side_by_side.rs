@@ -1,4 +1,4 @@
-//! Two installations, as `docs/some-namespaces.md` has them: one for the whole cluster exempts a namespace, and the
+//! Two installations, as described in `docs/some-namespaces.md`: one for the whole cluster exempts a namespace, and the
 //! other one is limited to it. The first writes nothing there for any kind of policy. The other one works as if it were
 //! alone.
 

@@ -1,5 +1,5 @@
-//! Statuses that an earlier program wrote: today's program continues where that one stopped. No rule is new to it, no
-//! firing is repeated, and none is lost.
+//! Statuses of an earlier version: this version continues from them. No rule is treated as new, no firing is repeated,
+//! and none is lost.
 //!
 //! `tests/stored/statuses.json` has the objects as the program of 2026-11-27 left them, the last one with statuses from
 //! before all families had one interface to the engine. With `ALMANAC_OLDER` (a program) and `ALMANAC_RECORD` (a file),
@@ -42,8 +42,8 @@ const KINDS: [(&str, Kind); 8] = [
     ("PlacementDecision", DECISION),
     ("Placement", PLACEMENT),
 ];
-/// The cron objects, and what their rule `half` has set at the second boundary. The target of the last one is not
-/// there.
+/// The cron objects, and the value that their rule `half` has set at the second boundary. The target of the last one
+/// does not exist.
 const CRONS: [(&str, &str, u64); 4] = [
     ("replicas", "appliedReplicas", 5),
     ("bounds", "appliedMinReplicas", 3),

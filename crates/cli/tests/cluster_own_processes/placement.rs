@@ -1,4 +1,4 @@
-//! Placements on a whole control plane, which collects garbage: what is deleted takes its decisions with it.
+//! Placements on a whole control plane with garbage collection: decisions are deleted with their owner.
 
 #[path = "../cluster_own_api_processes/placement/stage.rs"]
 mod stage;

@@ -1,4 +1,4 @@
-//! `almanac up` as users run it: a control plane of its own, its output, and how it ends.
+//! `almanac up` as users run it: a control plane of its own, its output, and its end.
 
 mod demo;
 mod first_hour;

@@ -1,4 +1,4 @@
-//! The rules of axe-core, by which others look for barriers in a page too. It comes from npm, for this test only.
+//! The accessibility rules of axe-core. It comes from npm, for this test only.
 
 use std::fs;
 use std::sync::LazyLock;

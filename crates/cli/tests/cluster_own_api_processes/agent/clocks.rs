@@ -1,4 +1,4 @@
-//! Boundaries: the window of a day, of two that overlap, over midnight, and where the clock of a zone jumps.
+//! Boundaries: the window of a day, of two that overlap, over midnight, and at the clock changes of a time zone.
 
 use almanac_harness::TestResult;
 use anyhow::ensure;

@@ -1,5 +1,5 @@
-//! Requests that fail, in every way there is, and an API server that is away at a boundary: each pod is still
-//! written, and once.
+//! Requests that fail in every possible way, and an API server that is unavailable at a boundary: each pod is still
+//! written exactly once.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Pods that come, go and change while a window is open, and users who edit their levels.
+//! Pods that are created, deleted and changed while a window is open, and users who edit their levels.
 
 use almanac_api::slim::QOS_POLICY;
 use almanac_harness::TestResult;

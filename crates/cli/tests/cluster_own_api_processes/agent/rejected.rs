@@ -1,4 +1,4 @@
-//! A list that cannot be used: the last good one stays in force, and without one nothing is touched.
+//! A list that cannot be used: the last valid one stays in effect, and without one nothing is changed.
 
 use almanac_harness::TestResult;
 use anyhow::ensure;

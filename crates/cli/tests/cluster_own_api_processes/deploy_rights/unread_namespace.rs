@@ -1,5 +1,5 @@
-//! The rights of the manifests for the whole cluster let a process watch all namespaces. One that is limited to some
-//! gets each of them instead, which they do not let it.
+//! The permissions of the manifests for the whole cluster allow a process to watch all namespaces. A process that is
+//! limited to some gets each namespace instead, which these permissions do not allow.
 
 use super::*;
 use crate::controller::condition;

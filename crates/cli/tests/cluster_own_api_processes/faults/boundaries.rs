@@ -1,5 +1,5 @@
-//! At each boundary of every family, something goes wrong with the API server or its store: no boundary is lost, and
-//! none is applied twice.
+//! Faults of the API server or of etcd at each boundary of every family: no boundary is lost, and none is applied
+//! twice.
 //!
 //! `ALMANAC_BOUNDARIES` is the number of minutes. Each has a boundary of a rule, of a schedule, of the autoscaler that
 //! follows it, of a placement and of a level, and one trouble; which comes when depends on the seed.
@@ -215,8 +215,8 @@ async fn prepare_scaling(cluster: &Cluster) -> TestResult {
     cluster.create(AUTOSCALER, NAMESPACE, &autoscaler).await
 }
 
-/// For each minute, a placement for which the score of the first cluster ends then; and a window for pods in each even
-/// one.
+/// Creates a placement for each minute, whose score of the first cluster ends in that minute, and a window for pods in
+/// each even minute.
 async fn prepare_others(cluster: &Cluster, test_namespace: &TestNamespace) -> TestResult {
     crate::placement::stage::prepare(cluster, &["cluster1", "cluster2"]).await?;
     for name in ["cluster1", "cluster2"] {

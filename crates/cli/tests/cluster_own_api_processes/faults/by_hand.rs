@@ -1,5 +1,5 @@
-//! Users edit policies within a second of a boundary: they suspend and resume rules, cut histories, and write statuses
-//! by hand. And the clock is an hour behind, or more than a year ahead.
+//! Users edit policies within a second of a boundary: they suspend and resume rules, cut histories, and write statuses.
+//! And the clock is an hour behind, or more than a year ahead.
 //!
 //! `ALMANAC_EDITED` is how many policies are edited. The order and the times depend on the seed.
 

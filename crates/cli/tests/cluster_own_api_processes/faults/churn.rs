@@ -1,4 +1,4 @@
-//! Policies and targets of all kinds that come, change and go: what the process takes stays level.
+//! Policies and targets of all kinds that are created, changed and deleted: the resources of the process stay level.
 //!
 //! `ALMANAC_CHURN_SECONDS` is the duration. After twice the warm-up time, memory, descriptors and tasks must not grow
 //! by more than a twentieth; in the end, no state of a deleted object is left.

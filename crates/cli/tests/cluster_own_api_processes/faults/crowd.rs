@@ -1,6 +1,6 @@
 //! Many rules at one minute: the audit log has one write of each target, one status of each policy, and no other write.
 //!
-//! `ALMANAC_CROWD` is how many policies there are.
+//! `ALMANAC_CROWD` is the number of policies.
 
 use std::collections::BTreeMap;
 

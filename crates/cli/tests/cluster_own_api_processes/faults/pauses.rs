@@ -1,5 +1,5 @@
-//! A leader that is paused, and resumes long after another one has taken over; and one that does not
-//! know yet.
+//! A leader that is paused, and resumes long after another one has taken over; and one that has not yet
+//! detected the loss of its Lease.
 
 use almanac_fixtures::objects;
 use almanac_harness::{Fault, Observation, PATIENCE, RecordedRequest, TestResult, await_condition};

@@ -1,4 +1,4 @@
-//! Everything is stopped while writes wait: by hand, and by a shutdown.
+//! Queued writes at a stop: by the stop annotation, and by a shutdown.
 
 use almanac_fixtures::objects;
 use almanac_harness::{Fault, Injected, Observation, PATIENCE, TestResult, await_condition};

@@ -1,4 +1,4 @@
-//! Many clusters with many scores: what they cost a process.
+//! Many clusters with many scores: their cost in a process.
 
 use almanac_fixtures::hub;
 use almanac_fixtures::trials::size;

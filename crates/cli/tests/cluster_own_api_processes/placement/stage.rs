@@ -111,8 +111,8 @@ pub(crate) async fn score_for_now(
     Ok(end)
 }
 
-/// Waits until a placement has selected the first of these clusters, and at the end of a score the second; how late
-/// that was.
+/// Waits until a placement has selected the first of these clusters, and at the end of a score the second. Returns
+/// the delay.
 pub(crate) async fn await_end(
     cluster: &Cluster,
     placement: &str,
@@ -230,8 +230,8 @@ async fn world(cluster: &Cluster, now: Timestamp) -> Result<World> {
     Ok(world)
 }
 
-/// Checks that nothing is left to do, that the decisions break no rule, and that `almanac explain` and
-/// `almanac forecast` say of the cluster what it is.
+/// Checks that no write is pending, that the decisions break no rule, and that `almanac explain` and
+/// `almanac forecast` agree with the cluster.
 pub(crate) async fn ensure_agreed(cluster: &Cluster) -> TestResult {
     let now = Timestamp::now();
     let world = world(cluster, now).await?;

@@ -1,4 +1,4 @@
-//! Caps, order, and what follows from them.
+//! Caps, the order of units, and their effects.
 
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use serde_json::json;

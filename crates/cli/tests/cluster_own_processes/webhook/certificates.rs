@@ -1,4 +1,4 @@
-//! The certificate over several lives: while it and its authority are replaced, no call fails.
+//! The certificate over several lives: while it and its CA are replaced, no request fails.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The binary over a cluster, and what the cluster holds in the tests of it.
+//! The binary with a cluster, and the objects of that cluster in these tests.
 
 use std::path::Path;
 use std::process::{Output, Stdio};

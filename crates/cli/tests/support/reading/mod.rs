@@ -1,4 +1,4 @@
-//! The objects of a cluster, as kubectl shows them.
+//! The objects of a cluster, as kubectl prints them.
 
 use almanac_harness::{Kubectl, Observation, PATIENCE, TestResult, await_condition};
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! The webhook, limited to some namespaces. The program of the test stands in for its pods, for which there are no
-//! images here; everything else is as the page has it.
+//! The webhook, limited to some namespaces. The program of the test replaces its pods, since there are no images
+//! here; everything else is as in the page.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
