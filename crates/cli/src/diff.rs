@@ -1,4 +1,4 @@
-//! `almanac diff`: what a change of the files does to what will happen.
+//! `almanac diff`: the effects of a change of the files on the forecast.
 
 mod change_groups;
 mod columns;
@@ -153,13 +153,13 @@ pub(crate) fn run(
     let jobs = jobs.compared(period, threads)?;
     let question = Question { old, new, pairs, period, zone, threads, coverage, jobs };
     arguments.check_out([old, new])?;
-    let has_colours = arguments.output == Output::Text;
+    let has_colors = arguments.output == Output::Text;
     let width = text_width::of_output(arguments.out.as_deref());
-    let written =
+    let write_report =
         |mut output: &mut dyn Write| write(&question, arguments.output, width, &mut output);
-    let may_differ = write_to(arguments.out.as_deref(), has_colours, output, written)?;
+    let may_differ = write_to(arguments.out.as_deref(), has_colors, output, write_report)?;
     let code = side::exit_code(arguments.fail_on, old, new);
-    // A gate that cannot see everything stays shut.
+    // An incomplete comparison does not pass the gate.
     let may_change = may_differ || !question.is_complete();
     let fails = may_change && arguments.fail_on_change && code == ExitCode::SUCCESS;
     Ok(if fails { ExitCode::FAILURE } else { code })
@@ -174,7 +174,7 @@ impl DiffArguments {
     }
 }
 
-/// Where both sides are, with what is rendered of them.
+/// The files of both sides, with the rendered directories.
 fn sides(arguments: &DiffArguments) -> anyhow::Result<Sides> {
     let DiffArguments { paths, git, exclude, render, .. } = arguments;
     if let Some(revisions) = git {
@@ -185,14 +185,14 @@ fn sides(arguments: &DiffArguments) -> anyhow::Result<Sides> {
     Ok(sides)
 }
 
-/// Writes the answer; returns whether anything changes, or may.
+/// Writes the differences; returns whether anything changes, or may.
 fn write(
     question: &Question<'_>,
-    how: Output,
+    format: Output,
     width: usize,
     output: &mut impl Write,
 ) -> anyhow::Result<bool> {
-    match how {
+    match format {
         Output::Text => text::write(question, width, output),
         Output::Json => json::write(question, output),
         Output::Yaml => yaml::write(output, |yaml| json::write(question, yaml)),
@@ -201,7 +201,7 @@ fn write(
     }
 }
 
-/// The comparison of two places, of the requested objects on either side; and which of them are unclear.
+/// The comparison of two places, limited to the requested objects of either side; and the unclear objects.
 fn compared<'a>(
     old: &Side,
     before: Option<&'a InputPlace>,
@@ -210,25 +210,25 @@ fn compared<'a>(
     period: Period,
     only: &[Subject],
 ) -> (Comparison<'a>, BTreeSet<Identity>) {
-    // An assumption holds on both sides, also where only one of them has a policy for it.
+    // An assumption applies to both sides, even if only one of them has a policy for it.
     let assumed: AssumedValues =
         [before, after].into_iter().flatten().flat_map(|it| it.initial.clone()).collect();
     let forecast = |place: &'a InputPlace| Forecast::new(&place.world, period, assumed.clone());
     let mut earlier = before.map(forecast);
-    // All of it, since the requested objects may depend on others.
+    // The whole place, since the requested objects may depend on others.
     let mut later = after.map(|place| forecast(place).taking_over(earlier.as_ref()));
     let sides = [(old, before, earlier.as_ref()), (new, after, later.as_ref())];
     if !only.is_empty() || old.input.is_narrowed() {
-        let mut asked: BTreeSet<Identity> = BTreeSet::new();
+        let mut requested: BTreeSet<Identity> = BTreeSet::new();
         for (side, place, forecast) in sides {
             let (Some(place), Some(forecast)) = (place, forecast) else { continue };
             let targets = forecast.targets();
             let targets = targets
                 .filter(|(target, writers)| is_asked(only, (&side.input, place), target, writers));
-            asked.extend(targets.map(|(target, _)| target.clone()));
+            requested.extend(targets.map(|(target, _)| target.clone()));
         }
         for forecast in [&mut earlier, &mut later].into_iter().flatten() {
-            forecast.narrow(|target, _| asked.contains(target));
+            forecast.narrow(|target, _| requested.contains(target));
         }
     }
     let is_unclear = new.unclear(after, before);
@@ -237,13 +237,13 @@ fn compared<'a>(
     (Comparison::new(earlier, later), unclear)
 }
 
-/// A name has to match on one side.
+/// A name must match on one side.
 fn check_names(only: &[Subject], [old, new]: &[Side; 2]) -> Result<(), ArgumentError> {
     let is_known = |name: &Subject| {
         [old, new].iter().any(|side| side.input.knows(name) || side.input.names_job(name))
     };
     let Some(unknown) = only.iter().find(|name| !is_known(name)) else { return Ok(()) };
-    // The object may be there, in a form that cannot be used.
+    // The object may exist in a form that cannot be used.
     old.input.tell_errors();
     new.input.tell_errors();
     let versions = [("old", &*old.input.places), ("new", &*new.input.places)];
@@ -251,7 +251,7 @@ fn check_names(only: &[Subject], [old, new]: &[Side; 2]) -> Result<(), ArgumentE
 }
 
 /// Reports the findings that are not in the output, or not visibly.
-fn tell_findings(question: &Question<'_>, output: &mut Drawing<impl Write>) -> io::Result<()> {
+fn write_findings(question: &Question<'_>, output: &mut Drawing<impl Write>) -> io::Result<()> {
     for (side, which) in [(question.old, "old"), (question.new, "new")] {
         for (index, placed) in side.input.findings.iter().enumerate() {
             if index == 0 {

@@ -1,4 +1,4 @@
-//! The commands that run until they are ended: the processes of a cluster, and the control plane of `almanac up`.
+//! The commands that run until a signal ends them: the processes of a cluster, and the control plane of `almanac up`.
 //!
 //! A build without the feature `cluster` has `offline/processes.rs` in place of this module.
 
@@ -16,8 +16,8 @@ use std::process::ExitCode;
 use clap::{Command, Subcommand};
 use jiff::Timestamp;
 
-/// A process that follows ten thousand objects allocates a lot briefly and keeps little. The
-/// usual allocator keeps half again as much of that as this one does.
+/// The allocator. A process that follows ten thousand objects allocates a lot briefly and keeps little. The default
+/// allocator keeps half again as much memory as this one.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

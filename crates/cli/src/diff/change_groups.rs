@@ -14,13 +14,13 @@ const FEW: usize = 3;
 /// One change, of one object or of several.
 pub(super) struct ChangeGroup {
     pub(super) change: Change,
-    /// Of how many objects.
+    /// The number of objects.
     pub(super) count: usize,
-    /// Whether the same sets them all.
-    is_set_alike: bool,
+    /// Whether the same policy and rule set each of them.
+    has_same_setter: bool,
 }
 
-/// The changes, in the order in which they are found.
+/// The changes, in the order of their discovery.
 #[derive(Default)]
 pub(super) struct ChangeGroups {
     count: usize,
@@ -29,11 +29,11 @@ pub(super) struct ChangeGroups {
 }
 
 struct Group {
-    /// The first few, each with its number among all.
+    /// The first changes, each with its index among all.
     first: Vec<(usize, Change)>,
     count: usize,
     set_by: Vec<String>,
-    is_set_alike: bool,
+    has_same_setter: bool,
 }
 
 /// The properties that changes of different objects share if they are reported as one.
@@ -50,45 +50,46 @@ struct Key {
     peaks: Vec<(Option<String>, Option<u32>, Option<u32>)>,
 }
 
-/// When, and from what to what.
+/// The time, and the values before and after.
 type RowKey = (String, Option<Option<Value>>, Option<Option<Value>>);
 
 impl ChangeGroups {
     pub(super) fn add(&mut self, change: &Change) {
         let number = self.count;
         self.count += 1;
-        let written: Vec<String> = change.rows.iter().map(set_by).collect();
-        let position = *self.positions.entry(Key::of(change)).or_insert(self.groups.len());
+        let setters: Vec<String> = change.rows.iter().map(set_by).collect();
+        let position = *self.positions.entry(Key::for_change(change)).or_insert(self.groups.len());
         let Some(group) = self.groups.get_mut(position) else {
             let first = vec![(number, change.clone())];
-            self.groups.push(Group { first, count: 1, set_by: written, is_set_alike: true });
+            self.groups.push(Group { first, count: 1, set_by: setters, has_same_setter: true });
             return;
         };
         group.count += 1;
-        group.is_set_alike &= group.set_by == written;
+        group.has_same_setter &= group.set_by == setters;
         if group.first.len() < FEW {
             group.first.push((number, change.clone()));
         }
     }
 
-    /// All of them, in the order in which they came.
+    /// All groups, in the order of their first changes.
     pub(super) fn grouped(self) -> Vec<ChangeGroup> {
-        let mut told: Vec<(usize, ChangeGroup)> = Vec::new();
-        for Group { mut first, count, is_set_alike, .. } in self.groups {
-            let (of_each, is_set_alike) =
-                if count > FEW { (count, is_set_alike) } else { (1, true) };
+        let mut groups: Vec<(usize, ChangeGroup)> = Vec::new();
+        for Group { mut first, count, has_same_setter, .. } in self.groups {
+            let (group_count, has_same_setter) =
+                if count > FEW { (count, has_same_setter) } else { (1, true) };
             first.truncate(if count > FEW { 1 } else { FEW });
-            let one =
-                |(number, change)| (number, ChangeGroup { change, count: of_each, is_set_alike });
-            told.extend(first.into_iter().map(one));
+            let one = |(number, change)| {
+                (number, ChangeGroup { change, count: group_count, has_same_setter })
+            };
+            groups.extend(first.into_iter().map(one));
         }
-        told.sort_by_key(|(number, _)| *number);
-        told.into_iter().map(|(_, told)| told).collect()
+        groups.sort_by_key(|(number, _)| *number);
+        groups.into_iter().map(|(_, group)| group).collect()
     }
 }
 
 impl Key {
-    fn of(change: &Change) -> Key {
+    fn for_change(change: &Change) -> Key {
         let row = |row: &Row| {
             let (before, after) = row.first.values();
             (row.when.clone(), before.cloned(), after.cloned())
@@ -114,13 +115,13 @@ impl ChangeGroup {
         if self.count > 1 { format!("{first} and {} others", self.count - 1) } else { first }
     }
 
-    /// By how much the pod-hours of all grow.
+    /// The growth of the pod-hours of all objects.
     pub(super) fn growth(&self) -> Option<PodHours> {
         self.change.growth.map(|it| it.times(self.count))
     }
 
-    /// Who sets a row.
+    /// The policy and the rule that set a row.
     pub(super) fn set_by(&self, row: &Row) -> String {
-        if self.is_set_alike { set_by(row) } else { "several policies".to_owned() }
+        if self.has_same_setter { set_by(row) } else { "several policies".to_owned() }
     }
 }

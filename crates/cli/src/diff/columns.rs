@@ -1,21 +1,21 @@
-//! A table as wide as the terminal. Cells are broken into lines; names that are still too wide are cut, and differ when
-//! they are.
+//! A table as wide as the terminal. Cells are broken into lines. Names that are still too wide are cut, and different
+//! names still differ.
 
 use crate::shortening::told_apart;
 use crate::text_width::{display_width, padded};
 use crate::wrapping::{widest_part, wrapped};
 
-/// The number of columns, of which the first and the last hold names.
+/// The number of columns. The first and the last have names.
 const COUNT: usize = 8;
 
 const OF_NAMES: [usize; 2] = [0, COUNT - 1];
 
 const GAP: &str = "  ";
 
-/// No column is wider, so that one long name does not move all others out of sight.
+/// The widest column, so that one long name does not move all others out of sight.
 const WIDEST: usize = 60;
 
-/// Names are cut to no less.
+/// The shortest width to which names are cut.
 const SHORTEST_NAME: usize = 20;
 
 /// The lines of each row; none if the values do not fit next to each other.
@@ -28,10 +28,10 @@ pub(super) fn laid_out(rows: &[[String; COUNT]], width: usize) -> Option<Vec<Vec
     Some(rows.iter().map(|row| lines(row, &widths)).collect())
 }
 
-/// The width of each column: from the widest, as much is taken as is needed, down to its widest word.
+/// The width of each column. The widest one shrinks until all fit, down to its widest word.
 fn widths(rows: &[[String; COUNT]], width: usize) -> Option<[usize; COUNT]> {
-    let most = |column: usize, of: fn(&str) -> usize| {
-        rows.iter().map(|row| of(&row[column])).max().unwrap_or_default()
+    let most = |column: usize, width: fn(&str) -> usize| {
+        rows.iter().map(|row| width(&row[column])).max().unwrap_or_default()
     };
     let least: [usize; COUNT] = std::array::from_fn(|column| {
         let least = most(column, widest_part);
@@ -79,12 +79,12 @@ mod tests {
 
     fn rows(names: [&str; 2]) -> Vec<[String; COUNT]> {
         let when = "Sat 08:00 to Mon 08:00, each week";
-        let of = |name: &str| {
+        let row = |name: &str| {
             let target = &*format!("Deployment.apps default/{name}");
             let set_by = &*format!("hours {name} → hours {name}");
             [target, "replicas", when, "10", "2", "-384", "", set_by].map(str::to_owned)
         };
-        names.map(of).to_vec()
+        names.map(row).to_vec()
     }
 
     #[test]
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_whose_values_do_not_fit_is_none_at_any_width() {
+    fn a_table_whose_values_do_not_fit_has_no_layout() {
         for width in [0, 1, 10, 20, 40] {
             assert!(laid_out(&rows(["web", "shop"]), width).is_none(), "{width}");
         }

@@ -1,5 +1,5 @@
-//! Which files differ between two sides, byte for byte. Only files without a forecast need this, since the effect of a
-//! change to them is unknown. Other files are compared by their effect.
+//! The files that differ between two sides, byte for byte. Only files without a forecast need this, since the effect of
+//! a change to them is unknown. Other files are compared by their effect.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -8,42 +8,42 @@ use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 /// The source of the list of differing files.
-pub(super) enum Differing {
-    /// The files, links and submodules that git has listed, as the repository has them.
+pub(super) enum DifferingFiles {
+    /// The files, links and submodules in a list of git, by their paths in the repository.
     Listed(BTreeSet<PathBuf>),
-    /// Both sides are on the disk, below these folders.
+    /// Both sides are on the disk, in these directories.
     OnDisk([PathBuf; 2]),
 }
 
-impl Differing {
-    /// Whether anything differs that is at this path, or below it, as it is seen from both sides.
+impl DifferingFiles {
+    /// Whether anything differs at this path, relative to both sides, or below it.
     pub(super) fn is_at(&self, path: &str) -> bool {
         let path = Path::new(if path == "." { "" } else { path });
         match self {
             // A link or a submodule may stand for what is below it.
-            Differing::Listed(all) => {
+            DifferingFiles::Listed(all) => {
                 all.iter().any(|it| it.starts_with(path) || path.starts_with(it))
             }
-            Differing::OnDisk([old, new]) => !are_alike(&old.join(path), &new.join(path)),
+            DifferingFiles::OnDisk([old, new]) => !are_equal(&old.join(path), &new.join(path)),
         }
     }
 }
 
-/// Whether two files hold the same, or two directories the same files. An unreadable file counts as different.
-fn are_alike(one: &Path, other: &Path) -> bool {
+/// Whether two files have the same content, or two directories the same files. An unreadable file is different.
+fn are_equal(one: &Path, other: &Path) -> bool {
     if one == other {
         return true;
     }
-    let is_folder = |path: &Path| fs::symlink_metadata(path).map(|it| it.is_dir());
-    match (is_folder(one), is_folder(other)) {
+    let is_dir = |path: &Path| fs::symlink_metadata(path).map(|it| it.is_dir());
+    match (is_dir(one), is_dir(other)) {
         (Ok(true), Ok(true)) => {
             let (Ok(names), Ok(others)) = (names_in(one), names_in(other)) else { return false };
-            names == others && names.iter().all(|it| are_alike(&one.join(it), &other.join(it)))
+            names == others && names.iter().all(|it| are_equal(&one.join(it), &other.join(it)))
         }
         (Ok(false), Ok(false)) => match (fs::read_link(one), fs::read_link(other)) {
-            // To a folder, they may lead round in circles; or they lead nowhere.
+            // Links to directories may form a cycle, and a link may have no target.
             (Ok(to), Ok(other_to)) if !one.is_file() && !other.is_file() => to == other_to,
-            _ => have_one_content(one, other).unwrap_or(false),
+            _ => have_equal_content(one, other).unwrap_or(false),
         },
         (Err(why), Err(other_why)) => {
             [why, other_why].iter().all(|it| it.kind() == io::ErrorKind::NotFound)
@@ -52,12 +52,12 @@ fn are_alike(one: &Path, other: &Path) -> bool {
     }
 }
 
-fn names_in(folder: &Path) -> io::Result<BTreeSet<OsString>> {
-    fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
+fn names_in(dir: &Path) -> io::Result<BTreeSet<OsString>> {
+    fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
-/// Whether two files hold the same, however large they are. Anything but a file, such as a pipe, is never opened.
-fn have_one_content(one: &Path, other: &Path) -> io::Result<bool> {
+/// Whether two files of any size have the same content. Anything but a file, such as a pipe, is never opened.
+fn have_equal_content(one: &Path, other: &Path) -> io::Result<bool> {
     let (of_one, of_other) = (fs::metadata(one)?, fs::metadata(other)?);
     if !of_one.is_file() || of_one.len() != of_other.len() || !of_other.is_file() {
         return Ok(!of_one.is_file() && of_one.file_type() == of_other.file_type());

@@ -1,9 +1,9 @@
 //! Two revisions of a git repository as the sides of a comparison, read with the git program.
 //!
 //! Both sides are read in the same way. The files of a revision, or those in the working tree that git would commit,
-//! are laid out in a temporary directory as far as they are read. The working tree and the index are never touched. A
-//! single revision is compared with the working tree. The repository is the one around the current directory, and git's
-//! variables of the environment are ignored: in a hook, git sets some that would name another index.
+//! are laid out in a temporary directory, limited to those that are read. The working tree and the index are never
+//! touched. A single revision is compared with the working tree. The repository is the one around the current
+//! directory. git's variables of the environment are ignored: in a hook, git sets some that would name another index.
 
 pub(super) mod laid_out;
 pub(super) mod tree;
@@ -20,7 +20,7 @@ use anyhow::{Context as _, bail, ensure};
 
 use self::laid_out::CheckoutRequest;
 use self::tree::Tree;
-use super::differing::Differing;
+use super::differing::DifferingFiles;
 use super::render::{self, Origin, RenderArguments};
 use super::side::Sides;
 use crate::argument_error::{ArgumentError, quoted};
@@ -29,7 +29,7 @@ const ARGUMENT: &str = "--git";
 
 const CANNOT_READ: &str = "failed to read the files of a revision";
 
-/// What git sets for its hooks and aliases, or a person for one command.
+/// The variables that git sets for its hooks and aliases, or a user for one command.
 const OF_ENVIRONMENT: [&str; 12] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -45,11 +45,11 @@ const OF_ENVIRONMENT: [&str; 12] = [
     "GIT_GRAFT_FILE",
 ];
 
-/// No system follows a symbolic link with more bytes.
+/// The longest target of a symbolic link that a system follows, in bytes.
 const MOST_OF_LINK: u64 = 4096;
 
-/// Takes an object: how many bytes it has, and what it holds, of which it need not take all.
-pub(super) type Each<'a> = dyn FnMut(u64, &mut dyn Read) -> anyhow::Result<()> + 'a;
+/// Reads an object, given its size in bytes and its content; it may stop early.
+pub(super) type ObjectReader<'a> = dyn FnMut(u64, &mut dyn Read) -> anyhow::Result<()> + 'a;
 
 /// The repository.
 pub(super) struct Repository {
@@ -80,7 +80,7 @@ pub(super) fn sides(
         _ => repository.commit(old)?,
     };
     let to = new.as_deref().map(|new| repository.commit(new)).transpose()?;
-    // Both are listed before anything is laid out: that may be inside of the working tree.
+    // Both are listed before anything is laid out, since the temporary directory may be inside the working tree.
     let first = repository.tree(old, &from)?;
     let second = match (&new, &to) {
         (Some(new), Some(to)) => repository.tree(new, to)?,
@@ -89,7 +89,7 @@ pub(super) fn sides(
     let trees = [first, second];
     let differing = repository.differing(&from, to.as_deref(), &trees)?;
     let flagged = render.targets(&|argument, path| repository.inside(&here, argument, path))?;
-    // Without a path, only what is rendered is compared.
+    // Without a path, only the rendered directories are compared.
     let is_rendered_alone = paths.is_empty() && !flagged.is_empty();
     let rendered: Vec<PathBuf> = flagged.iter().map(|it| it.dir.clone()).collect();
     let request =
@@ -115,13 +115,13 @@ pub(super) fn sides(
     Ok(sides)
 }
 
-/// A revision has to be named, and where there are dots, one before them.
+/// A revision must be named; with dots, also one before them.
 fn check_named(revisions: &str) -> Result<(), ArgumentError> {
-    // As a variable of a pipeline that is not set; it must not pass for a comparison.
+    // An empty text comes from an unset variable of a pipeline; it must not pass as a comparison.
     let message = if revisions.is_empty() {
         "name a revision, such as main, or two, such as main...HEAD"
     } else if revisions.starts_with("..") {
-        "nothing stands before the dots; name a revision there, such as main or HEAD"
+        "no revision before the dots; name one there, such as main or HEAD"
     } else {
         return Ok(());
     };
@@ -129,15 +129,15 @@ fn check_named(revisions: &str) -> Result<(), ArgumentError> {
 }
 
 /// Git, without the variables of the environment that name a repository.
-fn git(folder: Option<&Path>) -> Command {
+fn git(dir: Option<&Path>) -> Command {
     let mut git = Command::new("git");
     for name in OF_ENVIRONMENT {
         git.env_remove(name);
     }
     git.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
     git.stdin(Stdio::null());
-    if let Some(folder) = folder {
-        git.arg("-C").arg(folder);
+    if let Some(dir) = dir {
+        git.arg("-C").arg(dir);
     }
     git
 }
@@ -149,23 +149,23 @@ fn output(command: &mut Command) -> anyhow::Result<Result<Vec<u8>, String>> {
     if output.status.success() {
         return Ok(Ok(output.stdout));
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.trim().trim_start_matches("fatal: ").trim_start_matches("error: ");
-    Ok(Err(said.lines().next().unwrap_or_default().to_owned()))
+    let error = String::from_utf8_lossy(&output.stderr);
+    let error = error.trim().trim_start_matches("fatal: ").trim_start_matches("error: ");
+    Ok(Err(error.lines().next().unwrap_or_default().to_owned()))
 }
 
 impl Repository {
     fn around_here() -> anyhow::Result<Repository> {
         match output(git(None).args(["rev-parse", "--show-toplevel"]))? {
-            Ok(said) => Ok(Repository { top: path_of(said.strip_suffix(b"\n").unwrap_or(&said)) }),
-            Err(said) => bail!(
-                "failed to find a git repository around the current directory: {said}; run it in a working \
+            Ok(text) => Ok(Repository { top: path_of(text.strip_suffix(b"\n").unwrap_or(&text)) }),
+            Err(error) => bail!(
+                "failed to find a git repository around the current directory: {error}; run almanac diff in a working \
                  tree, or name two directories without --git"
             ),
         }
     }
 
-    /// A path as the repository has it.
+    /// A path relative to the repository.
     fn inside(&self, here: &Path, argument: &'static str, path: &str) -> anyhow::Result<PathBuf> {
         let here = here.canonicalize().unwrap_or_else(|_| here.to_owned());
         let top = self.top.canonicalize().unwrap_or_else(|_| self.top.clone());
@@ -186,8 +186,8 @@ impl Repository {
     fn commit(&self, revision: &str) -> anyhow::Result<String> {
         let name = format!("{revision}^{{commit}}");
         let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
-        if let Ok(said) = self.output(&arguments)? {
-            return Ok(String::from_utf8_lossy(&said).trim().to_owned());
+        if let Ok(output) = self.output(&arguments)? {
+            return Ok(String::from_utf8_lossy(&output).trim().to_owned());
         }
         let hint = if self.is_shallow()? {
             "the clone is shallow: fetch it, such as with fetch-depth: 0 or git fetch --unshallow"
@@ -199,8 +199,8 @@ impl Repository {
     }
 
     fn is_shallow(&self) -> anyhow::Result<bool> {
-        let said = self.output(&["rev-parse", "--is-shallow-repository"])?;
-        Ok(said.is_ok_and(|said| said.starts_with(b"true")))
+        let answer = self.output(&["rev-parse", "--is-shallow-repository"])?;
+        Ok(answer.is_ok_and(|answer| answer.starts_with(b"true")))
     }
 
     fn output(&self, arguments: &[&str]) -> anyhow::Result<Result<Vec<u8>, String>> {
@@ -209,15 +209,15 @@ impl Repository {
 
     fn merge_base(&self, old: &str, new: &str) -> anyhow::Result<String> {
         let (one, other) = (self.commit(old)?, self.commit(new)?);
-        if let Ok(said) = self.output(&["merge-base", &one, &other])? {
-            return Ok(String::from_utf8_lossy(&said).trim().to_owned());
+        if let Ok(output) = self.output(&["merge-base", &one, &other])? {
+            return Ok(String::from_utf8_lossy(&output).trim().to_owned());
         }
         let hint = if self.is_shallow()? {
             "the clone is shallow: fetch more of it, such as with fetch-depth: 0"
         } else {
             "compare them directly, with two dots"
         };
-        let message = format!("they have no commit in common; {hint}");
+        let message = format!("the revisions have no commit in common; {hint}");
         Err(ArgumentError::whole(ARGUMENT, &format!("{old}...{new}"), message).into())
     }
 
@@ -228,7 +228,8 @@ impl Repository {
         self.tree_of(name, listed.iter().filter_map(|line| tree::of_commit(line)).collect())
     }
 
-    /// What git would commit of the working tree, ignored or not: what is tracked, and what is new and not ignored.
+    /// The files of the working tree that git would commit: tracked files, ignored or not, and new files that are not
+    /// ignored.
     fn working_tree(&self) -> anyhow::Result<Tree> {
         let tracked = self.listed(&["ls-files", "-z", "-t", "--stage"])?;
         let new = self.listed(&["ls-files", "-z", "--others", "--exclude-standard"])?;
@@ -239,15 +240,15 @@ impl Repository {
         Ok(tree)
     }
 
-    fn tree_of(&self, name: &str, listed: Vec<tree::Listed>) -> anyhow::Result<Tree> {
-        Tree::of(name, &self.top, listed, |objects| self.link_targets(objects))
+    fn tree_of(&self, name: &str, listed: Vec<tree::ListedPath>) -> anyhow::Result<Tree> {
+        Tree::from_list(name, &self.top, listed, |objects| self.link_targets(objects))
     }
 
-    /// The targets of the links that these objects are, in their order.
+    /// The targets of the links with these objects, in their order.
     fn link_targets(&self, objects: &[&str]) -> anyhow::Result<Vec<Vec<u8>>> {
         let mut targets = Vec::new();
         self.contents(objects, &mut |size, content| {
-            // A target that is too long for any system counts as one that leads out of the repository.
+            // A target that is too long for any system is treated as one outside the repository.
             let mut target = if size > MOST_OF_LINK { b"/".to_vec() } else { Vec::new() };
             if target.is_empty() {
                 content.read_to_end(&mut target).context(CANNOT_READ)?;
@@ -264,7 +265,7 @@ impl Repository {
         from: &str,
         to: Option<&str>,
         trees: &[Tree; 2],
-    ) -> anyhow::Result<Differing> {
+    ) -> anyhow::Result<DifferingFiles> {
         let usual = [
             "diff",
             "--name-only",
@@ -281,21 +282,25 @@ impl Repository {
         all.extend(new.files.keys().filter(|path| !old.files.contains_key(*path)).cloned());
         let links = trees.iter().flat_map(|tree| tree.differing_links(&all)).collect::<Vec<_>>();
         all.extend(links);
-        Ok(Differing::Listed(all))
+        Ok(DifferingFiles::Listed(all))
     }
 
-    /// What git lists, each ended by a zero byte.
+    /// The items of a list of git, in which a zero byte ends each.
     fn listed(&self, arguments: &[&str]) -> anyhow::Result<Vec<Vec<u8>>> {
         let listed = match self.output(arguments)? {
             Ok(listed) => listed,
-            Err(said) => bail!("failed to list the files of the repository: {said}"),
+            Err(error) => bail!("failed to list the files of the repository: {error}"),
         };
         let lines = listed.split(|byte| *byte == 0).filter(|line| !line.is_empty());
         Ok(lines.map(<[u8]>::to_vec).collect())
     }
 
-    /// Hands over what the objects hold, one after the other, as it is read: none of it has to be in memory.
-    pub(super) fn contents(&self, objects: &[&str], each: &mut Each<'_>) -> anyhow::Result<()> {
+    /// Streams the contents of the objects, one after the other, without keeping them in memory.
+    pub(super) fn contents(
+        &self,
+        objects: &[&str],
+        read_object: &mut ObjectReader<'_>,
+    ) -> anyhow::Result<()> {
         if objects.is_empty() {
             return Ok(());
         }
@@ -313,8 +318,8 @@ impl Repository {
             objects.iter().try_for_each(|_| {
                 let size = next_size(&mut output).context(CANNOT_READ)?;
                 let mut content = Read::take(&mut output, size);
-                each(size, &mut content)?;
-                // The next one begins behind all of it.
+                read_object(size, &mut content)?;
+                // The next object begins after the whole content.
                 io::copy(&mut content, &mut io::sink()).context(CANNOT_READ)?;
                 ensure!(content.limit() == 0, "{CANNOT_READ}: git ended early");
                 output.read_exact(&mut [0]).context(CANNOT_READ)
@@ -326,7 +331,7 @@ impl Repository {
     }
 }
 
-/// How many bytes the next object has that `git cat-file --batch` prints.
+/// The size in bytes of the next object that `git cat-file --batch` prints.
 fn next_size(output: &mut impl BufRead) -> anyhow::Result<u64> {
     let mut head = String::new();
     output.read_line(&mut head)?;

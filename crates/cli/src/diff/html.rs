@@ -17,7 +17,7 @@ const STYLE: &str = include_str!("page/page.css");
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<bool> {
     let (changes, summary, assumptions) = question.changes()?;
-    let sides = shown(&format!("{} → {}", question.old.name, question.new.name));
+    let sides = escaped_text(&format!("{} → {}", question.old.name, question.new.name));
     write!(
         output,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -32,19 +32,19 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     writeln!(
         output,
         "<p class=\"period\">{}, tzdata {}</p>",
-        shown(&period(question)),
+        escaped_text(&period(question)),
         tzdata_version()
     )?;
-    if let Some(said) = incomplete(question) {
-        writeln!(output, "<p class=\"incomplete\">{}</p>", shown(&said))?;
+    if let Some(sentences) = incomplete(question) {
+        writeln!(output, "<p class=\"incomplete\">{}</p>", escaped_text(&sentences))?;
     }
     writeln!(
         output,
         "<p class=\"summary\">{}</p>",
-        shown(&summary.told(&question.jobs.told(), question.period))
+        escaped_text(&summary.sentence(&question.jobs.parts(), question.period))
     )?;
-    if let Some(said) = rendered(question) {
-        writeln!(output, "<p>{}</p>", shown(&said))?;
+    if let Some(text) = rendered(question) {
+        writeln!(output, "<p>{}</p>", escaped_text(&text))?;
     }
     write_changes(&changes, &question.jobs.changes, output)?;
     let [old, new] = &assumptions;
@@ -61,8 +61,8 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(summary.may_differ())
 }
 
-/// Text from files, which is never markup.
-fn shown(text: &str) -> String {
+/// Text from files, escaped so that it is never markup.
+fn escaped_text(text: &str) -> String {
     escaped(&printable(text)).into_owned()
 }
 
@@ -71,7 +71,7 @@ fn write_list(head: &str, items: &[String], output: &mut impl Write) -> std::io:
         return Ok(());
     }
     writeln!(output, "<h2>{head}</h2>\n<ul>")?;
-    items.iter().try_for_each(|it| writeln!(output, "<li>{}</li>", shown(it)))?;
+    items.iter().try_for_each(|it| writeln!(output, "<li>{}</li>", escaped_text(it)))?;
     writeln!(output, "</ul>")
 }
 
@@ -86,11 +86,11 @@ fn write_changes(
     }
     writeln!(output, "<ul>")?;
     for change in changes {
-        let (title, sentence) = (shown(&change.title()), shown(&sentence(change)));
+        let (title, sentence) = (escaped_text(&change.title()), escaped_text(&sentence(change)));
         writeln!(output, "<li><b>{title}</b>: {sentence}</li>")?;
     }
     for job in jobs {
-        let (title, sentence) = (shown(job.title()), shown(&job.sentence()));
+        let (title, sentence) = (escaped_text(job.title()), escaped_text(&job.sentence()));
         writeln!(output, "<li><b>{title}</b>: {sentence}</li>")?;
     }
     writeln!(
@@ -100,21 +100,21 @@ fn write_changes(
     )?;
     changes.iter().try_for_each(|change| write_change(change, output))?;
     for job in jobs {
-        let cells = job.row().map(|cell| shown(&cell));
+        let cells = job.row().map(|cell| escaped_text(&cell));
         writeln!(output, "<tbody>\n<tr><td>{}</td></tr>\n</tbody>", cells.join("</td><td>"))?;
     }
     writeln!(output, "</table></div>")
 }
 
-fn write_change(told: &ChangeGroup, output: &mut impl Write) -> std::io::Result<()> {
-    let change = &told.change;
+fn write_change(group: &ChangeGroup, output: &mut impl Write) -> std::io::Result<()> {
+    let change = &group.change;
     writeln!(output, "<tbody>")?;
     let count = change.rows.len() + usize::from(change.more > 0);
     for (index, row) in change.rows.iter().enumerate() {
         let (before, after) = values(&row.first);
         write!(output, "<tr>")?;
         if index == 0 {
-            let (title, field) = (shown(&told.title()), change.field);
+            let (title, field) = (escaped_text(&group.title()), change.field);
             write!(
                 output,
                 "<td rowspan=\"{count}\">{title}</td><td rowspan=\"{count}\" class=\"field\">{field}</td>"
@@ -128,15 +128,15 @@ fn write_change(told: &ChangeGroup, output: &mut impl Write) -> std::io::Result<
         write!(
             output,
             "<td>{}</td><td>{}</td><td>{}</td><td{direction}>{}</td>",
-            shown(&row.when),
-            shown(&before),
-            shown(&after),
-            shown(&hours_of(told, row))
+            escaped_text(&row.when),
+            escaped_text(&before),
+            escaped_text(&after),
+            escaped_text(&hours_of(group, row))
         )?;
         if index == 0 {
-            write!(output, "<td rowspan=\"{count}\">{}</td>", shown(&peaks(change)))?;
+            write!(output, "<td rowspan=\"{count}\">{}</td>", escaped_text(&peaks(change)))?;
         }
-        writeln!(output, "<td>{}</td></tr>", shown(&told.set_by(row)))?;
+        writeln!(output, "<td>{}</td></tr>", escaped_text(&group.set_by(row)))?;
     }
     if change.more > 0 {
         writeln!(output, "<tr><td colspan=\"4\">and {} more</td><td></td></tr>", change.more)?;

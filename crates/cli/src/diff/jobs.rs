@@ -1,8 +1,7 @@
-//! `CronJobs` of both sides: which of them start Jobs at other times, and since when.
+//! `CronJobs` of both sides: those that start Jobs at other times, and the first instant of a difference.
 //!
 //! The comparison covers the instants, not the spelling: the schedule, its time zone, and whether it is suspended. The
-//! effects of their Jobs are not known. Starts are counted one after the other, so memory does not grow with the
-//! period.
+//! effects of their Jobs are unknown. Starts are counted one after the other, so memory does not grow with the period.
 
 use std::collections::BTreeMap;
 
@@ -22,14 +21,14 @@ use crate::wall_clock::civil;
 
 /// The `CronJobs` of all places.
 pub(super) struct Jobs {
-    /// How many are compared.
+    /// The number of compared `CronJobs`.
     pub(super) compared: usize,
-    /// How many are not, as something on the new side cannot be used.
+    /// The number of those that are not compared, because an object on the new side cannot be used.
     pub(super) unclear: usize,
     pub(super) changes: Vec<JobChange>,
 }
 
-/// Those that are compared, before they are.
+/// The `CronJobs` to compare.
 #[derive(Default)]
 pub(super) struct Pairs<'a> {
     all: Vec<Pair<'a>>,
@@ -41,14 +40,14 @@ struct Pair<'a> {
     /// The name of its place, if there are several.
     name: Option<String>,
     place: &'a InputPlace,
-    both: Both<'a>,
+    both: JobSides<'a>,
 }
 
-type Both<'a> = [Option<&'a ShownCronJob>; 2];
+type JobSides<'a> = [Option<&'a ShownCronJob>; 2];
 
 /// The starts of both sides in a period, compared.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-struct Compared {
+struct StartComparison {
     starts: [usize; 2],
     /// The first instant that only one side has.
     differs: Option<Timestamp>,
@@ -65,15 +64,15 @@ pub(super) struct JobChange {
     differs: Option<(String, Timestamp)>,
 }
 
-/// When one side starts Jobs.
+/// The Job starts of one side.
 struct Schedule {
-    said: String,
+    text: String,
     starts: usize,
     is_suspended: bool,
 }
 
 impl<'a> Pairs<'a> {
-    /// Adds the requested ones of two places.
+    /// Adds the requested `CronJobs` of two places.
     pub(super) fn add(
         &mut self,
         name: Option<&str>,
@@ -81,15 +80,15 @@ impl<'a> Pairs<'a> {
         new: &Side,
         only: &[Subject],
     ) {
-        let mut all: BTreeMap<(&Identity, usize), Both<'a>> = BTreeMap::new();
+        let mut all: BTreeMap<(&Identity, usize), JobSides<'a>> = BTreeMap::new();
         for (side, place) in [before, after].into_iter().enumerate() {
             let jobs = place.map_or(&[] as &[ShownCronJob], |it| it.cron_jobs.as_slice());
-            let mut of_name = 0;
+            let mut index_of_name = 0;
             for (index, job) in jobs.iter().enumerate() {
                 let is_another = index > 0 && jobs[index - 1].identity == job.identity;
-                of_name = if is_another { of_name + 1 } else { 0 };
+                index_of_name = if is_another { index_of_name + 1 } else { 0 };
                 if only.is_empty() || only.iter().any(|it| it.fits(&job.identity)) {
-                    all.entry((&job.identity, of_name)).or_default()[side] = Some(job);
+                    all.entry((&job.identity, index_of_name)).or_default()[side] = Some(job);
                 }
             }
         }
@@ -107,24 +106,27 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// Compares them in a period, each two schedules once.
+    /// Compares all pairs in a period; equal pairs of schedules are compared once.
     pub(super) fn compared(self, period: Period, threads: usize) -> anyhow::Result<Jobs> {
-        let mut distinct: Vec<Both<'_>> = Vec::new();
+        let mut distinct: Vec<JobSides<'_>> = Vec::new();
         let mut of_pairs = Vec::new();
         for Pair { both, .. } in &self.all {
-            let is_known = |it: &Both<'_>| {
+            let is_known = |it: &JobSides<'_>| {
                 it.iter().zip(both).all(|(one, other)| has_same_starts(*one, *other))
             };
-            let known = distinct.iter().position(is_known);
-            of_pairs.push(known.unwrap_or(distinct.len()));
-            if known.is_none() {
+            let position = distinct.iter().position(is_known);
+            of_pairs.push(position.unwrap_or(distinct.len()));
+            if position.is_none() {
                 distinct.push(*both);
             }
         }
         let mut results = Vec::new();
-        let of_index = |index: usize, hand: &mut dyn FnMut(Compared) -> anyhow::Result<()>| {
-            hand(distinct.get(index).map_or_else(Compared::default, |it| Compared::of(*it, period)))
-        };
+        let of_index =
+            |index: usize, hand: &mut dyn FnMut(StartComparison) -> anyhow::Result<()>| {
+                hand(distinct.get(index).map_or_else(StartComparison::default, |it| {
+                    StartComparison::for_sides(*it, period)
+                }))
+            };
         in_order(distinct.len(), threads, of_index, |result| {
             results.push(result);
             Ok(())
@@ -133,27 +135,27 @@ impl<'a> Pairs<'a> {
         let of_pairs = of_pairs.into_iter().filter_map(|index| results.get(index).copied());
         let all = self.all.into_iter().zip(of_pairs);
         let differing = all.filter(|(pair, result)| !is_same(pair.both, *result));
-        let changes = differing.filter_map(|(pair, result)| JobChange::of(pair, result));
+        let changes = differing.filter_map(|(pair, result)| JobChange::from_pair(pair, result));
         Ok(Jobs { compared, unclear, changes: changes.collect() })
     }
 }
 
-impl Compared {
-    /// Goes through the starts of both sides in order of time.
-    fn of(both: Both<'_>, period: Period) -> Compared {
+impl StartComparison {
+    /// Compares the starts of both sides in order of time.
+    fn for_sides(both: JobSides<'_>, period: Period) -> StartComparison {
         let [one, other] = both.map(|job| job.into_iter().flat_map(move |it| it.starts(period)));
-        // Those that start at the same times are gone through once.
+        // Equal starts are counted once.
         if has_same_starts(both[0], both[1]) {
             let count = one.count();
-            return Compared { starts: [count, count], differs: None };
+            return StartComparison { starts: [count, count], differs: None };
         }
-        Compared::of_starts(one, other)
+        StartComparison::from_starts(one, other)
     }
 
-    fn of_starts(
+    fn from_starts(
         mut one: impl Iterator<Item = Timestamp>,
         mut other: impl Iterator<Item = Timestamp>,
-    ) -> Compared {
+    ) -> StartComparison {
         let mut common = 0;
         loop {
             let next = [one.next(), other.next()];
@@ -163,39 +165,39 @@ impl Compared {
             }
             let [of_one, of_other] = next.map(|it| usize::from(it.is_some()));
             let starts = [common + of_one + one.count(), common + of_other + other.count()];
-            return Compared { starts, differs: next.into_iter().flatten().min() };
+            return StartComparison { starts, differs: next.into_iter().flatten().min() };
         }
     }
 }
 
 impl Jobs {
-    /// How many there are of a sort.
+    /// The number of changes with this presence.
     fn count(&self, presence: Presence) -> usize {
         self.changes.iter().filter(|it| it.presence() == presence).count()
     }
 
     /// `1 of 2 CronJobs changes`, `1 CronJob is new`.
-    pub(super) fn told(&self) -> Vec<String> {
+    pub(super) fn parts(&self) -> Vec<String> {
         let [changed, added, removed] =
             [Presence::Both, Presence::Added, Presence::Removed].map(|it| self.count(it));
         let common = self.compared - added - removed;
         let is = |count: usize| if count == 1 { "is" } else { "are" };
-        let mut told = Vec::new();
+        let mut parts = Vec::new();
         if changed > 0 {
             let verb = if changed == 1 { "changes" } else { "change" };
-            told.push(format!("{changed} of {} {verb}", counted(common, "CronJob")));
+            parts.push(format!("{changed} of {} {verb}", counted(common, "CronJob")));
         }
         if added > 0 {
-            told.push(format!("{} {} new", counted(added, "CronJob"), is(added)));
+            parts.push(format!("{} {} new", counted(added, "CronJob"), is(added)));
         }
         if removed > 0 {
-            told.push(format!("{} {} gone", counted(removed, "CronJob"), is(removed)));
+            parts.push(format!("{} {} gone", counted(removed, "CronJob"), is(removed)));
         }
-        told
+        parts
     }
 }
 
-/// Whether two have the same schedule, or none of them is there.
+/// Whether two `CronJobs` have the same schedule, or neither exists.
 fn has_same_starts(one: Option<&ShownCronJob>, other: Option<&ShownCronJob>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => {
@@ -208,9 +210,9 @@ fn has_same_starts(one: Option<&ShownCronJob>, other: Option<&ShownCronJob>) -> 
     }
 }
 
-/// Whether both sides have it, and it starts Jobs at the same times in the period.
-fn is_same([before, after]: Both<'_>, compared: Compared) -> bool {
-    // Of an interval, the instants are not known.
+/// Whether both sides have the `CronJob`, and it starts Jobs at the same times in the period.
+fn is_same([before, after]: JobSides<'_>, compared: StartComparison) -> bool {
+    // The instants of an interval are unknown.
     let are_known = |it: &ShownCronJob| {
         it.job.is_suspended() || matches!(it.job.starts, Starts::At(_) | Starts::Never)
     };
@@ -220,7 +222,7 @@ fn is_same([before, after]: Both<'_>, compared: Compared) -> bool {
 }
 
 impl JobChange {
-    fn of(pair: Pair<'_>, compared: Compared) -> Option<JobChange> {
+    fn from_pair(pair: Pair<'_>, compared: StartComparison) -> Option<JobChange> {
         let Pair { name: place, place: input, both: [before, after] } = pair;
         let job = after.or(before)?;
         let name = job.name();
@@ -232,13 +234,13 @@ impl JobChange {
             },
             target: input.job_reference(job),
             place,
-            before: before.map(|it| Schedule::of(it, of_old)),
-            after: after.map(|it| Schedule::of(it, of_new)),
+            before: before.map(|it| Schedule::for_job(it, of_old)),
+            after: after.map(|it| Schedule::for_job(it, of_new)),
             differs: compared.differs.map(|at| (civil(job.zone(), at), at)),
         })
     }
 
-    /// Its name, with its place.
+    /// The name of the `CronJob`, with its place.
     pub(super) fn title(&self) -> &str {
         &self.title
     }
@@ -251,19 +253,19 @@ impl JobChange {
         }
     }
 
-    /// One sentence, without what it is of.
+    /// One sentence, without the name.
     pub(super) fn sentence(&self) -> String {
         let mut parts = match (&self.before, &self.after) {
             (Some(before), Some(after)) => vec![
-                format!("starts Jobs {} → {}", before.said, after.said),
+                format!("starts Jobs {} → {}", before.text, after.text),
                 format!("{} → {} in the period", before.starts, counted(after.starts, "start")),
             ],
             (None, Some(after)) => vec![
-                format!("newly starts Jobs {}", after.said),
+                format!("newly starts Jobs {}", after.text),
                 format!("{} in the period", counted(after.starts, "start")),
             ],
             (Some(before), None) => vec![
-                format!("no longer starts Jobs; it was {}", before.said),
+                format!("no longer starts Jobs; it was {}", before.text),
                 format!("{} fewer in the period", counted(before.starts, "start")),
             ],
             (None, None) => Vec::new(),
@@ -279,46 +281,46 @@ impl JobChange {
         }
     }
 
-    /// The row of the table in which changes are shown.
+    /// The row in the table of changes.
     pub(super) fn row(&self) -> [String; 8] {
-        let said = |of: &Option<Schedule>| {
-            of.as_ref().map_or_else(|| "not set".to_owned(), |it| it.said.clone())
+        let text = |schedule: &Option<Schedule>| {
+            schedule.as_ref().map_or_else(|| "not set".to_owned(), |it| it.text.clone())
         };
-        let (before, after) = (said(&self.before), said(&self.after));
+        let (before, after) = (text(&self.before), text(&self.after));
         let (title, starts) = (self.title.clone(), STARTS.to_owned());
         let [hours, peak, set_by] = <[String; 3]>::default();
         [title, starts, self.when(), before, after, hours, peak, set_by]
     }
 
-    /// The same for a program.
+    /// The change for a program.
     pub(super) fn to_json(&self) -> Value {
         let presence = presence(self.presence());
-        let mut told = json!({ "target": self.target, "what": STARTS, "presence": presence });
+        let mut json = json!({ "target": self.target, "what": STARTS, "presence": presence });
         if let Some(place) = &self.place {
-            told["place"] = json!(place);
+            json["place"] = json!(place);
         }
         if let Some((_, at)) = &self.differs {
-            told["from"] = json!(at);
+            json["from"] = json!(at);
         }
         for (name, schedule) in [("before", &self.before), ("after", &self.after)] {
-            if let Some(Schedule { said, starts, is_suspended }) = schedule {
-                let one = json!({ "meaning": said, "starts": starts, "suspended": is_suspended });
-                told[name] = one;
+            if let Some(Schedule { text, starts, is_suspended }) = schedule {
+                json[name] =
+                    json!({ "meaning": text, "starts": starts, "suspended": is_suspended });
             }
         }
-        told
+        json
     }
 }
 
 impl Schedule {
-    fn of(job: &ShownCronJob, starts: usize) -> Schedule {
+    fn for_job(job: &ShownCronJob, starts: usize) -> Schedule {
         let (meaning, is_suspended) = (job.meaning(), job.job.is_suspended());
-        let said = match (meaning.is_empty(), is_suspended) {
+        let text = match (meaning.is_empty(), is_suspended) {
             (true, _) => job.why_nothing(),
             (false, true) => format!("{meaning}, suspended"),
             (false, false) => meaning,
         };
-        Schedule { said, starts, is_suspended }
+        Schedule { text, starts, is_suspended }
     }
 }
 
@@ -331,7 +333,8 @@ mod tests {
         let at =
             |seconds: &'static [i64]| seconds.iter().map(|it| Timestamp::from_second(*it).unwrap());
         let compared = |one: &'static [i64], other: &'static [i64]| {
-            let Compared { starts, differs } = Compared::of_starts(at(one), at(other));
+            let StartComparison { starts, differs } =
+                StartComparison::from_starts(at(one), at(other));
             (starts, differs.map(Timestamp::as_second))
         };
         assert_eq!(compared(&[1, 2], &[1, 2]), ([2, 2], None));

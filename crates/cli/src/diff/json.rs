@@ -1,6 +1,6 @@
 //! The differences for a program: the documented contract `almanac/diff/v1`.
 //!
-//! Written as it is found, one stretch a line, so that memory does not grow with the number of policies.
+//! The stretches are written as they are computed, one a line. So memory does not grow with the number of policies.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -64,32 +64,32 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         "podHoursAtLeast": number(summary.at_least),
         "podHoursAtLeastAWeek": a_week(summary.at_least),
     });
-    let told = |all: &BTreeSet<Assumption>| -> BTreeSet<String> {
+    let texts = |all: &BTreeSet<Assumption>| -> BTreeSet<String> {
         all.iter().map(ToString::to_string).collect()
     };
-    let [before, after] = assumptions.each_ref().map(told);
+    let [before, after] = assumptions.each_ref().map(texts);
     let sides = [("old", question.old), ("new", question.new)];
     let mut findings = Vec::new();
     for (name, side) in sides {
         for item in side.input.items() {
-            let mut told = serde_json::to_value(item)?;
-            told["side"] = json!(name);
-            findings.push(told);
+            let mut finding = serde_json::to_value(item)?;
+            finding["side"] = json!(name);
+            findings.push(finding);
         }
     }
     writeln!(
         output,
         "],\n{}\"summary\":{summary_json},\n\"assumptions\":{},\n\"findings\":{}}}",
-        beside(question),
+        optional_fields(question),
         json!({ "old": before, "new": after }),
         Json::Array(findings)
     )?;
     Ok(summary.may_differ())
 }
 
-/// The other fields, as far as they are not empty: `CronJobs`, files that are not compared, rendered directories,
-/// notes.
-fn beside(question: &Question<'_>) -> String {
+/// The fields that are written only if they are not empty: `CronJobs`, files that are not compared, rendered
+/// directories, notes.
+fn optional_fields(question: &Question<'_>) -> String {
     let jobs = question.jobs.changes.iter().map(JobChange::to_json).collect();
     let texts = |all: &[String]| all.iter().map(|it| json!(it)).collect();
     let Coverage { uncompared, unrendered, rendered, notes, .. } = &question.coverage;
@@ -110,7 +110,7 @@ fn place(change: &Change) -> String {
 }
 
 fn write_change(change: &Change, output: &mut impl Write) -> anyhow::Result<()> {
-    let key = match Unit::of(&change.target, change.field) {
+    let key = match Unit::for_field(&change.target, change.field) {
         Some(Unit::Nodes) => "nodeHours",
         Some(Unit::Pods | Unit::AtLeast | Unit::InUnits | Unit::Waiting) | None => "podHours",
     };
@@ -131,34 +131,34 @@ fn recurring(change: &Change, row: &Row, recurrence: &Recurrence, key: &str) -> 
     let spans = recurrence.spans.iter();
     let spans: Vec<Json> =
         spans.map(|it| json!({ "from": it.from, "days": it.days, "to": it.to })).collect();
-    let mut told = json!({ "when": row.when, "times": row.times, "spans": spans });
+    let mut fields = json!({ "when": row.when, "times": row.times, "spans": spans });
     for (name, side) in [("before", &row.first.before), ("after", &row.first.after)] {
         if let Some(side) = side {
-            told[name] = value(side);
+            fields[name] = value(side);
         }
     }
     if let Some(growth) = row.growth {
-        told[key] = number(growth);
-        told[format!("{key}AWeek")] = number(growth.a_week(change.period));
+        fields[key] = number(growth);
+        fields[format!("{key}AWeek")] = number(growth.a_week(change.period));
     }
     match recurrence.days {
         Days::OfWeek(days) => {
             let week = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
-            let those = week.into_iter().zip(days).filter(|(_, is_one)| *is_one);
-            let those: Vec<&str> = those.map(|(day, _)| day).collect();
-            told["weekdays"] = json!(those);
+            let weekdays = week.into_iter().zip(days).filter(|(_, is_one)| *is_one);
+            let weekdays: Vec<&str> = weekdays.map(|(day, _)| day).collect();
+            fields["weekdays"] = json!(weekdays);
         }
-        Days::OfMonth(day) => told["dayOfMonth"] = json!(day),
+        Days::OfMonth(day) => fields["dayOfMonth"] = json!(day),
     }
     for (name, date) in [("since", recurrence.since), ("until", recurrence.until)] {
         if let Some(date) = date {
-            told[name] = json!(date);
+            fields[name] = json!(date);
         }
     }
     if !recurrence.except.is_empty() {
-        told["except"] = json!(recurrence.except);
+        fields["except"] = json!(recurrence.except);
     }
-    told
+    fields
 }
 
 /// The head of a difference, and its stretches with a line for each.
@@ -170,7 +170,7 @@ fn stretches(pair: &Pair<'_>, difference: &Difference) -> (String, Vec<u8>) {
         difference.field,
         presence(difference.presence)
     );
-    let has_hours = Unit::of(&difference.target, difference.field).is_some();
+    let has_hours = Unit::for_field(&difference.target, difference.field).is_some();
     for (name, totals) in [("before", &difference.before), ("after", &difference.after)] {
         if totals.is_empty() {
             continue;
@@ -200,7 +200,7 @@ fn lines(difference: &Difference) -> Vec<u8> {
         {
             let Some(side) = side else { continue };
             lines.extend_from_slice(name);
-            lines.extend_from_slice(sides.told(side));
+            lines.extend_from_slice(sides.json(side));
         }
         if let Some(note) = stretch.note {
             lines.extend_from_slice(format!(",\"note\":{}", json!(note)).as_bytes());
@@ -210,29 +210,29 @@ fn lines(difference: &Difference) -> Vec<u8> {
     lines
 }
 
-/// The sides so far: a few, again and again.
+/// A cache of formatted sides: a few sides occur many times.
 #[derive(Default)]
 struct Sides(Vec<(Side, Vec<u8>)>);
 
-/// A side is looked up among this number of sides; with more, each one is formatted again.
+/// The most sides in the cache. With more, each side is formatted again.
 const KNOWN_SIDES: usize = 64;
 
 impl Sides {
-    fn told(&mut self, side: &Side) -> &[u8] {
+    fn json(&mut self, side: &Side) -> &[u8] {
         let is_same = |(known, _): &(Side, Vec<u8>)| {
             Arc::ptr_eq(&known.origin, &side.origin) && known.value == side.value
         };
         let index = self.0.iter().position(is_same).unwrap_or_else(|| {
             self.0.truncate(KNOWN_SIDES - 1);
-            self.0.push((side.clone(), written(side)));
+            self.0.push((side.clone(), side_json(side)));
             self.0.len() - 1
         });
         &self.0[index].1
     }
 }
 
-/// A side: its value, who set it and why, as a segment of a forecast has them.
-fn written(side: &Side) -> Vec<u8> {
+/// A side: its value, and the policy and the reason, as in a segment of a forecast.
+fn side_json(side: &Side) -> Vec<u8> {
     format!("{{\"value\":{}{}", value(side), rest_of_segment(&side.origin)).into_bytes()
 }
 
@@ -240,7 +240,7 @@ fn value(side: &Side) -> Json {
     side.value.as_ref().map_or(Json::Null, json_of)
 }
 
-/// Pod-hours as the number they are shown as.
+/// Pod-hours as a JSON number with the digits of the text output.
 fn number(hours: PodHours) -> Json {
     serde_json::from_str(&hours.to_string()).unwrap_or_default()
 }

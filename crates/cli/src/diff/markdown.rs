@@ -1,7 +1,7 @@
 //! The differences as Markdown, for a comment on a pull request: one paragraph, a table, and the assumptions.
 //!
-//! A comment on GitHub has at most 65,536 characters. Changes beyond that are counted. Names come from others, so
-//! nothing in them is markup, a link, a mention or a reference here.
+//! A comment on GitHub has at most 65,536 characters. Changes beyond that are counted. Names come from users, so
+//! nothing in them becomes markup, a link, a mention or a reference here.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -17,13 +17,13 @@ use super::table::{self, HEADS};
 use super::words::{self, incomplete, listed, period, sentence};
 use crate::invisible;
 
-/// Less than fits, so that a comment can have a few lines of its own.
+/// The most bytes of the output: less than fits, so that a comment can have a few lines of its own.
 const MOST_BYTES: usize = 60_000;
 
 /// The most changes in the paragraph.
 const IN_PARAGRAPH: usize = 3;
 
-/// The most bytes of each sentence in it, and of each finding.
+/// The most bytes of each sentence in the paragraph, and of each finding.
 const SENTENCE: usize = 3000;
 
 /// The most assumptions, and the most bytes of each.
@@ -38,40 +38,40 @@ const NOTES: usize = 6;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<bool> {
     let (changes, summary, assumptions) = question.changes()?;
-    let mut written = paragraph(question, &changes, &summary);
+    let mut text = paragraph(question, &changes, &summary);
     let assumed = list("Assumptions", &words::assumed(&assumptions), ASSUMPTIONS, ASSUMPTION);
     let further = list("Notes", &question.coverage.notes, NOTES, ASSUMPTION);
     let notes = assumed + &findings(question) + &further;
     let room = MOST_BYTES - notes.len().min(MOST_BYTES / 2);
     let jobs = &question.jobs.changes;
     if !changes.is_empty() || !jobs.is_empty() {
-        written += "\n";
-        let _ = writeln!(written, "| {} |\n|---|---|---|---|---|---:|---|---|", HEADS.join(" | "));
+        text += "\n";
+        let _ = writeln!(text, "| {} |\n|---|---|---|---|---|---:|---|---|", HEADS.join(" | "));
     }
     let mut is_full = false;
     for (index, change) in changes.iter().enumerate() {
         let rows: String = table::rows(change).into_iter().map(row).collect();
-        if written.len() + rows.len() > room {
-            let left: usize = changes.iter().skip(index).map(|it| it.count).sum();
-            let values = if left == 1 { "value is" } else { "values are" };
+        if text.len() + rows.len() > room {
+            let omitted: usize = changes.iter().skip(index).map(|it| it.count).sum();
+            let values = if omitted == 1 { "value is" } else { "values are" };
             // Writing to a text cannot fail.
-            let _ = writeln!(written, "\n{left} more changed {values} not shown here.");
+            let _ = writeln!(text, "\n{omitted} more changed {values} not listed here.");
             is_full = true;
             break;
         }
-        written += &rows;
+        text += &rows;
     }
     for (index, job) in jobs.iter().enumerate() {
         let row = row(job.row());
-        if is_full || written.len() + row.len() > room {
-            let left = counted(jobs.len() - index, "more changed CronJob");
-            let _ = writeln!(written, "\nNot shown here: {left}.");
+        if is_full || text.len() + row.len() > room {
+            let omitted = counted(jobs.len() - index, "more changed CronJob");
+            let _ = writeln!(text, "\nNot listed here: {omitted}.");
             break;
         }
-        written += &row;
+        text += &row;
     }
-    written += &notes;
-    output.write_all(written.as_bytes())?;
+    text += &notes;
+    output.write_all(text.as_bytes())?;
     Ok(summary.may_differ())
 }
 
@@ -79,35 +79,35 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 fn paragraph(question: &Question<'_>, changes: &[ChangeGroup], summary: &Summary) -> String {
     let [old, new] = [question.old, question.new].map(|side| short_revision(&side.name));
     let period = period(question);
-    let [old, new, period] = [old, new, &*period].map(|text| shortened(text, SENTENCE));
-    let said = incomplete(question);
-    let mut said =
-        said.map_or_else(String::new, |it| format!("**{}**\n\n", shortened(&it, SENTENCE)));
+    let [old, new, period] = [old, new, &*period].map(|it| shortened(it, SENTENCE));
+    let warning = incomplete(question);
+    let mut text =
+        warning.map_or_else(String::new, |it| format!("**{}**\n\n", shortened(&it, SENTENCE)));
     // Writing to a text cannot fail.
     let _ = write!(
-        said,
+        text,
         "**{}** from {old} to {new}, {period}.",
-        summary.counted(&question.jobs.told())
+        summary.counted(&question.jobs.parts())
     );
     if let Some(rendered) = words::rendered(question) {
-        let _ = write!(said, " {}", shortened(&rendered, SENTENCE));
+        let _ = write!(text, " {}", shortened(&rendered, SENTENCE));
     }
     for change in most_important(changes) {
-        let told = format!("{}: {}", change.title(), sentence(change));
-        let _ = write!(said, " {}.", shortened(&told, SENTENCE));
+        let line = format!("{}: {}", change.title(), sentence(change));
+        let _ = write!(text, " {}.", shortened(&line, SENTENCE));
     }
     for job in question.jobs.changes.iter().take(IN_PARAGRAPH) {
-        let told = format!("{}: {}", job.title(), job.sentence());
-        let _ = write!(said, " {}.", shortened(&told, ASSUMPTION));
+        let line = format!("{}: {}", job.title(), job.sentence());
+        let _ = write!(text, " {}.", shortened(&line, ASSUMPTION));
     }
     let hours = summary.hours(question.period);
     if changes.len() > IN_PARAGRAPH && !hours.is_empty() {
-        let _ = write!(said, " In all, {}.", listed(&hours));
+        let _ = write!(text, " In all, {}.", listed(&hours));
     }
-    said + "\n"
+    text + "\n"
 }
 
-/// Those that cost or save most, in their own order.
+/// The changes that cost or save most, in their own order.
 fn most_important(changes: &[ChangeGroup]) -> Vec<&ChangeGroup> {
     let zero = almanac_forecast::PodHours::default();
     let size = |change: &ChangeGroup| {
@@ -130,15 +130,15 @@ fn list(head: &str, items: &[String], most: usize, longest: usize) -> String {
     if items.is_empty() {
         return String::new();
     }
-    let mut written = format!("\n{head}:\n\n");
+    let mut text = format!("\n{head}:\n\n");
     for item in items.iter().take(most) {
         // Writing to a text cannot fail.
-        let _ = writeln!(written, "- {}", shortened(item, longest));
+        let _ = writeln!(text, "- {}", shortened(item, longest));
     }
     if items.len() > most {
-        let _ = writeln!(written, "- and {} more", items.len() - most);
+        let _ = writeln!(text, "- and {} more", items.len() - most);
     }
-    written
+    text
 }
 
 /// The errors and warnings of each side.
@@ -153,7 +153,7 @@ fn findings(question: &Question<'_>) -> String {
     [(question.old, "old"), (question.new, "new")].map(of_side).concat()
 }
 
-/// Text of others, escaped and cut to at most `most` bytes.
+/// Text from users, escaped and cut to at most `most` bytes.
 fn shortened(text: &str, most: usize) -> String {
     let whole = escaped(text);
     if whole.len() <= most {
@@ -169,30 +169,30 @@ fn shortened(text: &str, most: usize) -> String {
 /// GitHub reads a word of at least this many digits and letters from a to f as the name of a commit.
 const HASH: usize = 7;
 
-/// How many digits of a commit are shown.
+/// The number of digits in the short name of a commit.
 const SHORT: usize = 12;
 
-/// A revision that is the whole name of a commit, in short; any other unchanged.
+/// The short name of a commit; any other revision unchanged.
 fn short_revision(name: &str) -> &str {
     let is_commit = matches!(name.len(), 40 | 64) && name.bytes().all(|it| it.is_ascii_hexdigit());
     if is_commit { name.get(..SHORT).unwrap_or(name) } else { name }
 }
 
-/// Text of others in Markdown, which GitHub shows verbatim. A word that could be the name of a commit is code.
+/// Text from users in Markdown, so that GitHub displays it verbatim. A word that could be the name of a commit is code.
 fn escaped(text: &str) -> String {
-    let mut written = String::with_capacity(text.len());
+    let mut output = String::with_capacity(text.len());
     for word in text.split_inclusive(char::is_whitespace) {
         let letters = word.trim_end_matches(char::is_whitespace);
         if has_hash(letters) {
-            written += "<code>";
-            write_escaped(letters, &mut written);
-            written += "</code>";
-            write_escaped(&word[letters.len()..], &mut written);
+            output += "<code>";
+            write_escaped(letters, &mut output);
+            output += "</code>";
+            write_escaped(&word[letters.len()..], &mut output);
         } else {
-            write_escaped(word, &mut written);
+            write_escaped(word, &mut output);
         }
     }
-    written
+    output
 }
 
 /// Whether a run of digits and letters from a to f is long enough to be the name of a commit.
@@ -202,31 +202,31 @@ fn has_hash(word: &str) -> bool {
 
 /// GitHub looks for people and issues after it has decoded entities, but only in one piece of text at a time. So a
 /// letter that would begin a mention or a reference is in an element of its own.
-fn write_escaped(text: &str, written: &mut String) {
+fn write_escaped(text: &str, output: &mut String) {
     for (position, letter) in text.char_indices() {
         match letter {
-            '&' => written.push_str("&amp;"),
-            '<' => written.push_str("&lt;"),
-            '>' => written.push_str("&gt;"),
+            '&' => output.push_str("&amp;"),
+            '<' => output.push_str("&lt;"),
+            '>' => output.push_str("&gt;"),
             // A mention, a reference to an issue.
-            '@' => written.push_str("<span>@</span>"),
-            '#' => written.push_str("<span>#</span>"),
+            '@' => output.push_str("<span>@</span>"),
+            '#' => output.push_str("<span>#</span>"),
             // Another reference to an issue: GH-12.
-            '-' if ends_with(&text[..position], "gh") => written.push_str("<span>-</span>"),
+            '-' if ends_with(&text[..position], "gh") => output.push_str("<span>-</span>"),
             // The scheme of a link.
-            '/' if written.ends_with(":/") => {
-                written.truncate(written.len() - 2);
-                written.push_str("&#58;//");
+            '/' if output.ends_with(":/") => {
+                output.truncate(output.len() - 2);
+                output.push_str("&#58;//");
             }
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '!' | '$' => {
-                written.push('\\');
-                written.push(letter);
+                output.push('\\');
+                output.push(letter);
             }
-            '.' if ends_with(&text[..position], "www") => written.push_str("&#46;"),
-            letter if letter.is_control() => written.push(' '),
+            '.' if ends_with(&text[..position], "www") => output.push_str("&#46;"),
+            letter if letter.is_control() => output.push(' '),
             letter => match invisible::shown(letter) {
-                Some(number) => write_escaped(&number, written),
-                None => written.push(letter),
+                Some(number) => write_escaped(&number, output),
+                None => output.push(letter),
             },
         }
     }
@@ -243,14 +243,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shortened_is_so_once_it_is_escaped() {
+    fn a_text_is_escaped_before_it_is_shortened() {
         assert_eq!(shortened("@a", 100), "<span>@</span>a");
         assert_eq!(shortened("####", 30), "<span>#</span><span>#</span>…");
         assert_eq!(shortened("üüü", 5), "üü…");
     }
 
     #[test]
-    fn nothing_in_a_name_is_markup() {
+    fn no_name_becomes_markup() {
         for (name, expected) in [
             ("a|b", "a\\|b"),
             ("<img src=x>", "&lt;img src=x&gt;"),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_name_of_a_commit_is_shown_in_short() {
+    fn the_full_name_of_a_commit_is_shortened() {
         let commit = "0123456789abcdef0123456789abcdef01234567";
         assert_eq!(short_revision(commit), "0123456789ab");
         for name in ["main", "0123456789abcdef", "v1.0", &commit.replace('0', "g")] {

@@ -1,4 +1,4 @@
-//! The question, and the way from its parts to the output: compared on several threads, reported in order.
+//! The parsed request, and its execution: places are compared on several threads, and changes are reported in order.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::forecast::in_order::in_order;
 use crate::forecast::progress::Progress;
 use crate::input::InputPlace;
 
-/// The parsed question.
+/// The parsed request.
 pub(super) struct Question<'a> {
     pub(super) old: &'a Side,
     pub(super) new: &'a Side,
@@ -30,7 +30,7 @@ pub(super) struct Question<'a> {
 
 /// Two places that are compared.
 pub(super) struct Pair<'a> {
-    /// What both are called, where there are several.
+    /// The common name, if there are several places.
     pub(super) name: Option<String>,
     pub(super) before: Option<&'a InputPlace>,
     pub(super) after: Option<&'a InputPlace>,
@@ -49,13 +49,13 @@ enum DiffEvent<T> {
 }
 
 impl Question<'_> {
-    /// Whether all that differs is compared.
+    /// Whether all differing files are compared.
     pub(super) fn is_complete(&self) -> bool {
         let Coverage { incomplete, uncompared, unrendered, .. } = &self.coverage;
         incomplete.is_empty() && uncompared.is_empty() && unrendered.is_empty()
     }
 
-    /// Whether there is nothing on either side that could be compared.
+    /// Whether neither side has anything to compare.
     pub(super) fn is_empty(&self) -> bool {
         self.pairs.iter().all(|it| it.comparison.is_empty())
             && self.jobs.compared + self.jobs.unclear == 0
@@ -63,12 +63,12 @@ impl Question<'_> {
             && self.coverage.unrendered.is_empty()
     }
 
-    /// Compares everything; draws each change with at most `most` rows, and passes it on in order, with its place.
+    /// Compares all pairs. Draws each change with at most `most` rows, and passes the changes to `report` in order.
     pub(super) fn each<T: Send>(
         &self,
         most: usize,
         draw: impl Fn(&Pair<'_>, &almanac_forecast::Difference) -> anyhow::Result<T> + Sync,
-        mut tell: impl FnMut(&Change, T) -> anyhow::Result<()>,
+        mut report: impl FnMut(&Change, T) -> anyhow::Result<()>,
     ) -> anyhow::Result<(Summary, Assumptions)> {
         let count = self.pairs.iter().map(|it| it.comparison.len()).sum();
         let mut progress = Progress::new("comparing", count);
@@ -81,7 +81,7 @@ impl Question<'_> {
             ..Summary::default()
         };
         let mut assumed = Assumptions::default();
-        let compare = |index, hand: &mut dyn FnMut(DiffEvent<T>) -> anyhow::Result<()>| {
+        let compare = |index, send: &mut dyn FnMut(DiffEvent<T>) -> anyhow::Result<()>| {
             let Some((pair, own)) = self.find(index) else { return Ok(()) };
             let part = pair.comparison.part(own);
             let mut unclear = 0;
@@ -91,18 +91,19 @@ impl Question<'_> {
                     continue;
                 }
                 let place = pair.name.as_deref();
-                let change = Change::of(place, difference, self.period, self.zone, most);
-                hand(DiffEvent::Change(change, draw(pair, difference)?))?;
+                let change =
+                    Change::from_difference(place, difference, self.period, self.zone, most);
+                send(DiffEvent::Change(change, draw(pair, difference)?))?;
             }
             let (fields, unclear) = (part.fields - unclear, unclear + part.unknown);
             let assumed = [part.assumed_before, part.assumed_after];
-            hand(DiffEvent::End { fields, unclear, assumed })
+            send(DiffEvent::End { fields, unclear, assumed })
         };
-        in_order(count, self.threads, compare, |found| {
-            match found {
+        in_order(count, self.threads, compare, |event| {
+            match event {
                 DiffEvent::Change(change, drawn) => {
                     summary.add(&change);
-                    tell(&change, drawn)?;
+                    report(&change, drawn)?;
                 }
                 DiffEvent::End { fields, unclear, assumed: of_part } => {
                     summary.fields += fields;
@@ -118,7 +119,7 @@ impl Question<'_> {
         Ok((summary, assumed))
     }
 
-    /// All changes, in a form that does not grow with the period; equal changes of several objects as one.
+    /// All changes, in a form that does not grow with the period. Equal changes of several objects are one group.
     pub(super) fn changes(&self) -> anyhow::Result<(Vec<ChangeGroup>, Summary, Assumptions)> {
         let mut change_groups = ChangeGroups::default();
         let draw = |_: &Pair<'_>, _: &almanac_forecast::Difference| Ok(());
@@ -129,7 +130,7 @@ impl Question<'_> {
         Ok((change_groups.grouped(), summary, assumed))
     }
 
-    /// The pair that a part is of, and its own number in there.
+    /// The pair of a part, and the index of the part in the pair.
     fn find(&self, index: usize) -> Option<(&Pair<'_>, usize)> {
         let mut before = 0;
         for pair in &self.pairs {

@@ -1,9 +1,9 @@
 //! Overlays and charts of both sides, rendered on request: by flags, or by the `almanac.toml` of the old side, so that
 //! a change cannot choose what runs.
 //!
-//! Each is copied into a temporary directory as far as it may be read (`stage`), once all its references are found in
-//! it (`kustomization`), and rendered there within limits (`program`). A directory that cannot be rendered is not
-//! compared, and a finding has the error (`program_error`).
+//! Each directory is copied into a temporary one, limited to files that may be read (`stage`). All its references must
+//! be inside (`kustomization`). It is rendered there within limits (`program`). A directory that cannot be rendered is
+//! not compared, and a finding has the error (`program_error`).
 
 mod kustomization;
 mod program;
@@ -20,7 +20,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
 
-use self::program::{Ending, Program};
+use self::program::{Outcome, Program};
 pub(super) use self::stage::Origin;
 use self::stage::Stage;
 use super::git::tree::Tree;
@@ -33,7 +33,7 @@ use crate::invisible::printable;
 const KUSTOMIZE: &str = "--kustomize";
 const HELM: &str = "--helm";
 
-/// What is rendered on both sides.
+/// The directories to render on both sides.
 #[derive(Args)]
 pub(super) struct RenderArguments {
     /// Build this kustomization directory on both sides, and compare the results; without paths, only these
@@ -44,7 +44,7 @@ pub(super) struct RenderArguments {
     #[arg(long, value_name = "DIR[=VALUES,...]", value_hint = ValueHint::DirPath)]
     helm: Vec<String>,
 
-    /// How many seconds a program may take to render a directory
+    /// Maximum time to render a directory, in seconds
     #[arg(
         long,
         value_name = "SECONDS",
@@ -58,18 +58,18 @@ pub(super) struct RenderArguments {
 pub(super) struct Target {
     pub(super) dir: PathBuf,
     renderer: Renderer,
-    /// As it was written in the flag or the settings.
+    /// The text in the flag or the settings.
     text: String,
     is_flag: bool,
 }
 
 enum Renderer {
     Kustomize,
-    /// With these values files, as the tree has them.
+    /// With these values files, by their paths in the tree.
     Helm(Vec<PathBuf>),
 }
 
-/// Why a directory is not rendered.
+/// The reason that a directory is not rendered.
 enum Failure {
     /// A problem in its content, with a fix.
     Content(String, &'static str),
@@ -83,10 +83,10 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-/// Says where a path is that an argument names.
+/// Converts the path of an argument to one below the root.
 type Inside<'a> = dyn Fn(&'static str, &str) -> anyhow::Result<PathBuf> + 'a;
 
-const OUTSIDE: &str = "is not a path inside of what is compared; name one without .. before it";
+const OUTSIDE: &str = "is not inside the compared directory; name a path without a leading ..";
 
 impl RenderArguments {
     pub(super) fn limit(&self) -> Duration {
@@ -98,8 +98,8 @@ impl RenderArguments {
         targets(&self.kustomize, &self.helm, true, inside)
     }
 
-    /// Adds the targets of two directories: from the flags, which are then all that is compared, or from the settings
-    /// of the old one.
+    /// Adds the targets of two directories, from the flags or from the settings of the old one. With flags, only their
+    /// targets are compared.
     pub(super) fn add_to(&self, sides: &mut Sides) -> anyhow::Result<()> {
         let inside = |argument: &'static str, path: &str| -> anyhow::Result<PathBuf> {
             let outside = || ArgumentError::whole(argument, path, OUTSIDE);
@@ -137,24 +137,24 @@ impl RenderArguments {
     }
 }
 
-/// The targets in the settings of the old side, as far as they are within these paths or around them.
+/// The targets in the settings of the old side that are within these paths or around them.
 pub(super) fn targets_of_settings(root: &Path, paths: &[PathBuf]) -> anyhow::Result<Vec<Target>> {
     let Some((path, settings)) = settings::around(root, |it| it.diff.is_some())? else {
         return Ok(Vec::new());
     };
-    let Some(asked) = settings.diff.filter(|_| path.parent() == Some(root)) else {
+    let Some(diff) = settings.diff.filter(|_| path.parent() == Some(root)) else {
         return Ok(Vec::new());
     };
     let inside = |_: &'static str, path: &str| {
         let message = || format!("almanac.toml of the old side: [diff]: {path:?} {OUTSIDE}");
         below(Path::new(""), path).with_context(message)
     };
-    let mut all = targets(&asked.kustomize, &asked.helm, false, &inside)?;
-    let is_asked = |target: &Target| {
+    let mut all = targets(&diff.kustomize, &diff.helm, false, &inside)?;
+    let is_requested = |target: &Target| {
         let dir = &target.dir;
         paths.is_empty() || paths.iter().any(|it| dir.starts_with(it) || it.starts_with(dir))
     };
-    all.retain(is_asked);
+    all.retain(is_requested);
     Ok(all)
 }
 
@@ -178,7 +178,7 @@ fn targets(
             below(&dir, it).ok_or_else(outside)
         });
         let values: Vec<PathBuf> = values.collect::<Result<_, _>>()?;
-        // helm takes several values files of one argument.
+        // helm splits an argument of several values files at these characters.
         if values.iter().any(|it| it.to_string_lossy().contains([',', '"', '\n', '\r'])) {
             let message = "has a comma, a quotation mark or an end of line in a path; rename it";
             return Err(ArgumentError::whole(HELM, text, message).into());
@@ -188,7 +188,7 @@ fn targets(
     Ok(all)
 }
 
-/// A path as it is written, seen from another one; `None` if it leads out.
+/// A path resolved from a base, without following links; `None` if it leads out.
 fn below(base: &Path, path: &str) -> Option<PathBuf> {
     let mut full = base.to_owned();
     for component in Path::new(path).components() {
@@ -218,7 +218,7 @@ pub(super) fn add(
         let trees = [old.tree, new.tree];
         target.check_flag(trees)?;
         if !trees.iter().any(|tree| target.is_in(tree)) {
-            let note = format!("almanac.toml names {}, which neither side has", target.text);
+            let note = format!("almanac.toml names {}, but neither side has it", target.text);
             sides.coverage.notes.push(printable(&note));
             continue;
         }
@@ -230,7 +230,7 @@ pub(super) fn add(
         }
         let (before, after) = (target.rendered(old, limit)?, target.rendered(new, limit)?);
         sides.both.iter_mut().for_each(|it| it.viewpoint.left_out.push(target.dir.clone()));
-        let put = |side: &mut SideFiles, content| {
+        let add_content = |side: &mut SideFiles, content| {
             let inside = target.dir.join(format!("rendered {index}"));
             let (place, source) = (target.place(), target.command());
             side.viewpoint.rendered.push(Rendered { place, source, inside, content });
@@ -239,13 +239,13 @@ pub(super) fn add(
         match (before, after) {
             (Ok(before), Ok(after)) => {
                 sides.coverage.rendered.push(target.command());
-                put(old_side, Ok(before));
-                put(new_side, Ok(after));
+                add_content(old_side, Ok(before));
+                add_content(new_side, Ok(after));
             }
             // A problem of the new side is a finding there.
             (_, Err(why)) => {
                 sides.coverage.unrendered.push(target.place());
-                put(new_side, Err(why));
+                add_content(new_side, Err(why));
             }
             (Err((why, fix)), Ok(_)) => {
                 let (place, name) = (target.place(), &old.tree.name);
@@ -258,7 +258,7 @@ pub(super) fn add(
 }
 
 /// The output, or the reason that there is none, with a fix.
-type Printed = Result<Arc<[u8]>, (String, &'static str)>;
+type RenderResult = Result<Arc<[u8]>, (String, &'static str)>;
 
 impl Target {
     fn is_in(&self, tree: &Tree) -> bool {
@@ -289,9 +289,9 @@ impl Target {
         Err(ArgumentError::whole(argument, &self.text, message))
     }
 
-    /// The name of its place.
+    /// The name of the place of the target.
     fn place(&self) -> String {
-        let dir = self.shown();
+        let dir = self.dir_name();
         match &self.renderer {
             Renderer::Helm(values) if !values.is_empty() => {
                 let values: Vec<String> =
@@ -302,20 +302,20 @@ impl Target {
         }
     }
 
-    fn shown(&self) -> String {
+    fn dir_name(&self) -> String {
         let dir = self.dir.display().to_string();
         if dir.is_empty() { ".".to_owned() } else { dir }
     }
 
-    /// The command that renders it, as findings name it.
+    /// The command that renders the target, as named in findings.
     fn command(&self) -> String {
         match &self.renderer {
-            Renderer::Kustomize => format!("kustomize build {}", self.shown()),
+            Renderer::Kustomize => format!("kustomize build {}", self.dir_name()),
             Renderer::Helm(values) => {
                 let values = values.iter().map(|it| format!(" --values {}", it.display()));
                 format!(
                     "helm template {}{}",
-                    self.shown(),
+                    self.dir_name(),
                     values.collect::<Vec<String>>().concat()
                 )
             }
@@ -323,11 +323,11 @@ impl Target {
     }
 
     /// The output for a side; empty if there is no such directory.
-    fn rendered(&self, origin: &Origin<'_>, limit: Duration) -> anyhow::Result<Printed> {
+    fn rendered(&self, origin: &Origin<'_>, limit: Duration) -> anyhow::Result<RenderResult> {
         if !self.is_in(origin.tree) {
             return Ok(Ok(Arc::from(&b""[..])));
         }
-        match self.printed(origin, limit) {
+        match self.output(origin, limit) {
             Ok(bytes) => Ok(Ok(bytes.into())),
             Err(Failure::Content(why, fix)) => Ok(Err((why, fix))),
             Err(Failure::Machine(why)) => Err(why.context(format!(
@@ -338,51 +338,53 @@ impl Target {
         }
     }
 
-    fn printed(&self, origin: &Origin<'_>, limit: Duration) -> Result<Vec<u8>, Failure> {
+    fn output(&self, origin: &Origin<'_>, limit: Duration) -> Result<Vec<u8>, Failure> {
         let mut stage = Stage::new(origin);
         let program = match &self.renderer {
             Renderer::Kustomize => {
-                kustomization::take_in(&mut stage, &self.dir)?;
+                kustomization::add_files(&mut stage, &self.dir)?;
                 Program::kustomize()?
             }
             Renderer::Helm(values) => {
-                stage.take_in(&self.dir)?;
-                values.iter().try_for_each(|it| stage.take_file(it))?;
+                stage.add_dir(&self.dir)?;
+                values.iter().try_for_each(|it| stage.add_file(it))?;
                 Program::helm()?
             }
         };
-        let folder = TemporaryDir::new("almanac-render-")?;
-        let root = folder.path().canonicalize().context("failed to make a temporary directory")?;
+        let temporary = TemporaryDir::new("almanac-render-")?;
+        let root =
+            temporary.path().canonicalize().context("failed to create a temporary directory")?;
         let (tree, home) = (root.join("tree"), root.join("home"));
-        for folder in [&tree, &home] {
-            fs::create_dir(folder).context("failed to write a temporary directory")?;
+        for dir in [&tree, &home] {
+            fs::create_dir(dir).context("failed to write a temporary directory")?;
         }
         stage.lay_out(&tree)?;
-        let mut arguments = vec![named(&self.dir)];
+        let mut arguments = vec![path_argument(&self.dir)];
         if let Renderer::Helm(values) = &self.renderer {
-            arguments.extend(values.iter().flat_map(|it| [OsString::from("--values"), named(it)]));
+            arguments.extend(
+                values.iter().flat_map(|it| [OsString::from("--values"), path_argument(it)]),
+            );
         }
         match program.run(&arguments, &tree, &home, limit)? {
-            Ending::Printed(bytes) => Ok(bytes),
-            Ending::Failed(error) => {
+            Outcome::Printed(bytes) => Ok(bytes),
+            Outcome::Failed(error) => {
                 let (message, fix) = program_error::message_and_fix(&error, &tree);
                 Err(Failure::Content(message, fix))
             }
-            Ending::TooSlow => {
-                let message = format!("rendering it took more than {} s", limit.as_secs());
-                Err(Failure::Content(message, "allow it more with --render-seconds"))
+            Outcome::TooSlow => {
+                let message = format!("the rendering took more than {} s", limit.as_secs());
+                Err(Failure::Content(message, "allow more with --render-seconds"))
             }
-            Ending::TooMuch => {
-                let message =
-                    format!("what is rendered is larger than {} MiB", program::MOST >> 20);
+            Outcome::TooMuch => {
+                let message = format!("the output is larger than {} MiB", program::MOST >> 20);
                 Err(Failure::Content(message, "render parts of it"))
             }
         }
     }
 }
 
-/// A path of the tree as an argument, which no program takes for a flag or an address.
-fn named(path: &Path) -> OsString {
+/// A path of the tree as an argument that a program cannot mistake for a flag or an address.
+fn path_argument(path: &Path) -> OsString {
     let mut argument = OsString::from("./");
     argument.push(path);
     argument

@@ -1,4 +1,4 @@
-//! One field that changes, as rows that people read: few of them for any period.
+//! The rows for one field that changes: a small number for any period.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,21 +11,21 @@ use almanac_forecast::{
 
 use crate::stretches::{edge, once};
 
-/// The most rows of a field that people see; the rest are counted.
+/// The most rows of a field in text output; the rest are counted.
 pub(super) const MOST: usize = 8;
 
 /// One field of one object that changes.
 #[derive(Clone)]
 pub(super) struct Change {
-    /// In which place, where there are several.
+    /// The place, if there are several.
     pub(super) place: Option<String>,
     pub(super) target: Identity,
     pub(super) field: Field,
     pub(super) presence: Presence,
     pub(super) rows: Vec<Row>,
-    /// How many more there are.
+    /// The number of omitted rows.
     pub(super) more: usize,
-    /// By how much its pod-hours over the period grow, if both are known.
+    /// The growth of its pod-hours over the period, if both are known.
     pub(super) growth: Option<PodHours>,
     pub(super) period: Period,
     /// The name of each number, its peak before and its peak after.
@@ -36,12 +36,12 @@ pub(super) struct Change {
 #[derive(Clone)]
 pub(super) struct Row {
     pub(super) when: String,
-    /// The pattern in which it repeats, if it does.
+    /// The pattern of its repetition, if there is one.
     pub(super) recurrence: Option<Recurrence>,
-    /// The first of its stretches: all have the same values.
+    /// The first stretch; all have the same values.
     pub(super) first: Stretch,
     pub(super) times: usize,
-    /// By how much the pod-hours over the period grow.
+    /// The growth of the pod-hours over the period.
     pub(super) growth: Option<PodHours>,
 }
 
@@ -52,14 +52,14 @@ pub(super) enum Unit {
     Nodes,
     /// A lower bound.
     AtLeast,
-    /// Pods that are counted at their workloads, too.
+    /// Pods that are also counted at their workloads.
     InUnits,
     Waiting,
 }
 
 impl Unit {
     /// The unit of the sum over time of this field; `None` if it has no sum.
-    pub(super) fn of(target: &Identity, field: Field) -> Option<Unit> {
+    pub(super) fn for_field(target: &Identity, field: Field) -> Option<Unit> {
         match field {
             Field::Replicas if target.kind() == "ScalableNodeGroup" => Some(Unit::Nodes),
             Field::Replicas => Some(Unit::Pods),
@@ -72,17 +72,17 @@ impl Unit {
 }
 
 impl Change {
-    pub(super) fn of(
+    pub(super) fn from_difference(
         place: Option<&str>,
         difference: &Difference,
         period: Period,
         zone: Zone,
         most: usize,
     ) -> Change {
-        let unit = Unit::of(&difference.target, difference.field);
+        let unit = Unit::for_field(&difference.target, difference.field);
         let mut rows = Vec::new();
-        for alike in difference.by_values() {
-            rows.extend(rows_of(&alike, unit, period, zone));
+        for stretches in difference.by_values() {
+            rows.extend(rows_of(&stretches, unit, period, zone));
         }
         rows.sort_by_key(|row: &Row| row.first.from);
         let more = rows.len().saturating_sub(most);
@@ -114,35 +114,35 @@ impl Change {
         }
     }
 
-    /// Whether there is a value on both sides: one that a policy sets, or that the object has.
+    /// Whether both sides have a value: one that a policy sets, or that the object has.
     pub(super) fn has_both_values(&self) -> bool {
         let has_both = |row: &Row| row.first.before.is_some() && row.first.after.is_some();
         self.presence == Presence::Both || self.rows.first().is_some_and(has_both)
     }
 }
 
-/// Stretches with the same values, in as few rows as may be.
-fn rows_of(alike: &[&Stretch], unit: Option<Unit>, period: Period, zone: Zone) -> Vec<Row> {
-    let civil: Vec<CivilStretch> = alike
+/// Stretches with the same values, in as few rows as possible.
+fn rows_of(group: &[&Stretch], unit: Option<Unit>, period: Period, zone: Zone) -> Vec<Row> {
+    let civil: Vec<CivilStretch> = group
         .iter()
         .map(|it| CivilStretch { from: edge(it.from, period, zone), to: edge(it.to, period, zone) })
         .collect();
-    let shown = (zone.civil(period.from()), zone.civil(period.to()));
-    let row = |told| {
-        let (when, recurrence, positions) = match told {
+    let civil_period = (zone.civil(period.from()), zone.civil(period.to()));
+    let row = |stretch_group| {
+        let (when, recurrence, positions) = match stretch_group {
             StretchGroup::Recurring(recurrence, positions) => {
                 (recurrence.to_string(), Some(recurrence), positions)
             }
             StretchGroup::Once(position) => {
-                let Stretch { from, to, .. } = **alike.get(position)?;
+                let Stretch { from, to, .. } = **group.get(position)?;
                 (once((from, to), period, zone), None, vec![position])
             }
         };
-        let stretches = || positions.iter().filter_map(|position| alike.get(*position));
+        let stretches = || positions.iter().filter_map(|position| group.get(*position));
         let pod_hours = |it: &&Stretch| Some(PodHours::of(it.growth()?, it.nanoseconds()));
         let growth = unit.and_then(|_| stretches().map(pod_hours).sum::<Option<PodHours>>());
         let first = (*stretches().next()?).clone();
         Some(Row { when, recurrence, first, times: positions.len(), growth })
     };
-    recurrences(&civil, shown).into_iter().filter_map(row).collect()
+    recurrences(&civil, civil_period).into_iter().filter_map(row).collect()
 }

@@ -1,4 +1,4 @@
-//! The two sides of a comparison: where their files are, and which of their places belong together.
+//! The two sides of a comparison: the location of their files, and the pairs of their places.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,54 +13,54 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 
 use super::DiffArguments;
-use super::differing::Differing;
+use super::differing::DifferingFiles;
 use crate::argument_error::ArgumentError;
 use crate::cleanup::TemporaryDir;
 use crate::files::{FileArguments, Files, Note, Targets, Viewpoint, note_lines, targets_of};
 use crate::input::{Input, InputPlace, together};
 use crate::outcome::FailOn;
 
-/// What git names for the side of a file that does not exist.
+/// The name in git for the side of a file that does not exist.
 const NOTHING: &str = "/dev/null";
 
-/// Where the files of both sides are.
+/// The files of both sides.
 pub(super) struct Sides {
     pub(super) both: [SideFiles; 2],
-    pub(super) differing: Differing,
+    pub(super) differing: DifferingFiles,
     pub(super) coverage: Coverage,
 }
 
-/// How much of both sides is compared, in names and sentences.
+/// The compared and the skipped parts of both sides, as names and sentences.
 #[derive(Default)]
 pub(super) struct Coverage {
     /// The files and objects that cannot be used on the new side.
     pub(super) incomplete: Vec<String>,
-    /// The files that differ, and are compared on neither side, because they are not forecast as written.
+    /// The files that differ, but are compared on neither side, because they are not forecast as written.
     pub(super) uncompared: Vec<String>,
-    /// The directories that could not be rendered, so that they are not compared.
+    /// The directories that could not be rendered, and so are not compared.
     pub(super) unrendered: Vec<String>,
-    /// The commands that rendered directories of both sides, as findings name them.
+    /// The commands that rendered directories of both sides, as named in findings.
     pub(super) rendered: Vec<String>,
     /// The files that are not read as written, each once, and notes on rendering.
     pub(super) notes: Vec<String>,
 }
 
-/// Where the files of one side are.
+/// The files of one side.
 pub(super) struct SideFiles {
     /// The name of the side.
     pub(super) name: String,
-    /// Which files and folders are read; none is nothing at all.
+    /// The files and directories to read; none for an empty side.
     pub(super) paths: Vec<PathBuf>,
     pub(super) viewpoint: Viewpoint,
-    /// The submodules in it, which are not read.
+    /// The submodules, which are not read.
     pub(super) submodules: Vec<PathBuf>,
-    /// Removed once it has been read.
-    pub(super) written: Option<TemporaryDir>,
+    /// The directory of the files, removed after they are read.
+    pub(super) temporary: Option<TemporaryDir>,
 }
 
 /// One side, read.
 pub(super) struct Side {
-    /// Its name.
+    /// The name of the side.
     pub(super) name: String,
     pub(super) input: Input,
     root: Folder,
@@ -72,12 +72,12 @@ pub(super) struct Side {
 }
 
 impl Sides {
-    /// Two sides of which nothing is rendered yet.
-    pub(super) fn new(both: [SideFiles; 2], differing: Differing) -> Sides {
+    /// Two sides without rendered directories.
+    pub(super) fn new(both: [SideFiles; 2], differing: DifferingFiles) -> Sides {
         Sides { both, differing, coverage: Coverage::default() }
     }
 
-    /// Two files or folders; `/dev/null`, as git has it, is nothing.
+    /// Two files or directories; `/dev/null`, as in git, is an empty side.
     pub(super) fn named(paths: &[String]) -> anyhow::Result<Sides> {
         let [old, new] = paths else {
             let text = paths.join(" ");
@@ -89,7 +89,7 @@ impl Sides {
         let side = |path: &String| {
             if path == "-" {
                 let message =
-                    "standard input is neither of the two; write it into a file, and name that";
+                    "standard input cannot be compared; write it to a file, and name the file";
                 return Err(ArgumentError::whole("PATH", "-", message));
             }
             let full = here.join(path);
@@ -98,8 +98,8 @@ impl Sides {
             } else if full.is_dir() {
                 (full, vec![PathBuf::from(path)])
             } else if full.exists() {
-                let folder = full.parent().unwrap_or(&here).to_owned();
-                (folder, vec![PathBuf::from(path)])
+                let parent = full.parent().unwrap_or(&here).to_owned();
+                (parent, vec![PathBuf::from(path)])
             } else {
                 let message = format!(
                     "there is no such file or directory; to compare with nothing, name {NOTHING}"
@@ -110,20 +110,21 @@ impl Sides {
                 here: here.clone(),
                 root,
                 unnamed: PathBuf::from("."),
-                // They are named, be they ignored or not: where a folder is built, it mostly is.
+                // Named paths are read even if git ignores them, as it usually does with generated directories.
                 reads_ignored: true,
                 ..Viewpoint::default()
             };
             let submodules = Vec::new();
-            Ok(SideFiles { name: path.clone(), paths, viewpoint, submodules, written: None })
+            Ok(SideFiles { name: path.clone(), paths, viewpoint, submodules, temporary: None })
         };
         let both = [side(old)?, side(new)?];
-        let differing = Differing::OnDisk([&both[0], &both[1]].map(|it| it.viewpoint.root.clone()));
+        let differing =
+            DifferingFiles::OnDisk([&both[0], &both[1]].map(|it| it.viewpoint.root.clone()));
         Ok(Sides::new(both, differing))
     }
 
-    /// Reads both. Folders that are places on one side are places on the other, too, and what policies of one side
-    /// scale is of interest on the other.
+    /// Reads both sides. Directories that are places on one side are also places on the other. Targets of policies on
+    /// one side are read on the other too.
     pub(super) fn read(
         self,
         arguments: &DiffArguments,
@@ -158,18 +159,19 @@ impl Sides {
         let of_new = again(&after, &before, &new)?;
         let (mut before, mut after) = (of_old.unwrap_or(before), of_new.unwrap_or(after));
         conditions.state(&mut [&mut before.input, &mut after.input], now)?;
-        // Compared with an empty side, all is new.
+        // Compared with an empty side, everything is new.
         let is_alone = old.paths.is_empty() != new.paths.is_empty();
         let differs = |path: &str| is_alone || differing.is_at(path);
         let hides = |(_, note): (_, &Note)| note.hides_objects();
         let hides_objects = after.noted(&differs).any(hides);
-        let (gone, come) = (after.excluded_alone(&before), before.excluded_alone(&after));
-        after.hides_objects = hides_objects || !gone.is_empty();
-        // What both have is called as in the new files.
+        let (excluded_after, excluded_before) =
+            (after.excluded_alone(&before), before.excluded_alone(&after));
+        after.hides_objects = hides_objects || !excluded_after.is_empty();
+        // A path on both sides has the name of the new side.
         let noted = before.noted(&differs).chain(after.noted(&differs));
         let mut uncompared: BTreeMap<String, String> =
             noted.map(|(seen, note)| (seen, note.path().to_owned())).collect();
-        for path in gone.into_iter().chain(come) {
+        for path in excluded_after.into_iter().chain(excluded_before) {
             coverage.notes.push(format!(
                 "{path} is excluded by almanac.toml on one side only; to compare it, exclude it on both or on neither"
             ));
@@ -179,8 +181,8 @@ impl Sides {
         let submodules = submodules.map(|it| it.display().to_string()).filter(|it| differs(it));
         uncompared.extend(submodules.map(|it| (it.clone(), format!("the submodule {it}"))));
         coverage.uncompared = uncompared.into_values().collect();
-        drop((old.written, new.written));
-        // What both have is called as in the new files.
+        drop((old.temporary, new.temporary));
+        // A note on both sides has the name of the new side.
         let any = |_: &str| true;
         let all = before.noted(&any).chain(after.noted(&any));
         let once: BTreeMap<(String, bool), Note> =
@@ -191,16 +193,16 @@ impl Sides {
     }
 }
 
-/// The pods of which policies set the levels there, if none does so here: each has the level of its user.
+/// The pods whose QoS levels are set by policies of the other side only. On this side, they have the original level.
 fn pods_without_levels(here: &Side, there: &Side) -> Targets {
     let mut own = here.input.places.iter().map(|it| &it.world);
     if own.any(|it| !it.qos_levels.policies.is_empty()) {
         return Targets::new();
     }
     let worlds = there.input.places.iter().map(|it| &it.world);
-    let written = worlds
+    let writes = worlds
         .flat_map(|world| world.policies().flat_map(move |policy| world.footprint(&policy).writes));
-    let pods = written.filter(|(_, field)| *field == Field::QosLevel);
+    let pods = writes.filter(|(_, field)| *field == Field::QosLevel);
     pods.map(|(pod, _)| (pod.kind().to_owned(), pod.name().to_owned())).collect()
 }
 
@@ -221,15 +223,16 @@ impl SideFiles {
 }
 
 impl Side {
-    /// The notes on what differs, each with its path as it is seen from the side.
+    /// The notes on differing files, each with its path relative to the side.
     fn noted(&self, differs: &impl Fn(&str) -> bool) -> impl Iterator<Item = (String, &Note)> {
         let depends =
             |note: &&Note| note.depends_on().iter().any(|it| differs(&it.seen_from(&self.root)));
-        let seen = |note: &Note| Folder::of(&self.here.join(note.path())).seen_from(&self.root);
-        self.input.notes().iter().filter(depends).map(move |note| (seen(note), note))
+        let side_path =
+            |note: &Note| Folder::of(&self.here.join(note.path())).seen_from(&self.root);
+        self.input.notes().iter().filter(depends).map(move |note| (side_path(note), note))
     }
 
-    /// A finding in a line: `shop.yaml:12: warning: …`.
+    /// A finding on one line: `shop.yaml:12: warning: …`.
     pub(super) fn line_of(&self, placed: &PlacedFinding) -> String {
         let source = &self.input.reading.sources[placed.source];
         let line = placed.span.map_or(1, |span| source.position(span.start).line);
@@ -237,18 +240,18 @@ impl Side {
         format!("{}:{line}: {}: {finding}", source.name(), finding.severity())
     }
 
-    /// The paths that are excluded here and read on the other side, as seen from the side.
+    /// The paths that are excluded here and read on the other side, relative to the side.
     fn excluded_alone(&self, other: &Side) -> Vec<String> {
         let path = |source: &Source| {
             let name = Path::new(source.name()).file_name()?;
             Some(Folder::of(&Path::new(&source.folder()?.to_string()).join(name)))
         };
-        let read: Vec<Folder> = other.input.reading.sources.iter().filter_map(path).collect();
+        let read_files: Vec<Folder> = other.input.reading.sources.iter().filter_map(path).collect();
         let root = other.root.to_string();
         let excluded = self.excluded.iter().map(|it| it.seen_from(&self.root));
-        let is_read = |seen: &String| {
-            let there = Folder::of(&Path::new(&root).join(seen));
-            read.iter().any(|it| it.is_within(&there))
+        let is_read = |path: &String| {
+            let excluded_dir = Folder::of(&Path::new(&root).join(path));
+            read_files.iter().any(|it| it.is_within(&excluded_dir))
         };
         excluded.filter(is_read).collect()
     }
@@ -267,8 +270,8 @@ impl Side {
         all.into_iter().collect()
     }
 
-    /// Whether the effect of a policy, or the state of an object, is unclear from the files of a place. Either it
-    /// cannot be used as it is written; or it is missing, unlike `before`, and may be in a file that cannot be read.
+    /// Whether the effect of a policy, or the state of an object, is unclear from the files of a place. Either the
+    /// object cannot be used as written; or it is missing, unlike `before`, and may be in a file that cannot be read.
     pub(super) fn unclear<'a>(
         &self,
         place: Option<&'a InputPlace>,
@@ -283,56 +286,55 @@ impl Side {
         }
     }
 
-    /// Whether objects may be there that were not read.
+    /// Whether there may be objects that were not read.
     pub(super) fn may_miss_objects(&self) -> bool {
         self.hides_objects || self.errors().any(|(_, object)| object.is_none())
     }
 
-    /// The findings with errors: the source, and the object if it is one.
+    /// The findings with errors: the source, and the object, if any.
     fn errors(&self) -> impl Iterator<Item = (usize, Option<usize>)> {
         let findings = self.input.findings.iter();
         let errors = findings.filter(|it| it.finding.severity() == Severity::Error);
         errors.map(|it| (it.source, it.object))
     }
 
-    /// The places that are distinguished.
-    fn told_apart(&self) -> impl Iterator<Item = &Place> {
+    /// The places with names.
+    fn named_places(&self) -> impl Iterator<Item = &Place> {
         self.input.all_places().iter().filter(|place| !place.name.is_empty())
     }
 
-    /// The places of this side if those of the other one are distinguished here, too, as far as there is anything in
-    /// them; `None` if they are already.
+    /// The places of this side, with those of the other side that have files here; `None` if that adds no place.
     fn places_as_of(&self, other: &Side) -> Option<Vec<Place>> {
-        let moved = |folder: &Folder| {
-            let below = folder.seen_from(&other.root);
+        let moved = |dir: &Folder| {
+            let below = dir.seen_from(&other.root);
             Folder::of(&Path::new(&self.root.to_string()).join(below))
         };
-        let mut places: Vec<Place> = self.told_apart().cloned().collect();
+        let mut places: Vec<Place> = self.named_places().cloned().collect();
         let before = places.len();
-        for place in other.told_apart() {
-            let folders: Vec<Folder> = place.folders.iter().map(moved).collect();
+        for place in other.named_places() {
+            let dirs: Vec<Folder> = place.folders.iter().map(moved).collect();
             let sources = self.input.reading.sources.iter();
             let mut sources = sources.filter_map(Source::folder);
-            let is_there = sources.any(|source| folders.iter().any(|it| source.is_within(it)));
+            let is_there = sources.any(|source| dirs.iter().any(|it| source.is_within(it)));
             let is_known = places.iter().any(|it| it.name == place.name);
             if is_there && !is_known {
-                places.push(Place { name: place.name.clone(), folders });
+                places.push(Place { name: place.name.clone(), folders: dirs });
             }
         }
         (places.len() > before).then_some(places)
     }
 }
 
-/// Which places are compared with which, and their names if there are several. A side with a single place is compared
-/// with each of the others.
+/// The pairs of places to compare, with their names if there are several. A side with a single place is compared with
+/// each place of the other.
 pub(super) fn pairs<'a>(
     old: &'a Side,
     new: &'a Side,
 ) -> Vec<(Option<String>, Option<&'a InputPlace>, Option<&'a InputPlace>)> {
     let names: BTreeSet<&str> =
-        old.told_apart().chain(new.told_apart()).map(|place| &*place.name).collect();
+        old.named_places().chain(new.named_places()).map(|place| &*place.name).collect();
     let find = |side: &'a Side, name: &str| {
-        let is_one = side.told_apart().next().is_none();
+        let is_one = side.named_places().next().is_none();
         let of_name = |(_, it): &(usize, &'a InputPlace)| {
             is_one || it.stands_for.iter().any(|known| known == name)
         };
@@ -342,18 +344,18 @@ pub(super) fn pairs<'a>(
         return vec![(None, old.input.places.first(), new.input.places.first())];
     }
     let mut pairs: Vec<(Vec<&str>, _, _)> = Vec::new();
-    let number = |found: Option<(usize, &InputPlace)>| found.map(|(number, _)| number);
+    let index = |place: Option<(usize, &InputPlace)>| place.map(|(index, _)| index);
     for name in names {
         let (before, after) = (find(old, name), find(new, name));
-        let alike = |it: &&mut (Vec<&str>, Option<(usize, _)>, Option<(usize, _)>)| {
-            (number(it.1), number(it.2)) == (number(before), number(after))
+        let is_same_pair = |it: &&mut (Vec<&str>, Option<(usize, _)>, Option<(usize, _)>)| {
+            (index(it.1), index(it.2)) == (index(before), index(after))
         };
-        match pairs.iter_mut().find(alike) {
+        match pairs.iter_mut().find(is_same_pair) {
             Some((names, ..)) => names.push(name),
             None => pairs.push((vec![name], before, after)),
         }
     }
-    let are_several = pairs.len() > 1 || old.told_apart().count() != new.told_apart().count();
+    let are_several = pairs.len() > 1 || old.named_places().count() != new.named_places().count();
     let pair = |(names, before, after): (Vec<&str>, Option<(usize, _)>, Option<(usize, _)>)| {
         let name = are_several.then(|| together(&names));
         (name, before.map(|(_, place)| place), after.map(|(_, place)| place))
@@ -361,7 +363,7 @@ pub(super) fn pairs<'a>(
     pairs.into_iter().map(pair).collect()
 }
 
-/// The zone in which both are shown: that of all policies, if they share one.
+/// The time zone of the output: that of all policies, if they share one.
 pub(super) fn common_zone(old: &Side, new: &Side) -> Zone {
     let is_empty =
         |side: &Side| side.input.places.iter().all(|it| it.world.policies().next().is_none());
@@ -374,8 +376,8 @@ pub(super) fn common_zone(old: &Side, new: &Side) -> Zone {
     zone.unwrap_or(Zone::utc())
 }
 
-/// Problems of the new files count; the change may fix those of the old ones. A file that cannot be read counts on
-/// either side.
+/// The exit code for the findings of the new files, since the change may fix those of the old ones. If a file of the
+/// old side cannot be read, the findings of the old side decide.
 pub(super) fn exit_code(fail_on: FailOn, old: &Side, new: &Side) -> ExitCode {
     let is_unread = old.input.findings.iter().any(|it| it.finding.code == Code::UnreadableFile);
     if is_unread { fail_on.code(&old.input.findings) } else { fail_on.code(&new.input.findings) }

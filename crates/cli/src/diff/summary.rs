@@ -9,18 +9,18 @@ use super::words::{a_week, listed};
 /// The sum of all changes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Summary {
-    /// How many fields have been compared.
+    /// The number of compared fields.
     pub(super) fields: usize,
-    /// How many have not been, as something on the new side cannot be used.
+    /// The number of fields that were not compared, because an object on the new side cannot be used.
     pub(super) unclear: usize,
-    /// How many files and directories differ and are not compared.
+    /// The number of files and directories that differ and are not compared.
     pub(super) uncompared: usize,
-    /// How many directories could not be rendered.
+    /// The number of directories that could not be rendered.
     pub(super) unrendered: usize,
-    /// How many `CronJobs` have been compared, and how many start Jobs at other times.
+    /// The number of compared `CronJobs`, and of those that start Jobs at other times.
     pub(super) jobs: usize,
     pub(super) jobs_changed: usize,
-    /// How many `CronJobs` have not been compared, as something on the new side cannot be used.
+    /// The number of `CronJobs` that were not compared, because an object on the new side cannot be used.
     pub(super) jobs_unclear: usize,
     pub(super) changed: usize,
     pub(super) added: usize,
@@ -38,7 +38,7 @@ impl Summary {
             Presence::Removed => self.removed += 1,
         }
         let Some(growth) = change.growth else { return };
-        match Unit::of(&change.target, change.field) {
+        match Unit::for_field(&change.target, change.field) {
             Some(Unit::Pods) => self.pods = self.pods + growth,
             Some(Unit::Nodes) => self.nodes = self.nodes + growth,
             Some(Unit::AtLeast) => self.at_least = self.at_least + growth,
@@ -50,7 +50,7 @@ impl Summary {
         self.changed + self.added + self.removed + self.jobs_changed > 0
     }
 
-    /// Whether a value differs, or may: a value that is not compared closes the gate too.
+    /// Whether a value differs, or may differ because it is not compared.
     pub(super) fn may_differ(&self) -> bool {
         self.is_changed() || self.unclear + self.jobs_unclear > 0
     }
@@ -98,15 +98,15 @@ impl Summary {
         let uncompared = self.uncompared;
         let of_paths = || format!("{} {} not compared", paths(uncompared), is(uncompared));
         parts.extend((uncompared > 0).then(of_paths));
-        parts.extend(self.told_unrendered());
-        let said = listed(&parts);
-        let mut letters = said.chars();
+        parts.extend(self.unrendered_part());
+        let text = listed(&parts);
+        let mut letters = text.chars();
         letters
             .next()
             .map_or_else(String::new, |it| it.to_uppercase().to_string() + letters.as_str())
     }
 
-    /// The same where no change is known.
+    /// The headline if no change is known.
     fn unchanged(&self, paths: &dyn Fn(usize) -> String) -> String {
         let is_not = |count| if count == 1 { "is not" } else { "are not" };
         let (jobs, values) = (self.jobs + self.jobs_unclear, self.fields + self.unclear);
@@ -123,13 +123,13 @@ impl Summary {
         parts.extend((self.jobs_unclear > 0).then(|| format!("{} not", self.unclear_jobs())));
         let of_paths = || format!("{} {}", paths(uncompared), is_not(uncompared));
         parts.extend((uncompared > 0).then(of_paths));
-        parts.extend(self.told_unrendered());
+        parts.extend(self.unrendered_part());
         let verdict = if parts.len() == 1 { "Nothing changes" } else { "No change is known" };
         format!("{verdict}: {}", parts.join(", "))
     }
 
     /// `1 directory is not rendered`, if any is not.
-    fn told_unrendered(&self) -> Option<String> {
+    fn unrendered_part(&self) -> Option<String> {
         let count = self.unrendered;
         let is = if count == 1 { "is" } else { "are" };
         (count > 0).then(|| format!("{} {is} not rendered", directories(count)))
@@ -141,18 +141,18 @@ impl Summary {
         format!("{} {is}", counted(self.jobs_unclear, "CronJob"))
     }
 
-    /// The same, with the sum: `3 of 12 values change; +2,432 pod-hours a week`.
-    pub(super) fn told(&self, jobs: &[String], period: almanac_forecast::Period) -> String {
+    /// The counts, with the sum: `3 of 12 values change; +2,432 pod-hours a week`.
+    pub(super) fn sentence(&self, jobs: &[String], period: almanac_forecast::Period) -> String {
         let mut parts = vec![self.counted(jobs)];
         parts.extend(self.hours(period));
         parts.join("; ")
     }
 
-    /// `+2,432 pod-hours a week`, of all sorts of which there are any.
+    /// `+2,432 pod-hours a week`, for each unit with a difference.
     pub(super) fn hours(&self, period: almanac_forecast::Period) -> Vec<String> {
-        let sorts =
+        let sums =
             [(self.pods, Unit::Pods), (self.nodes, Unit::Nodes), (self.at_least, Unit::AtLeast)];
-        let some = sorts.into_iter().filter(|(hours, _)| *hours != PodHours::default());
+        let some = sums.into_iter().filter(|(hours, _)| *hours != PodHours::default());
         some.map(|(hours, unit)| a_week(hours.a_week(period), unit)).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! The differences for a person in a terminal: a sentence for each value, and a table.
+//! The differences for a terminal: a sentence for each value, and a table.
 
 use std::io::{self, Write};
 use std::iter;
@@ -34,20 +34,20 @@ pub(super) fn write(
     let period = words::period(question);
     let tzdata = tzdata_version();
     writeln!(output, "{STRONG}{period}{STRONG:#}{QUIET}, tzdata {tzdata}{QUIET:#}")?;
-    if let Some(said) = words::incomplete(question) {
-        writeln!(output, "{MORE}{}{MORE:#}", printable(&said))?;
+    if let Some(text) = words::incomplete(question) {
+        writeln!(output, "{MORE}{}{MORE:#}", printable(&text))?;
     }
     writeln!(output, "{}", printable(&headline(question, &summary)))?;
-    if let Some(said) = words::rendered(question) {
-        writeln!(output, "{}", printable(&said))?;
+    if let Some(text) = words::rendered(question) {
+        writeln!(output, "{}", printable(&text))?;
     }
-    let shown = &changes[..changes.len().min(MOST)];
-    let left: usize = changes.iter().skip(MOST).map(|it| it.count).sum();
+    let listed = &changes[..changes.len().min(MOST)];
+    let omitted: usize = changes.iter().skip(MOST).map(|it| it.count).sum();
     let jobs = question.jobs.changes.iter().take(MOST);
-    if !shown.is_empty() || !question.jobs.changes.is_empty() {
+    if !listed.is_empty() || !question.jobs.changes.is_empty() {
         writeln!(output)?;
     }
-    for change in shown {
+    for change in listed {
         let style = match change.growth().map(|it| it.cmp(&almanac_forecast::PodHours::default())) {
             Some(std::cmp::Ordering::Greater) => MORE,
             Some(std::cmp::Ordering::Less) => LESS,
@@ -56,21 +56,22 @@ pub(super) fn write(
         let (title, sentence) = (printable(&change.title()), printable(&sentence(change)));
         writeln!(output, "{style}{title}{style:#}: {sentence}")?;
     }
-    if left > 0 {
-        let values = counted(left, "value");
+    if omitted > 0 {
+        let values = counted(omitted, "value");
         writeln!(output, "and {values} more (-o json lists them, --only shows some)")?;
     }
     for job in jobs.clone() {
         let (title, sentence) = (printable(job.title()), printable(&job.sentence()));
         writeln!(output, "{title}: {sentence}")?;
     }
-    if let Some(left) = question.jobs.changes.len().checked_sub(MOST).filter(|left| *left > 0) {
-        writeln!(output, "and {} more", counted(left, "CronJob"))?;
+    let omitted_jobs = question.jobs.changes.len().saturating_sub(MOST);
+    if omitted_jobs > 0 {
+        writeln!(output, "and {} more", counted(omitted_jobs, "CronJob"))?;
     }
-    let rows = shown.iter().flat_map(table::rows).chain(jobs.map(JobChange::row));
+    let rows = listed.iter().flat_map(table::rows).chain(jobs.map(JobChange::row));
     write_table(rows, output)?;
     write_assumptions(&assumptions, output)?;
-    super::tell_findings(question, output)?;
+    super::write_findings(question, output)?;
     for (index, note) in question.coverage.notes.iter().enumerate() {
         let line = if index == 0 { "\n" } else { "" };
         writeln!(output, "{line}note: {}", printable(note))?;
@@ -86,7 +87,7 @@ fn headline(question: &Question<'_>, summary: &Summary) -> String {
             "{old} → {new}: nothing to compare, as neither has a policy that can be forecast"
         );
     }
-    format!("{old} → {new}: {}", summary.told(&question.jobs.told(), question.period))
+    format!("{old} → {new}: {}", summary.sentence(&question.jobs.parts(), question.period))
 }
 
 fn write_table(
@@ -110,7 +111,7 @@ fn write_table(
     Ok(())
 }
 
-/// A row of a table that is too wide, as a sentence below what it is of.
+/// A row of a table that is too wide, as a sentence below its target.
 fn write_row(row: &[String; 8], output: &mut impl Write) -> io::Result<()> {
     let [target, field, when, ..] = row;
     if !target.is_empty() {
@@ -128,8 +129,8 @@ fn write_assumptions(assumptions: &Assumptions, output: &mut impl Write) -> io::
         return Ok(());
     }
     writeln!(output, "\n{STRONG}Assumptions{STRONG:#}")?;
-    for said in all.iter().take(10) {
-        writeln!(output, "  {}", printable(said))?;
+    for assumption in all.iter().take(10) {
+        writeln!(output, "  {}", printable(assumption))?;
     }
     if all.len() > 10 {
         writeln!(output, "  and {} more (-o json lists them)", all.len() - 10)?;

@@ -19,7 +19,7 @@ const NAMES: usize = 3;
 /// The most added or removed names that are listed; the rest are counted.
 const MOST_NAMES: usize = 12;
 
-/// How many changes make up a sentence.
+/// The most changes in a sentence.
 const IN_SENTENCE: usize = 3;
 
 /// `Mon 2026-11-23 00:00 +01:00 to Mon 2026-12-28 00:00 +01:00 (Europe/Berlin)`.
@@ -29,30 +29,30 @@ pub(super) fn period(question: &Question<'_>) -> String {
     format!("{} to {}{}", civil(zone, from), civil(zone, to), in_zone(zone))
 }
 
-/// Why the comparison is incomplete, if it is.
+/// The reasons that the comparison is incomplete, if it is.
 pub(super) fn incomplete(question: &Question<'_>) -> Option<String> {
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     if let [first, more @ ..] = &*question.coverage.incomplete {
         let more = more.len();
         let all = if more > 0 { format!("{first} and {more} more") } else { first.clone() };
-        said.push(format!(
+        sentences.push(format!(
             "The new side is incomplete: {all} cannot be used as written. Anything that depends on it is not compared; \
              see the findings."
         ));
     }
     if !question.coverage.uncompared.is_empty() {
-        said.push(format!(
-            "Not compared, although something differs in it: {}. It is not read in this form; see the notes.",
+        sentences.push(format!(
+            "Not compared, although it differs: {}. Almanac does not read it in this form; see the notes.",
             some_of(&question.coverage.uncompared)
         ));
     }
     if !question.coverage.unrendered.is_empty() {
-        said.push(format!(
+        sentences.push(format!(
             "Not rendered, so not compared: {}; see the findings and the notes.",
             some_of(&question.coverage.unrendered)
         ));
     }
-    (!said.is_empty()).then(|| said.join(" "))
+    (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
 /// The rendered directories, if there are any.
@@ -69,14 +69,14 @@ pub(super) fn assumed([old, new]: &Assumptions) -> Vec<String> {
     of_both.into_iter().chain(of_old).chain(of_new).collect()
 }
 
-/// Assumptions in lines, those that are the same of several objects as one.
+/// Assumptions in lines. Equal assumptions about several objects are one line.
 pub(super) fn lines<'a>(assumptions: impl Iterator<Item = &'a Assumption>) -> Vec<String> {
     let mut lines = told_together(assumptions.map(Assumption::sentence));
     lines.sort();
     lines
 }
 
-/// In which of the forecasts a field is, for a program.
+/// The forecasts that have a field, for a program.
 pub(super) fn presence(presence: Presence) -> &'static str {
     match presence {
         Presence::Both => "both",
@@ -93,25 +93,27 @@ pub(super) fn title(change: &Change) -> String {
     }
 }
 
-/// One sentence, without what it is of.
-pub(super) fn sentence(told_of: &ChangeGroup) -> String {
-    let change = &told_of.change;
-    let told: Vec<String> =
+/// One sentence, without the title.
+pub(super) fn sentence(group: &ChangeGroup) -> String {
+    let change = &group.change;
+    let row_texts: Vec<String> =
         change.rows.iter().take(IN_SENTENCE).map(|row| of_row(change, row)).collect();
-    let more = change.rows.len() - told.len() + change.more;
+    let more = change.rows.len() - row_texts.len() + change.more;
     let mut parts = vec![match change.presence {
-        Presence::Both => told.join("; "),
-        Presence::Added => format!("newly set by a policy: {}", told.join("; ")),
+        Presence::Both => row_texts.join("; "),
+        Presence::Added => format!("newly set by a policy: {}", row_texts.join("; ")),
         Presence::Removed if change.has_both_values() => {
-            format!("no longer set by any policy: {}", told.join("; "))
+            format!("no longer set by any policy: {}", row_texts.join("; "))
         }
-        Presence::Removed => format!("no longer set by any policy; it was {}", told.join("; ")),
+        Presence::Removed => {
+            format!("no longer set by any policy; it was {}", row_texts.join("; "))
+        }
     }];
     parts.extend((more > 0).then(|| format!("and {more} more")));
-    parts.extend(hours(told_of));
+    parts.extend(hours(group));
     let peaks = peaks(change);
     let has_peaks = !peaks.is_empty() && change.has_both_values();
-    let each = if told_of.count > 1 { " each" } else { "" };
+    let each = if group.count > 1 { " each" } else { "" };
     parts.extend(has_peaks.then(|| format!("peak {peaks}{each}")));
     parts.join("; ")
 }
@@ -133,14 +135,14 @@ fn of_row(change: &Change, row: &Row) -> String {
 
 /// The values before and after; of long lists only the differences.
 pub(super) fn values(stretch: &Stretch) -> (String, String) {
-    let known = |side: &Option<Side>| side.as_ref().and_then(|side| side.value.clone());
-    match (known(&stretch.before), known(&stretch.after)) {
+    let value_of = |side: &Option<Side>| side.as_ref().and_then(|side| side.value.clone());
+    match (value_of(&stretch.before), value_of(&stretch.after)) {
         (Some(Value::Names(before)), Some(Value::Names(after)))
             if before.len().max(after.len()) > NAMES =>
         {
             (
-                told_apart(&before, &after, "of which go"),
-                told_apart(&after, &before, "of which are new"),
+                count_with_difference(&before, &after, "of which are removed"),
+                count_with_difference(&after, &before, "of which are new"),
             )
         }
         (Some(Value::Numbers(before)), Some(Value::Numbers(after))) => {
@@ -154,7 +156,11 @@ pub(super) fn values(stretch: &Stretch) -> (String, String) {
 }
 
 /// `12, of which are new: a, b`.
-fn told_apart(own: &BTreeSet<Arc<str>>, other: &BTreeSet<Arc<str>>, word: &str) -> String {
+fn count_with_difference(
+    own: &BTreeSet<Arc<str>>,
+    other: &BTreeSet<Arc<str>>,
+    word: &str,
+) -> String {
     let only: Vec<String> = own.difference(other).map(ToString::to_string).collect();
     let count = own.len();
     if only.is_empty() {
@@ -164,19 +170,19 @@ fn told_apart(own: &BTreeSet<Arc<str>>, other: &BTreeSet<Arc<str>>, word: &str) 
     }
 }
 
-fn numbers(of: &BTreeMap<Arc<str>, u32>, names: &BTreeSet<&Arc<str>>) -> String {
-    let those = names.iter().filter_map(|name| Some(((*name).clone(), *of.get(*name)?)));
-    let some: BTreeMap<Arc<str>, u32> = those.clone().take(MOST_NAMES).collect();
-    let more = those.count() - some.len();
-    let told = Value::Numbers(Arc::new(some)).to_string();
-    if more > 0 { format!("{told} and {more} more") } else { told }
+fn numbers(all: &BTreeMap<Arc<str>, u32>, names: &BTreeSet<&Arc<str>>) -> String {
+    let listed = names.iter().filter_map(|name| Some(((*name).clone(), *all.get(*name)?)));
+    let some: BTreeMap<Arc<str>, u32> = listed.clone().take(MOST_NAMES).collect();
+    let more = listed.count() - some.len();
+    let text = Value::Numbers(Arc::new(some)).to_string();
+    if more > 0 { format!("{text} and {more} more") } else { text }
 }
 
 /// `a, b and 7 more`.
 fn some_of(names: &[String]) -> String {
-    let told = names[..names.len().min(MOST_NAMES)].join(", ");
+    let text = names[..names.len().min(MOST_NAMES)].join(", ");
     let more = names.len().saturating_sub(MOST_NAMES);
-    if more > 0 { format!("{told} and {more} more") } else { told }
+    if more > 0 { format!("{text} and {more} more") } else { text }
 }
 
 fn value(side: Option<&Side>) -> String {
@@ -187,10 +193,10 @@ fn value(side: Option<&Side>) -> String {
     }
 }
 
-/// `a rule → b rule`, once if it is the same; and what else explains the difference.
+/// `a rule → b rule`, once if both are equal; and a note that explains the difference.
 pub(super) fn set_by(row: &Row) -> String {
     let writer = |side: &Option<Side>| side.as_ref().and_then(|it| who(&it.origin));
-    let said = match (writer(&row.first.before), writer(&row.first.after)) {
+    let text = match (writer(&row.first.before), writer(&row.first.after)) {
         (Some(one), Some(other)) if one == other => one,
         (Some(one), Some(other)) => format!("{one} → {other}"),
         (Some(one), None) => format!("{one} →"),
@@ -198,16 +204,16 @@ pub(super) fn set_by(row: &Row) -> String {
         (None, None) => String::new(),
     };
     match row.first.note {
-        Some(note) if said.is_empty() => note.to_owned(),
-        Some(note) => format!("{said}; {note}"),
-        None => said,
+        Some(note) if text.is_empty() => note.to_owned(),
+        Some(note) => format!("{text}; {note}"),
+        None => text,
     }
 }
 
 /// `+2,432 pod-hours a week`.
-fn hours(told: &ChangeGroup) -> Option<String> {
-    let unit = Unit::of(&told.change.target, told.change.field)?;
-    Some(a_week(told.growth()?.a_week(told.change.period), unit))
+fn hours(group: &ChangeGroup) -> Option<String> {
+    let unit = Unit::for_field(&group.change.target, group.change.field)?;
+    Some(a_week(group.growth()?.a_week(group.change.period), unit))
 }
 
 pub(super) fn a_week(hours: PodHours, unit: Unit) -> String {
@@ -223,18 +229,18 @@ pub(super) fn a_week(hours: PodHours, unit: Unit) -> String {
 
 /// `10 → 40`, or `spot 3 → 5, on-demand 2 → 4`; empty if there are no numbers, or all are the same.
 pub(super) fn peaks(change: &Change) -> String {
-    let shown = |peak: Option<u32>| peak.map_or("none".to_owned(), |it| it.to_string());
+    let text = |peak: Option<u32>| peak.map_or("none".to_owned(), |it| it.to_string());
     let differ = change.peaks.iter().filter(|(_, before, after)| before != after);
-    let told = differ.map(|(name, before, after)| {
+    let peaks = differ.map(|(name, before, after)| {
         let name = name.as_ref().map_or(String::new(), |name| format!("{name} "));
         let peaks = match change.presence {
-            _ if change.has_both_values() => format!("{} → {}", shown(*before), shown(*after)),
-            Presence::Removed => shown(*before),
-            Presence::Added | Presence::Both => shown(*after),
+            _ if change.has_both_values() => format!("{} → {}", text(*before), text(*after)),
+            Presence::Removed => text(*before),
+            Presence::Added | Presence::Both => text(*after),
         };
         name + &peaks
     });
-    told.collect::<Vec<_>>().join(", ")
+    peaks.collect::<Vec<_>>().join(", ")
 }
 
 /// `+2,432.5`.

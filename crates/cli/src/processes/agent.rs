@@ -44,7 +44,7 @@ pub(crate) struct AgentArguments {
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LevelFormat::Number)]
     qos_level_format: LevelFormat,
 
-    /// Spread the writes of all nodes after a boundary over this long
+    /// Spread the writes of all nodes after a boundary over this duration
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = up_to_ten_minutes)]
     spread: SignedDuration,
 
@@ -58,17 +58,17 @@ pub(crate) struct AgentArguments {
     process: ProcessArguments,
 }
 
-/// There is one on every node, so it must be small. It mostly waits.
+/// An agent runs on every node, so it must be small. It mostly waits.
 const THREADS: usize = 1;
 
 pub(crate) fn run(arguments: &AgentArguments, output: &mut impl Write) -> anyhow::Result<ExitCode> {
     let namespace = &arguments.config_namespace;
     ensure!(
         !arguments.process.exempt_namespaces.contains(namespace),
-        "--config-namespace: nothing is carried out in {namespace}, so its policies are not either; take it out \
-         of --exempt-namespaces"
+        "--config-namespace: nothing is reconciled in {namespace}, so its policies are not either; remove it from \
+         --exempt-namespaces"
     );
-    arguments.namespaces.ensure_carried_out(&arguments.process.exempt_namespaces)?;
+    arguments.namespaces.ensure_reconciled(&arguments.process.exempt_namespaces)?;
     let begin = |connection: &Connection, health, registry: &mut Registry, end| {
         let options = options(arguments, connection);
         let agent = Agent::new(connection.client.clone(), options, health, registry);
@@ -83,10 +83,10 @@ fn options(arguments: &AgentArguments, connection: &Connection) -> AgentOptions 
         "*" => Nodes::All,
         name => Nodes::One(name.into()),
     };
-    // There may be thousands of agents with one node each, all of which write in the same seconds.
-    let at_once = if nodes == Nodes::All { 32 } else { 4 };
+    // Thousands of agents with one node each may write in the same seconds.
+    let max_writes = if nodes == Nodes::All { 32 } else { 4 };
     let lease = (&arguments.lease, "almanac-agent");
-    let mut process = arguments.process.options(lease, at_once, connection);
+    let mut process = arguments.process.options(lease, max_writes, connection);
     if nodes != Nodes::All {
         process.lease = None;
     }

@@ -27,7 +27,7 @@ use crate::outcome::exit_codes_without_findings;
 
 /// Run the controllers
 ///
-/// They reconcile the policies of a cluster. Of several replicas, one is the leader; the others stand by, and one of
+/// Reconciles the policies of a cluster. Of several replicas, one is the leader; the others stand by, and one of
 /// them takes over when the leader ends.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
@@ -63,8 +63,8 @@ pub(crate) struct ControllerArguments {
     #[arg(long)]
     allow_cluster_scoped_targets: bool,
 
-    /// The Prometheus that answers the queries of autoscalers [default: none; only queries over the
-    /// numbers of schedules are answered]
+    /// The Prometheus for the queries of autoscalers [default: none; only queries over the numbers of schedules
+    /// have a result]
     #[arg(long, value_name = "URI", value_hint = ValueHint::Url)]
     prometheus_uri: Option<PrometheusAddress>,
 
@@ -80,11 +80,11 @@ pub(crate) struct ControllerArguments {
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = a_second_or_more)]
     query_period: SignedDuration,
 
-    /// How far, as a fraction, a metric may be from its target without scaling
+    /// The fraction by which a metric may differ from its target without scaling
     #[arg(long, value_name = "FRACTION", default_value_t = 0.0, value_parser = below_one)]
     scaling_tolerance: f64,
 
-    /// Make simulated nodes for groups of type Simulated, on a control plane for trying things out
+    /// Create simulated nodes for groups of type Simulated, on a control plane for tests
     #[arg(long)]
     simulated_nodes: bool,
 
@@ -92,12 +92,11 @@ pub(crate) struct ControllerArguments {
     process: ProcessArguments,
 }
 
-/// The process mostly waits, and decides for one policy at a time. More threads would only take more
-/// memory.
+/// The process mostly waits, and decides for one policy at a time. More threads would only take more memory.
 const THREADS: usize = 2;
 
-/// How many writes are in flight at once by default.
-const WRITES_AT_ONCE: u16 = 32;
+/// The default limit on concurrent writes.
+const MAX_WRITES: u16 = 32;
 
 pub(crate) fn run(
     arguments: &ControllerArguments,
@@ -119,25 +118,25 @@ pub(crate) fn run(
     process::run(serving, Vec::new(), THREADS, output, begin)
 }
 
-/// Fails where something that is in no namespace would be needed, though the process is limited to some.
+/// Fails if the process is limited to some namespaces, but needs a cluster-scoped object.
 fn ensure_limited(arguments: &ControllerArguments) -> anyhow::Result<()> {
     if arguments.namespaces.namespaces() == Namespaces::All {
         return Ok(());
     }
     for Controller(controlled) in &arguments.controllers {
         if let Some(why) = controlled.why_cluster_wide() {
-            bail!("--namespaces: {why}; take {} out of --controllers", controlled.flag());
+            bail!("--namespaces: {why}; remove {} from --controllers", controlled.flag());
         }
     }
     ensure!(
         !arguments.allow_cluster_scoped_targets,
-        "--namespaces: cluster-scoped targets are in no namespace; take --allow-cluster-scoped-targets out"
+        "--namespaces: cluster-scoped targets have no namespace; remove --allow-cluster-scoped-targets"
     );
     ensure!(
         !arguments.simulated_nodes,
-        "--namespaces: nodes are in no namespace; take --simulated-nodes out"
+        "--namespaces: nodes have no namespace; remove --simulated-nodes"
     );
-    arguments.namespaces.ensure_carried_out(&arguments.process.exempt_namespaces)
+    arguments.namespaces.ensure_reconciled(&arguments.process.exempt_namespaces)
 }
 
 fn queries(arguments: &ControllerArguments, registry: &mut Registry) -> anyhow::Result<Queries> {
@@ -176,7 +175,7 @@ fn options(arguments: &ControllerArguments, connection: &Connection, queries: Qu
         node_groups,
         namespaces: arguments.namespaces.namespaces(),
         take_over: arguments.take_over.iter().map(|kind| kind.0).collect(),
-        process: arguments.process.options(lease, WRITES_AT_ONCE, connection),
+        process: arguments.process.options(lease, MAX_WRITES, connection),
         allow_cluster_scoped_targets: arguments.allow_cluster_scoped_targets,
         queries,
     }

@@ -7,12 +7,12 @@ use almanac_api::families::{Controlled, Process};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
-/// A controller, by what it reconciles.
+/// A controller, by the kind that it reconciles.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Controller(pub(super) Controlled);
 
 impl Controller {
-    /// The names of those that run unless others are named.
+    /// The names of the controllers that run by default.
     pub(super) fn by_default() -> impl Iterator<Item = &'static str> {
         Controlled::all().filter(|it| it.is_by_default()).map(Controlled::flag)
     }

@@ -1,4 +1,4 @@
-//! `almanac extender`: decides about units of nodes for a kube-scheduler.
+//! `almanac extender`: selects units of nodes for a kube-scheduler.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -19,8 +19,9 @@ use crate::outcome::exit_codes_without_findings;
 
 /// Run the scheduler extender for units of nodes
 ///
-/// Returns to a kube-scheduler the nodes that the pods of a resource policy may use, and binds these pods, so that no unit takes
-/// more pods than its maxCount. One elected replica decides; the others forward the requests of their schedulers to it.
+/// Returns to a kube-scheduler the nodes that the pods of a resource policy may use, and binds these pods, so that no
+/// unit takes more pods than its maxCount. One elected replica decides; the others forward the requests of their
+/// schedulers to it.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
   almanac extender
@@ -44,7 +45,8 @@ pub(crate) struct ExtenderArguments {
     #[arg(long, value_name = "HOST:PORT", requires = "peer_listen", value_parser = peer_address)]
     peer_address: Option<String>,
 
-    /// A token of our own service account for the audience almanac.dev/extender, which identifies this replica to the others
+    /// A token of the own service account for the audience almanac.dev/extender; it identifies this replica to the
+    /// others
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "peer_listen")]
     peer_token_file: Option<PathBuf>,
 
@@ -64,7 +66,7 @@ pub(crate) struct ExtenderArguments {
     #[arg(long, value_name = "NAME", default_value = "almanac-extender")]
     tls_peer_name: String,
 
-    /// Decide at once: the API server started after every other extender had ended
+    /// Decide immediately: the API server started after every other extender had ended
     #[arg(long, hide = true)]
     no_predecessor: bool,
 
@@ -78,8 +80,8 @@ pub(crate) struct ExtenderArguments {
 /// Requests come one after another; a standby and the watches take some time too.
 const THREADS: usize = 2;
 
-/// The longest answer that is passed back to a scheduler.
-const LONGEST_ANSWER: usize = 64 * 1024 * 1024;
+/// The longest response to a scheduler, in bytes.
+const LONGEST_RESPONSE: usize = 64 * 1024 * 1024;
 
 pub(crate) fn run(
     arguments: &ExtenderArguments,
@@ -101,8 +103,8 @@ pub(crate) fn run(
         arguments.peer_listen.is_none()
             || arguments.peer_token_file.is_some()
             || arguments.tls_client_ca_file.is_some(),
-        "--peer-listen: any client that reaches it could bind pods: add --peer-token-file, or certificates with \
-         --tls-client-ca-file"
+        "--peer-listen: any client that reaches this address could bind pods: add --peer-token-file, or certificates \
+         with --tls-client-ca-file"
     );
     let begin = |connection: &Connection, health, registry: &mut Registry, end| {
         let options = options(arguments, connection);
@@ -111,8 +113,9 @@ pub(crate) fn run(
         let extender = Extender::new(client, options, endpoints, health, registry);
         Ok(extender.run(end))
     };
-    let of_tls = [&arguments.tls_cert_file, &arguments.tls_key_file, &arguments.tls_client_ca_file];
-    let files = of_tls.into_iter().flatten().cloned().collect();
+    let tls_files =
+        [&arguments.tls_cert_file, &arguments.tls_key_file, &arguments.tls_client_ca_file];
+    let files = tls_files.into_iter().flatten().cloned().collect();
     let serving = (&arguments.connection, &arguments.process.serving);
     process::run(serving, files, THREADS, output, begin)
 }
@@ -126,7 +129,7 @@ fn peer_address(text: &str) -> Result<String, String> {
     let is_digits = port.chars().all(|letter| letter.is_ascii_digit());
     let is_port = is_digits && port.parse::<u16>().is_ok_and(|port| port > 0);
     if bare_of(host).parse::<IpAddr>().is_ok_and(|address| address.is_unspecified()) {
-        return Err("must be the address of this process, and not that of all".to_owned());
+        return Err("must be the address of this process, not an unspecified address".to_owned());
     }
     let is_name = |it: &str| {
         it.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.'))
@@ -177,7 +180,7 @@ fn endpoints(arguments: &ExtenderArguments) -> anyhow::Result<ExtenderEndpoints>
     Ok(ExtenderEndpoints {
         listener: listen(arguments.scheduler_listen)?,
         others: others.transpose()?,
-        forwarder: Forwarder::new(own.as_ref(), LONGEST_ANSWER)?,
+        forwarder: Forwarder::new(own.as_ref(), LONGEST_RESPONSE)?,
         tls,
     })
 }
@@ -187,14 +190,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_address_of_either_ip_family_can_be_called() {
-        for (given, called) in [
+    fn a_pod_address_of_either_ip_family_is_accepted() {
+        for (given, expected) in [
             ("10.0.0.7:8891", "10.0.0.7:8891"),
             ("extender-0.peers:8891", "extender-0.peers:8891"),
             ("fd00::7:8891", "[fd00::7]:8891"),
             ("[fd00::7]:8891", "[fd00::7]:8891"),
         ] {
-            assert_eq!(peer_address(given).as_deref(), Ok(called));
+            assert_eq!(peer_address(given).as_deref(), Ok(expected));
         }
         for wrong in [
             "10.0.0.7",

@@ -1,5 +1,5 @@
-//! The common parts of the processes that run in a cluster: how they connect, log, write and are observed, and how they
-//! end. The command of a process decides what it reconciles.
+//! The common parts of the processes that run in a cluster: connection, logs, writes, metrics and shutdown. The command
+//! of a process decides what it reconciles.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cluster::ClockArguments;
 use crate::completion;
 
-/// Which cluster a process runs for.
+/// The cluster of a process.
 #[derive(Args)]
 pub(crate) struct ConnectionArguments {
     /// The kubeconfig to use [default: $KUBECONFIG, ~/.kube/config, or in-cluster configuration]
@@ -43,10 +43,10 @@ pub(crate) struct ConnectionArguments {
     context: Option<String>,
 }
 
-/// How one of several replicas is elected.
+/// The leader election of several replicas.
 #[derive(Args)]
 pub(crate) struct LeaseArguments {
-    /// Use leader election, so that other replicas can stand by; an agent of a single node needs none
+    /// Use leader election, so that other replicas can stand by; an agent of a single node does not need it
     #[arg(
         long,
         value_name = "BOOL",
@@ -67,21 +67,21 @@ pub(crate) struct LeaseArguments {
 }
 
 impl LeaseArguments {
-    /// The lease to hold, by this name if no other was given; `None` for a process that runs alone.
+    /// The Lease to acquire, by this name if no other was given; `None` for a process that runs alone.
     fn options(
         &self,
-        usual_name: &str,
+        default_name: &str,
         connection: &Connection,
         identity: &str,
     ) -> Option<LeaseOptions> {
         let namespace = self.lease_namespace.as_ref().unwrap_or(&connection.namespace);
-        let name = self.lease_name.as_deref().unwrap_or(usual_name);
+        let name = self.lease_name.as_deref().unwrap_or(default_name);
         self.leader_elect
             .then(|| LeaseOptions::new(namespace.clone(), name.to_owned(), identity.to_owned()))
     }
 }
 
-/// Where it works.
+/// The namespaces of a process.
 #[derive(Args)]
 pub(crate) struct NamespaceArguments {
     /// The only namespaces to watch and to work in [default: all namespaces]
@@ -105,11 +105,11 @@ impl NamespaceArguments {
     }
 
     /// Fails for a namespace in which nothing would be reconciled.
-    pub(crate) fn ensure_carried_out(&self, exempt: &[String]) -> anyhow::Result<()> {
+    pub(crate) fn ensure_reconciled(&self, exempt: &[String]) -> anyhow::Result<()> {
         let is_exempt = |name: &&Arc<str>| exempt.iter().any(|exempt| **exempt == ***name);
         if let Some(name) = self.namespaces.iter().find(is_exempt) {
             bail!(
-                "--namespaces: nothing is carried out in {name}; take it out of --exempt-namespaces"
+                "--namespaces: nothing is reconciled in {name}; remove it from --exempt-namespaces"
             );
         }
         Ok(())
@@ -120,7 +120,7 @@ fn namespace_name(text: &str) -> Result<Arc<str>, String> {
     why_no_namespace(text).map_or_else(|| Ok(text.into()), Err)
 }
 
-/// How it runs.
+/// The options that all processes share.
 #[derive(Args)]
 pub(crate) struct ProcessArguments {
     /// The namespaces in which nothing is reconciled
@@ -152,7 +152,7 @@ pub(crate) struct ProcessArguments {
     pub(crate) serving: ServingArguments,
 }
 
-/// How it is observed, and by which clock.
+/// The address, the log and the clock of a process.
 #[derive(Args)]
 pub(crate) struct ServingArguments {
     /// The address on which to serve metrics and health checks
@@ -178,21 +178,21 @@ enum LogFormat {
 }
 
 impl ProcessArguments {
-    /// The options of the process, with a Lease of this name and so many writes in flight unless others are given.
+    /// The options of the process, with defaults for the name of the Lease and the number of writes in flight.
     pub(crate) fn options(
         &self,
-        (lease, usual_name): (&LeaseArguments, &str),
-        usual_at_once: u16,
+        (lease, default_name): (&LeaseArguments, &str),
+        default_max_writes: u16,
         connection: &Connection,
     ) -> ProcessOptions {
         let seed = fastrand::u64(..);
         let identity = self.identity.clone().unwrap_or_else(|| own_name(seed));
         ProcessOptions {
             exempt_namespaces: self.exempt_namespaces.clone(),
-            lease: lease.options(usual_name, connection, &identity),
+            lease: lease.options(default_name, connection, &identity),
             identity,
             limits: WriteLimits {
-                at_once: usize::from(self.writes_at_once.unwrap_or(usual_at_once)),
+                at_once: usize::from(self.writes_at_once.unwrap_or(default_max_writes)),
                 per_second: self.writes_per_second,
                 burst: self.write_burst,
             },
@@ -203,17 +203,17 @@ impl ProcessArguments {
 }
 
 impl ServingArguments {
-    /// The policies' clock.
+    /// The policy clock.
     pub(crate) fn clock(&self) -> Clock {
         Clock::system(self.clock.setting())
     }
 }
 
-/// How long responses in flight may take at shutdown.
+/// The time limit for responses in flight at shutdown.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Runs a process until a signal ends it. `begin` makes the process, once there is a connection; the future that it
-/// returns ends after the token is canceled. The process reads `files` once, so a replaced file requires a restart.
+/// Runs a process until a signal ends it. `begin` creates the process once there is a connection. The future that
+/// it returns ends after the token is canceled. The process reads `files` once, so a replaced file requires a restart.
 pub(crate) fn run<Run: Future<Output = ()>>(
     (connection, process): (&ConnectionArguments, &ServingArguments),
     files: Vec<PathBuf>,
@@ -225,8 +225,8 @@ pub(crate) fn run<Run: Future<Output = ()>>(
         LogFormat::Json => Format::Json,
         LogFormat::Text => Format::Text,
     };
-    let colours = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
-    log::begin(format, process.log_level, colours);
+    let has_colors = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
+    log::begin(format, process.log_level, has_colors);
     // Nothing else is printed to standard output.
     output.flush()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -234,11 +234,11 @@ pub(crate) fn run<Run: Future<Output = ()>>(
         .enable_all()
         .build()
         .context("failed to start the async runtime")?;
-    runtime.block_on(carry_out(connection, process, files, begin))?;
+    runtime.block_on(run_process(connection, process, files, begin))?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn carry_out<Run: Future<Output = ()>>(
+async fn run_process<Run: Future<Output = ()>>(
     connection: &ConnectionArguments,
     process: &ServingArguments,
     files: Vec<PathBuf>,
@@ -246,11 +246,11 @@ async fn carry_out<Run: Future<Output = ()>>(
 ) -> anyhow::Result<()> {
     let end = CancellationToken::new();
     shutdown::on_signal(end.clone()).context("failed to listen for signals")?;
-    let chosen = ClientOptions {
+    let options = ClientOptions {
         kubeconfig: connection.kubeconfig.clone(),
         context: connection.context.clone(),
     };
-    let connection = connect(&chosen)?;
+    let connection = connect(&options)?;
     let read_once = connection.read_once.clone().and(files);
     let address = process.listen;
     let listener = TcpListener::bind(address).await.with_context(|| cannot_listen(address))?;
@@ -266,9 +266,9 @@ async fn carry_out<Run: Future<Output = ()>>(
     let mut registry = Registry::default();
     let process = begin(&connection, health.clone(), &mut registry, end.clone())?;
     // Metrics and health are served until the lease has been released.
-    let served = CancellationToken::new();
-    let serving = serve(listener, Arc::new(registry), health, served.clone());
-    // All of it is one task: if any part panics, the process ends.
+    let end_serving = CancellationToken::new();
+    let serving = serve(listener, Arc::new(registry), health, end_serving.clone());
+    // All parts run in one task: if any panics, the process ends.
     let is_replaced = Cell::new(false);
     let watching_files = async {
         let file = read_once.replaced().await;
@@ -281,19 +281,19 @@ async fn carry_out<Run: Future<Output = ()>>(
         end.cancel();
         std::future::pending::<()>().await;
     };
-    let carrying_out = async {
+    let reconciling = async {
         process.await;
-        served.cancel();
+        end_serving.cancel();
         tokio::time::sleep(DRAIN_TIMEOUT).await;
     };
     // Slow clients are not waited for.
     tokio::select! {
         () = serving => {}
-        () = carrying_out => {}
+        () = reconciling => {}
         () = watching_files => {}
     }
     tracing::info!("stopped");
-    // A supervisor that restarts only on failure has to restart the process now.
+    // A supervisor that restarts only on failure must restart the process now.
     ensure!(!is_replaced.get(), "shut down for a restart with the replaced certificates");
     Ok(())
 }

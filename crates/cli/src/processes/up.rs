@@ -1,7 +1,7 @@
 //! `almanac up`: all of Almanac on this machine, with a real control plane and simulated nodes.
 //!
-//! This module has the order in which it begins and ends. `almanac-local` decides what the control plane is made of and
-//! where its data is kept; the controllers are processes of their own, as in a cluster.
+//! This module has the order of the start and the end. `almanac-local` defines the control plane and the location of
+//! its data; the controllers are separate processes, as in a cluster.
 
 mod admission;
 mod arguments;
@@ -36,18 +36,18 @@ use self::programs::Programs;
 use self::running_cluster::RunningCluster;
 use self::terminal::Terminal;
 
-/// The interval of the checks whether everything still runs.
-const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
-/// With less, nothing is kept any more.
-const LEAST_ROOM: u64 = 16 * 1024 * 1024;
+/// The interval of the checks that everything still runs.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// The free space in bytes below which the disk is full.
+const MIN_FREE_BYTES: u64 = 16 * 1024 * 1024;
 /// The minutes of the wall clock for which the next actions are listed.
 const LISTED_MINUTES: i64 = 10;
-/// The stack of a main thread on Linux: every other command reads a kubeconfig on as much.
+/// The stack of a main thread on Linux: every other command reads a kubeconfig on such a stack.
 const STACK_BYTES: usize = 8 << 20;
 
 /// The running parts.
 struct Session {
-    // The processes end before the control plane that they talk to.
+    // The processes end before the control plane that they use.
     programs: Programs,
     event_feed: EventFeed,
     clock: PersistedClock,
@@ -77,14 +77,14 @@ pub(crate) fn run(
         shutdown::on_signal(end.clone()).context("failed to listen for signals")?;
         let started = Instant::now();
         // If a signal cancels the start, the drop stops everything that runs.
-        let begun = tokio::select! {
+        let session = tokio::select! {
             biased;
             () = end.cancelled() => return Ok(()),
-            begun = begin(arguments, at, &documents, &terminal) => begun?,
+            session = begin(arguments, at, &documents, &terminal) => session?,
         };
-        begun.tell(&documents, started.elapsed(), &terminal, &end).await
+        session.run(&documents, started.elapsed(), &terminal, &end).await
     });
-    // A build that is under way ends with this process; it is not waited for.
+    // A running build ends with this process.
     runtime.shutdown_background();
     ended.map(|()| ExitCode::SUCCESS)
 }
@@ -99,7 +99,7 @@ async fn begin(
     documents.keep_nodes(running_cluster.folder())?;
     definitions::apply(running_cluster.client(), arguments).await?;
     admission::prepare(running_cluster.client(), running_cluster.extender_port().is_some()).await?;
-    // It is ready once its certificate is in the configuration.
+    // The webhook is ready once its certificate is in the configuration.
     let webhook = running_cluster.extender_port().map(|_| ProgramPort::take()).transpose()?;
     if let Some(port) = &webhook {
         documents::apply_text(&running_cluster, &admission::configurations(port.number()), &[])
@@ -117,8 +117,8 @@ async fn begin(
 }
 
 impl Session {
-    /// Prints events until the end is requested, or a process has ended that should not have.
-    async fn tell(
+    /// Prints events until the end is requested, or a process ends unexpectedly.
+    async fn run(
         mut self,
         documents: &Documents,
         after: Duration,
@@ -126,38 +126,38 @@ impl Session {
         end: &CancellationToken,
     ) -> anyhow::Result<()> {
         let moved = self.clock.is_moved().then(|| self.next_actions.now());
-        terminal.tell_ready(&self.running_cluster, &self.programs, after, moved)?;
-        let telling = async {
-            if !documents.are_none() {
+        terminal.print_ready(&self.running_cluster, &self.programs, after, moved)?;
+        let printing = async {
+            if !documents.is_empty() {
                 let listed = self.next_actions.listed(LISTED_MINUTES).await?;
-                terminal.tell_listed("The next ten minutes:", &listed)?;
+                terminal.print_list("The next ten minutes:", &listed)?;
             }
-            self.event_feed.tell(&self.next_actions, terminal).await
+            self.event_feed.print(&self.next_actions, terminal).await
         };
         let ended = tokio::select! {
             biased;
             () = end.cancelled() => Ok(()),
             ended = alive(&self.running_cluster, &self.programs, &mut self.clock) => ended,
-            ended = telling => ended,
+            ended = printing => ended,
         };
-        let ended = ended.map_err(|error| with_room(error, self.running_cluster.folder()));
-        let told = terminal.tell_end(&self.running_cluster);
+        let ended = ended.map_err(|error| with_disk_space(error, self.running_cluster.folder()));
+        let printed = terminal.print_end(&self.running_cluster);
         self.programs.end().await;
-        ended.and(self.clock.stop(Timestamp::now())).and(told)
+        ended.and(self.clock.stop(Timestamp::now())).and(printed)
     }
 }
 
-/// Adds that the disk is full to the error: a process that ended for that could not write the reason to its log.
-fn with_room(error: anyhow::Error, folder: &Path) -> anyhow::Error {
-    match free_room(folder) {
-        Ok(free) if free < LEAST_ROOM => {
-            error.context(format!("the disk of {} is full", folder.display()))
+/// Adds to the error that the disk is full: a process that ended for that reason could not log it.
+fn with_disk_space(error: anyhow::Error, dir: &Path) -> anyhow::Error {
+    match free_room(dir) {
+        Ok(free) if free < MIN_FREE_BYTES => {
+            error.context(format!("the disk of {} is full", dir.display()))
         }
         _ => error,
     }
 }
 
-/// Returns when something has ended that should not have, with the end of its log.
+/// Returns an error once a process has ended unexpectedly, with the end of its log.
 async fn alive(
     running_cluster: &RunningCluster,
     programs: &Programs,
@@ -166,7 +166,7 @@ async fn alive(
     loop {
         running_cluster.check_alive()?;
         programs.check_alive()?;
-        clock.check_kept()?;
-        tokio::time::sleep(BETWEEN_LOOKS).await;
+        clock.check_written()?;
+        tokio::time::sleep(CHECK_INTERVAL).await;
     }
 }

@@ -1,4 +1,4 @@
-//! `almanac webhook`: answers an API server whether policies may be applied.
+//! `almanac webhook`: validates policies for an API server.
 
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
@@ -24,9 +24,9 @@ use crate::outcome::exit_codes_without_findings;
 
 /// Run the validating webhook
 ///
-/// Rejects policies with an error of `almanac validate`, and returns its warnings, also those that depend on other objects
-/// of the cluster. All replicas respond. They create and renew their serving certificate, keep it in a Secret, and write
-/// its CA into the webhook configuration.
+/// Rejects policies with an error of `almanac validate`, and returns its warnings, also those that depend on other
+/// objects of the cluster. All replicas respond. They create and renew their serving certificate, keep it in a Secret,
+/// and write its CA into the webhook configuration.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
   almanac webhook
@@ -75,11 +75,11 @@ pub(crate) struct WebhookArguments {
     #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
     take_over: Vec<Controller>,
 
-    /// How long a certificate lasts; it is renewed when a third of that is left
+    /// The lifetime of a certificate; it is renewed when a third of that remains
     #[arg(long, value_name = "DURATION", default_value = "720h", value_parser = lifetime)]
     certificate_lifetime: SignedDuration,
 
-    /// Serve with this certificate, which another product renews, instead of a generated one
+    /// Serve with this certificate instead of a generated one; another product must renew it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_key_file")]
     tls_cert_file: Option<PathBuf>,
 
@@ -94,7 +94,7 @@ pub(crate) struct WebhookArguments {
     serving: ServingArguments,
 }
 
-/// Reviews take a fraction of a millisecond each; an API server sends many at once.
+/// Reviews take a fraction of a millisecond each; an API server sends many at the same time.
 const THREADS: usize = 2;
 
 /// The name of the Service in `deploy/`.
@@ -143,10 +143,10 @@ fn manager(
     }
     ensure!(
         names.iter().all(|name| !name.is_empty() && !name.contains(char::is_whitespace)),
-        "--certificate-names: a name is empty or has a space in it; write DNS names and IP addresses, with a comma \
-         between two of them"
+        "--certificate-names: a name is empty or contains a space; write DNS names and IP addresses, separated by \
+         commas"
     );
-    // As a certificate has them.
+    // A certificate has addresses in canonical form.
     for name in &mut names {
         if let Ok(address) = name.parse::<IpAddr>() {
             *name = address.to_string();
@@ -154,7 +154,7 @@ fn manager(
     }
     let secret = arguments.certificate_secret.clone();
     let secret_name = SecretName { namespace: namespace.clone(), secret };
-    // Only cluster-scoped objects are added to.
+    // The mutating webhook changes only cluster-scoped objects.
     let is_mutating = arguments.namespaces.namespaces() == Namespaces::All;
     let publishing = if arguments.publish_authority {
         let mutating = &arguments.mutating_webhook_configuration;
@@ -174,7 +174,8 @@ fn manager(
     })
 }
 
-/// Shorter ones would be renewed all the time, and longer ones outlive what Kubernetes' own certificates last.
+/// Parses a lifetime. Shorter ones would be renewed all the time, and longer ones exceed those of Kubernetes' own
+/// certificates.
 fn lifetime(text: &str) -> Result<SignedDuration, String> {
     let allowed = SignedDuration::from_secs(10)..=SignedDuration::from_hours(24 * 398);
     let lifetime: Result<SignedDuration, _> = text.parse();
@@ -188,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lifetime_is_neither_shorter_than_a_renewal_takes_nor_endless() {
+    fn a_lifetime_is_longer_than_a_renewal_and_limited() {
         for good in ["10s", "720h", "90m", "9552h"] {
             assert!(lifetime(good).is_ok(), "{good}");
         }

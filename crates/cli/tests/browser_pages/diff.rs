@@ -67,16 +67,16 @@ fn the_page_shows_every_change_verbatim_and_follows_the_color_scheme() {
     let url = format!("file://{}", page_file(&folder).display());
     let mut page = Page::open(&folder, &url);
 
-    let text = |page: &mut Page, of: &str| {
-        let said = page.evaluate(&format!("document.querySelector('{of}').textContent"));
-        said.as_str().unwrap().to_owned()
+    let text = |page: &mut Page, selector: &str| {
+        let content = page.evaluate(&format!("document.querySelector('{selector}').textContent"));
+        content.as_str().unwrap().to_owned()
     };
     assert_eq!(text(&mut page, "h1"), "old.yaml → new.yaml");
     let incomplete = text(&mut page, ".incomplete");
     assert!(incomplete.contains("hours-6 cannot be used as written"), "{incomplete}");
     assert!(text(&mut page, ".summary").starts_with("6 of 6 values change and 1 is not compared"));
-    let count = |page: &mut Page, of: &str| {
-        page.evaluate(&format!("document.querySelectorAll('{of}').length")).as_u64().unwrap()
+    let count = |page: &mut Page, selector: &str| {
+        page.evaluate(&format!("document.querySelectorAll('{selector}').length")).as_u64().unwrap()
     };
     assert_eq!(count(&mut page, "li b"), 6);
     assert_eq!(count(&mut page, "tbody"), 6);
@@ -90,12 +90,14 @@ fn the_page_shows_every_change_verbatim_and_follows_the_color_scheme() {
     let fits = "document.documentElement.scrollWidth <= innerWidth";
     assert_eq!(page.evaluate(fits), true, "the page is no wider than the window");
 
-    let color = |of: &str| format!("getComputedStyle(document.querySelector('{of}')).color");
+    let color =
+        |selector: &str| format!("getComputedStyle(document.querySelector('{selector}')).color");
     let mut seen = Vec::new();
     for scheme in ["light", "dark"] {
         page.prefer(scheme);
         page.screenshot(&folder.join(format!("{scheme}.png")));
-        let all = [".more", ".less", ".incomplete", "td"].map(|of| page.evaluate(&color(of)));
+        let all =
+            [".more", ".less", ".incomplete", "td"].map(|selector| page.evaluate(&color(selector)));
         assert!(all[..3].iter().all(|it| *it != all[3]), "{scheme}: {all:?}");
         assert_ne!(all[0], all[1], "{scheme}");
         seen.push(all);
@@ -104,5 +106,5 @@ fn the_page_shows_every_change_verbatim_and_follows_the_color_scheme() {
     assert_eq!(page.complaints(), [""; 0], "complaints of the browser");
     let foreign: Vec<_> =
         page.requests().into_iter().filter(|it| *it != url && !it.starts_with("data:")).collect();
-    assert!(foreign.is_empty(), "the page asks for {foreign:?}");
+    assert!(foreign.is_empty(), "the page requests {foreign:?}");
 }

@@ -3,7 +3,7 @@
 //! network and logs no errors.
 //!
 //! Chromium is driven over its own debugging protocol through two pipes. Where it is missing and
-//! apt-get may install it, it is installed; elsewhere the test fails and says what to do.
+//! apt-get may install it, it is installed; elsewhere the test fails with the fix.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -68,7 +68,7 @@ fn assert_quiet(page: &Page) {
         .into_iter()
         .filter(|it| !it.starts_with("file://") && !it.starts_with("data:"))
         .collect();
-    assert!(foreign.is_empty(), "the page asks for {foreign:?}");
+    assert!(foreign.is_empty(), "the page requests {foreign:?}");
 }
 
 /// The row of a name.
@@ -78,7 +78,7 @@ fn row(name: &str) -> String {
     )
 }
 
-/// Where the drawing of a row is that share of its width from its left.
+/// The point in the drawing of a row at this share of its width, from the left.
 fn place_in(page: &mut Page, name: &str, share: f64) -> (f64, f64) {
     let row = row(name);
     page.evaluate(&format!("{row}.scrollIntoView({{behavior: 'instant', block: 'center'}})"));

@@ -10,7 +10,7 @@ use regex::Regex;
 use crate::random_text::text;
 use crate::verdict::checked;
 
-/// How many texts.
+/// The variable with the number of texts.
 const TEXTS: &str = "ALMANAC_QUERY_TEXTS";
 
 /// Newer features that an older Prometheus rejects. Almanac accepts them because the Prometheus that receives a query
@@ -41,10 +41,10 @@ const NEWER: [(&str, &str); 14] = [
 /// Comments, and quoted texts, in which a `#` does not start a comment.
 const COMMENTS: &str = r#"("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`)|#[^\n]*\n"#;
 
-/// What version 2 accepts and version 3 does not: a hexadecimal number whose second digit is an `e`, at the end.
+/// A text that version 2 accepts and version 3 does not: a hexadecimal number whose second digit is an `e`, at the end.
 const OLDER: &str = r"(?i)0x[0-9a-f_]*e";
 
-/// Queries about which the two differ on purpose, and what Almanac says of them.
+/// Queries for which the two differ on purpose, and the messages of Almanac.
 const DIFFERENT: [(&str, bool); 3] = [
     // Version 3 calls it double_exponential_smoothing, and version 2 does not know that.
     ("holt_winters(a[1h], 0.5, 0.5)", true),
@@ -63,12 +63,12 @@ fn is_query(text: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_text_is_a_query_exactly_if_it_is_one_for_prometheus() -> TestResult {
+async fn a_text_is_a_query_exactly_if_prometheus_accepts_it() -> TestResult {
     let prometheus = Prometheus::start(&[]).await?;
     let older = Regex::new(OLDER).unwrap();
     let newer = NEWER.map(|(what, pattern)| (what, Regex::new(pattern).unwrap()));
     let comments = Regex::new(COMMENTS).unwrap();
-    let seed = trials::seed("a_text_is_a_query_exactly_if_it_is_one_for_prometheus");
+    let seed = trials::seed("a_text_is_a_query_exactly_if_prometheus_accepts_it");
     let mut random = Rng::with_seed(seed);
     let count: usize = trials::size(TEXTS, 600, 50_000);
     let (mut accepted, mut refused, mut different) = (0, 0, Vec::new());
@@ -91,8 +91,8 @@ async fn a_text_is_a_query_exactly_if_it_is_one_for_prometheus() -> TestResult {
             different.push(format!("{text:?}: Prometheus accepts: {theirs}; Almanac: {own:?}"));
         }
     }
-    let shown = &different[..different.len().min(20)];
-    ensure!(different.is_empty(), "seed {seed}: {} differ: {shown:#?}", different.len());
+    let first = &different[..different.len().min(20)];
+    ensure!(different.is_empty(), "seed {seed}: {} differ: {first:#?}", different.len());
     // About a quarter is accepted, which is 120 to 180 of 600: a tenth is out of a seed's reach.
     ensure!(
         accepted > count / 10 && refused > count / 10,
@@ -101,6 +101,6 @@ async fn a_text_is_a_query_exactly_if_it_is_one_for_prometheus() -> TestResult {
     for (query, own) in DIFFERENT {
         ensure!(is_query(query) == own, "{query}");
     }
-    ensure!(!prometheus.is_query(DIFFERENT[2].0).await?, "it is not a difference any more");
+    ensure!(!prometheus.is_query(DIFFERENT[2].0).await?, "the queries no longer differ");
     Ok(())
 }

@@ -120,7 +120,7 @@ fn expression(random: &mut Rng, operators: [&str; 5], depth: u32) -> String {
     if random.bool() { format!("({text})") } else { text }
 }
 
-/// What Almanac answers.
+/// The result of Almanac.
 fn answer(query: &str, world: &World) -> anyhow::Result<Result<FiniteNumber, SampleProblem>> {
     let checked = checked(query);
     let Some(Slim::MetricScaling(object)) = checked.slim else { panic!("{query}") };
@@ -132,7 +132,7 @@ fn answer(query: &str, world: &World) -> anyhow::Result<Result<FiniteNumber, Sam
 }
 
 #[tokio::test]
-async fn a_query_over_published_numbers_is_answered_as_prometheus_answers_it() -> TestResult {
+async fn a_query_over_published_numbers_has_the_result_of_prometheus() -> TestResult {
     let prometheus = Prometheus::start_honoring_labels(&[serve()?]).await?;
     prometheus.await_sample("count(karpenter_scheduled_replicas_value) == 4", PATIENCE).await?;
     let seed = fastrand::u64(..);

@@ -168,8 +168,8 @@ pub(crate) fn text(random: &mut Rng) -> String {
     text
 }
 
-fn choice<'a>(random: &mut Rng, of: &[&'a str]) -> &'a str {
-    random.choice(of).copied().unwrap_or_default()
+fn choice<'a>(random: &mut Rng, items: &[&'a str]) -> &'a str {
+    random.choice(items).copied().unwrap_or_default()
 }
 
 fn any(random: &mut Rng) -> Type {
@@ -181,7 +181,7 @@ fn any(random: &mut Rng) -> Type {
     }
 }
 
-/// One word fewer, more, or another one; or one letter fewer or more.
+/// A text with a word removed, added or replaced, or a letter removed or added.
 fn corrupted(random: &mut Rng, text: &str) -> String {
     let mut words = words(text);
     let at = random.usize(0..=words.len());

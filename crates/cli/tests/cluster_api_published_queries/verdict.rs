@@ -1,4 +1,4 @@
-//! What Almanac finds about a query, as a metric of an autoscaler.
+//! The findings of Almanac for a query, as a metric of an autoscaler.
 
 use almanac_api::checking::{CheckContext, CheckedObject, check_json};
 use almanac_api::kinds::Kind;

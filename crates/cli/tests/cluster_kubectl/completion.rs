@@ -30,7 +30,7 @@ fn kubectl_completes_the_arguments_of_the_plugin() -> TestResult {
         // The path of a directory continues, without a space after it.
         assert_eq!(
             offered(&["validate", "-f", "tests/support/harbo"])?,
-            "tests/support/harbour/\n:6\n"
+            "tests/support/harbor/\n:6\n"
         );
         Ok(())
     })

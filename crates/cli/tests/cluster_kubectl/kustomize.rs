@@ -1,4 +1,4 @@
-//! `-k` names one kustomization and shows what a real kubectl makes of it.
+//! `-k` names one kustomization, which a real kubectl builds.
 
 use std::fs;
 use std::path::Path;
@@ -58,12 +58,12 @@ fn a_kustomization_is_forecast_as_it_would_be_applied() -> TestResult {
         let output = almanac(folder, &kubectl, &[&usual[..], &both].concat())?;
         let report: Value = serde_json::from_slice(&output.stdout)?;
         let series = report["series"].as_array().context("no series")?;
-        let found: Vec<(&Value, &Value, &Value)> = series
+        let actual: Vec<(&Value, &Value, &Value)> = series
             .iter()
             .map(|it| (&it["place"], &it["target"]["namespace"], &it["segments"][0]["value"]))
             .collect();
         assert_eq!(
-            found,
+            actual,
             [
                 (&"overlays/prod".into(), &"shops".into(), &40.into()),
                 (&"overlays/test".into(), &"shops".into(), &3.into()),
@@ -79,9 +79,9 @@ fn a_kustomization_is_forecast_as_it_would_be_applied() -> TestResult {
         let output = almanac(folder, &kubectl, &[&usual[..], &both].concat())?;
         let report: Value = serde_json::from_slice(&output.stdout)?;
         let series = report["series"].as_array().context("no series")?;
-        let found: Vec<&Value> = series.iter().map(|it| &it["place"]).collect();
+        let actual: Vec<&Value> = series.iter().map(|it| &it["place"]).collect();
         assert_eq!(
-            (found, &report["findings"]),
+            (actual, &report["findings"]),
             (vec![&"overlays/east".into(), &"overlays/west".into()], &json!([]))
         );
 
@@ -93,19 +93,19 @@ fn a_kustomization_is_forecast_as_it_would_be_applied() -> TestResult {
         write(folder, "overlays/at night/kustomization.yaml", overlay)?;
         let advised = "almanac next -k 'overlays/at night'";
         let output = almanac(folder, &kubectl, &["next", "-f", "."])?;
-        let said = String::from_utf8(output.stderr)?;
-        assert!(said.contains(&format!("to check the result: {advised}\n")), "{said}");
-        assert!(!said.contains("components/night"), "{said}");
+        let text = String::from_utf8(output.stderr)?;
+        assert!(text.contains(&format!("to check the result: {advised}\n")), "{text}");
+        assert!(!text.contains("components/night"), "{text}");
         let output = almanac(folder, &kubectl, &["next", "-k", "overlays/at night"])?;
-        let said = String::from_utf8(output.stdout)?;
-        assert!(said.contains("night-hours open fires"), "{said}");
+        let text = String::from_utf8(output.stdout)?;
+        assert!(text.contains("night-hours open fires"), "{text}");
 
         write(folder, "overlays/prod/kustomization.yaml", "resources: [nowhere]\n")?;
         let output = almanac(folder, &kubectl, &["validate", "-k", "overlays/prod"])?;
-        let said = String::from_utf8(output.stderr)?;
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.starts_with("error: failed to build the kustomization \"overlays/prod\": "));
-        assert!(said.contains("nowhere") && !said.contains("run.go"), "{said}");
+        let text = String::from_utf8(output.stderr)?;
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.starts_with("error: failed to build the kustomization \"overlays/prod\": "));
+        assert!(text.contains("nowhere") && !text.contains("run.go"), "{text}");
         Ok(())
     })
 }
@@ -131,14 +131,14 @@ fn a_change_of_an_overlay_is_compared_as_it_would_be_applied() -> TestResult {
         for output in [by_flag, by_settings] {
             let report: Value = serde_json::from_slice(&output.stdout)?;
             let differences = report["differences"].as_array().context("no differences")?;
-            let found: Vec<(&Value, &Value, &Value)> = differences
+            let actual: Vec<(&Value, &Value, &Value)> = differences
                 .iter()
                 .map(|it| {
                     let values = [&it["before"]["peak"], &it["after"]["peak"]];
                     (&it["target"]["namespace"], values[0], values[1])
                 })
                 .collect();
-            assert_eq!(found, [(&"shops".into(), &40.into(), &50.into())], "{report:#}");
+            assert_eq!(actual, [(&"shops".into(), &40.into(), &50.into())], "{report:#}");
             assert_eq!(report["notes"], Value::Null, "{report:#}");
         }
         Ok(())

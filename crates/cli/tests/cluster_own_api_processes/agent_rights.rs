@@ -1,5 +1,5 @@
 //! The permissions in the manifests of the agents are those that agents need: nothing is forbidden, and none is
-//! unused. The admission policy holds them to less.
+//! unused. The admission policy restricts them further.
 
 use crate::manifests::arguments_of;
 use crate::pod_attacks::{PodName, annotate, create_victim, ensure_others_may, ensure_powerless};
@@ -20,7 +20,7 @@ const LEVEL: &str = "volcano.sh/qos-level";
 const REFUSAL: &str = "an agent may only";
 const VICTIM: PodName<'static> = ("kube-system", "proxy");
 
-/// One of the two ways to run an agent.
+/// An installation of the agent: on each node, or for the whole cluster.
 struct Installation {
     manifest: &'static str,
     workload: &'static str,
@@ -213,7 +213,7 @@ async fn it_can_change_nothing_else(test: &OwnTest, installation: &Installation)
     } else {
         elsewhere.map_err(anyhow::Error::msg)?;
     }
-    // A token that was not made for a pod says nothing of a node, and outlives the pods.
+    // A token that was not created for a pod names no node, and outlives the pods.
     let unbound = test.service_account(installation.name, installation.name).await?.client()?;
     let answer = annotate(&unbound, ("default", "elsewhere"), &level).await;
     let refusal = answer.err().context("a token without a pod could change a level")?;

@@ -4,8 +4,8 @@
 mod some_namespaces;
 mod unread_namespace;
 
-use crate::harbour::{
-    HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
+use crate::harbor::{
+    HARBOR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
 };
 use crate::manifests::{NAMESPACE, arguments_of_the_deployment};
 use crate::reading::{await_value, get};
@@ -27,7 +27,7 @@ const ACCOUNT: &str = "system:serviceaccount:almanac-system:almanac";
 const KARMADA: &str = "autoscaling.karmada.io/v1alpha1";
 const KARPENTER: &str = "autoscaling.karpenter.sh/v1alpha1";
 
-/// Targets of every kind that the manifests speak of: name, `apiVersion`, kind, resource.
+/// Targets of every kind in the manifests: name, `apiVersion`, kind, resource.
 const TARGETS: [(&str, &str, &str, &str); 7] = [
     ("web", "apps/v1", "Deployment", "deployments.apps"),
     ("store", "apps/v1", "StatefulSet", "statefulsets.apps"),
@@ -75,33 +75,33 @@ async fn create_everything(kubectl: &Kubectl) -> TestResult {
 async fn await_everything(kubectl: &Kubectl) -> TestResult {
     for (name, _, kind, resource) in TARGETS {
         let field = if is_autoscaler(kind) { "/spec/minReplicas" } else { "/spec/replicas" };
-        await_value(kubectl, &["-n", HARBOUR, resource, name], field, &json!(4)).await?;
-        let policy = ["-n", HARBOUR, "cronfederatedhpa", name];
+        await_value(kubectl, &["-n", HARBOR, resource, name], field, &json!(4)).await?;
+        let policy = ["-n", HARBOR, "cronfederatedhpa", name];
         let execution = "/status/executionHistories/0/successfulExecutions/0/scheduleTime";
         await_value(kubectl, &policy, execution, &json!(BOUNDARY)).await?;
     }
-    let producer = ["-n", HARBOUR, "metricsproducer", "hours"];
+    let producer = ["-n", HARBOR, "metricsproducer", "hours"];
     let published = "/status/scheduledCapacity/currentValue";
     await_value(kubectl, &producer, published, &json!(7)).await?;
-    let tide = ["-n", HARBOUR, "deployments.apps", "tide"];
+    let tide = ["-n", HARBOR, "deployments.apps", "tide"];
     await_value(kubectl, &tide, "/spec/replicas", &json!(7)).await?;
-    let autoscaler = ["-n", HARBOUR, "horizontalautoscaler", "tide"];
+    let autoscaler = ["-n", HARBOR, "horizontalautoscaler", "tide"];
     await_value(kubectl, &autoscaler, "/status/desiredReplicas", &json!(7)).await?;
-    let group = ["-n", HARBOUR, "scalablenodegroup", "spot"];
+    let group = ["-n", HARBOR, "scalablenodegroup", "spot"];
     await_value(kubectl, &group, "/status/conditions/0/reason", &json!("Unsupported")).await?;
     for (name, ..) in TARGETS {
         let selector = format!("reason=ScaledByRule,regarding.name={name}");
-        let events = ["-n", HARBOUR, "events.events.k8s.io", "--field-selector", &selector];
+        let events = ["-n", HARBOR, "events.events.k8s.io", "--field-selector", &selector];
         await_value(kubectl, &events, "/items/0/action", &json!("Scale")).await?;
     }
     Ok(())
 }
 
-/// Another field manager writes first once, so that each target has to be read again.
+/// Another field manager writes first once, so that each target must be read again.
 fn be_faster_once(proxy: &FaultProxy) -> [Injected; 7] {
     TARGETS.map(|(name, _, kind, _)| {
         let subresource = if is_autoscaler(kind) { "" } else { "/scale" };
-        let (place, end) = (format!("/namespaces/{HARBOUR}/"), format!("/{name}{subresource}"));
+        let (place, end) = (format!("/namespaces/{HARBOR}/"), format!("/{name}{subresource}"));
         let fault =
             Fault::respond(InjectedResponse::with(StatusCode::CONFLICT)).method(Method::PATCH);
         proxy.inject(fault.matching(move |request| {
@@ -115,16 +115,16 @@ fn be_faster_once(proxy: &FaultProxy) -> [Injected; 7] {
 /// Deletes a target twice, which is reported twice.
 async fn take_away_twice(kubectl: &Kubectl) -> TestResult {
     let (name, api_version, kind, resource) = TARGETS[0];
-    let policy = ["-n", HARBOUR, "cronfederatedhpa", name];
+    let policy = ["-n", HARBOR, "cronfederatedhpa", name];
     let reason = "/status/conditions/1/reason";
     for _ in 0..2 {
-        kubectl.run(&["-n", HARBOUR, "delete", resource, name]).await?;
+        kubectl.run(&["-n", HARBOR, "delete", resource, name]).await?;
         await_value(kubectl, &policy, reason, &json!("TargetNotFound")).await?;
         create(kubectl, &[target(name, api_version, kind)]).await?;
         await_value(kubectl, &policy, reason, &json!("Armed")).await?;
     }
     let selector = format!("reason=TargetNotFound,regarding.name={name}");
-    let events = ["-n", HARBOUR, "events.events.k8s.io", "--field-selector", &selector];
+    let events = ["-n", HARBOR, "events.events.k8s.io", "--field-selector", &selector];
     await_value(kubectl, &events, "/items/0/series/count", &json!(2)).await
 }
 
@@ -151,7 +151,7 @@ fn every_permission_is_used_and_no_other_is_needed() -> TestResult {
         await_metric(&controller, "almanac_leader 1").await?;
         let lease = ["-n", NAMESPACE, "lease", "almanac"];
         let transitions = get(&kubectl, &lease).await?["spec"]["leaseTransitions"].clone();
-        ensure!(transitions == json!(0), "the lease was lost meanwhile: {transitions}");
+        ensure!(transitions == json!(0), "the lease was lost during the test: {transitions}");
         // The Lease is renewed before it is released, and a watch is in the log once it has ended.
         let renewals = proxy.requests().iter().filter(|it| it.is_for_lease()).count();
         ensure!(renewals > 2, "the lease was never renewed");
@@ -177,7 +177,7 @@ const ESTABLISHED: [&str; 5] =
 
 /// A placement whose decisions are created, changed, relabeled and deleted.
 async fn select_clusters(kubectl: &Kubectl) -> TestResult {
-    let placement = ["-n", HARBOUR, "placement", "web"];
+    let placement = ["-n", HARBOR, "placement", "web"];
     let selected = "/status/numberOfSelectedClusters";
     await_value(kubectl, &placement, selected, &json!(2)).await?;
     create(kubectl, &[hub::managed_cluster("c3")]).await?;
@@ -192,7 +192,7 @@ async fn select_clusters(kubectl: &Kubectl) -> TestResult {
         ),
     ] {
         let spec = json!({"spec": {"decisionStrategy": {"groupStrategy": strategy}}}).to_string();
-        let patch = ["-n", HARBOUR, "patch", "placement", "web", "--type=merge", "-p", &spec];
+        let patch = ["-n", HARBOR, "patch", "placement", "web", "--type=merge", "-p", &spec];
         kubectl.run(&patch).await?;
         let pointer = format!("/status/decisionGroups/{pointer}");
         await_value(kubectl, &placement, &pointer, &expected).await?;
@@ -255,7 +255,7 @@ async fn what_is_not_granted_is_denied(kubectl: &Kubectl) -> TestResult {
     };
     for granted in [
         &["list", "deployments.apps", "-A"][..],
-        &["patch", "deployments.apps/web", "--subresource=scale", "-n", HARBOUR],
+        &["patch", "deployments.apps/web", "--subresource=scale", "-n", HARBOR],
         &["update", "leases.coordination.k8s.io/almanac", "-n", NAMESPACE],
     ] {
         assert!(may(granted).await, "{granted:?} is denied");
@@ -266,14 +266,14 @@ async fn what_is_not_granted_is_denied(kubectl: &Kubectl) -> TestResult {
         &["list", "pods", "-A"],
         &["create", "nodes"],
         &["list", "nodes"],
-        &["patch", "scalablenodegroups.autoscaling.karpenter.sh", "-n", HARBOUR],
-        &["delete", "deployments.apps", "-n", HARBOUR],
-        &["patch", "deployments.apps", "-n", HARBOUR],
-        &["update", "deployments.apps/web", "--subresource=scale", "-n", HARBOUR],
-        &["patch", "cronfederatedhpas.autoscaling.karmada.io", "-n", HARBOUR],
-        &["delete", "cronfederatedhpas.autoscaling.karmada.io", "-n", HARBOUR],
+        &["patch", "scalablenodegroups.autoscaling.karpenter.sh", "-n", HARBOR],
+        &["delete", "deployments.apps", "-n", HARBOR],
+        &["patch", "deployments.apps", "-n", HARBOR],
+        &["update", "deployments.apps/web", "--subresource=scale", "-n", HARBOR],
+        &["patch", "cronfederatedhpas.autoscaling.karmada.io", "-n", HARBOR],
+        &["delete", "cronfederatedhpas.autoscaling.karmada.io", "-n", HARBOR],
         &["update", "leases.coordination.k8s.io/other", "-n", NAMESPACE],
-        &["create", "leases.coordination.k8s.io", "-n", HARBOUR],
+        &["create", "leases.coordination.k8s.io", "-n", HARBOR],
         &["create", "pods", "-n", NAMESPACE],
         &["escalate", "clusterroles.rbac.authorization.k8s.io"],
         &["impersonate", "users"],
@@ -318,15 +318,15 @@ fn a_custom_kind_is_scaled_with_the_documented_permissions_and_another_reports_w
         let arguments = arguments_of_the_deployment(&kubectl).await?;
         let before = SignedDuration::from_secs(2);
         let _controller = start(&arguments, &account.kubeconfig(), before)?;
-        let rollout = ["-n", HARBOUR, "rollouts.argoproj.io", "front"];
+        let rollout = ["-n", HARBOR, "rollouts.argoproj.io", "front"];
         await_value(&kubectl, &rollout, "/spec/replicas", &json!(4)).await?;
-        let policy = ["-n", HARBOUR, "cronfederatedhpa", "jib"];
+        let policy = ["-n", HARBOR, "cronfederatedhpa", "jib"];
         let reason = "/status/conditions/1/reason";
         await_value(&kubectl, &policy, reason, &json!("TargetForbidden")).await?;
         let message = get(&kubectl, &policy).await?["status"]["conditions"][1]["message"].clone();
         let advice = format!(
             "grant {ACCOUNT} the verb \"get\" on the resource \"sails/scale\" of the API group \
-             \"argoproj.io\" in the namespace \"{HARBOUR}\""
+             \"argoproj.io\" in the namespace \"{HARBOR}\""
         );
         ensure!(message.as_str().is_some_and(|it| it.contains(&advice)), "{message}");
         Ok(())

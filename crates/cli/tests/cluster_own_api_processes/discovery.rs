@@ -21,7 +21,7 @@ fn a_kind_is_discovered_once_however_many_policies_name_it() -> TestResult {
         let proxy = FaultProxy::start(cluster.client())?;
         let arguments = cluster.limited(&["--leader-elect=false"]);
         let controller = Controller::start(&proxy.kubeconfig(), NOW, &arguments)?;
-        await_condition("every status to tell of the unknown kind", PATIENCE, async || {
+        await_condition("every status to report the unknown kind", PATIENCE, async || {
             controller.program.check_running()?;
             let all = cluster.list(CRON, home).await?;
             let reasons = all.iter().map(|it| condition(&it["status"], "Active")[1]);
@@ -34,7 +34,7 @@ fn a_kind_is_discovered_once_however_many_policies_name_it() -> TestResult {
             requests.iter().filter(|it| it.path.starts_with("/apis/example.com")).count();
         ensure!(
             requests == 1,
-            "{MANY} policies name the kind, and it was asked for {requests} times"
+            "{MANY} policies name the kind, and it was requested {requests} times"
         );
         Ok(())
     })

@@ -150,13 +150,17 @@ fn the_clusters_own_scheduler_can_write_the_annotations_of_the_extender_and_noth
 }
 
 #[test]
-fn both_ways_to_install_the_extender_hold_it_to_the_same() -> TestResult {
-    let [second, beside] = ["second-scheduler", "beside-kube-scheduler"].map(|manifest| {
-        let text = std::fs::read_to_string(format!("{ROOT}/deploy/extender/{manifest}.yaml"));
-        let text = text.ok()?;
-        let (_, policies) = text.split_once("ValidatingAdmissionPolicy")?;
-        Some(policies.to_owned())
-    });
-    ensure!(second.is_some() && second == beside, "{second:#?} and {beside:#?}");
+fn both_installations_of_the_extender_have_the_same_permissions() -> TestResult {
+    let [second, with_kube_scheduler] =
+        ["second-scheduler", "beside-kube-scheduler"].map(|manifest| {
+            let text = std::fs::read_to_string(format!("{ROOT}/deploy/extender/{manifest}.yaml"));
+            let text = text.ok()?;
+            let (_, policies) = text.split_once("ValidatingAdmissionPolicy")?;
+            Some(policies.to_owned())
+        });
+    ensure!(
+        second.is_some() && second == with_kube_scheduler,
+        "{second:#?} and {with_kube_scheduler:#?}"
+    );
     Ok(())
 }

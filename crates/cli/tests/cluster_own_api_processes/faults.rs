@@ -1,5 +1,5 @@
-//! `almanac controller` when things go wrong: it is killed, paused, cut off, rejected and kept
-//! waiting, on a real API server. A firing is still carried out once and recorded once.
+//! `almanac controller` with faults: it is killed, paused, disconnected, rejected and delayed, on a
+//! real API server. A firing is still applied once and recorded once.
 
 mod replica;
 

@@ -1,5 +1,5 @@
-//! What `almanac forecast` says about a cluster is what `almanac controller` then does, minute by
-//! minute, whenever the process is killed and restarted.
+//! `almanac controller` does what `almanac forecast` predicts for a cluster, minute by minute, even if the process is
+//! killed and restarted.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -68,10 +68,10 @@ async fn forecast(kubeconfig: &Path) -> Result<Value> {
     command.env("KUBECONFIG", kubeconfig).stdin(Stdio::null());
     let output = command.output().await?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    let said: Value = serde_json::from_slice(&output.stdout).context(stderr)?;
-    // That two policies write one target is worth a warning.
-    assert_eq!(said["findings"].as_array().map(Vec::len), Some(1), "{:#}", said["findings"]);
-    Ok(said)
+    let report: Value = serde_json::from_slice(&output.stdout).context(stderr)?;
+    // Two policies that write one target are one warning.
+    assert_eq!(report["findings"].as_array().map(Vec::len), Some(1), "{:#}", report["findings"]);
+    Ok(report)
 }
 
 /// The segment of a series in which an instant lies.
@@ -85,10 +85,10 @@ fn segment_at(series: &Value, at: Timestamp) -> Result<&Value> {
             return Ok(segment);
         }
     }
-    anyhow::bail!("nothing is said of {at}")
+    anyhow::bail!("no segment has {at}")
 }
 
-/// Where a field of a series stands in the object.
+/// The kind, the name and the field path of a series in the cluster.
 fn live(series: &Value) -> Result<(Kind, &str, &'static str)> {
     let name = series["target"]["name"].as_str().context("a target has a name")?;
     let field = series["field"].as_str().context("a series has a field")?;
@@ -101,8 +101,8 @@ fn live(series: &Value) -> Result<(Kind, &str, &'static str)> {
 }
 
 /// Waits until all values and records are as forecast for a minute.
-async fn await_forecast_state(cluster: &Cluster, said: &Value, minute: Timestamp) -> TestResult {
-    for series in said["series"].as_array().context("there are series")? {
+async fn await_forecast_state(cluster: &Cluster, report: &Value, minute: Timestamp) -> TestResult {
+    for series in report["series"].as_array().context("there are series")? {
         let segment = segment_at(series, minute)?;
         let (kind, name, place) = live(series)?;
         let what = format!("{place} is {} at {minute}", segment["value"]);
@@ -122,8 +122,8 @@ async fn await_forecast_state(cluster: &Cluster, said: &Value, minute: Timestamp
 }
 
 /// Waits until the rule that sets a value in the forecast has a record of it, for the forecast instant.
-async fn await_record(cluster: &Cluster, policy: &str, rule: &str, said: &Value) -> TestResult {
-    let begins: Timestamp = said["from"].as_str().context("an instant")?.parse()?;
+async fn await_record(cluster: &Cluster, policy: &str, rule: &str, segment: &Value) -> TestResult {
+    let begins: Timestamp = segment["from"].as_str().context("an instant")?.parse()?;
     await_condition(&format!("{policy} {rule} has recorded {begins}"), PATIENCE, async || {
         let object = cluster.get(CRON, NAMESPACE, policy).await?;
         let histories = object["status"]["executionHistories"].as_array();
@@ -142,21 +142,21 @@ async fn await_record(cluster: &Cluster, policy: &str, rule: &str, said: &Value)
 }
 
 #[test]
-fn a_cluster_does_minute_by_minute_what_its_forecast_said() -> TestResult {
+fn a_cluster_follows_its_forecast_minute_by_minute() -> TestResult {
     on_cluster(async |_, cluster| {
         prepare(cluster).await?;
-        let said = forecast(cluster.kubeconfig()).await?;
-        assert_eq!(said["series"].as_array().map(Vec::len), Some(5), "{said:#}");
-        let from: Timestamp = said["from"].as_str().context("it has a beginning")?.parse()?;
+        let report = forecast(cluster.kubeconfig()).await?;
+        assert_eq!(report["series"].as_array().map(Vec::len), Some(5), "{report:#}");
+        let from: Timestamp = report["from"].as_str().context("it has a beginning")?.parse()?;
         let first = from.as_second().div_euclid(60) + 1;
         for minute in (first..first + MINUTES).map(|minute| Timestamp::from_second(minute * 60)) {
             let minute = minute?;
             let before = (minute - SignedDuration::from_secs(3)).to_string();
             let controller = cluster.start_at(&before, ALONE).await?;
-            await_forecast_state(cluster, &said, minute).await?;
+            await_forecast_state(cluster, &report, minute).await?;
             let is_last = minute.as_second() / 60 == first + MINUTES - 1;
             let is_in_time = controller.now() < minute + 50.seconds();
-            ensure!(is_last || is_in_time, "too slow a machine to tell");
+            ensure!(is_last || is_in_time, "the machine is too slow for this test");
             // Alternates between an orderly end and a kill.
             if minute.as_second() % 120 == 0 {
                 controller.stop().await?;

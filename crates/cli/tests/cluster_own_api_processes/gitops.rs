@@ -1,12 +1,12 @@
-//! Tools that reset what policies set, every three seconds: what the policies do about it, how often they write, and
-//! what they say. Stand-ins write the targets as Argo CD, Flux and KEDA do: the same way, under their names, and with
-//! their marks.
+//! Tools that reset the values of policies every three seconds: the writes, the conditions and the Events of the
+//! policies. Substitutes write the targets as Argo CD, Flux and KEDA do: in the same way, as the same field managers,
+//! and with their annotations.
 
 use std::time::Duration;
 
 use crate::controller::condition;
-use crate::harbour::{
-    HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
+use crate::harbor::{
+    HARBOR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
 };
 use crate::manifests::{NAMESPACE, arguments_of_the_deployment};
 use crate::reading::{await_value, get};
@@ -59,7 +59,7 @@ async fn reset(kubectl: &Kubectl) -> TestResult {
         "kustomize.toolkit.fluxcd.io/name": "apps",
         "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
     }});
-    let argo_cd = json!({"annotations": {"argocd.argoproj.io/tracking-id": "harbour:all"}});
+    let argo_cd = json!({"annotations": {"argocd.argoproj.io/tracking-id": "harbor:all"}});
     let deployment = |name| workload(name, "apps/v1", "Deployment");
     let of_argo_cd =
         vec![deployment("tide"), deployment("web"), node_group("spot", "AWSEKSNodeGroup")];
@@ -71,7 +71,7 @@ async fn reset(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
-/// Both Argo CD and Flux apply server-side what their repositories say, and take every field that it has.
+/// Both Argo CD and Flux apply the objects of their repositories server-side, and own every field in them.
 async fn apply(
     kubectl: &Kubectl,
     manager: &str,
@@ -82,7 +82,7 @@ async fn apply(
         let name = target["metadata"]["name"].clone();
         target["metadata"] = marks.clone();
         target["metadata"]["name"] = name;
-        target["metadata"]["namespace"] = json!(HARBOUR);
+        target["metadata"]["namespace"] = json!(HARBOR);
         target["spec"]["replicas"] = json!(2);
     }
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
@@ -92,7 +92,7 @@ async fn apply(
     Ok(())
 }
 
-/// KEDA replaces the whole `HorizontalPodAutoscaler` that it has made for a `ScaledObject`.
+/// KEDA replaces the whole `HorizontalPodAutoscaler` that it has created for a `ScaledObject`.
 async fn replace_as_keda(kubectl: &Kubectl, verb: &str) -> TestResult {
     let mut hpa = objects::horizontal_pod_autoscaler(KEDA, Some(2), 9);
     hpa["metadata"]["labels"] = json!({
@@ -104,12 +104,12 @@ async fn replace_as_keda(kubectl: &Kubectl, verb: &str) -> TestResult {
         "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "lock",
         "uid": "1f2b3c4d-0000-4000-8000-000000000001", "controller": true, "blockOwnerDeletion": true,
     }]);
-    let replace = ["-n", HARBOUR, verb, "--field-manager=keda", "-f", "-"];
+    let replace = ["-n", HARBOR, verb, "--field-manager=keda", "-f", "-"];
     kubectl.run_with_input(&replace, &hpa.to_string()).await?;
     Ok(())
 }
 
-/// How often the controllers have written a target.
+/// The number of writes of the controllers to a target.
 async fn written(test: &OwnTest, target: &str) -> anyhow::Result<usize> {
     let (kind, name) = target.split_once('/').context("it has a kind")?;
     let kind = kind.split('.').next().unwrap_or_default();
@@ -120,21 +120,21 @@ async fn written(test: &OwnTest, target: &str) -> anyhow::Result<usize> {
     Ok(requests.iter().filter(is_ours).count())
 }
 
-/// Waits until the condition of a policy says what to do, and an Event also who the other writer is.
+/// Waits until the condition of a policy has the fix, and an Event also names the other field manager.
 async fn await_event(
     kubectl: &Kubectl,
     (kind, name): (&str, &str),
     (manager, advice): (&str, &str),
 ) -> TestResult {
-    await_condition(&format!("{kind} {name} to say what to do"), PATIENCE, async || {
-        let object = get(kubectl, &["-n", HARBOUR, kind, name]).await?;
+    await_condition(&format!("{kind} {name} to report the fix"), PATIENCE, async || {
+        let object = get(kubectl, &["-n", HARBOR, kind, name]).await?;
         let ready @ [_, reason, message] = condition(&object["status"], "Ready");
         let holds = reason == "UndoneByAnotherWriter" && message.contains(advice);
         Ok(Observation::of(holds, format!("{ready:?}")))
     })
     .await?;
     let selector = format!("reason=UndoneByAnotherWriter,regarding.name={name}");
-    let events = ["-n", HARBOUR, "events.events.k8s.io", "--field-selector", &selector];
+    let events = ["-n", HARBOR, "events.events.k8s.io", "--field-selector", &selector];
     await_condition(&format!("an Event of {name}"), PATIENCE, async || {
         let note = get(kubectl, &events).await?["items"][0]["note"].to_string();
         Ok(Observation::of(note.contains(manager) && note.contains(advice), note))
@@ -143,7 +143,7 @@ async fn await_event(
 }
 
 #[test]
-fn a_tool_that_resets_a_target_is_named_with_what_to_do_and_not_fought_for_long() -> TestResult {
+fn a_tool_that_resets_a_target_is_named_with_a_fix_and_soon_left_alone() -> TestResult {
     let options = ControlPlaneOptions::api_only().audited_with_reads_of(ACCOUNT);
     // The number of seconds for which the tool continues.
     let lasting = size("ALMANAC_GITOPS_SECONDS", 40, 300);
@@ -169,7 +169,7 @@ fn a_tool_that_resets_a_target_is_named_with_what_to_do_and_not_fought_for_long(
         arguments.push("--query-period=2s".to_owned());
         let controller = start(&arguments, &account.kubeconfig(), SignedDuration::from_secs(5))?;
         for (target, field, ..) in CONTESTED {
-            await_value(&kubectl, &["-n", HARBOUR, target], field, &json!(7)).await?;
+            await_value(&kubectl, &["-n", HARBOR, target], field, &json!(7)).await?;
         }
 
         let begun = Instant::now();
@@ -191,7 +191,7 @@ fn a_tool_that_resets_a_target_is_named_with_what_to_do_and_not_fought_for_long(
         }
         let fought = written(test, CONTESTED[0].0).await?;
         println!("{resets} resets in {lasting} s: the autoscaler wrote {fought} times");
-        // At once a few times, then after 1, 2, 4, 8, 16 and 20 minutes.
+        // Immediately a few times, then after 1, 2, 4, 8, 16 and 20 minutes.
         let minutes = lasting / 60 + 1;
         let pauses = (1..20).filter(|count| (1_u64 << count) - 1 <= minutes).count();
         assert!((3..=5 + pauses).contains(&fought), "{fought} writes in {lasting} s");

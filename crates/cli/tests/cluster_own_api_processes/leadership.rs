@@ -1,4 +1,4 @@
-//! The same promises of every process: its leader is frozen, loses its Lease, and is shut down. The tests of each process
+//! Leader changes in every process: the leader is frozen, loses its Lease, or is shut down. The tests of each process
 //! cover the work in progress.
 
 use std::time::{Duration, Instant};
@@ -61,10 +61,11 @@ impl Elected {
     }
 
     /// Waits until one of these holds the Lease, and returns its identity.
-    async fn await_holder(&self, cluster: &Cluster, of: &[&str]) -> Result<Value> {
+    async fn await_holder(&self, cluster: &Cluster, identities: &[&str]) -> Result<Value> {
         let holder = |lease: &Value| lease["spec"]["holderIdentity"].clone();
-        let holds = |lease: &Value| of.iter().any(|identity| holder(lease) == **identity);
-        let (what, name) = (format!("one of {of:?} to hold it"), (cluster.home(), self.lease));
+        let holds = |lease: &Value| identities.iter().any(|identity| holder(lease) == **identity);
+        let (what, name) =
+            (format!("one of {identities:?} to hold it"), (cluster.home(), self.lease));
         Ok(holder(&cluster.await_object(LEASE, name, &what, holds).await?))
     }
 
@@ -130,7 +131,7 @@ async fn check_webhook(cluster: &Cluster) -> TestResult {
 }
 
 #[test]
-fn every_process_hands_over_when_frozen_without_its_lease_or_shut_down() -> TestResult {
+fn every_process_hands_over_when_frozen_stopped_or_without_its_lease() -> TestResult {
     on_cluster(async |own, cluster| {
         let units = format!("{ROOT}/deploy/units-crds");
         own.kubectl().await?.run(&["apply", "--server-side", "-f", &units]).await?;

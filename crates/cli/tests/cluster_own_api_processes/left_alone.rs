@@ -1,8 +1,8 @@
 //! The policies that the controllers do not reconcile, on a real API server and with the permissions of the
 //! manifests: those of an upstream controller until it releases its Lease, and exempt ones.
 
-use crate::harbour::{
-    HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
+use crate::harbor::{
+    HARBOR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
 };
 use crate::manifests::{NAMESPACE, arguments_of_the_deployment};
 use crate::reading::{await_value, get};
@@ -40,20 +40,20 @@ fn policies_are_left_to_karmada_while_it_holds_its_lease() -> TestResult {
         let arguments = arguments_of_the_deployment(&kubectl).await?;
         let controller = start(&arguments, &proxy.kubeconfig(), SignedDuration::from_secs(3))?;
 
-        let policy = ["-n", HARBOUR, "cronfederatedhpa", "web"];
+        let policy = ["-n", HARBOR, "cronfederatedhpa", "web"];
         let [status, reason] = ["status", "reason"].map(|it| format!("/status/conditions/1/{it}"));
         await_value(&kubectl, &policy, &reason, &json!("UpstreamController")).await?;
         await_metric(&controller, "almanac_left_alone{kind=\"cronfederatedhpas\"} 1").await?;
         await_metric(&controller, "almanac_left_alone{kind=\"metricsproducers\"} 0").await?;
         // The other kinds are still reconciled, which also shows that the boundary is over.
-        let tide = ["-n", HARBOUR, "deployment", "tide"];
+        let tide = ["-n", HARBOR, "deployment", "tide"];
         await_value(&kubectl, &tide, "/spec/replicas", &json!(7)).await?;
         let published = "/status/scheduledCapacity/currentValue";
-        let producer = ["-n", HARBOUR, "metricsproducer", "hours"];
+        let producer = ["-n", HARBOR, "metricsproducer", "hours"];
         await_value(&kubectl, &producer, published, &json!(7)).await?;
-        let pool = ["-n", HARBOUR, "scalablenodegroup", "pool"];
+        let pool = ["-n", HARBOR, "scalablenodegroup", "pool"];
         await_value(&kubectl, &pool, &reason, &json!("Unsupported")).await?;
-        let web = ["-n", HARBOUR, "deployment", "web"];
+        let web = ["-n", HARBOR, "deployment", "web"];
         let replicas = get(&kubectl, &web).await?["spec"]["replicas"].clone();
         ensure!(replicas == json!(1), "it has {replicas} replicas");
 
@@ -93,7 +93,7 @@ async fn await_reason(kubectl: &Kubectl, namespace: &str, name: &str, reason: &s
 }
 
 #[test]
-fn what_is_exempt_is_not_changed_and_only_a_mark_is_reported_in_a_condition() -> TestResult {
+fn exempt_objects_are_unchanged_and_only_an_annotation_sets_a_condition() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         prepare(&kubectl).await?;
@@ -101,18 +101,18 @@ fn what_is_exempt_is_not_changed_and_only_a_mark_is_reported_in_a_condition() ->
         kubectl.run(&["create", "namespace", "calm"]).await?;
         kubectl.run(&["annotate", "namespace", "calm", "almanac.dev/ignore=true"]).await?;
         let marked = json!({"almanac.dev/ignore": "true"});
-        let exempt = [("kube-system", "dns"), ("calm", "web"), (HARBOUR, "moored")];
+        let exempt = [("kube-system", "dns"), ("calm", "web"), (HARBOR, "moored")];
         for (namespace, name) in exempt {
             let annotations = if name == "moored" { &marked } else { &Value::Null };
             create_in(&kubectl, namespace, name, annotations).await?;
         }
-        create_in(&kubectl, HARBOUR, "web", &Value::Null).await?;
+        create_in(&kubectl, HARBOR, "web", &Value::Null).await?;
         let account = test.service_account(NAMESPACE, "almanac").await?;
         let arguments = arguments_of_the_deployment(&kubectl).await?;
         let controller = start(&arguments, &account.kubeconfig(), SignedDuration::from_secs(3))?;
 
         // Where nothing is exempt, the boundary is over.
-        let web = ["-n", HARBOUR, "deployment", "web"];
+        let web = ["-n", HARBOR, "deployment", "web"];
         await_value(&kubectl, &web, "/spec/replicas", &json!(4)).await?;
         for (namespace, name) in exempt {
             // A namespace that a flag exempts may have an installation of its own.
@@ -127,8 +127,8 @@ fn what_is_exempt_is_not_changed_and_only_a_mark_is_reported_in_a_condition() ->
         }
         kubectl.run(&["annotate", "namespace", "calm", "almanac.dev/ignore-"]).await?;
         await_reason(&kubectl, "calm", "web", "Armed").await?;
-        kubectl.run(&["label", "namespace", HARBOUR, "almanac.dev/ignore=true"]).await?;
-        await_reason(&kubectl, HARBOUR, "web", "Exempt").await?;
+        kubectl.run(&["label", "namespace", HARBOR, "almanac.dev/ignore=true"]).await?;
+        await_reason(&kubectl, HARBOR, "web", "Exempt").await?;
         ensure!(controller.stop().await?.success(), "it did not end well");
         Ok(())
     })

@@ -39,7 +39,7 @@ fn config_maps() -> Value {
 }
 
 const AGENT_NAMESPACE: &str = "volcano-system";
-/// Where the reader is permitted something.
+/// The kind of the role, and the namespace of the permissions of the reader.
 const HERE: (&str, &str) = ("Role", "default");
 const OF_AGENT: (&str, &str) = ("Role", AGENT_NAMESPACE);
 const KARMADA: &str = "autoscaling.karmada.io";
@@ -47,7 +47,7 @@ const KARPENTER: &str = "autoscaling.karpenter.sh";
 const QUESTION: [&str; 6] = ["forecast", "--from", PRESENT, "--for", "2d", "-ojson"];
 
 #[test]
-fn read_permission_is_enough_and_what_could_not_be_read_is_reported() -> TestResult {
+fn read_permission_suffices_and_unreadable_objects_are_reported() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         let reader = service_account(test, "reader").await?;
@@ -99,9 +99,9 @@ async fn what_policies_need_is_named(kubectl: &Kubectl, reader: &Path) -> TestRe
         let named = format!("missing permission to list {missing} in namespace default: ");
         await_condition("the missing permission to be named", PATIENCE, async || {
             let output = almanac(reader, &QUESTION).await?;
-            let (code, said) = (output.status.code(), stderr(&output));
-            let whole = code == Some(2) && said.contains(&named) && said.contains("cannot list");
-            Ok(Observation::of(whole && output.stdout.is_empty(), said))
+            let (code, text) = (output.status.code(), stderr(&output));
+            let whole = code == Some(2) && text.contains(&named) && text.contains("cannot list");
+            Ok(Observation::of(whole && output.stdout.is_empty(), text))
         })
         .await?;
     }
@@ -146,8 +146,8 @@ async fn the_rest_is_assumed(kubectl: &Kubectl, reader: &Path) -> TestResult {
     let report = stderr(&explain);
     assert!(report.contains(&format!("note: {}\n", expected[1])), "{report}");
     assert!(!stdout(&explain).contains("was not read"), "{}", stdout(&explain));
-    assert!(!report.contains("configmaps"), "no levels are asked about: {report}");
-    assert!(!report.contains("cronjobs"), "it says nothing of them: {report}");
+    assert!(!report.contains("configmaps"), "QoS levels are not read: {report}");
+    assert!(!report.contains("cronjobs"), "CronJobs are not mentioned: {report}");
     Ok(())
 }
 
@@ -214,7 +214,7 @@ fn pods_and_nodes_are_read_only_where_there_are_policies_for_them() -> TestResul
 }
 
 async fn await_assumptions(reader: &Path, expected: &[&str]) -> TestResult {
-    await_condition("the reader is told these assumptions", PATIENCE, async || {
+    await_condition("these assumptions to be reported", PATIENCE, async || {
         let output = almanac(reader, &QUESTION).await?;
         let report: Value =
             serde_json::from_slice(&output.stdout).with_context(|| stderr(&output))?;

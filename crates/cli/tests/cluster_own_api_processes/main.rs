@@ -7,8 +7,8 @@ mod controller;
 mod dashboard;
 #[path = "../support/documented/mod.rs"]
 mod documented;
-#[path = "../support/harbour/mod.rs"]
-mod harbour;
+#[path = "../support/harbor/mod.rs"]
+mod harbor;
 #[path = "../support/live/mod.rs"]
 mod live;
 #[path = "../support/manifests/mod.rs"]

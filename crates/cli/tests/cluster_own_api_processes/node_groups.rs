@@ -57,7 +57,7 @@ async fn await_replicas(cluster: &Cluster, name: &str, replicas: u32) -> Result<
     cluster.get(NODE_GROUP, NAMESPACE, &format!("{name}/scale")).await
 }
 
-/// Whether a group is ready as said, and cannot be scaled for this reason.
+/// Whether a group has this readiness, and cannot be scaled for this reason.
 fn is_unable(object: &Value, ready: &str, reason: &str) -> bool {
     condition(&object["status"], "Ready")[0] == ready
         && condition(&object["status"], "AbleToScale")[..2] == ["False", reason]
@@ -76,7 +76,7 @@ async fn node_writes(cluster: &Cluster) -> Result<Vec<AuditedRequest>> {
 }
 
 #[test]
-fn simulated_nodes_appear_and_go_with_the_replicas_of_their_group() -> TestResult {
+fn simulated_nodes_follow_the_replicas_of_their_group() -> TestResult {
     on_cluster(async |_, cluster| {
         cluster.namespace(NAMESPACE).await?;
         cluster.create(NODE_GROUP, NAMESPACE, &group("pool", "Simulated", "spot", 0)).await?;
@@ -96,8 +96,9 @@ fn simulated_nodes_appear_and_go_with_the_replicas_of_their_group() -> TestResul
         // One that is deleted by hand comes back.
         cluster.delete(NODE, "", "spot-1").await?;
         await_condition("another spot-1", PATIENCE, async || {
-            let made = node_writes(cluster).await?.iter().filter(|it| it.verb == "create").count();
-            Ok(Observation::of(made == 4, format!("{made} were made")))
+            let created =
+                node_writes(cluster).await?.iter().filter(|it| it.verb == "create").count();
+            Ok(Observation::of(created == 4, format!("{created} were created")))
         })
         .await?;
         await_nodes(cluster, &["spot-0", "spot-1", "spot-2"]).await?;
@@ -121,7 +122,7 @@ fn simulated_nodes_appear_and_go_with_the_replicas_of_their_group() -> TestResul
 }
 
 #[test]
-fn without_the_flag_no_node_is_made_and_the_group_says_what_to_do() -> TestResult {
+fn without_the_flag_no_node_is_created_and_the_group_reports_the_fix() -> TestResult {
     on_cluster(async |_, cluster| {
         cluster.namespace(NAMESPACE).await?;
         for (name, kind) in [("pool", "Simulated"), ("real", "AWSEKSNodeGroup")] {
@@ -159,7 +160,7 @@ fn without_the_flag_no_node_is_made_and_the_group_says_what_to_do() -> TestResul
 }
 
 #[test]
-fn a_foreign_node_is_left_alone_and_the_group_reports_it() -> TestResult {
+fn a_foreign_node_is_unchanged_and_the_group_reports_it() -> TestResult {
     on_cluster(async |_, cluster| {
         cluster.namespace(NAMESPACE).await?;
         cluster.create(NODE, "", &foreign_node("spot-1")).await?;
@@ -167,7 +168,7 @@ fn a_foreign_node_is_left_alone_and_the_group_reports_it() -> TestResult {
         cluster.create(NODE_GROUP, NAMESPACE, &group("pool", "Simulated", "spot", 3)).await?;
         let controller = start(cluster, &["--simulated-nodes"]).await?;
         let message = await_refusal(cluster, "pool", "NodeNameTaken").await?;
-        assert!(message.starts_with("there is a node spot-1 already"), "{message}");
+        assert!(message.starts_with("node names in use outside this group: spot-1;"), "{message}");
         cluster
             .await_event(NAMESPACE, "pool", &format!("Warning NodeNameTaken: {message}"))
             .await?;
@@ -189,7 +190,7 @@ fn a_foreign_node_is_left_alone_and_the_group_reports_it() -> TestResult {
 }
 
 #[test]
-fn a_restart_keeps_the_nodes_and_the_nodes_of_a_deleted_group_go() -> TestResult {
+fn a_restart_keeps_nodes_and_a_deleted_group_loses_them() -> TestResult {
     on_cluster(async |_, cluster| {
         cluster.namespace(NAMESPACE).await?;
         for (name, id) in [("pool", "spot"), ("other", "steady"), ("late", "late")] {
@@ -218,7 +219,7 @@ fn a_restart_keeps_the_nodes_and_the_nodes_of_a_deleted_group_go() -> TestResult
 }
 
 #[test]
-fn a_group_that_is_exempt_or_stopped_keeps_its_nodes_until_that_is_over() -> TestResult {
+fn an_exempt_or_stopped_group_keeps_its_nodes() -> TestResult {
     on_cluster(async |_, cluster| {
         cluster.namespace(NAMESPACE).await?;
         cluster.create(NODE_GROUP, NAMESPACE, &group("pool", "Simulated", "spot", 1)).await?;
@@ -297,7 +298,7 @@ fn one_kind_of_autoscaler_scales_pods_simulated_nodes_and_machine_deployments() 
 }
 
 #[test]
-fn the_permissions_of_the_manifests_do_not_suffice_to_make_a_node() -> TestResult {
+fn the_permissions_of_the_manifests_do_not_suffice_to_create_a_node() -> TestResult {
     on_cluster(async |own, cluster| {
         cluster.kubectl(&["apply", "-f", DEPLOY]).await?;
         cluster.namespace(NAMESPACE).await?;

@@ -1,5 +1,5 @@
-//! `Placement` on a real API server: which clusters are selected and when, and in which order the decisions are
-//! written, with failures and with other writers.
+//! `Placement` on a real API server: the selected clusters, the instants of changes, and the order of the writes of
+//! decisions, with failures and with other field managers.
 
 mod expressions;
 mod hands;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 const SETTING_UP: &str = "docs/placements.md";
 
-/// A hub as the page sets it up, and a process that carries placements out.
+/// A hub as set up by the page, and a process that reconciles placements.
 fn on_hub(story: impl AsyncFnOnce(&OwnTest, &Cluster, &Kubectl) -> TestResult) -> TestResult {
     on_cluster(async |test, cluster| {
         let kubectl = test.kubectl().await?;
@@ -23,8 +23,7 @@ fn on_hub(story: impl AsyncFnOnce(&OwnTest, &Cluster, &Kubectl) -> TestResult) -
 }
 
 #[test]
-fn scores_that_agents_push_select_until_the_instant_at_which_an_agent_has_fallen_silent()
--> TestResult {
+fn scores_of_agents_select_until_they_expire() -> TestResult {
     const PAGE: &str = "docs/placements-by-pushed-scores.md";
     on_hub(async |test, _, kubectl| {
         run_section(test, kubectl, (PAGE, "Try it")).await?;
@@ -54,7 +53,7 @@ fn scores_computed_on_the_hub_select_and_can_be_tried_before_they_are_written() 
 }
 
 #[test]
-fn a_workload_moves_when_its_primary_is_down_and_back_when_it_is_up_again() -> TestResult {
+fn a_workload_leaves_a_failed_primary_and_returns_after_its_recovery() -> TestResult {
     const PAGE: &str = "docs/placements-for-disaster-recovery.md";
     on_hub(async |test, _, kubectl| {
         run_section(test, kubectl, (PAGE, "Try it")).await?;
@@ -66,7 +65,7 @@ fn a_workload_moves_when_its_primary_is_down_and_back_when_it_is_up_again() -> T
 }
 
 #[test]
-fn expressions_select_by_what_the_objects_of_clusters_say_and_follow_it() -> TestResult {
+fn expressions_select_by_objects_of_clusters_and_follow_their_changes() -> TestResult {
     on_hub(async |test, _, kubectl| {
         let output = run_section(test, kubectl, (SETTING_UP, "By an expression")).await?;
         ensure!(output.contains(">= 0 is false"), "{output}");
@@ -82,7 +81,7 @@ fn expressions_select_by_what_the_objects_of_clusters_say_and_follow_it() -> Tes
 }
 
 #[test]
-fn ratings_of_a_third_party_are_weighed_by_each_placement_in_its_own_way() -> TestResult {
+fn each_placement_weights_the_ratings_of_a_third_party_itself() -> TestResult {
     const PAGE: &str = "docs/placements-by-third-party-scores.md";
     on_hub(async |test, _, kubectl| {
         let output = run_section(test, kubectl, (PAGE, "Try it")).await?;

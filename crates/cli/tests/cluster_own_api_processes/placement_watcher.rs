@@ -24,7 +24,7 @@ use stage::{ALONE, DECISION, GROUP, NAMESPACE, on_hub, prepare};
 use trouble::Trouble;
 use watcher::Watcher;
 
-/// How many rounds come one right after the other; then everything is waited for.
+/// The number of rounds without a pause; then the test waits for all changes.
 const ROUNDS_AT_ONCE: u64 = 10;
 
 #[test]
@@ -67,7 +67,7 @@ fn a_cluster_that_stays_selected_is_never_missing_under_changes_and_faults() -> 
 }
 
 #[test]
-fn a_watcher_notices_a_cluster_that_is_taken_out_before_it_is_put_elsewhere() -> TestResult {
+fn a_watcher_detects_a_cluster_that_is_removed_before_it_is_added_elsewhere() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &[]).await?;
         let decide = async |number: u8, clusters: &[&str]| -> TestResult {

@@ -7,8 +7,8 @@ use crate::dashboard;
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use crate::harbour::{
-    HARBOUR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
+use crate::harbor::{
+    HARBOR, autoscaler, create, cron, metrics_producer, node_group, prepare, workload,
 };
 use crate::running::{BOUNDARY, ROOT, await_metric, start};
 use almanac_fixtures::{hub, objects};
@@ -56,7 +56,7 @@ async fn agent(kubectl: &Kubectl, test: &OwnTest, boundary: Timestamp) -> anyhow
     create(kubectl, &[config, pod]).await?;
     let arguments = ["agent", "--node-name=*", "--lease-namespace=default", "--spread=0s"];
     let mut arguments = arguments.map(String::from).to_vec();
-    arguments.push(format!("--config-namespace={HARBOUR}"));
+    arguments.push(format!("--config-namespace={HARBOR}"));
     let before = boundary.duration_since(Timestamp::now());
     let agent = start(&arguments, &test.plane.kubeconfig(), before)?;
     agent.await_ready().await?;
@@ -133,8 +133,8 @@ async fn webhook(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<(Program, 
     webhook.await_ready().await?;
     // The API server picks it up after a delay.
     let probe = cron("probe", "apps/v1", "Deployment", &json!({"targetReplicas": 3})).to_string();
-    let request = ["-n", HARBOUR, "create", "--dry-run=server", "-f", "-"];
-    await_condition("the webhook to be asked", PATIENCE, async || {
+    let request = ["-n", HARBOR, "create", "--dry-run=server", "-f", "-"];
+    await_condition("the webhook to get a request", PATIENCE, async || {
         kubectl.run_with_input(&request, &probe).await?;
         let (_, metrics) = webhook.get("/metrics").await?;
         Ok(Observation::of(metrics.contains("almanac_webhook_reviews_total{"), metrics))
@@ -149,14 +149,14 @@ fn seconds(at: Timestamp) -> f64 {
 
 async fn await_query(prometheus: &Prometheus, promql: &str, expected: Option<f64>) -> TestResult {
     await_condition(&format!("{promql} to be {expected:?}"), PATIENCE, async || {
-        let found = prometheus.query(promql).await?;
-        Ok(Observation::of(found == expected, format!("{found:?}")))
+        let actual = prometheus.query(promql).await?;
+        Ok(Observation::of(actual == expected, format!("{actual:?}")))
     })
     .await
 }
 
 #[test]
-fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_once() -> TestResult {
+fn a_scrape_after_a_boundary_has_each_new_value_once() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         prepare(&kubectl).await?;
@@ -182,7 +182,7 @@ fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_on
             ],
         )
         .await?;
-        // Before anything that has to be in time: an extender waits until none before it can be at work.
+        // Before anything that must be in time: an extender waits until no earlier one can be at work.
         let extenders = extenders(&kubectl, test).await?;
         let (webhook, _port) = webhook(&kubectl, test).await?;
         let (leader, standby, boundary) = two_replicas(test).await?;
@@ -207,7 +207,7 @@ fn a_scrape_after_a_boundary_never_has_the_old_value_and_each_number_is_there_on
 }
 
 fn selector(series: &str) -> String {
-    format!("{series}{{name=\"boundary\",namespace=\"{HARBOUR}\"}}")
+    format!("{series}{{name=\"boundary\",namespace=\"{HARBOR}\"}}")
 }
 
 async fn the_number_changes_at_the_boundary(
@@ -266,8 +266,8 @@ async fn a_deleted_schedule_has_no_number(
 ) -> TestResult {
     let all = "count(karpenter_scheduled_capacity)";
     await_query(prometheus, all, Some(2.0)).await?;
-    kubectl.run(&["-n", HARBOUR, "delete", "metricsproducer", "passing"]).await?;
-    // Far sooner than the five minutes for which a series that merely ends is still shown.
+    kubectl.run(&["-n", HARBOR, "delete", "metricsproducer", "passing"]).await?;
+    // Far sooner than the five minutes for which Prometheus returns a series that merely ends.
     await_query(prometheus, all, Some(1.0)).await?;
     await_query(prometheus, r#"karpenter_scheduled_capacity{name="passing"}"#, None).await
 }
@@ -338,8 +338,8 @@ fn prometheus_accepts_the_alerts() -> TestResult {
     let alerts = format!("{ROOT}/deploy/prometheus/alerts.yaml");
     let output = Command::new(&promtool).args(["check", "rules", &alerts]).output();
     let output = output.with_context(|| format!("failed to start {}", promtool.display()))?;
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    ensure!(output.status.success() && said.contains("SUCCESS"), "{said}");
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    ensure!(output.status.success() && text.contains("SUCCESS"), "{text}");
     Ok(())
 }
 

@@ -1,5 +1,5 @@
-//! The CRDs that Karmada, Karpenter and Open Cluster Management publish, instead of ours: every family works, or says
-//! which fields they lack.
+//! The CRDs that Karmada, Karpenter and Open Cluster Management publish, instead of ours: every family works, or
+//! reports the missing fields.
 
 use almanac_fixtures::objects;
 use almanac_harness::{ControlPlaneOptions, TestResult, on_own_control_plane};
@@ -20,8 +20,8 @@ const ALL: &[&str] = &[
     "--controllers=metrics-producer,cron-federated-hpa,horizontal-autoscaler,scalable-node-group,placement",
 ];
 
-/// Policies of every family. The schedule is written as Karpenter 0.1.2 has it: hours are text, and the field has another
-/// name than in the design.
+/// Policies of every family. The schedule is written as Karpenter 0.1.2 has it: hours are text, and the field has
+/// another name than in the design.
 async fn create_policies(cluster: &Cluster) -> TestResult {
     for name in ["shop", "tide"] {
         cluster.create(DEPLOYMENT, NAMESPACE, &deployment(name, 1)).await?;
@@ -69,7 +69,7 @@ fn each_family_works_with_published_crds_or_reports_what_they_lack() -> TestResu
         create_policies(cluster).await?;
         let controller = cluster.start_at("2026-11-26T08:59:50Z", ALL).await?;
 
-        // Every policy is carried out.
+        // Every policy is reconciled.
         let scaled = |wanted: u64| move |object: &Value| object["spec"]["replicas"] == wanted;
         let at = |name| (NAMESPACE, name);
         cluster.await_object(DEPLOYMENT, at("shop"), "to have 5", scaled(5)).await?;
@@ -93,7 +93,7 @@ fn each_family_works_with_published_crds_or_reports_what_they_lack() -> TestResu
         let expected = "Warning FieldsMissing: the CRD of Cron";
         cluster.await_events((NAMESPACE, "shop"), expected, 1..=1).await?;
 
-        // No write was refused, and none of them was made again and again.
+        // No write was rejected, and none was repeated.
         let writes = cluster.writes().await?;
         let refused: Vec<_> = writes.iter().filter(|it| it.code >= 400 && it.code != 409).collect();
         ensure!(refused.is_empty(), "{refused:#?}");

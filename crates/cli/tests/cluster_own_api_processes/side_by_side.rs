@@ -1,9 +1,10 @@
-//! Two installations, as `docs/some-namespaces.md` has them: one for the whole cluster exempts a namespace, and the other
-//! one is limited to it. The first writes nothing there for any kind of policy. The other one works as if it were alone.
+//! Two installations, as described in `docs/some-namespaces.md`: one for the whole cluster exempts a namespace, and the
+//! other one is limited to it. The first writes nothing there for any kind of policy. The other one works as if it were
+//! alone.
 
 use std::collections::BTreeMap;
 
-use crate::harbour::{HARBOUR, cron, metrics_producer, node_group, prepare, workload};
+use crate::harbor::{HARBOR, cron, metrics_producer, node_group, prepare, workload};
 use crate::manifests::arguments_of;
 use crate::reading::{await_value, get};
 use crate::running::{BOUNDARY, ROOT, start};
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 
 /// The namespace that has an installation of its own.
 const TEAM: &str = "team";
-/// Where the controllers and the agent of the team run.
+/// The namespace of the controllers and the agent of the team.
 const OF_TEAM: &str = "almanac-team";
 /// Every process of the team writes less than this in a minute: a few statuses, Events and targets.
 const MOST_WRITES: usize = 40;
@@ -149,19 +150,27 @@ async fn start_all(
     Ok(programs)
 }
 
-/// The team has what its policies want, with its history.
+/// The targets of the team have the values of its policies, with history.
 async fn the_team_is_served(kubectl: &Kubectl) -> TestResult {
-    let of = |kind, name| ["-n", TEAM, kind, name];
+    let object_of_team = |kind, name| ["-n", TEAM, kind, name];
     let executed = "/status/executionHistories/0/successfulExecutions/0/scheduleTime";
     let level = "/metadata/annotations/volcano.sh~1qos-level";
     for (object, field, value) in [
-        (of("deployment", "boat"), "/spec/replicas", json!(4)),
-        (of("cronfederatedhpa", "boat"), executed, json!(BOUNDARY)),
-        (of("metricsproducer", "hours"), "/status/scheduledCapacity/currentValue", json!(7)),
-        (of("deployment", "tide"), "/spec/replicas", json!(7)),
-        (of("horizontalautoscaler", "tide"), "/status/desiredReplicas", json!(7)),
-        (of("scalablenodegroup", "pool"), "/status/conditions/0/reason", json!("Unsupported")),
-        (of("pod", "batch"), level, json!("1")),
+        (object_of_team("deployment", "boat"), "/spec/replicas", json!(4)),
+        (object_of_team("cronfederatedhpa", "boat"), executed, json!(BOUNDARY)),
+        (
+            object_of_team("metricsproducer", "hours"),
+            "/status/scheduledCapacity/currentValue",
+            json!(7),
+        ),
+        (object_of_team("deployment", "tide"), "/spec/replicas", json!(7)),
+        (object_of_team("horizontalautoscaler", "tide"), "/status/desiredReplicas", json!(7)),
+        (
+            object_of_team("scalablenodegroup", "pool"),
+            "/status/conditions/0/reason",
+            json!("Unsupported"),
+        ),
+        (object_of_team("pod", "batch"), level, json!("1")),
     ] {
         await_value(kubectl, &object, field, &value).await?;
     }
@@ -179,14 +188,14 @@ async fn all_is_seen(kubectl: &Kubectl) -> TestResult {
         ("resourcepolicy", "units"),
     ] {
         await_condition(&format!("{kind} {name} to have conditions"), PATIENCE, async || {
-            let object = get(kubectl, &["-n", HARBOUR, kind, name]).await?;
+            let object = get(kubectl, &["-n", HARBOR, kind, name]).await?;
             let conditions = &object["status"]["conditions"];
             Ok(Observation::of(conditions.is_array(), object.to_string()))
         })
         .await?;
     }
     let level = "/metadata/annotations/volcano.sh~1qos-level";
-    await_value(kubectl, &["-n", HARBOUR, "pod", "batch"], level, &json!("-1")).await
+    await_value(kubectl, &["-n", HARBOR, "pod", "batch"], level, &json!("-1")).await
 }
 
 #[test]
@@ -201,19 +210,19 @@ fn an_installation_writes_nothing_in_a_namespace_that_it_leaves_to_another_one()
         let port = ProgramPort::take()?;
         let programs = start_all(test, &kubectl, &port).await?;
         let served = the_team_is_served(&kubectl).await;
-        create_in(&kubectl, HARBOUR, &everything_in(HARBOUR)).await?;
+        create_in(&kubectl, HARBOR, &everything_in(HARBOR)).await?;
         all_is_seen(&kubectl).await?;
         for (program, _) in &programs {
             ensure!(program.stop().await?.success(), "it did not end well");
         }
 
         let writes = AuditLog::open(&test.plane)?.writes(&test.client()).await?;
-        let of = |(namespace, name): (&str, &str)| {
+        let writes_by = |(namespace, name): (&str, &str)| {
             let user = format!("system:serviceaccount:{namespace}:{name}");
             let is_there = |it: &&AuditedRequest| it.namespace == TEAM && it.user == user;
             writes.iter().filter(is_there).collect::<Vec<_>>()
         };
-        let of_whole: Vec<_> = WHOLE.into_iter().flat_map(of).collect();
+        let of_whole: Vec<_> = WHOLE.into_iter().flat_map(writes_by).collect();
         let mut counts: BTreeMap<_, u32> = BTreeMap::new();
         for it in &of_whole {
             *counts.entry((&it.user, &it.verb, &it.resource, &it.subresource)).or_default() += 1;
@@ -221,7 +230,7 @@ fn an_installation_writes_nothing_in_a_namespace_that_it_leaves_to_another_one()
         ensure!(of_whole.is_empty(), "{} writes: {counts:#?}; {served:?}", of_whole.len());
         served?;
         for name in ["almanac", "almanac-agent"] {
-            let of_team = of((OF_TEAM, name));
+            let of_team = writes_by((OF_TEAM, name));
             ensure!(!of_team.is_empty() && of_team.len() <= MOST_WRITES, "{name}: {of_team:#?}");
             println!("{name} of the team wrote {} times", of_team.len());
         }

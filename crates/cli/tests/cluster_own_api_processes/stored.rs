@@ -1,5 +1,5 @@
-//! Statuses that an earlier program wrote: today's program continues where that one stopped. No rule is new to it, no
-//! firing is repeated, and none is lost.
+//! Statuses of an earlier version: this version continues from them. No rule is treated as new, no firing is repeated,
+//! and none is lost.
 //!
 //! `tests/stored/statuses.json` has the objects as the program of 2026-11-27 left them, the last one with statuses from
 //! before all families had one interface to the engine. With `ALMANAC_OLDER` (a program) and `ALMANAC_RECORD` (a file),
@@ -42,7 +42,8 @@ const KINDS: [(&str, Kind); 8] = [
     ("PlacementDecision", DECISION),
     ("Placement", PLACEMENT),
 ];
-/// The cron objects, and what their rule `half` has set at the second boundary. The target of the last one is not there.
+/// The cron objects, and the value that their rule `half` has set at the second boundary. The target of the last one
+/// does not exist.
 const CRONS: [(&str, &str, u64); 4] = [
     ("replicas", "appliedReplicas", 5),
     ("bounds", "appliedMinReplicas", 3),
@@ -73,7 +74,7 @@ async fn create(cluster: &Cluster) -> TestResult {
         let mut half = json!({"name": "half", "schedule": "*/30 9 * * *"});
         half[field] = json!(value);
         if name == "nowhere" {
-            // It gives up at once.
+            // The firing is abandoned immediately.
             half["maxDelaySeconds"] = json!(1);
         }
         let mut daily = half.clone();
@@ -173,16 +174,16 @@ fn ensure_one_more(earlier: &Value, later: &Value, is_failure: bool) -> TestResu
     let mut expected = times(earlier, list);
     ensure!(expected.contains(&BEFORE.to_owned()), "the earlier program has not acted: {earlier}");
     expected.push(BOUNDARY.to_owned());
-    let mut found = times(later, list);
+    let mut actual = times(later, list);
     expected.sort_unstable();
-    found.sort_unstable();
-    ensure!(found == expected, "{found:?} instead of {expected:?}");
+    actual.sort_unstable();
+    ensure!(actual == expected, "{actual:?} instead of {expected:?}");
     ensure!(times(earlier, other) == times(later, other), "{later} after {earlier}");
     Ok(())
 }
 
 #[test]
-fn what_an_earlier_program_has_stored_is_gone_on_with() -> TestResult {
+fn stored_state_of_an_earlier_version_is_continued() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["cluster1", "cluster2"]).await?;
         if let (Some(program), Some(file)) =

@@ -59,7 +59,7 @@ async fn two_pods_run_on_two_nodes(kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
-/// So the pods that run have passed it.
+/// Checks that the standard is enforced, so that the running pods have passed it.
 async fn the_standard_is_enforced(kubectl: &Kubectl) -> TestResult {
     let create = ["-n", NAMESPACE, "run", "intruder", "--image=none"];
     let refusal = kubectl.run(&create).await.err();

@@ -26,7 +26,7 @@ async fn await_available(cluster: &Cluster, expected: Value) -> TestResult {
 }
 
 #[test]
-fn a_pod_runs_on_a_node_of_a_group_and_the_node_is_alive_again_after_a_restart() -> TestResult {
+fn a_pod_runs_on_a_node_of_a_group_that_is_ready_again_after_a_restart() -> TestResult {
     // A node whose lease is not renewed for so long is lost.
     let grace = "--node-monitor-grace-period=16s";
     let options = ControlPlaneOptions::whole().audited().flag(Component::ControllerManager, grace);

@@ -1,4 +1,4 @@
-//! Placements on a whole control plane, which collects garbage: what is deleted takes its decisions with it.
+//! Placements on a whole control plane with garbage collection: decisions are deleted with their owner.
 
 #[path = "../cluster_own_api_processes/placement/stage.rs"]
 mod stage;
@@ -13,7 +13,7 @@ use stage::{
 };
 
 #[test]
-fn the_decisions_of_a_deleted_placement_and_of_a_deleted_namespace_go_with_it() -> TestResult {
+fn deletion_of_a_placement_or_namespace_deletes_the_decisions() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::whole().audited(), async |own| {
         let cluster = &Cluster::prepare(own).await?;
         define(cluster).await?;

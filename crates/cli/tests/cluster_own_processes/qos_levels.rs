@@ -1,5 +1,5 @@
 //! The page about QoS levels, word for word: what its commands put into a cluster runs there, and with the same
-//! arguments and permissions the binary does what the page says.
+//! arguments and permissions the binary does what the page documents.
 
 use crate::documented::run_section;
 use crate::reading::{await_value, get};
@@ -60,7 +60,7 @@ fn annotations(printed: &str) -> anyhow::Result<Vec<Value>> {
 }
 
 #[test]
-fn the_commands_of_the_page_change_pods_at_the_boundary_and_bring_them_back() -> TestResult {
+fn the_commands_of_the_page_change_pods_at_the_boundary_and_restore_them() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         let nodes = test.nodes(&[NodeSpec::named("node").count(2)]).await?;
         let kubectl = test.kubectl().await?;

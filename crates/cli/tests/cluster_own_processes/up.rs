@@ -1,4 +1,4 @@
-//! `almanac up` as users run it: a control plane of its own, its output, and how it ends.
+//! `almanac up` as users run it: a control plane of its own, its output, and its end.
 
 mod demo;
 mod first_hour;
@@ -90,7 +90,7 @@ impl User {
         self.runs_program(Path::new(env!("CARGO_BIN_EXE_almanac")), arguments, &[])
     }
 
-    /// The same with another program around it, or with variables in addition to those of the user.
+    /// Runs `almanac up` under another program, or with additional variables.
     fn runs_program(
         &self,
         program: &Path,
@@ -113,7 +113,7 @@ impl User {
             ("KUBECONFIG", String::new()),
             ("XDG_DATA_HOME", String::new()),
             ("NO_PROXY", ",".to_owned()),
-            // So that whatever happens is one line.
+            // So that each event is one line.
             ("COLUMNS", "1000".to_owned()),
             // As in many offices. Addresses on this machine are reached without it.
             ("HTTPS_PROXY", "http://proxy.invalid:3128".to_owned()),
@@ -147,16 +147,16 @@ impl User {
 
 /// The processes that have this text in their arguments.
 fn processes_of(text: &str) -> anyhow::Result<Vec<String>> {
-    let mut found = Vec::new();
+    let mut processes = Vec::new();
     for entry in fs::read_dir("/proc")? {
-        // A process that has ended since has no arguments any more, and neither has a dead one.
+        // A process that has ended in between has no arguments.
         let Ok(arguments) = fs::read(entry?.path().join("cmdline")) else { continue };
         let arguments = String::from_utf8_lossy(&arguments).replace('\0', " ");
         if arguments.contains(text) {
-            found.push(arguments.chars().take(100).collect());
+            processes.push(arguments.chars().take(100).collect());
         }
     }
-    Ok(found)
+    Ok(processes)
 }
 
 async fn replicas(client: &Client) -> anyhow::Result<Option<i32>> {
@@ -176,7 +176,7 @@ async fn await_replicas(client: &Client, wanted: i32) -> TestResult {
 }
 
 #[test]
-fn the_next_actions_happen_and_a_killed_process_continues_where_it_ended() -> TestResult {
+fn predicted_actions_occur_and_a_killed_process_continues() -> TestResult {
     on_this_machine(async {
         let user = User::new()?;
         let shop = user.file("shop.yaml", SHOP)?;
@@ -216,7 +216,7 @@ fn the_next_actions_happen_and_a_killed_process_continues_where_it_ended() -> Te
 }
 
 #[test]
-fn two_run_side_by_side_even_if_a_port_is_taken() -> TestResult {
+fn two_instances_run_at_the_same_time_even_if_a_port_is_taken() -> TestResult {
     on_this_machine(async {
         let (one, other) = (User::new()?, User::new()?);
         let (first, second) = (one.types(&["-q"])?, other.types(&["-q"])?);
@@ -252,33 +252,33 @@ fn two_run_side_by_side_even_if_a_port_is_taken() -> TestResult {
     })
 }
 
-/// Random moments, of a seed that is printed.
+/// At random instants, from a seed that is printed.
 #[test]
-fn nothing_is_lost_or_left_over_whenever_it_is_killed_or_stopped() -> TestResult {
+fn a_kill_or_stop_at_any_instant_loses_nothing_and_leaves_no_process() -> TestResult {
     on_this_machine(async {
         let seed = trials::seed("moments at which up is killed");
         let mut random = fastrand::Rng::with_seed(seed);
         let user = User::new()?;
-        let (mut kept, mut shown) = (0, None);
+        let (mut kept, mut clock_time) = (0, None);
         for kill in 0..13 {
             let up = user.types(&["-q", "--speed", "600"])?;
             let mut is_up_since = None;
             // Not waiting for anything: the moment of the kill is what is tried.
-            let mut left = Duration::from_millis(random.u64(0..6_000));
-            let begun = std::time::Instant::now();
-            let is_up = tokio::time::timeout(left, up.await_log("kubeconfig")).await;
+            let mut remaining = Duration::from_millis(random.u64(0..6_000));
+            let started = std::time::Instant::now();
+            let is_up = tokio::time::timeout(remaining, up.await_log("kubeconfig")).await;
             if let Ok(is_up) = is_up {
                 is_up?;
                 is_up_since = Some(std::time::Instant::now());
                 let notes: Api<ConfigMap> = Api::namespaced(user.client()?, "default");
-                let found = notes.list(&kube::api::ListParams::default()).await?;
-                let found = found.iter().filter(|it| it.name_any().starts_with("note-")).count();
-                ensure!(found == kept, "{found} notes of {kept} are there at start {kill}");
+                let count = notes.list(&kube::api::ListParams::default()).await?;
+                let count = count.iter().filter(|it| it.name_any().starts_with("note-")).count();
+                ensure!(count == kept, "{count} notes of {kept} are there at start {kill}");
                 let note = json!({"metadata": {"name": format!("note-{kill}")}});
                 notes.create(&PostParams::default(), &serde_json::from_value(note)?).await?;
                 kept += 1;
-                left = left.saturating_sub(begun.elapsed());
-                tokio::time::sleep(left).await;
+                remaining = remaining.saturating_sub(started.elapsed());
+                tokio::time::sleep(remaining).await;
             }
             let ran = is_up_since.map_or(Duration::ZERO, |it| it.elapsed());
             let status = match kill {
@@ -290,20 +290,23 @@ fn nothing_is_lost_or_left_over_whenever_it_is_killed_or_stopped() -> TestResult
             let ended_well = |it: ExitStatus| it.success() || it.signal().is_some();
             ensure!(status.is_none_or(ended_well), "{status:?}: {}", up.log()?);
             user.has_nothing_left().await?;
-            let shown_before = shown;
-            shown = user.clock()?;
-            // Ten minutes of it pass in a second. Its time when it was killed is not known.
+            let clock_time_before = clock_time;
+            clock_time = user.clock()?;
+            // Ten minutes of the policy clock pass in a second. Its time at a kill is unknown.
             let passed =
                 if status.is_some_and(|it| it.success()) { ran * 600 } else { Duration::ZERO };
-            let least = shown_before.map(|it| it + passed);
-            ensure!(shown >= least, "the clock shows {shown:?}, and it was {least:?} at least");
+            let least = clock_time_before.map(|it| it + passed);
+            ensure!(
+                clock_time >= least,
+                "the clock shows {clock_time:?}, and it was {least:?} at least"
+            );
         }
         let up = user.types(&["-q"])?;
         up.await_log("kubeconfig").await?;
         let notes: Api<ConfigMap> = Api::namespaced(user.client()?, "default");
-        let found = notes.list(&kube::api::ListParams::default()).await?;
-        let found = found.iter().filter(|it| it.name_any().starts_with("note-")).count();
-        ensure!(found == kept, "{found} notes of {kept} are there at the end");
+        let count = notes.list(&kube::api::ListParams::default()).await?;
+        let count = count.iter().filter(|it| it.name_any().starts_with("note-")).count();
+        ensure!(count == kept, "{count} notes of {kept} are there at the end");
         up.stop().await?;
         user.has_nothing_left().await
     })
@@ -357,7 +360,7 @@ fn a_failed_start_names_the_fix_and_leaves_nothing() -> TestResult {
         fs::create_dir(&full)?;
         fs::write(full.join("letter"), "dear")?;
         let (full, empty) = (full.display().to_string(), empty.display().to_string());
-        for (arguments, said, code) in [
+        for (arguments, message, code) in [
             (vec!["-f", &wrong], "spec.rules[0].schedule", 1),
             (vec!["-f", "/nowhere.yaml"], "/nowhere.yaml", 2),
             (vec!["--at", "someday"], "--at", 2),
@@ -368,11 +371,11 @@ fn a_failed_start_names_the_fix_and_leaves_nothing() -> TestResult {
             let up = user.types(&arguments)?;
             let status = up.await_end().await?;
             ensure!(status.code() == Some(code), "{arguments:?}: {status}: {}", up.log()?);
-            up.await_log(said).await?;
+            up.await_log(message).await?;
         }
         // No Go, and nothing that was built before.
         let nothing = [("PATH", &*empty), ("ALMANAC_CACHE", &*empty), ("KUBEBUILDER_ASSETS", "")];
-        for (arguments, further, said) in [
+        for (arguments, further, message) in [
             (vec!["up"], &nothing[..], "Go is not on the PATH"),
             (vec!["up", "--data-dir", &full], &[], "holds letter, and is not a data directory"),
         ] {
@@ -380,7 +383,7 @@ fn a_failed_start_names_the_fix_and_leaves_nothing() -> TestResult {
             let up = user.runs_program(program, &arguments, further)?;
             let status = up.await_end().await?;
             ensure!(status.code() == Some(2), "{arguments:?}: {status}: {}", up.log()?);
-            up.await_log(said).await?;
+            up.await_log(message).await?;
         }
         user.has_nothing_left().await
     })

@@ -69,14 +69,14 @@ fn namespaces_are_refused_that_cannot_be_or_that_would_not_be_all() {
         (&["--namespaces=Shop_1"], "a namespace has at most 63 lower-case letters"),
         (
             &["--namespaces=shop", "--namespaces=kube-system"],
-            "nothing is carried out in kube-system",
+            "nothing is reconciled in kube-system",
         ),
-        (&["--namespaces=shop", "--controllers=placement"], "take placement out of --controllers"),
+        (&["--namespaces=shop", "--controllers=placement"], "remove placement from --controllers"),
         (
             &["--namespaces=shop", "--allow-cluster-scoped-targets"],
-            "cluster-scoped targets are in no namespace",
+            "cluster-scoped targets have no namespace",
         ),
-        (&["--namespaces=shop", "--simulated-nodes"], "nodes are in no namespace"),
+        (&["--namespaces=shop", "--simulated-nodes"], "nodes have no namespace"),
     ] {
         let refused = refused(&[&["controller", "--kubeconfig=/dev/null"][..], given].concat());
         assert!(refused.contains(why), "{given:?}: {refused}");

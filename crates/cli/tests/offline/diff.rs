@@ -258,7 +258,7 @@ fn a_side_that_is_not_there_is_a_mistake_and_nothing_has_a_name() {
     let gone = diff(&folder, &["old", "/dev/null", "-o", "json"]).json();
     assert_eq!(gone["differences"][0]["presence"], "removed");
     assert_eq!(diff(&folder, &["old"]).code, Some(2));
-    diff(&folder, &["-", "old"]).ended(2).assert_noted(&["standard input is neither of the two"]);
+    diff(&folder, &["-", "old"]).ended(2).assert_noted(&["standard input cannot be compared"]);
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn a_comment_fits_its_limit_and_names_are_not_markup() {
     let said = diff(&folder, &["old", "new", "-o", "markdown", "--for", "7d"]).said;
     assert!(said.len() < 65_536 && said.len() > 50_000, "{}", said.len());
     assert!(
-        said.contains("more changed values are not shown here"),
+        said.contains("more changed values are not listed here"),
         "{}",
         &said[said.len() - 300..]
     );

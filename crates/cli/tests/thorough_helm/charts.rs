@@ -44,18 +44,18 @@ fn a_change_of_values_changes_the_forecast() {
         assert_eq!(output.code, Some(0));
     }
     let rendered = ["--helm", "charts/shop=values-prod.yaml"];
-    let said = diff(&folder, &[CHANGE, rendered].concat()).said;
+    let text = diff(&folder, &[CHANGE, rendered].concat()).said;
     for line in [
         "HEAD~1 → HEAD: 2 of 2 values change; +3,019.2 pod-hours a week",
         "Rendered on both sides: helm template charts/shop --values charts/shop/values-prod.yaml.",
         "Deployment.apps default/shop: 10 → 40 replicas every day, 08:00 to 20:00",
     ] {
-        assert!(said.contains(line), "{line}: {said}");
+        assert!(text.contains(line), "{line}: {text}");
     }
     // A policy sets no image.
     commit(&folder, &[(SHOP, &edited(SHOP, "image: shop", "image: cart").1)]);
-    let said = diff(&folder, &[CHANGE, rendered].concat()).said;
-    assert!(said.contains("Nothing changes: 2 values compared"), "{said}");
+    let text = diff(&folder, &[CHANGE, rendered].concat()).said;
+    assert!(text.contains("Nothing changes: 2 values compared"), "{text}");
 }
 
 #[test]
@@ -79,12 +79,12 @@ fn almanac_toml_of_the_old_side_lists_the_charts_to_render() {
 struct Broken {
     name: &'static str,
     edited: (&'static str, String),
-    said: &'static str,
+    error: &'static str,
     fix: &'static str,
 }
 
-fn broken(name: &'static str, edited: (&'static str, String), said: &'static str) -> Broken {
-    Broken { name, edited, said, fix: USUAL }
+fn broken(name: &'static str, edited: (&'static str, String), error: &'static str) -> Broken {
+    Broken { name, edited, error, fix: USUAL }
 }
 
 fn all_broken() -> Vec<Broken> {
@@ -142,7 +142,7 @@ fn all_broken() -> Vec<Broken> {
 
 #[test]
 fn a_chart_that_cannot_be_rendered_is_a_finding_with_the_file_and_the_fix() {
-    for Broken { name, edited, said, fix } in all_broken() {
+    for Broken { name, edited, error, fix } in all_broken() {
         let folder = repository(&format!("broken-{name}"), &[(edited.0, &edited.1)]);
         let chart = "charts/shop=values-prod.yaml";
         let options = ["--helm", chart, "-o", "json"];
@@ -158,7 +158,7 @@ fn a_chart_that_cannot_be_rendered_is_a_finding_with_the_file_and_the_fix() {
         );
         let message = finding["message"].as_str().unwrap();
         assert!(
-            message.starts_with("failed to render it: ") && message.contains(said),
+            message.starts_with("failed to render it: ") && message.contains(error),
             "{name}: {message}"
         );
         assert!(!message.contains("--debug") && !message.contains("almanac-render-"), "{message}");
@@ -170,9 +170,9 @@ fn a_chart_that_cannot_be_rendered_is_a_finding_with_the_file_and_the_fix() {
         let report = output.json();
         assert_eq!((output.code, &report["findings"]), (Some(0), &json!([])), "{name}: {report:#}");
         let note = report["notes"][0].as_str().unwrap();
-        let of = "charts/shop with charts/shop/values-prod.yaml of HEAD: failed to render it: ";
+        let start = "charts/shop with charts/shop/values-prod.yaml of HEAD: failed to render it: ";
         assert!(
-            note.starts_with(of) && note.contains(said) && note.ends_with(fix),
+            note.starts_with(start) && note.contains(error) && note.ends_with(fix),
             "{name}: {note}"
         );
         let gate = diff(&folder, &[&reverse[..], &options, &["--fail-on-change"]].concat());
@@ -185,20 +185,20 @@ fn a_missing_values_file_is_reported_for_the_side_that_lacks_it() {
     let chart = ["--helm", "charts/shop=values-test.yaml"];
     let folder = repository("missing-values", &[]);
     let neither = diff(&folder, &[CHANGE, chart].concat());
-    let said = neither.noted;
-    assert_eq!(neither.code, Some(2), "{said}");
-    assert!(said.contains("--helm: neither side has charts/shop/values-test.yaml"), "{said}");
-    assert!(said.contains("values files are named from the chart"), "{said}");
+    let text = neither.noted;
+    assert_eq!(neither.code, Some(2), "{text}");
+    assert!(text.contains("--helm: neither side has charts/shop/values-test.yaml"), "{text}");
+    assert!(text.contains("values files are named from the chart"), "{text}");
     commit(&folder, &[("charts/shop/values-test.yaml", "day: 20\n")]);
     let new = diff(&folder, &[CHANGE, chart].concat());
-    let said = new.said;
-    assert_eq!(new.code, Some(0), "{said}");
+    let text = new.said;
+    assert_eq!(new.code, Some(0), "{text}");
     assert!(
-        said.contains(
+        text.contains(
             "note: charts/shop with charts/shop/values-test.yaml of HEAD~1: \
              charts/shop/values-test.yaml is not a file of this side; name a file that is there"
         ),
-        "{said}"
+        "{text}"
     );
     fs::remove_file(folder.join("charts/shop/values-test.yaml")).unwrap();
     commit(&folder, &[]);
@@ -211,7 +211,7 @@ fn a_missing_values_file_is_reported_for_the_side_that_lacks_it() {
 }
 
 #[test]
-fn lookup_finds_nothing_and_capabilities_are_those_of_helm() {
+fn lookup_returns_nothing_and_capabilities_are_those_of_helm() {
     let with_lookup = "{{ if lookup \"v1\" \"Namespace\" \"\" \"default\" }}99{{ else }}{{ .Values.day }}{{ end }}";
     let guarded = "{{ if .Capabilities.APIVersions.Has \"autoscaling.karmada.io/v1alpha1\" }}99{{ else }}30{{ end }}";
     let edit = edited(SHOP, "{{ .Values.day }}", with_lookup);

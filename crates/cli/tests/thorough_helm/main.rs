@@ -103,7 +103,7 @@ fn diff(folder: &Path, arguments: &[&str]) -> Ran {
     diff_with(&HELM, folder, arguments)
 }
 
-/// The same with this directory in place of that of Helm.
+/// Runs the diff with the programs of this directory instead of that of Helm.
 fn diff_with(programs: &Path, folder: &Path, arguments: &[&str]) -> Ran {
     let path = format!("{}:/usr/bin:/bin", programs.display());
     let mut command = Command::new(env!("CARGO_BIN_EXE_almanac"));

@@ -31,8 +31,8 @@ fn helm_has_each_option_and_each_variable_that_diff_sets() {
     let by_flag = ["--helm", "charts/shop=values.yaml,values-prod.yaml"];
     for further in [&by_flag[..], &[]] {
         let arguments = [&["--git", "HEAD~1..HEAD"][..], further].concat();
-        let said = diff_with(&bin, &folder, &arguments).ended(0).said;
-        assert!(said.contains("Rendered on both sides: helm template "), "{said}");
+        let text = diff_with(&bin, &folder, &arguments).ended(0).said;
+        assert!(text.contains("Rendered on both sides: helm template "), "{text}");
     }
     let noted = |what: &str| fs::read_to_string(bin.join(format!("helm.{what}"))).unwrap();
     let arguments = noted("arguments");

@@ -1,9 +1,9 @@
-//! One side in a temporary directory, as far as it is read.
+//! One side in a temporary directory, limited to the files that are read.
 //!
-//! First everything is there that decides what is read: names, links, and the files that say what is left out or how
-//! folders belong together. Then the same walk as through any folder says which files are read, and these get their
-//! content. Links lead to what they lead to in the repository; one that leads out of it is an error where it would be
-//! read, since what lies there is no part of a revision. So is a file of which there is only a pointer.
+//! The names, the links and the settings come first, since they decide which files are read. Then the same walk as
+//! through any directory selects the files to read, and these get their content. A link keeps its target in the
+//! repository. A link out of the repository is an error where it would be read, since its target is not part of a
+//! revision. So is a file of which there is only a pointer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -13,6 +13,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use almanac_api::reading::FILE_BYTES;
+use almanac_engine::counted;
 use anyhow::{Context as _, bail, ensure};
 
 use super::Repository;
@@ -24,44 +25,45 @@ use crate::files::{OUR_IGNORE_FILE, Viewpoint, may_hold_objects, that_are_read};
 use crate::invisible::printable;
 
 /// The problem of a file whose content is in Git LFS.
-pub(in crate::diff) const IS_POINTER: &str = "is kept in Git LFS, and here is only a pointer to it";
+pub(in crate::diff) const IS_POINTER: &str = "is only a pointer to a file in Git LFS";
 
-/// What such a file begins with.
+/// The start of such a file.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// The part of a side to read.
 #[derive(Clone, Copy)]
 pub(super) struct CheckoutRequest<'a> {
-    /// Only these files and folders, if there are any.
+    /// Only these files and directories, if there are any.
     pub(super) paths: &'a [PathBuf],
-    /// The patterns of what is left out.
+    /// The patterns of excluded files and directories.
     pub(super) exclude: &'a [String],
 }
 
 /// The part of a tree to lay out.
-struct Wanted<'a> {
+struct FilesToLayOut<'a> {
     /// The files to lay out.
     files: BTreeMap<&'a Path, &'a Content>,
-    /// The links that lead out of the repository, and where they would be read if they did not.
+    /// The links out of the repository that would be read if their targets were inside.
     outward: BTreeSet<&'a Path>,
 }
 
 impl Repository {
-    /// Lays out what is read of a side.
+    /// Lays out the files of a side that are read.
     pub(super) fn laid_out(
         &self,
         tree: &Tree,
         request: CheckoutRequest<'_>,
     ) -> anyhow::Result<SideFiles> {
-        let written = TemporaryDir::new("almanac-diff-")?;
-        let root = written.path().canonicalize().context("failed to make a temporary directory")?;
+        let temporary = TemporaryDir::new("almanac-diff-")?;
+        let root =
+            temporary.path().canonicalize().context("failed to create a temporary directory")?;
         check_surroundings(&root)?;
         // The directories above are not part of the repository.
         fs::create_dir(root.join(".git")).context("failed to write a temporary directory")?;
         let named = tree.named(request.paths)?;
         let submodules = tree.submodules_below(&named)?;
-        let wanted = tree.wanted(&named)?;
-        let paths = self.lay_out(tree, &wanted, request.paths, &root)?;
+        let selection = tree.files_to_lay_out(&named)?;
+        let paths = self.lay_out(tree, &selection, request.paths, &root)?;
         let viewpoint = Viewpoint {
             here: root.clone(),
             root: root.clone(),
@@ -69,139 +71,138 @@ impl Repository {
             reads_ignored: true,
             ..Viewpoint::default()
         };
-        // Instead of a submodule, a single file is laid out. Whether that file is read shows whether the submodule
-        // would be.
-        let stands_for = |submodule: &Path| root.join(submodule).join("submodule.yaml");
+        // Instead of a submodule, a single file is laid out. If that file is read, the submodule would be.
+        let placeholder = |submodule: &Path| root.join(submodule).join("submodule.yaml");
         for submodule in &submodules {
-            let path = stands_for(submodule);
-            let written = with_folder(&path).and_then(|()| File::create(&path).map(drop));
-            written.with_context(|| tree.cannot_write(submodule))?;
+            let path = placeholder(submodule);
+            let created = create_parent(&path).and_then(|()| File::create(&path).map(drop));
+            created.with_context(|| tree.cannot_write(submodule))?;
         }
         let read = that_are_read(&paths, &viewpoint, request.exclude)?;
         for submodule in &submodules {
-            let removed = fs::remove_file(stands_for(submodule));
+            let removed = fs::remove_file(placeholder(submodule));
             removed.with_context(|| tree.cannot_write(submodule))?;
         }
-        let is_read = |it: &PathBuf| read.contains(&stands_for(it));
+        let is_read = |it: &PathBuf| read.contains(&placeholder(it));
         let submodules: Vec<PathBuf> = submodules.into_iter().filter(is_read).collect();
         if !submodules.is_empty() {
-            let are = if submodules.len() == 1 { "submodule is" } else { "submodules are" };
-            let count = submodules.len();
-            crate::drawing::tell(&format!("note: {count} {are} not read of {}", tree.name));
+            let are = if submodules.len() == 1 { "is" } else { "are" };
+            let submodules = counted(submodules.len(), "submodule");
+            crate::drawing::tell(&format!("note: {submodules} of {} {are} not read", tree.name));
         }
-        self.fill(tree, &wanted, &read, &root)?;
+        self.fill(tree, &selection, &read, &root)?;
         let name = tree.name.clone();
-        Ok(SideFiles { name, paths, viewpoint, submodules, written: Some(written) })
+        Ok(SideFiles { name, paths, viewpoint, submodules, temporary: Some(temporary) })
     }
 
-    /// Lays out names, links and settings; returns which of the paths there are.
+    /// Lays out names, links and settings; returns the existing paths of the request.
     fn lay_out(
         &self,
         tree: &Tree,
-        wanted: &Wanted<'_>,
+        selection: &FilesToLayOut<'_>,
         request: &[PathBuf],
         root: &Path,
     ) -> anyhow::Result<Vec<PathBuf>> {
         let mut settings = Vec::new();
-        for (path, content) in &wanted.files {
+        for (path, content) in &selection.files {
             let full = root.join(path);
-            let written = match content {
-                Content::OnDisk(there) => link(there, &full),
+            let result = match content {
+                Content::OnDisk(source) => link(source, &full),
                 Content::Object(object) => {
                     if is_setting(path) {
                         settings.push((&**object, full.clone()));
                     }
-                    with_folder(&full).and_then(|()| File::create(&full).map(drop))
+                    create_parent(&full).and_then(|()| File::create(&full).map(drop))
                 }
             };
-            written.with_context(|| tree.cannot_write(path))?;
+            result.with_context(|| tree.cannot_write(path))?;
         }
-        for path in &wanted.outward {
+        for path in &selection.outward {
             let full = root.join(path);
-            let written = with_folder(&full).and_then(|()| File::create(&full).map(drop));
-            written.with_context(|| tree.cannot_write(path))?;
+            let result = create_parent(&full).and_then(|()| File::create(&full).map(drop));
+            result.with_context(|| tree.cannot_write(path))?;
         }
-        if wanted.files.keys().any(|path| path.file_name() == Some(OsStr::new("almanac.toml"))) {
-            // Its patterns are of folders.
-            let folders: BTreeSet<&Path> = tree.files.keys().filter_map(|it| it.parent()).collect();
-            folders.into_iter().try_for_each(|folder| {
-                fs::create_dir_all(root.join(folder)).with_context(|| tree.cannot_write(folder))
+        if selection.files.keys().any(|path| path.file_name() == Some(OsStr::new("almanac.toml"))) {
+            // The patterns of almanac.toml match directories.
+            let dirs: BTreeSet<&Path> = tree.files.keys().filter_map(|it| it.parent()).collect();
+            dirs.into_iter().try_for_each(|dir| {
+                fs::create_dir_all(root.join(dir)).with_context(|| tree.cannot_write(dir))
             })?;
         }
-        let mut there = Vec::new();
+        let mut existing = Vec::new();
         let all = [PathBuf::new()];
         for path in if request.is_empty() { &all[..] } else { request } {
             let PathResolution::Inside(inside) = tree.resolve(path) else { continue };
             if !tree.files.contains_key(&inside)
                 && (path.as_os_str().is_empty() || tree.has(&inside))
             {
-                let folder = joined(root, &inside);
-                fs::create_dir_all(folder).with_context(|| tree.cannot_write(path))?;
+                let dir = joined(root, &inside);
+                fs::create_dir_all(dir).with_context(|| tree.cannot_write(path))?;
             }
             if tree.has_at(path) {
-                there.push(joined(root, path));
+                existing.push(joined(root, path));
             }
         }
         for path in tree.links.keys() {
             if let PathResolution::Inside(inside) = tree.resolve(path)
                 && !inside.starts_with(".git")
             {
-                let written = link(&joined(root, &inside), &root.join(path));
-                written.with_context(|| tree.cannot_write(path))?;
+                let result = link(&joined(root, &inside), &root.join(path));
+                result.with_context(|| tree.cannot_write(path))?;
             }
         }
         let objects: Vec<&str> = settings.iter().map(|(object, _)| *object).collect();
-        let mut places = settings.iter().map(|(_, full)| full);
+        let mut destinations = settings.iter().map(|(_, full)| full);
         self.contents(&objects, &mut |_, content| {
-            let Some(full) = places.next() else { return Ok(()) };
-            let written = File::create(full).and_then(|mut file| io::copy(content, &mut file));
-            written.map(drop).context("failed to write a temporary directory")
+            let Some(full) = destinations.next() else { return Ok(()) };
+            let result = File::create(full).and_then(|mut file| io::copy(content, &mut file));
+            result.map(drop).context("failed to write a temporary directory")
         })?;
-        Ok(there)
+        Ok(existing)
     }
 
-    /// Gives the files that are read their content.
+    /// Writes the content of the files that are read.
     fn fill(
         &self,
         tree: &Tree,
-        wanted: &Wanted<'_>,
+        selection: &FilesToLayOut<'_>,
         read: &[PathBuf],
         root: &Path,
     ) -> anyhow::Result<()> {
-        let (mut objects, mut places) = (Vec::new(), Vec::new());
+        let (mut objects, mut object_paths) = (Vec::new(), Vec::new());
         for path in read {
             let path = path.strip_prefix(root).unwrap_or(path);
-            if wanted.outward.contains(path) {
+            if selection.outward.contains(path) {
                 bail!(tree.leads_out(path));
             }
             let PathResolution::Inside(inside) = tree.resolve(path) else { continue };
-            match wanted.files.get(&*inside) {
+            match selection.files.get(&*inside) {
                 Some(Content::Object(object)) => {
                     objects.push(&**object);
-                    places.push(inside);
+                    object_paths.push(inside);
                 }
-                Some(Content::OnDisk(there)) => {
+                Some(Content::OnDisk(source)) => {
                     // An unreadable file becomes a finding later.
-                    let start = File::open(there).and_then(|mut file| start_of(&mut file));
+                    let start = File::open(source).and_then(|mut file| start_of(&mut file));
                     let start = start.unwrap_or_default();
                     tree.check_pointer(&inside, &start)?;
                 }
                 None => {}
             }
         }
-        let mut places = places.iter();
+        let mut object_paths = object_paths.iter();
         self.contents(&objects, &mut |size, content| {
-            let Some(path) = places.next() else { return Ok(()) };
+            let Some(path) = object_paths.next() else { return Ok(()) };
             let start = start_of(content).with_context(|| tree.cannot_write(path))?;
             tree.check_pointer(path, &start)?;
-            let written = write_file(&root.join(path), size, &mut start.as_slice().chain(content));
-            written.with_context(|| tree.cannot_write(path))
+            let result = write_file(&root.join(path), size, &mut start.as_slice().chain(content));
+            result.with_context(|| tree.cannot_write(path))
         })
     }
 }
 
 impl Tree {
-    /// The requested paths, and where they lead.
+    /// The requested paths, and their targets.
     fn named(&self, request: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         let mut named = Vec::new();
         for path in request {
@@ -218,37 +219,38 @@ impl Tree {
         Ok(named)
     }
 
-    /// The files that may be read, or that say which are.
-    fn wanted(&self, named: &[PathBuf]) -> anyhow::Result<Wanted<'_>> {
-        let asks = |path: &Path| named.iter().any(|it| path.starts_with(it));
+    /// The files that may be read, and the settings.
+    fn files_to_lay_out(&self, named: &[PathBuf]) -> anyhow::Result<FilesToLayOut<'_>> {
+        let is_requested = |path: &Path| named.iter().any(|it| path.starts_with(it));
         let may_be_read = |path: &Path| {
-            asks(path) && (may_hold_objects(path) || named.iter().any(|it| it == path))
+            is_requested(path) && (may_hold_objects(path) || named.iter().any(|it| it == path))
         };
-        let mut wanted = Wanted { files: BTreeMap::new(), outward: BTreeSet::new() };
+        let mut selection = FilesToLayOut { files: BTreeMap::new(), outward: BTreeSet::new() };
         for (path, content) in &self.files {
             if is_setting(path) || may_be_read(path) {
-                wanted.files.insert(path, content);
+                selection.files.insert(path, content);
             }
         }
         for path in self.links.keys() {
             let applies = || {
-                let folder = path.parent().unwrap_or(Path::new(""));
-                is_setting(path) && (asks(path) || named.iter().any(|it| it.starts_with(folder)))
+                let parent = path.parent().unwrap_or(Path::new(""));
+                is_setting(path)
+                    && (is_requested(path) || named.iter().any(|it| it.starts_with(parent)))
             };
             if !may_be_read(path) && !applies() {
                 continue;
             }
             match self.resolve(path) {
                 PathResolution::Inside(inside) => {
-                    let there = self.files.get_key_value(&inside);
-                    wanted.files.extend(there.map(|(path, content)| (&**path, content)));
+                    let file = self.files.get_key_value(&inside);
+                    selection.files.extend(file.map(|(path, content)| (&**path, content)));
                 }
                 PathResolution::Outside(_) if applies() => bail!(self.leads_out(path)),
-                PathResolution::Outside(_) => _ = wanted.outward.insert(path),
+                PathResolution::Outside(_) => _ = selection.outward.insert(path),
                 PathResolution::Nowhere => {}
             }
         }
-        Ok(wanted)
+        Ok(selection)
     }
 
     /// The submodules below the requested paths, none of which may be in one.
@@ -256,7 +258,7 @@ impl Tree {
         if let Some(submodule) =
             self.submodules.iter().find(|it| named.iter().any(|path| path.starts_with(it)))
         {
-            let text = shown(submodule);
+            let text = path_text(submodule);
             let message = "is a submodule; run almanac diff in it, with its own revisions";
             return Err(ArgumentError::whole("PATH", &text, message).into());
         }
@@ -265,10 +267,10 @@ impl Tree {
     }
 
     fn check_pointer(&self, path: &Path, content: &[u8]) -> anyhow::Result<()> {
-        let (path, name) = (shown(path), &self.name);
+        let (path, name) = (path_text(path), &self.name);
         ensure!(
             !is_pointer(content),
-            "{path} of {name} {IS_POINTER}; leave it out with --exclude, or {}",
+            "{path} of {name} {IS_POINTER}; exclude it with --exclude, or {}",
             self.fix_of_pointer()
         );
         Ok(())
@@ -288,27 +290,27 @@ impl Tree {
             PathResolution::Outside(link) => link,
             PathResolution::Inside(_) | PathResolution::Nowhere => path.to_owned(),
         };
-        let target = self.links.get(&link).map_or_else(String::new, |it| shown(it));
+        let target = self.links.get(&link).map_or_else(String::new, |it| path_text(it));
         anyhow::anyhow!(
-            "{} of {} is a symbolic link to {target}, which is not in the repository, so no revision has what it \
-             leads to; leave the link out with --exclude, or name two directories without --git",
-            shown(&link),
+            "{} of {} is a symbolic link to {target}, outside the repository, so no revision has its target; exclude \
+             the link with --exclude, or name two directories without --git",
+            path_text(&link),
             self.name
         )
     }
 
     fn cannot_write(&self, path: &Path) -> String {
-        format!("failed to write {} of {} into a temporary directory", shown(path), self.name)
+        format!("failed to write {} of {} into a temporary directory", path_text(path), self.name)
     }
 }
 
 /// A path in a message. Control characters in a file name must not break the line, as the log of a pipeline may read a
 /// line as a command.
-fn shown(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     printable(&path.display().to_string())
 }
 
-/// Files that decide which files are read and how they belong together, and that do not have the name of a YAML file.
+/// Whether a file decides which files are read or how they belong together, and is not named like a YAML file.
 fn is_setting(path: &Path) -> bool {
     let name = path.file_name().and_then(OsStr::to_str);
     name == Some(OUR_IGNORE_FILE)
@@ -317,39 +319,38 @@ fn is_setting(path: &Path) -> bool {
 
 /// An ignore file above a temporary directory must not exclude files in it.
 fn check_surroundings(root: &Path) -> anyhow::Result<()> {
-    for folder in root.ancestors().skip(1) {
-        let file = folder.join(OUR_IGNORE_FILE);
+    for dir in root.ancestors().skip(1) {
+        let file = dir.join(OUR_IGNORE_FILE);
         ensure!(
             !file.exists(),
-            "the temporary directory {} lies below {}, which would leave out files of it; set TMPDIR to a directory \
-             outside of {}",
-            root.display(),
+            "{} could exclude files in the temporary directory {}; set TMPDIR to a directory outside of {}",
             file.display(),
-            folder.display()
+            root.display(),
+            dir.display()
         );
     }
     Ok(())
 }
 
-/// A path below a folder, which is the folder itself if there is none.
-fn joined(folder: &Path, path: &Path) -> PathBuf {
-    if path.as_os_str().is_empty() { folder.to_owned() } else { folder.join(path) }
+/// A path below a directory; the directory itself if the path is empty.
+fn joined(dir: &Path, path: &Path) -> PathBuf {
+    if path.as_os_str().is_empty() { dir.to_owned() } else { dir.join(path) }
 }
 
-fn with_folder(path: &Path) -> io::Result<()> {
+fn create_parent(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
 fn write_file(path: &Path, size: u64, content: &mut dyn Read) -> io::Result<()> {
     let mut file = File::create(path)?;
     if size > FILE_BYTES as u64 {
-        // Only its size is reported, as too large.
+        // A finding reports only the size, as too large.
         return file.set_len(size);
     }
     io::copy(content, &mut file).map(drop)
 }
 
-/// The first bytes of a file, which show whether it is a pointer of Git LFS.
+/// The first bytes of a file, enough to recognize a pointer of Git LFS.
 pub(in crate::diff) fn start_of(content: &mut dyn Read) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     content.take(LFS_POINTER.len() as u64).read_to_end(&mut start)?;
@@ -361,6 +362,6 @@ pub(in crate::diff) fn is_pointer(start: &[u8]) -> bool {
 }
 
 fn link(target: &Path, at: &Path) -> io::Result<()> {
-    with_folder(at)?;
+    create_parent(at)?;
     symlink(target, at)
 }

@@ -1,5 +1,5 @@
-//! The contents of a side of a comparison, as git or a directory lists it: files, links, submodules, and where a link
-//! leads.
+//! The contents of a side of a comparison, as listed by git or read from a directory: files, links with their targets,
+//! and submodules.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -10,7 +10,7 @@ use anyhow::Context as _;
 
 use super::path_of;
 
-/// No system follows more links on the way to a file.
+/// The most links that a system follows on the way to a file.
 const MOST_LINKS: usize = 40;
 
 /// The contents of a side.
@@ -27,15 +27,15 @@ pub(in crate::diff) struct Tree {
     top: PathBuf,
 }
 
-/// Where the content of a file is.
+/// The location of the content of a file.
 pub(in crate::diff) enum Content {
     /// In the repository, under this name.
     Object(String),
     OnDisk(PathBuf),
 }
 
-/// A line of git.
-pub(super) struct Listed {
+/// A line of a list of git.
+pub(super) struct ListedPath {
     path: PathBuf,
     mode: Mode,
     content: Content,
@@ -48,55 +48,59 @@ enum Mode {
     Submodule,
 }
 
-/// Where a path leads.
+/// The target of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::diff) enum PathResolution {
-    /// To this path, which has no link in it.
+    /// This path, without a link in it.
     Inside(PathBuf),
-    /// Out of the repository, through this link.
+    /// Outside the repository, through this link.
     Outside(PathBuf),
-    /// Round in circles.
+    /// A cycle of links.
     Nowhere,
 }
 
 /// `<mode> <type> <object>\t<path>`, of a commit.
-pub(super) fn of_commit(line: &[u8]) -> Option<Listed> {
+pub(super) fn of_commit(line: &[u8]) -> Option<ListedPath> {
     let (words, path) = parted(line)?;
     let [mode, _, object] = words[..] else { return None };
-    Some(Listed { path, mode: Mode::of(mode), content: Content::Object(object.to_owned()) })
+    Some(ListedPath {
+        path,
+        mode: Mode::from_text(mode),
+        content: Content::Object(object.to_owned()),
+    })
 }
 
-/// `<tag> <mode> <object> <stage>\t<path>`, of the index. The working tree has what counts, but for what a sparse
-/// checkout leaves out.
-pub(super) fn of_index(line: &[u8], top: &Path) -> Option<Listed> {
+/// `<tag> <mode> <object> <stage>\t<path>`, of the index. The working tree has the content, except of files that a
+/// sparse checkout skips.
+pub(super) fn of_index(line: &[u8], top: &Path) -> Option<ListedPath> {
     let (words, path) = parted(line)?;
     let [tag, mode, object, _] = words[..] else { return None };
-    let mode = Mode::of(mode);
+    let mode = Mode::from_text(mode);
     if mode == Mode::Submodule {
-        return Some(Listed { path, mode, content: Content::Object(object.to_owned()) });
+        return Some(ListedPath { path, mode, content: Content::Object(object.to_owned()) });
     }
-    let is_left_out = tag == "S" && fs::symlink_metadata(top.join(&path)).is_err();
-    if is_left_out {
-        return Some(Listed { path, mode, content: Content::Object(object.to_owned()) });
+    let is_skipped = tag == "S" && fs::symlink_metadata(top.join(&path)).is_err();
+    if is_skipped {
+        return Some(ListedPath { path, mode, content: Content::Object(object.to_owned()) });
     }
     on_disk(path, top)
 }
 
 /// A path of the working tree.
-pub(super) fn of_disk(path: &[u8], top: &Path) -> Option<Listed> {
+pub(super) fn of_disk(path: &[u8], top: &Path) -> Option<ListedPath> {
     on_disk(path_of(path), top)
 }
 
-fn on_disk(path: PathBuf, top: &Path) -> Option<Listed> {
+fn on_disk(path: PathBuf, top: &Path) -> Option<ListedPath> {
     let full = top.join(&path);
     let kind = fs::symlink_metadata(&full).ok()?.file_type();
     let mode = match () {
         () if kind.is_symlink() => Mode::Link,
         () if kind.is_file() => Mode::File,
-        // Such as a repository of its own.
+        // Such as a nested repository.
         () => return None,
     };
-    Some(Listed { path, mode, content: Content::OnDisk(full) })
+    Some(ListedPath { path, mode, content: Content::OnDisk(full) })
 }
 
 fn parted(line: &[u8]) -> Option<(Vec<&str>, PathBuf)> {
@@ -106,8 +110,8 @@ fn parted(line: &[u8]) -> Option<(Vec<&str>, PathBuf)> {
 }
 
 impl Mode {
-    fn of(mode: &str) -> Mode {
-        match mode {
+    fn from_text(text: &str) -> Mode {
+        match text {
             "120000" => Mode::Link,
             "160000" => Mode::Submodule,
             _ => Mode::File,
@@ -117,15 +121,16 @@ impl Mode {
 
 impl Tree {
     /// The tree of a list; `read` gets the contents of objects.
-    pub(super) fn of(
+    pub(super) fn from_list(
         name: &str,
         top: &Path,
-        listed: Vec<Listed>,
+        listed: Vec<ListedPath>,
         read: impl FnOnce(&[&str]) -> anyhow::Result<Vec<Vec<u8>>>,
     ) -> anyhow::Result<Tree> {
         let (mut files, mut links, mut submodules) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        let mut of_objects = Vec::new();
-        for Listed { path, mode, content } in listed.into_iter().filter(|it| is_safe(&it.path)) {
+        let mut links_of_objects = Vec::new();
+        for ListedPath { path, mode, content } in listed.into_iter().filter(|it| is_safe(&it.path))
+        {
             match (mode, content) {
                 (Mode::File, content) => _ = files.insert(path, content),
                 (Mode::Submodule, _) => submodules.push(path),
@@ -134,53 +139,53 @@ impl Tree {
                         links.insert(path, target);
                     }
                 }
-                (Mode::Link, Content::Object(object)) => of_objects.push((path, object)),
+                (Mode::Link, Content::Object(object)) => links_of_objects.push((path, object)),
             }
         }
-        let objects: Vec<&str> = of_objects.iter().map(|(_, object)| &**object).collect();
+        let objects: Vec<&str> = links_of_objects.iter().map(|(_, object)| &**object).collect();
         let targets = read(&objects)?.into_iter().map(|content| path_of(&content));
-        links.extend(of_objects.into_iter().map(|(path, _)| path).zip(targets));
-        // A tree that was made manually may have files below a link.
+        links.extend(links_of_objects.into_iter().map(|(path, _)| path).zip(targets));
+        // A manually created tree may have files below a link.
         let is_below_link = |path: &Path| path.ancestors().skip(1).any(|it| links.contains_key(it));
         files.retain(|path, _| !is_below_link(path));
         let (name, top) = (name.to_owned(), top.to_owned());
         Ok(Tree { name, is_on_disk: false, files, links, submodules, top })
     }
 
-    /// All that lies in a directory, by name: what a link says, not what it leads to.
+    /// All entries of a directory, by name: a link is listed with its target, and not followed.
     pub(in crate::diff) fn of_directory(name: &str, top: &Path) -> anyhow::Result<Tree> {
         let of_top = || format!("failed to list {}", top.display());
         let top = top.canonicalize().with_context(of_top)?;
-        let (mut listed, mut open) = (Vec::new(), vec![PathBuf::new()]);
-        while let Some(folder) = open.pop() {
-            let cannot = || format!("failed to list {}", top.join(&folder).display());
-            for entry in fs::read_dir(top.join(&folder)).with_context(cannot)? {
+        let (mut listed, mut pending) = (Vec::new(), vec![PathBuf::new()]);
+        while let Some(dir) = pending.pop() {
+            let cannot = || format!("failed to list {}", top.join(&dir).display());
+            for entry in fs::read_dir(top.join(&dir)).with_context(cannot)? {
                 let entry = entry.with_context(cannot)?;
-                let path = folder.join(entry.file_name());
-                let is_folder = entry.file_type().with_context(cannot)?.is_dir();
-                if is_folder && is_safe(&path) {
-                    open.push(path);
+                let path = dir.join(entry.file_name());
+                let is_dir = entry.file_type().with_context(cannot)?.is_dir();
+                if is_dir && is_safe(&path) {
+                    pending.push(path);
                 } else {
                     listed.extend(on_disk(path, &top));
                 }
             }
         }
-        let mut tree = Tree::of(name, &top, listed, |_| Ok(Vec::new()))?;
+        let mut tree = Tree::from_list(name, &top, listed, |_| Ok(Vec::new()))?;
         tree.is_on_disk = true;
         Ok(tree)
     }
 
-    /// Nothing at all.
+    /// A tree without files.
     pub(in crate::diff) fn empty(name: &str) -> Tree {
         let (name, top) = (name.to_owned(), PathBuf::from("/"));
         Tree { name, is_on_disk: true, top, ..Tree::default() }
     }
 
-    /// Where a path leads if all links on the way are followed.
+    /// The target of a path if all links on the way are followed.
     pub(in crate::diff) fn resolve(&self, path: &Path) -> PathResolution {
-        let mut left = names(path);
+        let mut remaining = names(path);
         let (mut at, mut followed, mut last_link) = (PathBuf::new(), 0, path.to_owned());
-        while let Some(name) = left.pop_front() {
+        while let Some(name) = remaining.pop_front() {
             if name == ".." {
                 if !at.pop() {
                     return PathResolution::Outside(last_link);
@@ -204,13 +209,13 @@ impl Tree {
             } else {
                 names(target)
             };
-            rest.append(&mut left);
-            left = rest;
+            rest.append(&mut remaining);
+            remaining = rest;
         }
         PathResolution::Inside(at)
     }
 
-    /// The links that lead to something that differs, or to a folder in which something does.
+    /// The links to differing files, or to directories with such files.
     pub(super) fn differing_links(&self, differing: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
         let leads = |link: &&PathBuf| {
             let PathResolution::Inside(inside) = self.resolve(link) else { return false };
@@ -220,13 +225,13 @@ impl Tree {
         self.links.keys().filter(leads).cloned().collect()
     }
 
-    /// Whether a path leads to a file or a folder, as the repository itself always is one.
+    /// Whether a path leads to a file or a directory. The repository itself is always one.
     pub(in crate::diff) fn has_at(&self, path: &Path) -> bool {
         let has = |resolution: PathResolution| matches!(resolution, PathResolution::Inside(inside) if self.has(&inside));
         path.as_os_str().is_empty() || has(self.resolve(path))
     }
 
-    /// Whether there is such a file or folder, which is not behind a link.
+    /// Whether there is such a file or directory, not behind a link.
     pub(in crate::diff) fn has(&self, path: &Path) -> bool {
         fn is_first_below<T>(all: &BTreeMap<PathBuf, T>, path: &Path) -> bool {
             all.range(path.to_owned()..).next().is_some_and(|(it, _)| it.starts_with(path))
@@ -242,7 +247,7 @@ fn names(path: &Path) -> VecDeque<OsString> {
     components.map(|it| it.as_os_str().to_owned()).collect()
 }
 
-/// A tree that was made manually may hold any names.
+/// A manually created tree may have any names.
 fn is_safe(path: &Path) -> bool {
     path.components().all(|part| match part {
         Component::Normal(name) => !name.eq_ignore_ascii_case(OsStr::new(".git")),

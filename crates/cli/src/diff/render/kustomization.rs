@@ -1,8 +1,8 @@
 //! The files that a kustomization reaches, checked before kustomize runs: files and directories of the same side, and
 //! nothing that starts a program or reads from a network.
 //!
-//! The fields are those of a list; any other is refused. kustomize reads exactly the checked text: each kustomization
-//! is written again, as JSON.
+//! Only listed fields are allowed. kustomize reads exactly the checked text: each kustomization is written again, as
+//! JSON.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -68,36 +68,35 @@ const PLAIN_INSIDE: [&str; 11] = [
     "version",
 ];
 
-const ALLOWED: &str =
-    "render only what is made of local files by built-in means, or do not render it";
+const ALLOWED: &str = "use only local files and built-in fields, or do not render it";
 
 /// A path that a kustomization names, and the field.
-struct Named<'a> {
+struct NamedPath<'a> {
     field: &'a str,
     path: &'a str,
 }
 
-/// Takes in what a kustomization reaches.
-pub(super) fn take_in(stage: &mut Stage<'_>, dir: &Path) -> Result<(), Failure> {
-    let mut open = vec![dir.to_owned()];
+/// Adds the files that a kustomization reaches.
+pub(super) fn add_files(stage: &mut Stage<'_>, dir: &Path) -> Result<(), Failure> {
+    let mut pending = vec![dir.to_owned()];
     let mut seen = BTreeSet::from([dir.to_owned()]);
-    while let Some(dir) = open.pop() {
+    while let Some(dir) = pending.pop() {
         if seen.len() > MOST {
             let what = format!("reaches more than {MOST} kustomizations");
             return Err(refused(&dir, &what, "render a smaller one"));
         }
-        stage.take_in(&dir)?;
+        stage.add_dir(&dir)?;
         let file = file_in(stage, &dir)?;
         let text = stage.text(&file)?;
         let json = kustomization_as_json(&text)
             .map_err(|why| refused(&file, &format!("cannot be read: {why}"), "correct it"))?;
         let named = paths_in(&json).map_err(|why| Failure::Content(at(&file, &why), ALLOWED))?;
-        for Named { field, path } in named {
-            let taken = local(stage, &dir, path)
+        for NamedPath { field, path } in named {
+            let target = local(stage, &dir, path)
                 .map_err(|why| Failure::Content(at(&file, &format!("{field}: {why}")), ALLOWED))?;
-            if let Some(dir) = taken.filter(|it| !seen.contains(it)) {
+            if let Some(dir) = target.filter(|it| !seen.contains(it)) {
                 seen.insert(dir.clone());
-                open.push(dir);
+                pending.push(dir);
             }
         }
         stage.write(&file, json.to_string());
@@ -121,18 +120,18 @@ fn file_in(stage: &Stage<'_>, dir: &Path) -> Result<PathBuf, Failure> {
     match &*files {
         [file] => Ok(file.clone()),
         [] => Err(refused(dir, "has no kustomization.yaml", "name a directory that has one")),
-        _ => Err(refused(dir, "has several kustomization files", "leave one of them")),
+        _ => Err(refused(dir, "has several kustomization files", "keep only one of them")),
     }
 }
 
-/// The directory that a path leads to; `None` if it is a file of the same side. Why it is refused otherwise.
+/// The directory that a path leads to; `None` if it is a file of the same side. The error is the reason to refuse it.
 fn local(stage: &Stage<'_>, dir: &Path, path: &str) -> Result<Option<PathBuf>, String> {
     let tree = stage.tree();
     if may_be_remote(path) {
         return Err(format!("{path:?} may be read from a network"));
     }
     let Some(full) = below(dir, path) else {
-        return Err(format!("{path:?} leads out of what is compared"));
+        return Err(format!("{path:?} leads out of the compared directory"));
     };
     if tree.files.contains_key(&full) || tree.links.contains_key(&full) {
         let is_below = full.starts_with(dir);
@@ -148,7 +147,7 @@ fn local(stage: &Stage<'_>, dir: &Path, path: &str) -> Result<Option<PathBuf>, S
     }
 }
 
-/// Whether kustomize might take a path for an address, also one that is there as a directory.
+/// Whether kustomize could read a path as an address, even if a directory has this name.
 fn may_be_remote(path: &str) -> bool {
     let lower = path.trim().to_ascii_lowercase();
     let is_repository = |part: &str| {
@@ -160,8 +159,8 @@ fn may_be_remote(path: &str) -> bool {
         || lower.split('/').any(is_repository)
 }
 
-/// All paths that a kustomization names; what is wrong with it if it has something that is not a local file.
-fn paths_in(json: &Value) -> Result<Vec<Named<'_>>, String> {
+/// All paths that a kustomization names. The error is the first entry that is not a local file.
+fn paths_in(json: &Value) -> Result<Vec<NamedPath<'_>>, String> {
     let Value::Object(fields) = json else { return Err("is not a kustomization".to_owned()) };
     let mut all = Vec::new();
     for (field, value) in fields {
@@ -169,12 +168,12 @@ fn paths_in(json: &Value) -> Result<Vec<Named<'_>>, String> {
         if field == "openapi" {
             paths_of_map(field, value, &mut all)?;
         } else if PLAIN.contains(&field) || value.is_null() {
-            // Nothing to read.
+            // No path.
         } else if PATHS.contains(&field) {
             for path in texts(field, value)? {
-                // A patch may be written in its place; no path has several lines.
+                // An entry may be an inline patch; no path has several lines.
                 if field != "patchesStrategicMerge" || !path.contains('\n') {
-                    all.push(Named { field, path });
+                    all.push(NamedPath { field, path });
                 }
             }
         } else if WITH_PATHS.contains(&field) {
@@ -187,7 +186,7 @@ fn paths_in(json: &Value) -> Result<Vec<Named<'_>>, String> {
     Ok(all)
 }
 
-/// Why a field is refused: it starts programs, or what it does is not known.
+/// The reason to refuse a field: it starts programs, or its effect is unknown.
 fn why_refused(field: &str) -> String {
     const MOST_LETTERS: usize = 2;
     if STARTING.contains(&field) {
@@ -206,7 +205,7 @@ fn why_refused(field: &str) -> String {
 fn paths_of_map<'a>(
     field: &'a str,
     value: &'a Value,
-    all: &mut Vec<Named<'a>>,
+    all: &mut Vec<NamedPath<'a>>,
 ) -> Result<(), String> {
     let Value::Object(fields) = value else {
         return Err(format!("{field} has an entry that is not a map"));
@@ -218,13 +217,13 @@ fn paths_of_map<'a>(
                 let Value::String(path) = value else {
                     return Err(format!("{field}: {inner} is not a text"));
                 };
-                all.push(Named { field, path });
+                all.push(NamedPath { field, path });
             }
             "envs" | "files" => {
                 for path in texts(field, value)? {
                     // `key=path`
                     let path = path.split_once('=').map_or(path, |(_, path)| path);
-                    all.push(Named { field, path });
+                    all.push(NamedPath { field, path });
                 }
             }
             inner if PLAIN_INSIDE.contains(&inner) => {}
@@ -308,7 +307,7 @@ mod tests {
             "replacements": [{"path": "l.yaml"}],
             "namespace": "https://not-a-path",
         });
-        let Ok(named) = paths_in(&json) else { panic!("it is allowed") };
+        let Ok(named) = paths_in(&json) else { panic!("the kustomization is allowed") };
         let mut paths: Vec<&str> = named.iter().map(|it| it.path).collect();
         paths.sort_unstable();
         let all = [

@@ -21,18 +21,18 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 
 use crate::cleanup::{self, Cleanup};
 
-/// The most bytes of its output.
+/// The most bytes of the output.
 pub(super) const MOST: usize = FILE_BYTES;
 
-/// The most bytes that are kept of its standard error.
-const MOST_SAID: usize = 1 << 16;
+/// The most bytes of standard error that are kept.
+const MOST_ERROR_BYTES: usize = 1 << 16;
 
 /// The most bytes of memory that a program may write to: a few kilobytes of YAML can stand for gigabytes. Address space
 /// alone is not limited, as Go reserves more of it than it uses.
 #[cfg(target_os = "linux")]
 const MEMORY: u64 = 2 << 30;
 
-/// The interval of the checks whether a program that has closed its output has ended.
+/// The interval of the checks for the end of a program that has closed its output.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Variables that name an empty directory: settings, plugins, caches.
@@ -66,10 +66,10 @@ pub(super) struct Program {
     arguments: &'static [&'static str],
 }
 
-/// How it has ended.
-pub(super) enum Ending {
+/// The outcome of a run.
+pub(super) enum Outcome {
     Printed(Vec<u8>),
-    /// With its messages.
+    /// The standard error.
     Failed(String),
     TooSlow,
     TooMuch,
@@ -78,17 +78,17 @@ pub(super) enum Ending {
 /// A part of the output that was read.
 enum Output {
     Printed(Vec<u8>),
-    Said(Vec<u8>),
+    Errors(Vec<u8>),
 }
 
 impl Program {
-    /// The one that builds kustomizations.
+    /// The program that builds kustomizations.
     pub(super) fn kustomize() -> anyhow::Result<Program> {
-        if let Some(path) = found("kustomize") {
+        if let Some(path) = find_program("kustomize") {
             let arguments = &["build", "--load-restrictor", "LoadRestrictionsRootOnly"];
             return Ok(Program { path, arguments });
         }
-        if let Some(path) = found("kubectl") {
+        if let Some(path) = find_program("kubectl") {
             let arguments = &["kustomize", "--load-restrictor", "LoadRestrictionsRootOnly"];
             return Ok(Program { path, arguments });
         }
@@ -98,64 +98,68 @@ impl Program {
         )
     }
 
-    /// The one that renders charts.
+    /// The program that renders charts.
     pub(super) fn helm() -> anyhow::Result<Program> {
         let message = "failed to find helm in PATH; install it, as described at https://helm.sh/docs/intro/install";
-        let path = found("helm").context(message)?;
+        let path = find_program("helm").context(message)?;
         Ok(Program { path, arguments: &["template"] })
     }
 
-    /// Runs it in a directory.
+    /// Runs the program in a directory.
     pub(super) fn run(
         &self,
         arguments: &[OsString],
-        folder: &Path,
-        empty: &Path,
+        dir: &Path,
+        empty_dir: &Path,
         limit: Duration,
-    ) -> anyhow::Result<Ending> {
+    ) -> anyhow::Result<Outcome> {
         let cannot = || format!("failed to run {}", self.path.display());
         let mut command = Command::new(&self.path);
-        command.args(self.arguments).args(arguments).current_dir(folder).env_clear();
-        command.env("PATH", env::join_paths(searched()).with_context(cannot)?);
-        command.envs(EMPTY.map(|name| (name, empty))).envs(OFFLINE);
+        command.args(self.arguments).args(arguments).current_dir(dir).env_clear();
+        command.env("PATH", env::join_paths(search_path()).with_context(cannot)?);
+        command.envs(EMPTY.map(|name| (name, empty_dir))).envs(OFFLINE);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let deadline = Instant::now() + limit;
-        let mut running = Running::start(&mut command).with_context(cannot)?;
+        let mut running = RunningProgram::start(&mut command).with_context(cannot)?;
         let outputs = (running.child.stdout.take(), running.child.stderr.take());
-        let (Some(mut printed), Some(mut said)) = outputs else { bail!(cannot()) };
+        let (Some(mut stdout), Some(mut stderr)) = outputs else { bail!(cannot()) };
         let (sender, received) = mpsc::channel();
         let other = sender.clone();
-        // They end with the pipe. A process that has left the group may hold it open, so they are not waited for.
-        thread::spawn(move || sender.send(Output::Printed(start_of(&mut printed, MOST))));
+        // The threads end with the pipe. A process that has left the group may keep it open, so they are not joined.
+        thread::spawn(move || sender.send(Output::Printed(start_of(&mut stdout, MOST))));
         thread::spawn(move || {
-            let start = start_of(&mut said, MOST_SAID);
-            // It is not to wait for a reader.
-            let _ = io::copy(&mut said, &mut io::sink());
-            other.send(Output::Said(start))
+            let start = start_of(&mut stderr, MOST_ERROR_BYTES);
+            // The program must not block on a full pipe.
+            let _ = io::copy(&mut stderr, &mut io::sink());
+            other.send(Output::Errors(start))
         });
         let (mut all, mut errors) = (None, None);
         while all.is_none() || errors.is_none() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match received.recv_timeout(left) {
-                Ok(Output::Printed(bytes)) if bytes.len() > MOST => return Ok(Ending::TooMuch),
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            match received.recv_timeout(remaining) {
+                Ok(Output::Printed(bytes)) if bytes.len() > MOST => return Ok(Outcome::TooMuch),
                 Ok(Output::Printed(bytes)) => all = Some(bytes),
-                Ok(Output::Said(bytes)) => errors = Some(bytes),
-                Err(_) => return Ok(Ending::TooSlow),
+                Ok(Output::Errors(bytes)) => errors = Some(bytes),
+                Err(_) => return Ok(Outcome::TooSlow),
             }
         }
         while !running.has_ended().with_context(cannot)? {
             if Instant::now() >= deadline {
-                return Ok(Ending::TooSlow);
+                return Ok(Outcome::TooSlow);
             }
             thread::sleep(PAUSE);
         }
         let is_success = running.end().with_context(cannot)?;
-        let said = String::from_utf8_lossy(&errors.unwrap_or_default()).into_owned();
-        Ok(if is_success { Ending::Printed(all.unwrap_or_default()) } else { Ending::Failed(said) })
+        let errors = String::from_utf8_lossy(&errors.unwrap_or_default()).into_owned();
+        Ok(if is_success {
+            Outcome::Printed(all.unwrap_or_default())
+        } else {
+            Outcome::Failed(errors)
+        })
     }
 }
 
-/// The start of what is read, and one byte more if there is more.
+/// The first `most` bytes of an input, and one byte more if there is more.
 fn start_of(input: &mut impl Read, most: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     // If reading fails, the program was cut off, and its end is reported.
@@ -163,38 +167,37 @@ fn start_of(input: &mut impl Read, most: usize) -> Vec<u8> {
     bytes
 }
 
-/// The directories of `PATH`, but for those that are meant from the current one: that may be the tree.
-fn searched() -> Vec<PathBuf> {
+/// The absolute directories of `PATH`. A relative one could be in the tree.
+fn search_path() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).filter(|it| it.is_absolute()).collect()
 }
 
-fn found(name: &str) -> Option<PathBuf> {
-    searched().into_iter().map(|folder| folder.join(name)).find(|path| is_program(path))
+fn find_program(name: &str) -> Option<PathBuf> {
+    search_path().into_iter().map(|dir| dir.join(name)).find(|path| is_program(path))
 }
 
 fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
-/// A program that does not outlive its run, nor this process, with all that it has started, as far as that has not left
-/// its group.
-struct Running {
+/// A running program. It ends with its run or with this process, together with its process group.
+struct RunningProgram {
     child: Child,
-    /// `None` once it was ended.
+    /// `None` after the end.
     cleanup: Option<Cleanup>,
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         let _ = self.end();
     }
 }
 
-impl Running {
-    /// Ends it and its group; whether it had succeeded before.
+impl RunningProgram {
+    /// Ends the program and its group; returns whether it had succeeded before.
     fn end(&mut self) -> io::Result<bool> {
-        // Once it has been waited for, its number may belong to another process, which must not get a signal.
+        // After the wait, another process may have its number, and must not get a signal.
         if let Some(cleanup) = self.cleanup.take() {
             kill(Pid::from_child(&self.child));
             drop(cleanup);
@@ -202,29 +205,29 @@ impl Running {
         Ok(self.child.wait()?.success())
     }
 
-    fn start(command: &mut Command) -> anyhow::Result<Running> {
+    fn start(command: &mut Command) -> anyhow::Result<RunningProgram> {
         let (child, cleanup) = cleanup::registered(|| {
             let child = command.process_group(0).spawn()?;
             let group = Pid::from_child(&child);
             limit_memory(group);
             Ok((child, move || kill(group)))
         })?;
-        Ok(Running { child, cleanup: Some(cleanup) })
+        Ok(RunningProgram { child, cleanup: Some(cleanup) })
     }
 
-    /// Whether it has ended, which leaves its number to it.
+    /// Whether the program has ended. Its number stays reserved.
     fn has_ended(&mut self) -> io::Result<bool> {
         let states = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         Ok(waitid(WaitId::Pid(Pid::from_child(&self.child)), states)?.is_some())
     }
 }
 
-/// Limits the memory of a program, and of all that it starts from then on.
+/// Limits the memory of a program, and of the programs that it starts afterwards.
 #[cfg(target_os = "linux")]
 fn limit_memory(program: Pid) {
     use rustix::process::{Resource, Rlimit, prlimit};
     let limit = Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
-    // It fails only where a lower limit is in force already.
+    // This fails only where a lower limit is already set.
     let _ = prlimit(Some(program), Resource::Data, limit);
 }
 

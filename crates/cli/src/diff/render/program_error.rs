@@ -6,10 +6,10 @@ use std::path::Path;
 use crate::files::why_it_failed;
 use crate::invisible::printable;
 
-/// The most characters of an error that a message has.
+/// The most characters of an error in a message.
 const MOST: usize = 600;
 
-/// Helm prints this below an error of a template. `diff` passes no such flag on.
+/// Helm prints this below an error of a template. `diff` does not pass such a flag on.
 const OF_DEBUGGING: &str = "Use --debug flag to render out invalid YAML";
 
 /// Helm prints this before the names of missing dependencies, and its advice before that. The fix repeats the advice.

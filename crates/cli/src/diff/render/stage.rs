@@ -1,5 +1,5 @@
 //! The files of a side that are rendered, in a temporary directory: plain files only. A symbolic link to a file of the
-//! side becomes what it leads to; any other one is refused.
+//! side becomes a copy of that file; any other link is refused.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -12,14 +12,14 @@ use anyhow::{Context as _, anyhow};
 use super::Failure;
 use crate::diff::git::laid_out::{IS_POINTER, is_pointer, start_of};
 use crate::diff::git::tree::{Content, PathResolution, Tree};
-use crate::diff::git::{Each, Repository};
+use crate::diff::git::{ObjectReader, Repository};
 
 /// The most bytes that are copied.
 const MOST: u64 = 256 << 20;
 
 const CANNOT_WRITE: &str = "failed to write a temporary directory";
 
-/// The contents of a side, and the repository that has its objects, if it has any.
+/// The contents of a side, and the repository of its objects, if there is one.
 pub(in crate::diff) struct Origin<'a> {
     pub(in crate::diff) tree: &'a Tree,
     pub(in crate::diff) repository: Option<&'a Repository>,
@@ -32,16 +32,16 @@ pub(super) struct Stage<'a> {
 }
 
 enum Staged<'a> {
-    AsItIs(&'a Content),
+    Unchanged(&'a Content),
     Written(Vec<u8>),
 }
 
-/// Where the files are copied to.
+/// The destination of the copies.
 struct Copies<'a> {
     root: &'a Path,
     tree: &'a Tree,
-    /// How many bytes may still be copied.
-    left: u64,
+    /// The number of bytes that may still be copied.
+    remaining: u64,
 }
 
 impl<'a> Stage<'a> {
@@ -53,35 +53,35 @@ impl<'a> Stage<'a> {
         self.origin.tree
     }
 
-    /// Takes in all that lies in a directory.
-    pub(super) fn take_in(&mut self, dir: &Path) -> Result<(), Failure> {
+    /// Adds all files in a directory.
+    pub(super) fn add_dir(&mut self, dir: &Path) -> Result<(), Failure> {
         let tree = self.tree();
         if tree.resolve(dir) != PathResolution::Inside(dir.to_owned()) {
             return Err(refused(
                 dir,
-                "has a symbolic link on the way to it",
+                "has a symbolic link in its path",
                 "name the directory itself",
             ));
         }
         let files = tree.files.range(dir.to_owned()..);
         for (path, content) in files.take_while(|(path, _)| path.starts_with(dir)) {
-            self.files.entry(path.clone()).or_insert(Staged::AsItIs(content));
+            self.files.entry(path.clone()).or_insert(Staged::Unchanged(content));
         }
         let links = tree.links.range(dir.to_owned()..);
         for (path, _) in links.take_while(|(path, _)| path.starts_with(dir)) {
-            self.take_file(path)?;
+            self.add_file(path)?;
         }
         Ok(())
     }
 
-    /// Takes in a file, or what a link to one leads to.
-    pub(super) fn take_file(&mut self, path: &Path) -> Result<(), Failure> {
+    /// Adds a file, or the target of a link to one.
+    pub(super) fn add_file(&mut self, path: &Path) -> Result<(), Failure> {
         let content = self.content(path)?;
-        self.files.entry(path.to_owned()).or_insert(Staged::AsItIs(content));
+        self.files.entry(path.to_owned()).or_insert(Staged::Unchanged(content));
         Ok(())
     }
 
-    /// Puts a text in the place of a file.
+    /// Replaces the content of a file with a text.
     pub(super) fn write(&mut self, path: &Path, text: String) {
         self.files.insert(path.to_owned(), Staged::Written(text.into_bytes()));
     }
@@ -104,7 +104,7 @@ impl<'a> Stage<'a> {
             }),
             PathResolution::Outside(_) | PathResolution::Nowhere => Err(refused(
                 path,
-                "is a symbolic link that leads to no file of this side",
+                "is a symbolic link that does not lead to a file of this side",
                 "replace the link with a file",
             )),
         }
@@ -127,23 +127,23 @@ impl<'a> Stage<'a> {
         Ok(bytes)
     }
 
-    fn read(&self, objects: &[&str], each: &mut Each<'_>) -> anyhow::Result<()> {
-        self.origin.repository.map_or(Ok(()), |it| it.contents(objects, each))
+    fn read(&self, objects: &[&str], read_object: &mut ObjectReader<'_>) -> anyhow::Result<()> {
+        self.origin.repository.map_or(Ok(()), |it| it.contents(objects, read_object))
     }
 
-    /// Copies everything.
+    /// Copies all files.
     pub(super) fn lay_out(&self, root: &Path) -> Result<(), Failure> {
-        let mut copies = Copies { root, tree: self.tree(), left: MOST };
+        let mut copies = Copies { root, tree: self.tree(), remaining: MOST };
         let (mut objects, mut paths) = (Vec::new(), Vec::new());
         for (path, staged) in &self.files {
             match staged {
-                Staged::AsItIs(Content::Object(object)) => {
+                Staged::Unchanged(Content::Object(object)) => {
                     objects.push(&**object);
                     paths.push(path);
                 }
-                Staged::AsItIs(Content::OnDisk(there)) => {
-                    let opened = File::open(there).and_then(|it| Ok((it.metadata()?.len(), it)));
-                    let cannot = || format!("failed to read {}", there.display());
+                Staged::Unchanged(Content::OnDisk(source)) => {
+                    let opened = File::open(source).and_then(|it| Ok((it.metadata()?.len(), it)));
+                    let cannot = || format!("failed to read {}", source.display());
                     let (size, mut file) = opened.with_context(cannot)?;
                     copies.write(path, size, &mut file)?;
                 }
@@ -158,10 +158,10 @@ impl<'a> Stage<'a> {
                 anyhow!("failed to copy {}", path.display())
             })
         });
-        // It says why nothing more was read.
+        // This failure is the reason that reading stopped.
         failure.map_or(Ok(()), Err)?;
         read?;
-        // Last, where a disk takes another name for the same.
+        // Written texts come last, since a disk that ignores case may map two names to one file.
         for (path, staged) in &self.files {
             if let Staged::Written(bytes) = staged {
                 copies.write(path, bytes.len() as u64, &mut bytes.as_slice())?;
@@ -174,21 +174,21 @@ impl<'a> Stage<'a> {
 impl Copies<'_> {
     /// Copies a file of `size` bytes, none of them if that is too much.
     fn write(&mut self, path: &Path, size: u64, content: &mut dyn Read) -> Result<(), Failure> {
-        let Some(left) = self.left.checked_sub(size) else {
-            let message = format!("its files are larger than {} MiB in all", MOST >> 20);
+        let Some(remaining) = self.remaining.checked_sub(size) else {
+            let message = format!("the files are larger than {} MiB in all", MOST >> 20);
             return Err(Failure::Content(message, "render a smaller directory"));
         };
-        self.left = left;
+        self.remaining = remaining;
         let start = start_of(content).context(CANNOT_WRITE)?;
         if is_pointer(&start) {
             return Err(refused(path, IS_POINTER, self.tree.fix_of_pointer()));
         }
         let full = self.root.join(path);
-        let made = full.parent().map_or(Ok(()), fs::create_dir_all);
+        let parent = full.parent().map_or(Ok(()), fs::create_dir_all);
         // A file on the disk may have grown.
         let mut content = start.as_slice().chain(content).take(size);
-        let written = made.and_then(|()| io::copy(&mut content, &mut File::create(&full)?));
-        written.context(CANNOT_WRITE)?;
+        let result = parent.and_then(|()| io::copy(&mut content, &mut File::create(&full)?));
+        result.context(CANNOT_WRITE)?;
         Ok(())
     }
 }
@@ -207,15 +207,15 @@ mod tests {
 
     impl Read for Untouched {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-            panic!("it is read")
+            panic!("the file is read")
         }
     }
 
     #[test]
-    fn what_is_too_large_is_refused_before_it_is_read() {
+    fn a_file_that_is_too_large_is_refused_before_it_is_read() {
         let tree = Tree::empty("old");
-        let mut copies = Copies { root: Path::new("nowhere"), tree: &tree, left: 10 };
-        let written = copies.write(Path::new("a.yaml"), 11, &mut Untouched);
-        assert!(matches!(written, Err(Failure::Content(..))));
+        let mut copies = Copies { root: Path::new("nowhere"), tree: &tree, remaining: 10 };
+        let result = copies.write(Path::new("a.yaml"), 11, &mut Untouched);
+        assert!(matches!(result, Err(Failure::Content(..))));
     }
 }

@@ -1,5 +1,5 @@
 //! Groups of type `Simulated`, whose nodes exist only as objects. `almanac-local` defines the simulated nodes and keeps
-//! them alive; the controllers decide how many there are.
+//! them alive; the controllers decide their number.
 
 use almanac_controllers::scalable_node_group::{
     MayWrite, NodeGroup, NodeProvider, NodesChanged, ProvidedNodes, ProviderError,
@@ -12,13 +12,13 @@ use kube::Client;
 /// The type of the groups.
 pub(super) const TYPE: &str = "Simulated";
 
-/// A slip of the finger must not fill the etcd of a laptop.
+/// The most nodes of a group: a typing error must not fill the etcd of a laptop.
 const MOST_NODES: u32 = 1_000;
 
-/// The longest value of a label, which a group's name and the name of a node become.
+/// The longest value of a label. The names of groups and nodes become labels.
 const LONGEST_LABEL: usize = 63;
 
-/// The longest id, which a node's number follows.
+/// The longest id. The name of a node adds its number.
 const LONGEST_ID: usize = LONGEST_LABEL - "-999".len();
 
 /// Provides simulated nodes.
@@ -40,7 +40,7 @@ fn failed(error: &anyhow::Error) -> ProviderError {
     ProviderError::Failed(format!("{error:#}"))
 }
 
-/// Why there can't be such a group.
+/// The reason that there can't be such a group.
 fn why_invalid(group: &NodeGroup, replicas: u32) -> Option<String> {
     let NodeGroup { name, id, .. } = group;
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -50,13 +50,13 @@ fn why_invalid(group: &NodeGroup, replicas: u32) -> Option<String> {
             .all(|byte| byte.is_some_and(is_plain));
     if !is_label || id.len() > LONGEST_ID {
         return Some(format!(
-            "spec.id is {id:?}; nodes are named after it, so that it may have lower-case letters, digits and '-', \
-             begins and ends with a letter or digit, and has at most {LONGEST_ID} characters"
+            "spec.id is {id:?}; it is the prefix of node names: use lower-case letters, digits and '-', begin and end \
+             with a letter or digit, and use at most {LONGEST_ID} characters"
         ));
     }
     if name.len() > LONGEST_LABEL {
         return Some(format!(
-            "the name of the group has {} characters; it becomes a label of its nodes, and has at most \
+            "the name of the group has {} characters; it becomes a label of its nodes, so it must have at most \
              {LONGEST_LABEL}",
             name.len()
         ));
@@ -66,8 +66,8 @@ fn why_invalid(group: &NodeGroup, replicas: u32) -> Option<String> {
     })
 }
 
-/// Nodes with these names are not simulated, or are not deleted yet.
-fn in_the_way(resized: local::Resized) -> Result<(), ProviderError> {
+/// The error if nodes with these names are not of the group, or are not deleted yet.
+fn check_names(resized: local::Resized) -> Result<(), ProviderError> {
     let local::Resized { taken, leaving } = resized;
     if let [first, others @ ..] = &*taken {
         let others = match others.len() {
@@ -75,13 +75,13 @@ fn in_the_way(resized: local::Resized) -> Result<(), ProviderError> {
             more => format!(" and {more} more"),
         };
         return Err(ProviderError::NameTaken(format!(
-            "there is a node {first}{others} already, and it is not of this group: it is left alone; give the \
-             group another spec.id, or remove the node if nothing uses it"
+            "node names in use outside this group: {first}{others}; these nodes are unchanged; give the group another \
+             spec.id, or remove the nodes if nothing uses them"
         )));
     }
     match leaving.first() {
         Some(name) => Err(ProviderError::Failed(format!(
-            "node {name} is still being deleted, and is made again once it is gone"
+            "node {name} is still being deleted; it is created again after the deletion"
         ))),
         None => Ok(()),
     }
@@ -120,9 +120,9 @@ impl NodeProvider for SimulatedNodes {
             if let Some(why) = why_invalid(group, replicas) {
                 return Err(ProviderError::Invalid(why));
             }
-            let wanted = usize::try_from(replicas).unwrap_or(usize::MAX);
-            let resized = self.nodes.resize(local_group(group), &group.id, wanted, may_write).await;
-            in_the_way(resized.map_err(|error| failed(&error))?)
+            let count = usize::try_from(replicas).unwrap_or(usize::MAX);
+            let resized = self.nodes.resize(local_group(group), &group.id, count, may_write).await;
+            check_names(resized.map_err(|error| failed(&error))?)
         }
         .boxed()
     }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_must_make_the_name_of_a_node_and_a_name_the_value_of_a_label() {
+    fn an_id_must_fit_in_a_node_name_and_a_group_name_in_a_label() {
         for id in ["pool", "p", "spot-1", &"x".repeat(59)] {
             assert_eq!(why_invalid(&group("pool", id), 1_000), None, "{id}");
         }
@@ -165,17 +165,20 @@ mod tests {
     }
 
     #[test]
-    fn nodes_in_the_way_are_named_and_those_of_others_first() {
+    fn an_error_names_conflicting_nodes_and_other_owners_first() {
         let resized = |taken: &[&str], leaving: &[&str]| {
             let [taken, leaving] =
                 [taken, leaving].map(|names| names.iter().map(|name| (*name).to_owned()).collect());
-            in_the_way(local::Resized { taken, leaving })
+            check_names(local::Resized { taken, leaving })
         };
         assert_eq!(resized(&[], &[]), Ok(()));
         let Err(ProviderError::NameTaken(why)) = resized(&["pool-0", "pool-2"], &["pool-1"]) else {
-            panic!("a name that is taken is not said");
+            panic!("a name that is taken is not reported");
         };
-        assert!(why.starts_with("there is a node pool-0 and 1 more already"), "{why}");
+        assert!(
+            why.starts_with("node names in use outside this group: pool-0 and 1 more;"),
+            "{why}"
+        );
         assert!(matches!(resized(&[], &["pool-1"]), Err(ProviderError::Failed(_))));
     }
 }

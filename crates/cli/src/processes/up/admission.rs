@@ -1,5 +1,5 @@
-//! The admission webhook of a control plane of our own: the objects for its certificate, and its configurations, which
-//! are those of `deploy/webhook` with an address of this machine.
+//! The admission webhook of a control plane of our own: the objects for its certificate, and its configurations, those
+//! of `deploy/webhook` with an address of this machine.
 
 use anyhow::Context as _;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
@@ -13,7 +13,7 @@ const SECRET: &str = "almanac-webhook";
 const GROUP: &str = "apiVersion: admissionregistration.k8s.io/v1\n";
 const MANIFEST: &str = include_str!("../../../../../deploy/webhook/webhook.yaml");
 
-/// Makes the namespace of Almanac's own objects, and the Secret, which the webhook fills where it runs.
+/// Creates the namespace of Almanac's own objects, and the Secret that the webhook fills if it runs.
 pub(super) async fn prepare(client: &Client, has_webhook: bool) -> anyhow::Result<()> {
     let parameters = PatchParams::apply(FIELD_MANAGER).force();
     let namespace =
@@ -36,8 +36,8 @@ pub(super) async fn prepare(client: &Client, has_webhook: bool) -> anyhow::Resul
     Ok(())
 }
 
-/// The configurations that have the API server ask at this port of the machine, and the policy of bindings. They say
-/// nothing of the authority of the certificate, which is what the webhook wrote.
+/// The webhook configurations for this port of the machine, and the policy of bindings. They have no CA bundle: the
+/// webhook writes it.
 pub(super) fn configurations(port: u16) -> String {
     let documents = MANIFEST.split("\n---\n").filter(|it| it.contains(GROUP));
     let lines = documents.flat_map(|it| it.lines().chain(["---"])).map(|line| {
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_webhook_of_the_manifest_is_called_at_the_port_and_nothing_else_changes() {
+    fn every_webhook_of_the_manifest_gets_the_port_and_nothing_else_changes() {
         let configurations = configurations(12_345);
         for path in ["/validate", "/mutate"] {
             let url = format!("    url: https://127.0.0.1:12345{path}\n");

@@ -18,8 +18,8 @@ use crate::{completion, moment};
 /// Run everything on this machine, with a real control plane
 ///
 /// Starts etcd, a Kubernetes API server, its controllers and its scheduler on loopback, simulated nodes, and every
-/// controller of Almanac. Prints each change and its reason until Ctrl-C ends all of it; the next start continues from
-/// there. The first start builds the control plane with Go, which takes minutes.
+/// controller of Almanac. Prints each change and its reason until Ctrl-C ends all processes; the next start continues
+/// from there. The first start builds the control plane with Go, which takes minutes.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
   almanac up --demo
@@ -42,7 +42,7 @@ pub(crate) struct UpArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "cluster")]
     pub(super) nodes: Option<PathBuf>,
 
-    /// Where to keep the data [default: almanac/up in the user's data directory]
+    /// The directory of the data [default: almanac/up in the user's data directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "cluster")]
     data_dir: Option<PathBuf>,
 
@@ -88,7 +88,7 @@ pub(crate) struct UpArguments {
     )]
     pub(super) cluster: Option<String>,
 
-    /// Apply the custom resource definitions to that cluster without asking
+    /// Apply the custom resource definitions to that cluster without confirmation
     #[arg(long, requires = "cluster")]
     pub(super) yes: bool,
 
@@ -128,10 +128,11 @@ impl UpArguments {
         at.transpose()
     }
 
-    /// Where the data is kept.
+    /// The directory of the data.
     pub(super) fn data_directory(&self) -> anyhow::Result<PathBuf> {
         if let Some(directory) = &self.data_dir {
-            return std::path::absolute(directory).context("--data-dir: failed to find it");
+            return std::path::absolute(directory)
+                .context("--data-dir: failed to find the directory");
         }
         Ok(environment::data_folder()?.join("up"))
     }

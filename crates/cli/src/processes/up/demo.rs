@@ -1,28 +1,28 @@
-//! The demo of `almanac up`: a small company that uses all families of policies at once, as objects whose times are
-//! filled in from the present, so that something happens soon after the start. Applying them is up to others.
+//! The demo of `almanac up`: a small company that uses all families of policies. The times in its objects are computed
+//! from the present, so that something happens soon after the start. `documents` applies them.
 //!
-//! Scores say what they say in their status, which has to be applied apart.
+//! Scores are in the status of their objects, which must be applied separately.
 
 use almanac_api::reading::Source;
 use jiff::tz::TimeZone;
 use jiff::{RoundMode, Timestamp, ToSpan as _, Unit, Zoned, ZonedRound};
 
-/// Its machines, as a description of nodes.
+/// The nodes of the demo, as a description.
 pub(crate) fn nodes() -> Source {
     Source::new("the demo's nodes", include_str!("demo/nodes.yaml"))
 }
 
-/// How fast things happen.
+/// The pace of the actions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DemoPace {
     /// An action about every two minutes: for a clock at normal speed.
     Minutes,
-    /// The same every two hours: for a clock that is so fast that hours pass like minutes.
+    /// An action about every two hours: for a clock that is so fast that hours pass like minutes.
     Hours,
 }
 
 impl DemoPace {
-    /// The pace at which one can look on while this many seconds pass in one.
+    /// The pace that a user can follow at this speed, in seconds per second.
     pub(crate) fn at_speed(speed: u32) -> Self {
         if speed < 60 { Self::Minutes } else { Self::Hours }
     }
@@ -31,7 +31,7 @@ impl DemoPace {
 /// The separator of two documents.
 const BETWEEN: &str = "---\n";
 
-/// Its objects, in an order in which they can be applied.
+/// The objects of the demo, in an order in which they can be applied.
 pub(crate) fn documents(now: Timestamp, pace: DemoPace) -> String {
     let times = Times { begin: begin(now, pace), pace };
     let mut text = [
@@ -44,14 +44,14 @@ pub(crate) fn documents(now: Timestamp, pace: DemoPace) -> String {
         DemoPace::Minutes => ("minute", "minutes"),
         DemoPace::Hours => ("hour", "hours"),
     };
-    // A name comes before those that it begins with.
+    // A name comes before its prefixes.
     for (name, value) in [
         ("$UNITS", units.to_owned()),
         ("$UNIT", unit.to_owned()),
         ("$BUSY", times.every_four(2)),
         ("$QUIET", times.every_four(4)),
-        ("$RUSH", times.again_and_again(1)),
-        ("$LULL", times.again_and_again(5)),
+        ("$RUSH", times.repeatedly(1)),
+        ("$LULL", times.repeatedly(5)),
         ("$SALE", times.daily(4)),
         ("$SOLD_OUT", times.daily(7)),
         ("$FIRST_NIGHT", times.of_day(3)),
@@ -66,14 +66,14 @@ pub(crate) fn documents(now: Timestamp, pace: DemoPace) -> String {
     text
 }
 
-/// Those of the documents that have a status.
+/// The documents with a status.
 pub(crate) fn statuses(now: Timestamp, pace: DemoPace) -> String {
     let all = documents(now, pace);
     let with_status = all.split(BETWEEN).filter(|document| document.contains("\nstatus:\n"));
     with_status.collect::<Vec<_>>().join(BETWEEN)
 }
 
-/// The minute or the hour that has begun: nothing in the objects happens within one.
+/// The start of the current minute or hour: all times in the objects are whole ones.
 fn begin(now: Timestamp, pace: DemoPace) -> Zoned {
     let now = now.to_zoned(TimeZone::UTC);
     let unit = match pace {
@@ -84,14 +84,14 @@ fn begin(now: Timestamp, pace: DemoPace) -> Zoned {
     begin.unwrap_or(now)
 }
 
-/// The times at which things happen, as the families write them.
+/// The times of the actions, in the syntax of each family.
 struct Times {
     begin: Zoned,
     pace: DemoPace,
 }
 
 impl Times {
-    /// A number of minutes or hours after the beginning.
+    /// A number of minutes or hours after the start.
     fn after(&self, units: i64) -> Zoned {
         let later = match self.pace {
             DemoPace::Minutes => units.minutes(),
@@ -100,7 +100,7 @@ impl Times {
         self.begin.saturating_add(later)
     }
 
-    /// In which minute of the hour, or hour of the day, that is.
+    /// The minute of the hour, or the hour of the day, of that instant.
     fn position(&self, units: i64) -> i8 {
         let at = self.after(units);
         match self.pace {
@@ -120,7 +120,7 @@ impl Times {
     }
 
     /// A pattern: then, and every ten minutes or twelve hours.
-    fn again_and_again(&self, units: i64) -> String {
+    fn repeatedly(&self, units: i64) -> String {
         let (period, all) = match self.pace {
             DemoPace::Minutes => (10, 60),
             DemoPace::Hours => (12, 24),
@@ -168,9 +168,9 @@ mod tests {
     }
 
     /// The output of a command for documents, as JSON.
-    fn answer(command: &str, documents: &str, more: &[&str], now: Timestamp) -> Value {
-        let folder = tempfile::tempdir().expect("a directory");
-        let file = folder.path().join("demo.yaml");
+    fn command_output(command: &str, documents: &str, more: &[&str], now: Timestamp) -> Value {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("demo.yaml");
         fs::write(&file, documents).expect("written");
         let file = file.to_str().expect("a plain path");
         let words = ["almanac", command, "-f", file, "-o", "json"];
@@ -181,24 +181,24 @@ mod tests {
             Command::Lint(arguments) => lint::run(arguments, now, &mut output),
             Command::Next(arguments) => next::run(arguments, now, &mut output),
             Command::Validate(arguments) => validate::run(arguments, now, &mut output),
-            _ => panic!("{command} is not among them"),
+            _ => panic!("{command} is not one of these commands"),
         }
         .expect("it runs");
         serde_json::from_slice(&output).expect("JSON")
     }
 
-    fn codes(answer: &Value) -> Vec<&str> {
-        let findings = answer["findings"].as_array().expect("findings");
+    fn codes(report: &Value) -> Vec<&str> {
+        let findings = report["findings"].as_array().expect("findings");
         findings.iter().map(|finding| finding["code"].as_str().expect("a code")).collect()
     }
 
     #[test]
-    fn nothing_is_wrong_with_the_demo_whenever_it_begins() {
+    fn the_demo_has_no_findings_at_any_start() {
         for now in ["2026-11-23T13:30:40Z", "2026-12-31T23:53:00Z", "2028-02-28T20:59:59Z"] {
             for pace in PACES {
                 let all = documents(instant(now), pace);
-                // A score says all it says in its status, which is applied apart, as a comment there has it.
-                let report = answer("validate", &all, &[], instant(now));
+                // The file of the scores suppresses a finding, because their status is applied separately.
+                let report = command_output("validate", &all, &[], instant(now));
                 assert_eq!(
                     (codes(&report), &report["ignored"]),
                     (vec![], &1.into()),
@@ -208,15 +208,15 @@ mod tests {
                 let is_slow =
                     |it: &&str| pace == DemoPace::Minutes && it.contains("ResourcePolicy");
                 let quick: Vec<_> = all.split(BETWEEN).filter(|it| !is_slow(it)).collect();
-                let report = answer("lint", &quick.join(BETWEEN), &[], instant(now));
+                let report = command_output("lint", &quick.join(BETWEEN), &[], instant(now));
                 assert_eq!(codes(&report), [""; 0], "{now} {pace:?}: {report:#}");
             }
         }
         let nodes = crate::processes::up::nodes_file::parse(&nodes());
-        assert_eq!(nodes.expect("they can be used").len(), 4);
+        assert_eq!(nodes.expect("valid nodes").len(), 4);
     }
 
-    /// The next actions, each with the minutes or hours after the beginning.
+    /// The next actions, each with the minutes or hours after the start.
     fn upcoming(pace: DemoPace) -> Vec<String> {
         // The hour, or the day, ends within the period.
         let (now, step) = match pace {
@@ -225,8 +225,8 @@ mod tests {
         };
         let period = format!("{}s", step * 10 - 1);
         let now = instant(now);
-        let answer = answer("next", &documents(now, pace), &["--for", &period], now);
-        let items = answer["items"].as_array().expect("items").iter().map(|item| {
+        let output = command_output("next", &documents(now, pace), &["--for", &period], now);
+        let items = output["items"].as_array().expect("items").iter().map(|item| {
             let at = instant(item["at"].as_str().expect("an instant"));
             let word = |value: &Value| value.to_string().replace('"', "");
             let [kind, rule, what] =
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn something_happens_in_every_family_within_five_minutes_and_again_later() {
+    fn every_family_acts_within_five_minutes_and_again_later() {
         let expected = [
             "0: CronFederatedHPA quiet fires: 6 → 1",
             "1: MetricsProducer behaviors[0] opens: 1 → 4",
@@ -267,8 +267,8 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_comes_before_what_is_in_it() {
-        let mut there = BTreeSet::new();
+    fn a_namespace_comes_before_its_objects() {
+        let mut namespaces = BTreeSet::new();
         let documents = documents(instant("2026-11-23T13:30:00Z"), DemoPace::Minutes);
         for document in documents.split(BETWEEN) {
             let named = |key: &str| {
@@ -276,12 +276,12 @@ mod tests {
                 rest.split([',', '}']).next()
             };
             if document.contains("kind: Namespace") {
-                there.extend(named("{name").map(str::to_owned));
+                namespaces.extend(named("{name").map(str::to_owned));
             } else if let Some(namespace) = named(", namespace") {
-                assert!(there.contains(namespace), "{document}");
+                assert!(namespaces.contains(namespace), "{document}");
             }
         }
-        assert_eq!(there.len(), 5);
+        assert_eq!(namespaces.len(), 5);
         let statuses = statuses(instant("2026-11-23T13:30:00Z"), DemoPace::Minutes);
         assert_eq!(statuses.matches("kind: AddOnPlacementScore").count(), 3);
         assert_eq!(statuses.matches("kind: ").count(), 3);

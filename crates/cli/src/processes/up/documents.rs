@@ -1,5 +1,5 @@
-//! The documents that are applied to the cluster: the files that are named, and the demo. They are checked before
-//! anything begins, and applied as kubectl applies them.
+//! The documents that are applied to the cluster: the named files, and the demo. They are checked before anything
+//! starts, and applied as kubectl applies them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::text_width;
 /// The field manager, so that a later `kubectl apply` of a file takes the fields over without a conflict.
 const MANAGER: &str = "--field-manager=kubectl";
 
-/// The text that was applied last and has no file of its own, in a data directory.
+/// The file in a data directory for applied text without a file of its own.
 const APPLIED: &str = "applied.yaml";
 /// The description of the nodes in a directory of data.
 const NODES: &str = "nodes.yaml";
@@ -30,16 +30,16 @@ const NODES: &str = "nodes.yaml";
 /// The documents to apply, and the nodes for them.
 pub(super) struct Documents {
     files: Vec<PathBuf>,
-    /// How fast things happen in the demo, if it is applied.
+    /// The pace of the demo, if it is applied.
     demo: Option<DemoPace>,
     nodes: Vec<NodeSpec>,
-    /// The text that describes them, if there is one.
+    /// The description of the nodes, if there is one.
     described: Option<Source>,
 }
 
 impl Documents {
-    /// Checks the files as `almanac validate` does, and writes what is wrong with them; the exit code
-    /// if they cannot be used.
+    /// Checks the files as `almanac validate` does, and writes the findings; returns the exit code if the files cannot
+    /// be used.
     pub(super) fn check(
         arguments: &UpArguments,
         now: Timestamp,
@@ -50,8 +50,8 @@ impl Documents {
             (None, true) => Some(demo::nodes()),
             (None, false) if arguments.ephemeral || arguments.cluster.is_some() => None,
             (None, false) => {
-                let kept = arguments.data_directory()?.join(NODES);
-                kept.is_file().then(|| nodes_file::source(&kept)).transpose()?
+                let stored = arguments.data_directory()?.join(NODES);
+                stored.is_file().then(|| nodes_file::source(&stored)).transpose()?
             }
         };
         let nodes = described.as_ref().map(nodes_file::parse).transpose()?;
@@ -77,9 +77,9 @@ impl Documents {
     }
 
     /// Keeps the description of the nodes for the next start.
-    pub(super) fn keep_nodes(&self, folder: &Path) -> anyhow::Result<()> {
+    pub(super) fn keep_nodes(&self, dir: &Path) -> anyhow::Result<()> {
         match &self.described {
-            Some(described) => write_whole(&folder.join(NODES), described.text()),
+            Some(described) => write_whole(&dir.join(NODES), described.text()),
             None => Ok(()),
         }
     }
@@ -90,11 +90,11 @@ impl Documents {
     }
 
     /// Whether there is anything to apply.
-    pub(super) fn are_none(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty() && self.demo.is_none()
     }
 
-    /// Applies them. The demo begins at this instant of the policies' clock.
+    /// Applies the documents. The demo begins at this instant of the policy clock.
     pub(super) async fn apply(
         &self,
         running_cluster: &RunningCluster,
@@ -110,7 +110,7 @@ impl Documents {
                 .context("failed to apply the statuses of the demo")?;
         }
         if !self.files.is_empty() {
-            let files = self.files.iter().map(|file| listed(file));
+            let files = self.files.iter().map(|file| quoted_path(file));
             let flags: Vec<_> = files.flat_map(|file| ["-f".to_owned(), file]).collect();
             let flags: Vec<_> = flags.iter().map(String::as_str).chain(["--recursive"]).collect();
             apply(running_cluster, &flags).await.context("failed to apply -f")?;
@@ -127,10 +127,10 @@ pub(super) async fn apply_text(
 ) -> anyhow::Result<()> {
     let file = running_cluster.folder().join(APPLIED);
     write_whole(&file, text)?;
-    apply(running_cluster, &[&["-f", &listed(&file)], flags].concat()).await
+    apply(running_cluster, &[&["-f", &quoted_path(&file)], flags].concat()).await
 }
 
-/// `kubectl apply` with these flags. Its warnings are shown to the user.
+/// Runs `kubectl apply` with these flags, and prints its warnings.
 async fn apply(running_cluster: &RunningCluster, flags: &[&str]) -> anyhow::Result<()> {
     let mut kubectl = question_to(running_cluster.kubectl()?);
     kubectl
@@ -142,14 +142,14 @@ async fn apply(running_cluster: &RunningCluster, flags: &[&str]) -> anyhow::Resu
         .args(["apply", "--server-side", "--force-conflicts", MANAGER])
         .args(flags);
     let answer = await_answer_of(kubectl).await.context("failed to run kubectl")?;
-    let said = String::from_utf8_lossy(&answer.stderr);
-    ensure!(answer.status.success(), "{}", said.trim());
-    anstream::eprint!("{said}");
+    let messages = String::from_utf8_lossy(&answer.stderr);
+    ensure!(answer.status.success(), "{}", messages.trim());
+    anstream::eprint!("{messages}");
     Ok(())
 }
 
-/// A path as kubectl reads it in its list of files, in which a comma would end it.
-fn listed(path: &Path) -> String {
+/// A path in kubectl's list of files, quoted if a comma would end it.
+fn quoted_path(path: &Path) -> String {
     let path = path.display().to_string();
     if path.contains([',', '"']) { format!("\"{}\"", path.replace('"', "\"\"")) } else { path }
 }

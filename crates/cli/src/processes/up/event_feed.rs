@@ -20,18 +20,18 @@ use super::next_actions::{Next, NextActions};
 use super::running_cluster::FIELD_MANAGER;
 use super::terminal::Terminal;
 
-/// How often the countdown is drawn.
+/// The interval of the countdown.
 const TICK: Duration = Duration::from_secs(1);
-/// An event may change the next actions, but several events occur together.
+/// The delay of a query after an event: it may change the next actions, but several events occur together.
 const SETTLES_AFTER: Duration = Duration::from_millis(300);
-/// A policy may have been applied, which writes no Event.
-const ASKED_ANEW_AFTER: Duration = Duration::from_secs(10);
+/// The interval of the queries without an event: a newly applied policy writes no Event.
+const QUERY_INTERVAL: Duration = Duration::from_secs(10);
 
 type Sender = mpsc::UnboundedSender<ReportedEvent>;
 
 /// Something that happened.
 pub(super) struct ReportedEvent {
-    /// By the policies' clock.
+    /// The instant by the policy clock.
     pub(super) at: Timestamp,
     pub(super) what: String,
     pub(super) is_warning: bool,
@@ -44,7 +44,7 @@ pub(super) struct EventFeed {
 }
 
 impl EventFeed {
-    /// Begins to follow. Earlier events are in the cluster's Events.
+    /// Starts the watches. Earlier events are in the cluster's Events.
     pub(super) fn follow(client: Client, clock: PolicyClock) -> Self {
         let (sender, events) = mpsc::unbounded_channel();
         let mut following = JoinSet::new();
@@ -56,40 +56,40 @@ impl EventFeed {
     }
 
     /// Prints events and the next actions, without end.
-    pub(super) async fn tell(
+    pub(super) async fn print(
         &mut self,
         next_actions: &NextActions,
         terminal: &Terminal<'_>,
     ) -> anyhow::Result<()> {
         let mut next: Vec<Next> = Vec::new();
-        let mut ask_at = Instant::now();
+        let mut query_at = Instant::now();
         loop {
-            if Instant::now() >= ask_at {
+            if Instant::now() >= query_at {
                 // An API server that is busy for a moment must not end everything.
-                if let Ok(found) = next_actions.next(next_actions.now()).await
-                    && found != next
+                if let Ok(actions) = next_actions.next(next_actions.now()).await
+                    && actions != next
                 {
-                    terminal.tell_next(&found, next_actions.now())?;
-                    next = found;
+                    terminal.print_next(&actions, next_actions.now())?;
+                    next = actions;
                 }
-                ask_at = Instant::now() + ASKED_ANEW_AFTER;
+                query_at = Instant::now() + QUERY_INTERVAL;
             }
             let now = next_actions.now();
             terminal.count_down(&next, now)?;
             let due = Instant::now() + until(&next, now, next_actions.clock());
             let event = tokio::select! {
                 event = self.events.recv() => event,
-                () = tokio::time::sleep_until(due.min(ask_at)) => {
+                () = tokio::time::sleep_until(due.min(query_at)) => {
                     if next.first().is_some_and(|next| next.at <= next_actions.now()) {
-                        ask_at = ask_at.min(Instant::now() + SETTLES_AFTER);
+                        query_at = query_at.min(Instant::now() + SETTLES_AFTER);
                     }
                     continue;
                 }
             };
             let Some(event) = event else { return Ok(()) };
-            terminal.tell(&event)?;
+            terminal.print_event(&event)?;
             // Even with many events, the next actions are updated after this delay.
-            ask_at = ask_at.min(Instant::now() + SETTLES_AFTER);
+            query_at = query_at.min(Instant::now() + SETTLES_AFTER);
         }
     }
 }
@@ -114,11 +114,11 @@ struct Counted {
     count: fn(&Value) -> Option<String>,
 }
 
-/// The number that a schedule publishes. Its metric has every change anyway.
+/// The number that a schedule publishes. Its metric already has every change.
 const NUMBERS: Counted =
     Counted { kind: Kind::MetricsProducer, heading: "the number is", count: number };
 
-/// How many pods each unit of nodes has. They come and go too often for an Event each.
+/// The number of pods in each unit of nodes. It changes too often for an Event each.
 const PODS_IN_UNITS: Counted =
     Counted { kind: Kind::ResourcePolicy, heading: "pods in its units:", count: pods_in_units };
 
@@ -126,7 +126,7 @@ const PODS_IN_UNITS: Counted =
 #[derive(Default)]
 struct LastCounts {
     known: BTreeMap<String, String>,
-    /// Those from before the list that is in progress. An object that is not in it is gone.
+    /// The counts from before the current list. Objects missing from the list are gone.
     unlisted: BTreeMap<String, String>,
 }
 
@@ -157,8 +157,8 @@ impl LastCounts {
             }
         };
         let (now, name) = (count(&object.data["status"])?, name_of(&object));
-        let known = self.known.insert(name.clone(), now.clone());
-        let former = known.or_else(|| self.unlisted.remove(&name));
+        let previous = self.known.insert(name.clone(), now.clone());
+        let former = previous.or_else(|| self.unlisted.remove(&name));
         let former = former.filter(|former| *former != now)?;
         Some(format!("{name}  {heading} {now} instead of {former}"))
     }
@@ -182,23 +182,23 @@ fn number(status: &Value) -> Option<String> {
 
 fn pods_in_units(status: &Value) -> Option<String> {
     let units = status["units"].as_array()?;
-    let told =
+    let counts =
         units.iter().map(|unit| Some(format!("{} {}", unit["name"].as_str()?, unit["used"])));
-    told.collect::<Option<Vec<_>>>().map(|told| told.join(", "))
+    counts.collect::<Option<Vec<_>>>().map(|counts| counts.join(", "))
 }
 
-/// The time until something is due, at most until the countdown is drawn again.
+/// The time until the next action is due, at most one interval of the countdown.
 fn until(next: &[Next], now: Timestamp, clock: PolicyClock) -> Duration {
     // The due action is over, and the next one is about to be computed.
     let Some(next) = next.first().filter(|next| next.at > now) else { return TICK };
-    let left = Duration::try_from(next.at.duration_since(now)).unwrap_or_default();
-    (left / clock.rate()).clamp(Duration::from_millis(1), TICK)
+    let remaining = Duration::try_from(next.at.duration_since(now)).unwrap_or_default();
+    (remaining / clock.rate()).clamp(Duration::from_millis(1), TICK)
 }
 
 fn reported_event(event: &Event, clock: PolicyClock) -> ReportedEvent {
     let observed = event.series.as_ref().map(|series| series.last_observed_time.0);
     let at = observed.or(event.event_time.as_ref().map(|it| it.0)).unwrap_or_else(Timestamp::now);
-    let of = event.regarding.as_ref().map(|it| {
+    let object = event.regarding.as_ref().map(|it| {
         let (kind, name) = (it.kind.as_deref().unwrap_or_default(), it.name.as_deref());
         let name = name.unwrap_or_default();
         match it.namespace.as_deref() {
@@ -206,11 +206,12 @@ fn reported_event(event: &Event, clock: PolicyClock) -> ReportedEvent {
             None => format!("{kind} {name}"),
         }
     });
-    let (of, reason) = (of.unwrap_or_default(), event.reason.as_deref().unwrap_or_default());
+    let (object, reason) =
+        (object.unwrap_or_default(), event.reason.as_deref().unwrap_or_default());
     let note = event.note.as_deref().unwrap_or_default();
     ReportedEvent {
         at: clock.shown_at(at),
-        what: format!("{of}  {reason}: {note}"),
+        what: format!("{object}  {reason}: {note}"),
         is_warning: event.type_.as_deref() == Some("Warning"),
     }
 }
@@ -226,7 +227,7 @@ mod tests {
             "metadata": { "name": name, "namespace": "shop" },
             "status": { "scheduledCapacity": { "currentValue": number } },
         });
-        serde_json::from_value(object).expect("it has the shape of one")
+        serde_json::from_value(object).expect("a valid object")
     }
 
     #[test]

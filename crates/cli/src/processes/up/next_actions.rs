@@ -9,10 +9,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::next::lines;
 
-/// The period in which the next action is searched; longer is not useful at a terminal.
+/// The period in which the next action is searched; a longer one is not useful at a terminal.
 const LOOKED_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 
-/// More than a terminal shows at a time is not read.
+/// The most listed actions: users do not read more than one screen.
 pub(super) const MOST_LISTED: usize = 20;
 
 /// Finds the next actions.
@@ -24,7 +24,7 @@ pub(super) struct NextActions {
 /// A next action, and its instant.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Next {
-    /// By the policies' clock.
+    /// The instant by the policy clock.
     pub(super) at: Timestamp,
     /// A short description.
     pub(super) what: String,
@@ -35,7 +35,7 @@ impl NextActions {
         Self { kubeconfig: kubeconfig.to_owned(), clock }
     }
 
-    /// The clock of the policies.
+    /// The policy clock.
     pub(super) fn clock(&self) -> PolicyClock {
         self.clock
     }
@@ -72,10 +72,10 @@ impl NextActions {
         let Some(period) = Period::new(from, to) else { return Ok(Vec::new()) };
         let (kubeconfig, clock) = (self.kubeconfig.clone(), self.clock);
         // On another thread, so that the runtime can check whether everything still runs.
-        let found = tokio::task::spawn_blocking(move || {
+        let actions = tokio::task::spawn_blocking(move || {
             lines::of_cluster(kubeconfig, clock, period, count)
         });
-        let found = found.await?.context("failed to compute the next actions")?;
-        Ok(found.into_iter().map(|(at, what)| Next { at, what }).collect())
+        let actions = actions.await?.context("failed to compute the next actions")?;
+        Ok(actions.into_iter().map(|(at, what)| Next { at, what }).collect())
     }
 }

@@ -103,7 +103,7 @@ mod tests {
     }
 
     /// The problems of a text, a line each.
-    fn wrong(text: &str) -> Vec<String> {
+    fn problems(text: &str) -> Vec<String> {
         let error = parsed(text).expect_err(text).to_string();
         let mut lines = error.lines().map(|line| line.trim_start().to_owned());
         assert_eq!(lines.next().as_deref(), Some("failed to use the nodes of nodes.yaml:"));
@@ -116,7 +116,7 @@ mod tests {
             "nodes:\n- name: reserved\n  count: 2\n  cpu: 0.5\n  memory: 32Gi\n  pods: 50\n  zone: eu-1a\n  \
              labels: {capacity: reserved}\n  taints: [{key: team, value: shop, effect: NoSchedule}]\n- name: spot\n",
         )
-        .expect("it is right");
+        .expect("a valid description");
         let reserved = NodeSpec::named("reserved")
             .count(2)
             .size("0.5", "32Gi")
@@ -125,13 +125,13 @@ mod tests {
             .label("capacity", "reserved")
             .taint("team", "shop", TaintEffect::NoSchedule);
         assert_eq!(nodes, [reserved, NodeSpec::named("spot")]);
-        assert_eq!(parsed("nodes: []\n").expect("it is right"), []);
+        assert_eq!(parsed("nodes: []\n").expect("a valid description"), []);
         assert_eq!(usual().len(), 3);
     }
 
     #[test]
     fn every_mistake_is_reported_with_its_line_its_field_and_a_fix() {
-        let lines = wrong(
+        let lines = problems(
             "nodes:\n- name: a\n  cuont: 3\n- name: b\n  cpu: four\n  memory: 0\n- name: a\n  count: \"2\"\n",
         );
         assert_eq!(
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn labels_and_taints_are_those_that_a_node_can_have() {
-        let lines = wrong(
+        let lines = problems(
             "nodes:\n- name: a\n  zone: eu 1\n  labels:\n    -x: z\n    almanac.dev/node-group: pool\n    b: 1\n  \
              taints:\n  - {key: night, effect: NoSchedul}\n  - {key: night, effect: NoExecute}\n  - {key: night, \
              effect: NoExecute}\n  - {value: \"a b\"}\n",
@@ -175,16 +175,16 @@ mod tests {
     }
 
     #[test]
-    fn there_are_from_one_to_five_thousand_nodes() {
+    fn a_description_has_one_to_five_thousand_nodes() {
         for (count, why) in
             [(0, "greater than or equal to 1"), (5_001, "less than or equal to 5000")]
         {
-            let lines = wrong(&format!("nodes:\n- name: a\n  count: {count}\n"));
+            let lines = problems(&format!("nodes:\n- name: a\n  count: {count}\n"));
             let begin =
                 format!("nodes.yaml:3:10: nodes[0].count: Invalid value: {count}: must be {why}");
             assert!(lines.len() == 1 && lines[0].starts_with(&begin), "{lines:?}");
         }
-        let lines = wrong("nodes:\n- {name: a, count: 5000}\n- {name: b}\n");
+        let lines = problems("nodes:\n- {name: a, count: 5000}\n- {name: b}\n");
         assert!(
             lines.len() == 1 && lines[0].starts_with("nodes.yaml:1:1: nodes: Too many: 5001"),
             "{lines:?}"
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_file_without_a_description_is_rejected() {
         assert_eq!(
-            wrong("# nothing\n"),
+            problems("# nothing\n"),
             [
                 "nodes.yaml: nodes: Required value: the file describes nothing; write a list under nodes, such as - name: \
               node"
@@ -214,7 +214,7 @@ mod tests {
             ("nodes:\n- {name: Sail}\n", "nodes.yaml:2:10: nodes[0].name: Invalid value: \"Sail\""),
             ("nodes: [{}]\n", "nodes.yaml:1:9: nodes[0].name: Required value"),
         ] {
-            let lines = wrong(text);
+            let lines = problems(text);
             assert!(lines.len() == 1 && lines[0].starts_with(begin), "{text}: {lines:?}");
         }
     }

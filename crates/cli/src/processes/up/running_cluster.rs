@@ -1,4 +1,4 @@
-//! The cluster that `almanac up` works in: a control plane of its own with simulated nodes, or one that is there.
+//! The cluster of `almanac up`: a control plane of its own with simulated nodes, or an existing cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -13,27 +13,27 @@ use kube::config::{Kubeconfig, NamedContext};
 use super::arguments::UpArguments;
 use super::terminal::Terminal;
 
-/// The manager of the fields of what Almanac applies.
+/// The field manager of Almanac.
 pub(super) const FIELD_MANAGER: &str = almanac_shell::writer::FIELD_MANAGER;
 /// The namespace of Almanac's own objects.
 pub(super) const NAMESPACE: &str = "almanac-system";
 
-/// The kubeconfig for people, for a cluster that is there.
+/// The kubeconfig for the user, of an existing cluster.
 const KUBECONFIG: &str = "kubeconfig";
 /// The kubeconfig of Almanac's own processes.
 const OWN_KUBECONFIG: &str = "almanac.kubeconfig";
 
-/// A cluster. When it is dropped, what was started for it ends.
+/// A cluster. Drop ends everything that was started for it.
 pub(super) struct RunningCluster {
     cluster: Cluster,
     client: Client,
     kubeconfig: PathBuf,
-    /// Where kubectl is, if that is known.
+    /// The path of kubectl, if it is known.
     kubectl: Option<PathBuf>,
 }
 
 enum Cluster {
-    /// The nodes are dropped first, while there is a control plane to serve them.
+    /// A control plane of our own. The nodes are dropped first, while it still serves them.
     Own {
         _nodes: Box<NodeSimulator>,
         extender: ProgramPort,
@@ -65,7 +65,7 @@ impl RunningCluster {
     ) -> anyhow::Result<Self> {
         let binaries = binaries(arguments).await?;
         let version = binaries.kubernetes_version()?;
-        terminal.tell_step(&format!("Starting Kubernetes {version} …"))?;
+        terminal.print_step(&format!("Starting Kubernetes {version} …"))?;
         let dir = if arguments.ephemeral {
             ControlPlaneDir::Run(RunFolder::create()?)
         } else {
@@ -86,12 +86,12 @@ impl RunningCluster {
         Ok(Self { cluster, client, kubeconfig, kubectl })
     }
 
-    /// The kubeconfig of the user is read, and never written.
+    /// Uses the cluster of a context. The kubeconfig of the user is read, and never written.
     async fn existing(arguments: &UpArguments, context: &str) -> anyhow::Result<Self> {
         let kubectl = environment::program_on_path("kubectl");
         ensure!(
             kubectl.is_some() || arguments.file.is_empty(),
-            "-f: files are applied by kubectl, which is not on the PATH"
+            "-f: kubectl applies the files, but it is not on the PATH"
         );
         let config = Kubeconfig::read().context("failed to read the kubeconfig")?;
         let names: Vec<_> = config.contexts.iter().map(|it| it.name.as_str()).collect();
@@ -125,7 +125,7 @@ impl RunningCluster {
         }
     }
 
-    /// Where what is in the cluster stays, if it does not go with the end.
+    /// The directory in which the objects of the cluster stay after the end, if they do.
     pub(super) fn kept_in(&self) -> Option<&Path> {
         match &self.cluster {
             Cluster::Own { plane, is_kept: true, .. } => Some(plane.folder()),
@@ -133,7 +133,7 @@ impl RunningCluster {
         }
     }
 
-    /// The kubeconfig for people.
+    /// The kubeconfig for the user.
     pub(super) fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
@@ -145,10 +145,10 @@ impl RunningCluster {
 
     /// A kubectl for this cluster.
     pub(super) fn kubectl(&self) -> anyhow::Result<&Path> {
-        self.kubectl.as_deref().context("failed to find kubectl: put one on the PATH")
+        self.kubectl.as_deref().context("failed to find kubectl; put it on the PATH")
     }
 
-    /// Where the scheduler calls, if it is ours.
+    /// The port for the requests of the scheduler, if it is ours.
     pub(super) fn extender_port(&self) -> Option<u16> {
         match &self.cluster {
             Cluster::Own { extender, .. } => Some(extender.number()),
@@ -166,25 +166,25 @@ impl RunningCluster {
     }
 }
 
-/// The programs in the given directory, those next to this one, or those that are built.
+/// The programs in the given directory, those next to this one, or built ones.
 async fn binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
     let assets = match (&arguments.assets, arguments.kubernetes_version) {
-        (Some(folder), _) => Some(folder.canonicalize().with_context(|| {
-            format!("--assets: failed to find the directory {}", folder.display())
+        (Some(dir), _) => Some(dir.canonicalize().with_context(|| {
+            format!("--assets: failed to find the directory {}", dir.display())
         })?),
         (None, Some(_)) => None,
         (None, None) => environment::assets_folder()?,
     };
     let provided = match &assets {
-        Some(folder) => Binaries::in_folder(folder)?,
+        Some(dir) => Binaries::in_folder(dir)?,
         None => carried_binaries(arguments).await?,
     };
-    let lacking = provided.lacking();
-    if !lacking.is_empty() {
+    let missing = provided.lacking();
+    if !missing.is_empty() {
         bail!(
-            "{} has no {}: name a directory that has all of them, or none, and they are built with Go",
+            "{} has no {}; name a directory with all programs, or name none to build them with Go",
             provided.folder().display(),
-            lacking.join(", ")
+            missing.join(", ")
         );
     }
     Ok(provided)
@@ -236,7 +236,7 @@ fn only(mut config: Kubeconfig, context: &str) -> Kubeconfig {
 }
 
 /// Writes a kubeconfig whose current context has the namespace of Almanac's own objects.
-fn write_own_kubeconfig(folder: &Path, mut config: Kubeconfig) -> anyhow::Result<()> {
+fn write_own_kubeconfig(dir: &Path, mut config: Kubeconfig) -> anyhow::Result<()> {
     let current = config.current_context.clone();
     let is_current = |it: &&mut NamedContext| Some(&it.name) == current.as_ref();
     for context in config.contexts.iter_mut().filter(is_current) {
@@ -244,5 +244,5 @@ fn write_own_kubeconfig(folder: &Path, mut config: Kubeconfig) -> anyhow::Result
             context.namespace = Some(NAMESPACE.to_owned());
         }
     }
-    write_private(&folder.join(OWN_KUBECONFIG), &serde_json::to_string(&config)?)
+    write_private(&dir.join(OWN_KUBECONFIG), &serde_json::to_string(&config)?)
 }

@@ -1,5 +1,5 @@
-//! What `almanac up` prints: where the cluster is, what to type next, a line for everything that happens, and the
-//! countdown to what comes next.
+//! The output of `almanac up`: the kubeconfig, commands to try, a line for each event, and the countdown to the next
+//! action.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal as _, Write};
@@ -23,39 +23,39 @@ use crate::text_width;
 use crate::wall_clock;
 use crate::wrapping::hanging;
 
-/// Clears the line of the cursor from its beginning, and all below it: a terminal that has become narrower may have
-/// broken the countdown into several lines.
+/// Clears the line of the cursor, and all lines below it: a terminal that has become narrower may have broken the
+/// countdown into several lines.
 const CLEARED: &str = "\r\x1b[J";
 
-/// Where it is printed.
+/// The printer for the output.
 pub(super) struct Terminal<'a> {
     output: RefCell<&'a mut dyn Write>,
     is_quiet: bool,
-    /// Whether a line can be drawn again.
+    /// Whether a line can be redrawn.
     is_live: bool,
     has_countdown: Cell<bool>,
 }
 
 impl<'a> Terminal<'a> {
     pub(super) fn new(output: &'a mut dyn Write, is_quiet: bool) -> Self {
-        // Without the sequence that clears lines, none can be drawn again.
+        // Without the sequence that clears lines, no line can be redrawn.
         let is_plain = AutoStream::choice(&io::stdout()) == ColorChoice::Never;
         let is_live = io::stdout().is_terminal() && !is_plain && !is_quiet;
         Self { output: RefCell::new(output), is_quiet, is_live, has_countdown: Cell::new(false) }
     }
 
-    /// A step of the beginning.
-    pub(super) fn tell_step(&self, step: &str) -> anyhow::Result<()> {
+    /// Prints a step of the start.
+    pub(super) fn print_step(&self, step: &str) -> anyhow::Result<()> {
         self.line(step)
     }
 
-    /// That everything runs, where, and what to type next.
-    pub(super) fn tell_ready(
+    /// Prints that everything runs, the kubeconfig, and commands to try.
+    pub(super) fn print_ready(
         &self,
         running_cluster: &RunningCluster,
         programs: &Programs,
         after: Duration,
-        shown: Option<Timestamp>,
+        policy_time: Option<Timestamp>,
     ) -> anyhow::Result<()> {
         let kubeconfig = running_cluster.kubeconfig().display().to_string();
         if self.is_quiet {
@@ -63,14 +63,15 @@ impl<'a> Terminal<'a> {
             writeln!(output, "{kubeconfig}")?;
             return Ok(output.flush()?);
         }
-        // On the path, kubectl is what people type.
+        // If kubectl is on the path, its name is enough.
         let kubectl = running_cluster
             .kubectl()
             .ok()
             .filter(|_| environment::program_on_path("kubectl").is_none());
         let kubectl = kubectl.map_or_else(|| "kubectl".to_owned(), path_word);
-        let from =
-            shown.map(|at| format!(" --from {}", wall_clock::whole_second(at))).unwrap_or_default();
+        let from = policy_time
+            .map(|at| format!(" --from {}", wall_clock::whole_second(at)))
+            .unwrap_or_default();
         self.line(&format!(
             "Everything runs, after {:.1} s. In another terminal:\n",
             after.as_secs_f64()
@@ -82,30 +83,33 @@ impl<'a> Terminal<'a> {
             self.line(&format!("Prometheus answers at http://127.0.0.1:{port}."))?;
         }
         self.line(&match running_cluster.kept_in() {
-            Some(folder) => {
-                format!("Ctrl-C ends it; what is in the cluster stays in {}.\n", folder.display())
+            Some(dir) => {
+                format!(
+                    "Ctrl-C ends everything; the data of the cluster stays in {}.\n",
+                    dir.display()
+                )
             }
-            None => "Ctrl-C ends it.\n".to_owned(),
+            None => "Ctrl-C ends everything.\n".to_owned(),
         })
     }
 
-    /// Something that will happen.
-    pub(super) fn tell_listed(&self, heading: &str, listed: &[Next]) -> anyhow::Result<()> {
-        let shown = |it: &Next| format!("  {}  {}\n", clock_time(it.at), it.what);
+    /// Prints the next actions.
+    pub(super) fn print_list(&self, heading: &str, listed: &[Next]) -> anyhow::Result<()> {
+        let line = |it: &Next| format!("  {}  {}\n", clock_time(it.at), it.what);
         let more = if listed.len() > MOST_LISTED { "and so on\n" } else { "" };
-        let listed: String = listed.iter().take(MOST_LISTED).map(shown).collect();
+        let listed: String = listed.iter().take(MOST_LISTED).map(line).collect();
         self.line(&format!("{heading}\n{listed}{more}"))
     }
 
-    /// Something that has happened.
-    pub(super) fn tell(&self, event: &ReportedEvent) -> anyhow::Result<()> {
+    /// Prints an event.
+    pub(super) fn print_event(&self, event: &ReportedEvent) -> anyhow::Result<()> {
         let at = clock_time(event.at);
         let mark = if event.is_warning { "! " } else { "" };
         self.line(&format!("{at}  {mark}{}", printable(&event.what)))
     }
 
-    /// Prints the next action where no countdown can be drawn.
-    pub(super) fn tell_next(&self, next: &[Next], now: Timestamp) -> anyhow::Result<()> {
+    /// Prints the next action if no countdown can be drawn.
+    pub(super) fn print_next(&self, next: &[Next], now: Timestamp) -> anyhow::Result<()> {
         if self.is_live {
             return Ok(());
         }
@@ -128,28 +132,28 @@ impl<'a> Terminal<'a> {
         Ok(output.flush()?)
     }
 
-    /// That everything ends.
-    pub(super) fn tell_end(&self, running_cluster: &RunningCluster) -> anyhow::Result<()> {
+    /// Prints that everything ends.
+    pub(super) fn print_end(&self, running_cluster: &RunningCluster) -> anyhow::Result<()> {
         self.line(match running_cluster.kept_in() {
             Some(_) => "Ending. The next start continues from here.",
             None => "Ending.",
         })
     }
 
-    /// In lines as wide as the terminal is now.
+    /// Prints a line, broken at the current width of the terminal.
     fn line(&self, line: &str) -> anyhow::Result<()> {
         self.whole_line(&broken(line, text_width::of_stdout()))
     }
 
-    /// A command to copy is not broken.
+    /// Prints a line unbroken, such as a command to copy.
     fn whole_line(&self, line: &str) -> anyhow::Result<()> {
         if self.is_quiet {
             return Ok(());
         }
         let mut output = self.output.borrow_mut();
         let cleared = if self.has_countdown.take() { CLEARED } else { "" };
-        let written = writeln!(output, "{cleared}{line}").and_then(|()| output.flush());
-        written.context("failed to print what happens")
+        let result = writeln!(output, "{cleared}{line}").and_then(|()| output.flush());
+        result.context("failed to print the events")
     }
 }
 
@@ -160,10 +164,10 @@ fn broken(lines: &str, width: usize) -> String {
 /// `Fri 09:00:00, in 1m 20s: Deployment shop/web → 8: CronFederatedHPA shop/web busy fires`.
 fn in_words(first: &Next, count: usize, now: Timestamp) -> String {
     let at = clock_time(first.at);
-    let left = first.at.duration_since(now).max(SignedDuration::ZERO);
-    let left = SignedDuration::from_secs(left.as_secs());
+    let remaining = first.at.duration_since(now).max(SignedDuration::ZERO);
+    let remaining = SignedDuration::from_secs(remaining.as_secs());
     let more = if count > 1 { format!(", and {} more", count - 1) } else { String::new() };
-    format!("{at}, in {left:#}: {}{more}", first.what)
+    format!("{at}, in {remaining:#}: {}{more}", first.what)
 }
 
 fn clock_time(at: Timestamp) -> String {
@@ -174,7 +178,7 @@ fn path_word(path: &Path) -> String {
     quoted(&path.display().to_string()).into_owned()
 }
 
-/// How this program is called from a shell.
+/// The name of this program in a shell.
 fn own_name() -> String {
     let on_path = environment::program_on_path("almanac").is_some();
     let own = std::env::current_exe().ok().filter(|_| !on_path);
@@ -187,7 +191,7 @@ mod tests {
     use crate::text_width::display_width;
 
     #[test]
-    fn what_happens_is_as_wide_as_the_terminal() {
+    fn printed_events_fit_the_width_of_the_terminal() {
         let name = "n".repeat(63);
         let listed =
             format!("What will happen:\n  Fri 09:00:00  Deployment shop/{name} → 8: busy fires\n");
@@ -213,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_stays_before_the_countdown_so_that_all_of_it_is_cleared() {
+    fn the_cursor_stays_before_the_countdown_to_clear_it_fully() {
         let at = Timestamp::UNIX_EPOCH;
         let mut drawn = Vec::new();
         let terminal = Terminal {

@@ -1,4 +1,4 @@
-//! The rules of axe-core, by which others look for barriers in a page too. It comes from npm, for this test only.
+//! The accessibility rules of axe-core. It comes from npm, for this test only.
 
 use std::fs;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use crate::chromium::Page;
 use crate::forecast::npm;
 
-/// Of its one file.
+/// The hash of its one file.
 const SHA256: &str = "KTSJmUUM3yhJqOcLeRL8LahahJ2jnA0NU5T1HUqe2Vw=";
 
 static SCRIPT: LazyLock<String> = LazyLock::new(|| {
@@ -16,8 +16,8 @@ static SCRIPT: LazyLock<String> = LazyLock::new(|| {
 /// The barriers for some readers: each rule, and where it is violated.
 pub(crate) fn barriers(page: &mut Page) -> Vec<String> {
     page.run(&SCRIPT);
-    let found =
+    let actual =
         "axe.run().then((it) => it.violations.map((rule) => rule.id + ': ' + rule.nodes[0].html))";
-    let found = page.evaluate(&format!("window.axe && {found}"));
-    serde_json::from_value(found).unwrap()
+    let actual = page.evaluate(&format!("window.axe && {actual}"));
+    serde_json::from_value(actual).unwrap()
 }

@@ -21,33 +21,33 @@ fn page_of(name: &str, columns: &str) -> Page {
 
 fn written_in(page: &mut Page, name: &str) -> Vec<String> {
     let row = row(name);
-    let written = page.evaluate(&format!(
+    let texts = page.evaluate(&format!(
         "[...{row}.querySelectorAll('.drawing text')].map((it) => it.textContent)"
     ));
-    serde_json::from_value(written).unwrap()
+    serde_json::from_value(texts).unwrap()
 }
 
 #[test]
 fn values_of_every_kind_are_drawn() {
     let mut page =
         page_of("kinds", include_str!("../../offline/forecast/expected/kinds.columns.json"));
-    let of = |page: &mut Page, kind: &str| {
+    let texts_of = |page: &mut Page, kind: &str| {
         let drawing = format!(
             "[...document.querySelectorAll('.drawing')].find((it) => it.getAttribute('aria-label').includes({kind:?}))"
         );
-        let written = page.evaluate(&format!(
+        let texts = page.evaluate(&format!(
             "[...{drawing}.querySelectorAll('text')].map((it) => it.textContent)"
         ));
-        serde_json::from_value::<Vec<String>>(written).unwrap()
+        serde_json::from_value::<Vec<String>>(texts).unwrap()
     };
-    assert_eq!(of(&mut page, "Deployment default/shop"), ["?", "10", "3"]);
+    assert_eq!(texts_of(&mut page, "Deployment default/shop"), ["?", "10", "3"]);
     assert_eq!(
-        of(&mut page, "Pod default/web"),
+        texts_of(&mut page, "Pod default/web"),
         ["best-effort", "burstable", "guaranteed", "unknown"]
     );
     let clusters = ["a-cluster-with-a-long-name", "east", "west", "none", "unknown"];
-    assert_eq!(of(&mut page, "Placement default/shop"), clusters);
-    let units = of(&mut page, "ResourcePolicy default/pools");
+    assert_eq!(texts_of(&mut page, "Placement default/shop"), clusters);
+    let units = texts_of(&mut page, "ResourcePolicy default/pools");
     assert!(units.contains(&"on-demand 5, spot 6".to_owned()), "{units:?}");
     // A lane has a box for each time it is in: the east from 03:00 to 18:00 without a break.
     let boxes = "[...document.querySelectorAll('.drawing')].find((it) => it.getAttribute('aria-label').includes('Placement default/shop')).querySelectorAll('path').length";
@@ -68,8 +68,8 @@ fn hostile_names_are_escaped_and_stay_on_the_page() {
     }
     assert_eq!(page.evaluate("document.querySelectorAll('main script, aside script').length"), 0);
     assert_eq!(page.evaluate("document.querySelectorAll('.row').length"), 3);
-    let said = text(&mut page, "why-body");
-    assert!(said.contains("a \"b\" & 'c' \\ "), "{said}");
+    let reason = text(&mut page, "why-body");
+    assert!(reason.contains("a \"b\" & 'c' \\ "), "{reason}");
     assert_quiet(&page);
 }
 
@@ -101,7 +101,7 @@ fn a_mark_stands_for_each_start_of_a_cron_job() {
     page.evaluate(&format!("{backup}.querySelector('button').click()"));
     assert!(text(&mut page, "why-body").contains("Mon 2026-03-02 02:30 UTC"));
     page.press("Escape");
-    // They are less than a pixel apart: a band says how many they are.
+    // The marks are less than a pixel apart: a band has their number.
     let often = row("often");
     let output = page.evaluate(&format!(
         "[...{often}.querySelectorAll('.ticks title')].map((it) => it.textContent).join('; ')"
@@ -125,7 +125,7 @@ fn a_mark_stands_for_each_start_of_a_cron_job() {
 }
 
 #[test]
-fn pods_that_always_agree_are_one_row_and_each_is_found_by_its_name() {
+fn equal_pods_are_one_row_and_each_is_found_by_its_name() {
     let folder = folder_of("levels");
     let pod = |number| {
         let level = if number == 36 { "2" } else { "1" };

@@ -7,7 +7,7 @@ const WHOLE: &str = "Fri 2026-11-20 13:00 +01:00 to Sun 2026-11-29 13:00 +01:00 
 
 /// Checks the explanation of the evening of the 20th.
 #[track_caller]
-fn assert_says_why(said: &str) {
+fn assert_explains(reason: &str) {
     for words in [
         "Deployment default/shop",
         "1 replicas",
@@ -18,7 +18,7 @@ fn assert_says_why(said: &str) {
         "examples/cron-scaling/morning-peak.yaml:",
         "30 at Sat 2026-11-21 08:00 +01:00",
     ] {
-        assert!(said.contains(words), "{words:?} is not in: {said}");
+        assert!(reason.contains(words), "{words:?} is not in: {reason}");
     }
 }
 
@@ -28,27 +28,30 @@ fn mouse_keyboard_and_touch_open_the_reason_of_a_step() {
     assert_eq!(page.evaluate("document.getElementById('why').hidden"), true);
     let place = place_in(&mut page, "shop", 0.03);
     page.click(place);
-    assert_says_why(&text(&mut page, "why"));
+    assert_explains(&text(&mut page, "why"));
     page.press("Escape");
     assert_eq!(page.evaluate("document.getElementById('why').hidden"), true);
 
     let place = place_in(&mut page, "shop", 0.03);
     page.touch(&[&[place]]);
-    assert_says_why(&text(&mut page, "why"));
+    assert_explains(&text(&mut page, "why"));
     page.press("Escape");
 
     let shop = row("shop");
     page.evaluate(&format!("{shop}.querySelector('button').focus()"));
     page.press("Home");
-    assert_says_why(&text(&mut page, "why"));
+    assert_explains(&text(&mut page, "why"));
     page.press("ArrowRight");
-    let said = text(&mut page, "why");
-    assert!(said.contains("30 replicas") && said.contains("since\nSat 2026-11-21 08:00"), "{said}");
+    let reason = text(&mut page, "why");
+    assert!(
+        reason.contains("30 replicas") && reason.contains("since\nSat 2026-11-21 08:00"),
+        "{reason}"
+    );
     page.press("ArrowLeft");
-    assert_says_why(&text(&mut page, "why"));
+    assert_explains(&text(&mut page, "why"));
     page.press("ArrowDown");
-    let said = text(&mut page, "why");
-    assert!(said.starts_with("×\nDeployment default/shop-front"), "{said}");
+    let reason = text(&mut page, "why");
+    assert!(reason.starts_with("×\nDeployment default/shop-front"), "{reason}");
     assert_quiet(&page);
 }
 
@@ -56,8 +59,8 @@ fn mouse_keyboard_and_touch_open_the_reason_of_a_step() {
 fn the_wheel_scrolls_and_zooms_with_control_and_keys_and_fingers_zoom_too() {
     let (_, mut page) = page_of_examples("zoom", "9d");
     let place = place_in(&mut page, "shop", 0.5);
-    let length = "(() => { const shown = document.getElementById('span').textContent; \
-                  const times = [...shown.matchAll(/([-0-9]{10}) ([:0-9]+) ([-+:0-9]{6})/g)]; \
+    let length = "(() => { const label = document.getElementById('span').textContent; \
+                  const times = [...label.matchAll(/([-0-9]{10}) ([:0-9]+) ([-+:0-9]{6})/g)]; \
                   const [from, to] = times.map(([, day, time, offset]) => Date.parse(day + 'T' + time + offset)); \
                   return (to - from) / 3600e3; })()";
     let hours = |page: &mut Page| page.evaluate(length).as_f64().unwrap();
@@ -105,7 +108,7 @@ fn the_wheel_scrolls_and_zooms_with_control_and_keys_and_fingers_zoom_too() {
 }
 
 #[test]
-fn a_link_leads_to_exactly_the_view_it_was_made_in() {
+fn a_link_opens_exactly_the_view_of_its_creation() {
     let (folder, mut page) = page_of_examples("link", "9d");
     page.press("+");
     page.evaluate(
@@ -130,7 +133,7 @@ fn a_link_leads_to_exactly_the_view_it_was_made_in() {
 }
 
 #[test]
-fn rows_are_sorted_and_what_is_filtered_out_is_counted() {
+fn rows_are_sorted_and_filtered_rows_are_counted() {
     let (_, mut page) = page_of_examples("order", "9d");
     let order = |page: &mut Page, by: &str| {
         page.evaluate(&format!(
@@ -157,10 +160,10 @@ fn a_month_has_a_heat_map_a_sentence_and_its_exceptions() {
     let (_, mut page) = page_of_examples("month", "60d");
     let place = place_in(&mut page, "shop-front", 0.3);
     page.click(place);
-    let said = text(&mut page, "why-body");
-    assert!(said.contains("By weekday and hour"), "{said}");
-    assert!(said.contains("Fri 2026-11-27: 40"), "Black Friday is no usual Friday: {said}");
-    assert!(said.contains("else 2"), "{said}");
+    let reason = text(&mut page, "why-body");
+    assert!(reason.contains("By weekday and hour"), "{reason}");
+    assert!(reason.contains("Fri 2026-11-27: 40"), "Black Friday is no usual Friday: {reason}");
+    assert!(reason.contains("else 2"), "{reason}");
     assert_eq!(page.evaluate("document.querySelectorAll('svg.week .cell').length"), 7 * 24);
     let title = "[...document.querySelectorAll('svg.week title')].map((it) => it.textContent)";
     let cells: Vec<String> = serde_json::from_value(page.evaluate(title)).unwrap();
@@ -173,7 +176,7 @@ fn a_month_has_a_heat_map_a_sentence_and_its_exceptions() {
 }
 
 #[test]
-fn a_row_on_the_screen_is_reached_by_the_tabulator_key_and_links_follow_the_zoom() {
+fn the_tab_key_reaches_visible_rows_and_links_follow_the_zoom() {
     let (_, mut page) = page_of_examples("tabulator", "9d");
     page.resize(800, 400);
     let reached = "(() => { const all = [...document.querySelectorAll('.row .label')].filter((it) => it.tabIndex === 0); \

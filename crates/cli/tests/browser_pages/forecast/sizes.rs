@@ -13,21 +13,21 @@ const SIZES: [(u32, u32); 6] =
 /// Elements that are clipped, overlap others, or make the page wider than its screen.
 fn misplaced(page: &mut Page) -> Value {
     page.evaluate(
-        "(() => { const found = []; \
+        "(() => { const problems = []; \
          const box = (it) => it.getBoundingClientRect(); \
-         if (document.documentElement.scrollWidth > innerWidth) found.push('the page is too wide'); \
+         if (document.documentElement.scrollWidth > innerWidth) problems.push('the page is too wide'); \
          const all = [...document.querySelectorAll('.row, .group')].sort((one, other) => box(one).top - box(other).top); \
          all.forEach((it, index) => { \
-           if (index > 0 && box(all[index - 1]).bottom > box(it).top + 0.5) found.push(it.textContent + ' overlaps'); \
+           if (index > 0 && box(all[index - 1]).bottom > box(it).top + 0.5) problems.push(it.textContent + ' overlaps'); \
            const [label, drawing] = it.children; \
            if (!drawing) return; \
-           if (box(drawing).bottom > box(it).bottom + 0.5 || box(drawing).right > innerWidth + 0.5) found.push(it.textContent + ' is clipped'); \
+           if (box(drawing).bottom > box(it).bottom + 0.5 || box(drawing).right > innerWidth + 0.5) problems.push(it.textContent + ' is clipped'); \
            const isBeside = box(label).right <= box(drawing).left + 0.5 || box(label).bottom <= box(drawing).top + 0.5; \
-           if (!isBeside) found.push('the label of ' + it.textContent + ' covers its drawing'); \
-           if (box(label).height < 14 || box(drawing).width < 60) found.push(it.textContent + ' is too small'); }); \
+           if (!isBeside) problems.push('the label of ' + it.textContent + ' covers its drawing'); \
+           if (box(label).height < 14 || box(drawing).width < 60) problems.push(it.textContent + ' is too small'); }); \
          const bar = box(document.getElementById('bar')); \
-         if (bar.height > innerHeight / 3) found.push('the bar is too high'); \
-         return found; })()",
+         if (bar.height > innerHeight / 3) problems.push('the bar is too high'); \
+         return problems; })()",
     )
 }
 
@@ -84,7 +84,7 @@ fn the_page_is_accessible_and_follows_the_colors_of_its_reader() {
 }
 
 #[test]
-fn on_paper_every_row_is_there() {
+fn on_paper_every_row_is_printed() {
     let (_, mut page) = page_of_examples("paper", "9d");
     page.resize(800, 400);
     let rows = "document.querySelectorAll('.row').length";
@@ -154,8 +154,8 @@ fn one_fifty_and_a_thousand_rows_open_and_zoom_over_a_day_a_week_and_a_year() {
             content.len()
         );
         page.press("0");
-        let shown = page.evaluate("document.querySelectorAll('.row').length").as_u64().unwrap();
-        assert!(shown <= 60, "{shown} rows are drawn");
+        let drawn = page.evaluate("document.querySelectorAll('.row').length").as_u64().unwrap();
+        assert!(drawn <= 60, "{drawn} rows are drawn");
         // The last row is found by scrolling, and drawn when it is seen.
         page.evaluate("scrollTo({top: document.body.scrollHeight, behavior: 'instant'})");
         page.evaluate("new Promise(requestAnimationFrame)");

@@ -27,12 +27,12 @@ fn hours(page: &mut Page, name: &str, class: &str) -> Vec<String> {
     serde_json::from_value(shapes).unwrap()
 }
 
-fn says_at(page: &mut Page, name: &str, hour: f64) -> String {
+fn reason_at(page: &mut Page, name: &str, hour: f64) -> String {
     let place = place_in(page, name, hour / 48.0);
     page.click(place);
-    let said = text(page, "why-body");
+    let reason = text(page, "why-body");
     page.press("Escape");
-    said
+    reason
 }
 
 #[test]
@@ -43,15 +43,15 @@ fn overlaps_gaps_and_takeovers_are_marked_and_explained() {
     assert_eq!(hours(&mut page, "nodes", "overlap"), ["16 to 18", "40 to 42"]);
     assert_eq!(hours(&mut page, "nodes", "contested-time"), ["10 to 11", "12", "34 to 35", "36"]);
     assert_eq!(hours(&mut page, "web", "contested-time"), ["8", "12", "20", "32", "36", "44"]);
-    let said = says_at(&mut page, "nodes", 17.0);
-    assert!(said.contains("but not\nMetricsProducer default/nodes behaviors[2]: "), "{said}");
-    assert!(said.contains("behavior 3 has a higher priority"), "{said}");
-    let said = says_at(&mut page, "web", 13.0);
-    assert!(said.contains("instead of\n30, set by CronFederatedHPA default/base up"), "{said}");
-    let said = says_at(&mut page, "web", 21.0);
+    let reason = reason_at(&mut page, "nodes", 17.0);
+    assert!(reason.contains("but not\nMetricsProducer default/nodes behaviors[2]: "), "{reason}");
+    assert!(reason.contains("behavior 3 has a higher priority"), "{reason}");
+    let reason = reason_at(&mut page, "web", 13.0);
+    assert!(reason.contains("instead of\n30, set by CronFederatedHPA default/base up"), "{reason}");
+    let reason = reason_at(&mut page, "web", 21.0);
     assert!(
-        said.contains("CronFederatedHPA default/base down: sets 4 at the same instant"),
-        "{said}"
+        reason.contains("CronFederatedHPA default/base down: sets 4 at the same instant"),
+        "{reason}"
     );
     // Where no rule decides, a step is hollow.
     let row = row("nodes");
@@ -107,12 +107,12 @@ spec:
 ";
     let mut page = page_of("open_band", policies);
     let row = row("api");
-    let of = |page: &mut Page, what: &str| page.evaluate(&format!("{row}.{what}"));
+    let value_of = |page: &mut Page, what: &str| page.evaluate(&format!("{row}.{what}"));
     let labels = "querySelectorAll('.value').length";
-    assert!(of(&mut page, labels).as_u64().unwrap() >= 4);
-    assert_eq!(of(&mut page, "querySelector('.value').textContent"), "4–?");
-    assert_eq!(of(&mut page, "querySelectorAll('.unknown').length"), 1);
-    assert_eq!(of(&mut page, "querySelector('.at').textContent"), "4 / ?");
+    assert!(value_of(&mut page, labels).as_u64().unwrap() >= 4);
+    assert_eq!(value_of(&mut page, "querySelector('.value').textContent"), "4–?");
+    assert_eq!(value_of(&mut page, "querySelectorAll('.unknown').length"), 1);
+    assert_eq!(value_of(&mut page, "querySelector('.at').textContent"), "4 / ?");
     assert_quiet(&page);
 }
 
@@ -124,13 +124,13 @@ fn a_long_press_shows_the_reason_and_follows_the_finger() {
     let is_open = "new Promise((done) => { const look = () => document.getElementById('why').hidden \
                    ? requestAnimationFrame(look) : done(true); look(); })";
     assert_eq!(page.evaluate(is_open), true);
-    let said = text(&mut page, "why-body");
-    assert!(said.contains("30 replicas"), "{said}");
+    let reason = text(&mut page, "why-body");
+    assert!(reason.contains("30 replicas"), "{reason}");
     let before = text(&mut page, "span");
     let further = place_in(&mut page, "web", 14.0 / 48.0);
     page.slide(&[(place.0 + 8.0, place.1), further]);
-    let said = text(&mut page, "why-body");
-    assert!(said.contains("10 replicas"), "{said}");
+    let reason = text(&mut page, "why-body");
+    assert!(reason.contains("10 replicas"), "{reason}");
     assert_eq!(text(&mut page, "span"), before, "the view does not move");
     assert_quiet(&page);
 }

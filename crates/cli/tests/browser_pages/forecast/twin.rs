@@ -39,7 +39,7 @@ fn called(object: &Value) -> String {
     format!("{} {namespace}{slash}{}", text("kind"), text("name"))
 }
 
-/// The rules that ask for something else while a segment lasts.
+/// The rules with another value during a segment.
 fn others(series: &Value, segment: &Value) -> String {
     let at = |it: &Value| it.as_str().unwrap().parse::<Timestamp>().unwrap();
     let (from, to) = (at(&segment["from"]), at(&segment["to"]));
@@ -92,29 +92,29 @@ fn the_table_has_every_segment_of_the_json() {
     let mut page = open(&folder, &content);
     page.evaluate("document.getElementById('as-table').click()");
     let lines = "[...document.querySelectorAll('#table-body tr')].map((it) => [...it.children].map((cell) => cell.textContent))";
-    let mut found: Vec<[String; 8]> = Vec::new();
+    let mut actual: Vec<[String; 8]> = Vec::new();
     loop {
         let of_page: Vec<[String; 8]> = serde_json::from_value(page.evaluate(lines)).unwrap();
-        found.extend(of_page);
+        actual.extend(of_page);
         if page.evaluate("document.getElementById('table-after').disabled") == true {
             break;
         }
         page.evaluate("document.getElementById('table-after').click()");
     }
     // The JSON has null for both.
-    for line in &mut found {
+    for line in &mut actual {
         if line[4] == "unknown" || (line[4] == "none" && line[3] == "qosLevel") {
             line[4].clear();
         }
     }
-    found.sort();
-    assert!(found.iter().any(|line| !line[7].is_empty()), "some rules are outranked");
+    actual.sort();
+    assert!(actual.iter().any(|line| !line[7].is_empty()), "some rules are outranked");
     let expected = expected(&json);
     assert!(expected.len() > 200, "{} segments", expected.len());
-    for (found, expected) in found.iter().zip(&expected) {
-        assert_eq!(found, expected);
+    for (actual, expected) in actual.iter().zip(&expected) {
+        assert_eq!(actual, expected);
     }
-    assert_eq!(found.len(), expected.len());
+    assert_eq!(actual.len(), expected.len());
     assert_quiet(&page);
 }
 

@@ -1,15 +1,15 @@
-//! The modules of the page say in comments what their values are. TypeScript, from npm, checks that it is so.
+//! The modules of the page declare their types in comments. TypeScript, from npm, checks them.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::forecast::npm;
 
-/// Of the compiler.
+/// The hash of the compiler.
 const SHA256: &str = "6PNJ6r1ISGvbK/ncGgDInVgpcnDFS3RYOIeeKFkZRBk=";
 
 #[test]
-fn the_types_in_the_comments_of_the_modules_are_right() {
+fn the_types_in_the_comments_of_the_modules_are_correct() {
     let compiler = npm::file("typescript@5.9.3", "lib/_tsc.js", SHA256);
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/forecast/page/page.js");
     let mut check = Command::new("node");

@@ -1,4 +1,4 @@
-//! Boundaries: the window of a day, of two that overlap, over midnight, and where the clock of a zone jumps.
+//! Boundaries: the window of a day, of two that overlap, over midnight, and at the clock changes of a time zone.
 
 use almanac_harness::TestResult;
 use anyhow::ensure;
@@ -8,8 +8,7 @@ use crate::agent::stage::at_place;
 use crate::agent::test_namespace::{CLOSES, OPENS, daily, early, own, policy, under};
 
 #[test]
-fn a_pod_has_the_target_while_the_window_is_open_and_its_own_level_before_and_after() -> TestResult
-{
+fn a_pod_has_the_target_level_only_while_the_window_is_open() -> TestResult {
     at_place("window", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         for (name, app, level) in
@@ -50,8 +49,7 @@ fn a_pod_has_the_target_while_the_window_is_open_and_its_own_level_before_and_af
 }
 
 #[test]
-fn of_two_overlapping_policies_the_first_in_the_list_wins_and_hands_the_own_level_over()
--> TestResult {
+fn the_first_of_two_overlapping_policies_wins_and_keeps_the_original() -> TestResult {
     at_place("overlap", 1, async |test_namespace| {
         // In the order of their windows for one app, and the other way round for the other one.
         let early = |app| policy(&format!("early-{app}"), ("09:00", "12:00"), app, -1);
@@ -118,7 +116,7 @@ fn a_window_opens_at_the_end_of_a_gap_and_once_in_a_fold() -> TestResult {
 }
 
 #[test]
-fn a_few_hundred_pods_take_one_request_each_at_a_boundary() -> TestResult {
+fn hundreds_of_pods_take_one_request_each_at_a_boundary() -> TestResult {
     at_place("boundary", 1, async |test_namespace| {
         const PODS: usize = 300;
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;

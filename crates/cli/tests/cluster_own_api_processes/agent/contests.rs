@@ -1,5 +1,5 @@
-//! Two agents that set different levels of one pod: they write at growing intervals, report it, and stop at once when
-//! they agree.
+//! Two agents that set different levels of one pod: they write at growing intervals, report it, and stop immediately
+//! when they agree.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl Contestant {
         Ok(Self { agent, proxy })
     }
 
-    /// Its changes of the pod.
+    /// The writes of this agent to the pod.
     fn writes(&self) -> Vec<RecordedRequest> {
         let mut writes = self.proxy.writes();
         writes.retain(|it| it.path.ends_with("/pods/job") && it.status == Some(200));
@@ -46,7 +46,7 @@ impl Contestant {
         .await
     }
 
-    /// The same is written again at once three times; from then on the pauses double.
+    /// Checks the intervals: three writes come immediately, then the intervals double.
     fn ensure_ever_rarer(&self) -> TestResult {
         let at: Vec<_> = self.writes().iter().map(|write| write.at).collect();
         let pauses: Vec<Duration> = at.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -58,8 +58,7 @@ impl Contestant {
 }
 
 #[test]
-fn agents_that_write_levels_in_different_forms_do_so_ever_more_rarely_until_they_agree()
--> TestResult {
+fn agents_with_different_level_formats_write_at_growing_intervals() -> TestResult {
     at_place("forms", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.pod("job", "batch", "1").await?;
@@ -89,7 +88,7 @@ fn agents_that_write_levels_in_different_forms_do_so_ever_more_rarely_until_they
 }
 
 #[test]
-fn agents_with_different_config_maps_contest_a_pod_until_one_of_them_ends() -> TestResult {
+fn agents_with_different_config_maps_contend_for_a_pod_until_one_ends() -> TestResult {
     at_place("namespaces", 1, async |test_namespace| {
         let elsewhere = "namespaces-elsewhere";
         test_namespace.cluster.namespace(elsewhere).await?;

@@ -11,8 +11,7 @@ use crate::agent::test_namespace::{
 const MARK: &str = "almanac.dev/ignore";
 
 #[test]
-fn finished_terminating_and_mirror_pods_and_those_of_kube_system_keep_what_they_have() -> TestResult
-{
+fn finished_terminating_mirror_and_kube_system_pods_are_unchanged() -> TestResult {
     at_place("left-alone", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         for name in ["finished", "terminating", "plain"] {
@@ -56,7 +55,7 @@ fn finished_terminating_and_mirror_pods_and_those_of_kube_system_keep_what_they_
 }
 
 #[test]
-fn what_bears_the_mark_keeps_what_it_has_until_the_mark_is_gone() -> TestResult {
+fn pods_are_unchanged_until_their_ignore_annotation_is_removed() -> TestResult {
     at_place("marked", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.pod("pod", "batch", "1").await?;

@@ -1,5 +1,5 @@
-//! Requests that fail, in every way there is, and an API server that is away at a boundary: each pod is still
-//! written, and once.
+//! Requests that fail in every possible way, and an API server that is unavailable at a boundary: each pod is still
+//! written exactly once.
 
 use std::time::Duration;
 
@@ -95,10 +95,10 @@ fn an_edit_between_a_failed_write_and_its_retry_is_respected() -> TestResult {
             test_namespace.pod(name, "batch", "1").await?;
         }
         let proxy = FaultProxy::start(test_namespace.cluster.client())?;
-        let of = |name: &str| format!("/pods/{name}");
-        let hangs = proxy.inject(Fault::hang().path_contains(of("edited")));
-        let waits = proxy.inject(Fault::hang().path_contains(of("moved")));
-        let lost = proxy.inject(Fault::lose_response().path_contains(of("lost")));
+        let pod_path = |name: &str| format!("/pods/{name}");
+        let hangs = proxy.inject(Fault::hang().path_contains(pod_path("edited")));
+        let waits = proxy.inject(Fault::hang().path_contains(pod_path("moved")));
+        let lost = proxy.inject(Fault::lose_response().path_contains(pod_path("lost")));
         let agent = test_namespace.start_behind(&proxy, INSIDE, &[]).await?;
         for fault in [&hangs, &waits, &lost] {
             fault.await_taken(1).await?;

@@ -37,7 +37,7 @@ fn bomb() -> String {
 }
 
 #[test]
-fn a_config_map_of_a_megabyte_with_ten_thousand_policies_is_carried_out() -> TestResult {
+fn a_config_map_of_a_megabyte_with_ten_thousand_policies_applies() -> TestResult {
     at_place("megabyte", 1, async |test_namespace| {
         let design = (&*test_namespace.name, OF_THE_DESIGN);
         test_namespace.write_config(design, &ten_thousand_policies(-1)).await?;
@@ -81,7 +81,7 @@ fn a_config_map_of_a_megabyte_with_ten_thousand_policies_is_carried_out() -> Tes
 }
 
 #[test]
-fn rubbish_in_the_annotations_is_the_users_or_is_cleared_away() -> TestResult {
+fn invalid_annotations_are_kept_as_the_users_or_removed() -> TestResult {
     at_place("rubbish", 1, async |test_namespace| {
         let huge = "9".repeat(100_000);
         let odd = "\u{1f552} -1\n\t\"'{}";

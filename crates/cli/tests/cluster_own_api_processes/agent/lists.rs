@@ -14,7 +14,7 @@ fn global(policies: &[Value]) -> Value {
 }
 
 #[test]
-fn a_policy_that_is_deleted_or_changed_inside_its_window_takes_effect_at_once() -> TestResult {
+fn a_change_of_a_policy_inside_its_window_takes_effect_immediately() -> TestResult {
     at_place("changes", 1, async |test_namespace| {
         let apps = ["deleted", "disabled", "retargeted", "rewindowed", "reselected"];
         let policies = apps.map(|app| daily(app, app, -1));
@@ -64,7 +64,7 @@ fn a_policy_that_is_deleted_or_changed_inside_its_window_takes_effect_at_once() 
 }
 
 #[test]
-fn without_the_config_map_there_are_no_policies_and_with_it_there_are_again() -> TestResult {
+fn policies_end_with_their_config_map_and_return_with_it() -> TestResult {
     at_place("gone", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.pod("job", "batch", "1").await?;
@@ -93,7 +93,7 @@ fn the_last_entry_for_a_node_that_has_a_list_replaces_the_global_one() -> TestRe
         document["nodesConfig"] = json!([
             {"selector": only("big"), "timeBasedQoSPolicies": [daily("big", "batch", 0)]},
             {"selector": only("quiet"), "timeBasedQoSPolicies": []},
-            // One that has other things to say changes nothing here.
+            // A ConfigMap with other keys changes nothing here.
             {"selector": {}, "evictingCPUHighWatermark": 80},
         ]);
         document["somebodyElses"] = json!({"timeBasedQoSPolicies": "whatever"});
@@ -120,7 +120,7 @@ fn the_last_entry_for_a_node_that_has_a_list_replaces_the_global_one() -> TestRe
 }
 
 #[test]
-fn of_two_config_maps_the_one_of_the_design_counts_until_it_is_deleted() -> TestResult {
+fn of_two_config_maps_the_one_of_the_design_applies_until_it_is_deleted() -> TestResult {
     at_place("two-maps", 1, async |test_namespace| {
         let of_volcano = global(&[daily("of-volcano", "batch", 2)]).to_string();
         test_namespace.write_config((&test_namespace.name, OF_VOLCANO), &of_volcano).await?;

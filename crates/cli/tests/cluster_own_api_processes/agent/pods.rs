@@ -1,4 +1,4 @@
-//! Pods that come, go and change while a window is open, and users who edit their levels.
+//! Pods that are created, deleted and changed while a window is open, and users who edit their levels.
 
 use almanac_api::slim::QOS_POLICY;
 use almanac_harness::TestResult;
@@ -8,8 +8,7 @@ use crate::agent::stage::at_place;
 use crate::agent::test_namespace::{AFTER, INSIDE, POD, daily, own, under};
 
 #[test]
-fn a_pod_made_in_the_window_has_the_target_and_one_that_leaves_the_selector_its_own_level()
--> TestResult {
+fn a_new_pod_gets_the_target_level_and_a_deselected_pod_its_original() -> TestResult {
     at_place("comings", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         let agent = test_namespace.start(INSIDE, &[]).await?;
@@ -39,7 +38,7 @@ fn a_pod_made_in_the_window_has_the_target_and_one_that_leaves_the_selector_its_
 }
 
 #[test]
-fn the_level_that_a_user_writes_in_the_window_is_the_one_that_comes_back() -> TestResult {
+fn a_level_that_a_user_writes_in_the_window_is_restored_after_it() -> TestResult {
     at_place("edits", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         for name in ["edited", "emptied", "again", "late", "stripped"] {
@@ -98,7 +97,7 @@ fn the_level_that_a_user_writes_in_the_window_is_the_one_that_comes_back() -> Te
 }
 
 #[test]
-fn with_names_the_levels_are_written_as_the_agent_of_volcano_reads_them() -> TestResult {
+fn levels_written_as_names_are_those_that_volcano_reads() -> TestResult {
     at_place("names", 1, async |test_namespace| {
         let targets = [("be", -1), ("none", 0), ("ls", 1), ("lc", 2)];
         let policies = targets.map(|(app, target)| daily(app, app, target));

@@ -1,4 +1,4 @@
-//! A list that cannot be used: the last good one stays in force, and without one nothing is touched.
+//! A list that cannot be used: the last valid one stays in effect, and without one nothing is changed.
 
 use almanac_harness::TestResult;
 use anyhow::ensure;
@@ -24,7 +24,7 @@ const BAD: &str = r#"globalConfig:
 "#;
 
 #[test]
-fn a_bad_list_is_reported_once_and_the_last_good_one_stays_in_force() -> TestResult {
+fn an_invalid_list_is_reported_once_and_the_last_valid_one_stays_in_effect() -> TestResult {
     at_place("bad-list", 2, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.pod("before", "batch", "1").await?;
@@ -60,20 +60,20 @@ fn a_bad_list_is_reported_once_and_the_last_good_one_stays_in_force() -> TestRes
             agent.stop().await?;
         }
         let writes = test_namespace.cluster.writes().await?;
-        let made = writes.iter().filter(|it| {
+        let created = writes.iter().filter(|it| {
             it.resource == "events"
                 && it.namespace == test_namespace.name
                 && it.code == 201
                 && it.verb == "create"
                 && it.name.starts_with(OF_THE_DESIGN)
         });
-        ensure!(made.count() == 1, "{writes:?}");
+        ensure!(created.count() == 1, "{writes:?}");
         test_namespace.ensure_written(&[("before", 2), ("since", 2)]).await
     })
 }
 
 #[test]
-fn an_agent_that_starts_with_a_bad_list_touches_nothing() -> TestResult {
+fn an_agent_that_starts_with_an_invalid_list_changes_nothing() -> TestResult {
     at_place("bad-start", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.pod("under", "batch", "1").await?;
@@ -109,7 +109,7 @@ fn an_agent_that_starts_with_a_bad_list_touches_nothing() -> TestResult {
 }
 
 #[test]
-fn each_list_stands_for_itself() -> TestResult {
+fn an_invalid_list_does_not_affect_other_lists() -> TestResult {
     at_place("lists-apart", 2, async |test_namespace| {
         let good = daily("night", "batch", -1);
         let mut bad = good.clone();
@@ -140,7 +140,7 @@ fn each_list_stands_for_itself() -> TestResult {
         test_namespace.ensure_pods(&[("global", own("1"))]).await?;
         let event = test_namespace.await_event(OF_THE_DESIGN, "Warning ConfigRejected: ").await?;
         ensure!(event.contains("globalConfig.timeBasedQoSPolicies[0].targetQoSLevel: "), "{event}");
-        // Now the other way round: the good one counts, and the bad one has its old state.
+        // Now the other way round: the valid list applies, and the invalid one keeps its old state.
         let mut retargeted = good.clone();
         retargeted["targetQoSLevel"] = json!(2);
         test_namespace.configure_with(&document(&retargeted, &bad)).await?;

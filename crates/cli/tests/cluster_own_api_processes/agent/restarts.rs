@@ -61,7 +61,7 @@ fn a_restart_inside_the_window_writes_nothing_again_and_one_after_it_restores() 
 }
 
 #[test]
-fn an_agent_that_is_shut_down_amid_many_pods_leaves_the_others_to_its_successor() -> TestResult {
+fn a_successor_changes_the_pods_that_a_stopped_agent_left() -> TestResult {
     at_place("shutdown", 1, async |test_namespace| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         let pods = test_namespace.many_pods("batch", 60).await?;

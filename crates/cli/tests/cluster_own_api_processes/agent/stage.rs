@@ -1,5 +1,5 @@
-//! One control plane for all tests of agents of single nodes. Each has a namespace and nodes of its own there, so that
-//! they do not see each other.
+//! One control plane for all tests of agents of single nodes. Each test has a namespace and nodes of its own there, so
+//! that tests do not affect each other.
 
 use almanac_harness::TestResult;
 use tokio::runtime;

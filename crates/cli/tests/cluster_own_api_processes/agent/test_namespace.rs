@@ -28,13 +28,13 @@ pub(crate) const NAMESPACE: Kind = Kind { root: "/api/v1", plural: "namespaces" 
 pub(crate) const OF_THE_DESIGN: &str = "volcano-agent-config";
 pub(crate) const OF_VOLCANO: &str = "volcano-agent-configuration";
 
-/// When a policy made by [`daily`] begins, an instant in its window, and when it is over.
+/// The start of a policy of [`daily`], an instant in its window, and the end.
 pub(crate) const OPENS: &str = "2026-11-30T09:00:00Z";
 pub(crate) const INSIDE: &str = "2026-11-30T12:00:00Z";
 pub(crate) const CLOSES: &str = "2026-11-30T17:00:00Z";
 pub(crate) const AFTER: &str = "2026-11-30T18:00:00Z";
 
-/// How many lines of the log of each agent a failed test shows.
+/// The number of log lines of each agent that a failed test prints.
 const LINES: usize = 30;
 
 /// A policy from nine to five for the pods of an app.
@@ -118,7 +118,7 @@ impl TestNamespace {
         Ok(())
     }
 
-    /// Makes a pod of an app on the first node, with the level that its user wants; empty for none.
+    /// Creates a pod of an app on the first node, with the original level; empty for none.
     pub(crate) async fn pod(&self, name: &str, app: &str, level: &str) -> TestResult {
         self.pod_with(name, json!({"app": app}), own(level), 0).await
     }
@@ -172,35 +172,35 @@ impl TestNamespace {
     /// Waits until these pods have these annotations and no other ones about their level.
     pub(crate) async fn await_pods(&self, expected: &[(&str, Value)]) -> TestResult {
         await_condition(&format!("the pods {expected:?}"), PATIENCE, async || {
-            let found = self.levels_in(&self.name).await?;
-            let differs = |(name, expected): &&(&str, Value)| found.get(*name) != Some(expected);
-            let other = expected.iter().find(differs).map(|(name, _)| (name, found.get(*name)));
+            let actual = self.levels_in(&self.name).await?;
+            let differs = |(name, expected): &&(&str, Value)| actual.get(*name) != Some(expected);
+            let other = expected.iter().find(differs).map(|(name, _)| (name, actual.get(*name)));
             Ok(Observation::of(other.is_none(), format!("{other:?}")))
         })
         .await
     }
 
-    /// The same without waiting.
+    /// Checks the pods without waiting.
     pub(crate) async fn ensure_pods(&self, expected: &[(&str, Value)]) -> TestResult {
-        let found = self.levels_in(&self.name).await?;
+        let actual = self.levels_in(&self.name).await?;
         for (name, expected) in expected {
             ensure!(
-                found.get(*name) == Some(expected),
+                actual.get(*name) == Some(expected),
                 "{name} is {:?}, not {expected}",
-                found.get(*name)
+                actual.get(*name)
             );
         }
         Ok(())
     }
 
-    /// Starts an agent of the first node, unless told otherwise, and waits until it is ready.
+    /// Starts an agent of the first node, unless the arguments differ, and waits until it is ready.
     pub(crate) async fn start(&self, instant: &str, further: &[&str]) -> Result<Agent> {
         let agent = self.launch(self.cluster.kubeconfig(), instant, further)?;
         agent.program.await_ready().await?;
         Ok(agent)
     }
 
-    /// The same for one behind a proxy.
+    /// Starts an agent behind a proxy.
     pub(crate) async fn start_behind(
         &self,
         proxy: &FaultProxy,
@@ -257,7 +257,7 @@ impl TestNamespace {
         agent.stop().await
     }
 
-    /// The changes that agents have made to the pods of this namespace, by the pod.
+    /// The writes of agents to the pods of this namespace, by the pod.
     pub(crate) async fn written(&self) -> Result<BTreeMap<String, usize>> {
         let mut written = BTreeMap::new();
         let carried_out = |it: &AuditedRequest| it.code == 200;
@@ -293,7 +293,7 @@ pub(crate) fn early(boundary: &str) -> Result<String> {
     Ok((boundary.parse::<Timestamp>()? - head_start()).to_string())
 }
 
-/// The same for two agents that start one after the other.
+/// The start of the clock for two agents that start one after the other.
 pub(crate) fn early_for_two(boundary: &str) -> Result<String> {
     Ok((boundary.parse::<Timestamp>()? - head_start() * 2).to_string())
 }
@@ -305,7 +305,7 @@ pub(crate) fn pod_object(name: &str, labels: &Value, annotations: &Value) -> Val
         "metadata": {"name": name, "labels": labels, "annotations": annotations},
         "spec": {
             "containers": [{"name": "main", "image": "registry.k8s.io/pause:3.10"}],
-            // One that is deleted is gone at once.
+            // A deleted pod is gone immediately.
             "terminationGracePeriodSeconds": 0,
         },
     })

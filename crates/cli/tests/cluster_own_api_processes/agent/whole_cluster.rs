@@ -49,8 +49,7 @@ async fn unbound_pod(test_namespace: &TestNamespace, name: &str) -> TestResult {
 }
 
 #[test]
-fn a_leader_killed_in_a_window_is_succeeded_by_one_that_catches_up_with_the_boundary_since()
--> TestResult {
+fn the_successor_of_a_killed_leader_applies_a_missed_boundary() -> TestResult {
     at_whole_cluster(2, async |test_namespace, _| {
         const BOUNDARY: &str = "2026-11-30T09:01:00Z";
         let (first_window, next_window) = (("09:00", "17:00"), ("09:01", "17:00"));
@@ -104,8 +103,7 @@ fn a_leader_killed_in_a_window_is_succeeded_by_one_that_catches_up_with_the_boun
 }
 
 #[test]
-fn while_everything_is_stopped_no_pod_is_written_and_afterwards_each_is_as_it_should_be()
--> TestResult {
+fn no_pod_is_written_while_stopped_and_all_are_updated_afterwards() -> TestResult {
     at_whole_cluster(1, async |test_namespace, _| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.pod("job", "batch", "1").await?;
@@ -180,7 +178,7 @@ fn agents_of_one_node_and_of_all_nodes_write_once_with_the_same_settings() -> Te
 }
 
 #[test]
-fn an_api_server_that_is_killed_at_a_boundary_only_delays_it() -> TestResult {
+fn an_api_server_killed_at_a_boundary_only_delays_it() -> TestResult {
     at_whole_cluster(1, async |test_namespace, own_test| {
         test_namespace.configure(&[daily("night", "batch", -1)]).await?;
         test_namespace.pod("job", "batch", "1").await?;

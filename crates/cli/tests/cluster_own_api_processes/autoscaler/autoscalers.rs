@@ -1,4 +1,4 @@
-//! Autoscalers, what they say, and what they have set.
+//! Autoscalers, their conditions, and the values that they have set.
 
 use almanac_fixtures::objects;
 use almanac_harness::{AuditedRequest, TestResult};
@@ -26,7 +26,7 @@ pub(crate) fn scheduled(cluster: &Cluster, name: &str) -> String {
     format!("karpenter_scheduled_capacity{{name=\"{name}\",namespace=\"{home}\"}}")
 }
 
-/// An autoscaler of the Deployment of its name, which is made with these replicas.
+/// An autoscaler and a Deployment of the same name, created with these replicas.
 pub(crate) async fn autoscale(
     cluster: &Cluster,
     name: &str,
@@ -64,14 +64,14 @@ pub(crate) async fn await_replicas(
     Ok(())
 }
 
-/// What almanac has sent so far to scale a target, in the order of the audit log.
+/// The requests of Almanac so far to scale a target, in the order of the audit log.
 pub(crate) async fn scalings(cluster: &Cluster, name: &str) -> Result<Vec<AuditedRequest>> {
     let mut writes = cluster.target_writes().await?;
     writes.retain(|write| write.name == name && write.subresource == "scale");
     Ok(writes)
 }
 
-/// When they were answered.
+/// The instants of the responses.
 pub(crate) fn instants(writes: &[AuditedRequest]) -> Result<Vec<Timestamp>> {
     let instant = |write: &AuditedRequest| write.at.parse().context("the audit log has instants");
     writes.iter().map(instant).collect()

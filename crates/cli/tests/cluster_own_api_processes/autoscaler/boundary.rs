@@ -106,7 +106,7 @@ fn a_boundary_scales_every_kind_with_a_scale_once_within_a_second() -> TestResul
         the_node_group_reports_its_replicas(cluster).await?;
         controller.stop().await?;
         let fleet = cluster.get(FLEET, "", "north").await?;
-        assert_eq!(fleet["spec"]["replicas"], WEEKEND, "nobody has allowed it");
+        assert_eq!(fleet["spec"]["replicas"], WEEKEND, "cluster-scoped targets are not allowed");
 
         let allow = ["--allow-cluster-scoped-targets"];
         let controller = Controller::start(&access.kubeconfig(), LATER, &allow)?;
@@ -135,7 +135,7 @@ async fn nothing_happens_before(cluster: &Cluster, controller: &Controller) -> T
     controller.ensure_before(BOUNDARY)
 }
 
-/// By what the audit log says about when the write was answered.
+/// According to the instant of the response in the audit log.
 async fn everything_was_on_time(cluster: &Cluster, controller: &Controller) -> TestResult {
     let boundary: Timestamp = BOUNDARY.parse()?;
     for (name, ..) in TARGETS {
@@ -154,7 +154,7 @@ async fn everything_was_on_time(cluster: &Cluster, controller: &Controller) -> T
 async fn the_node_group_reports_its_replicas(cluster: &Cluster) -> TestResult {
     let is_done = |object: &Value| object["status"]["desiredReplicas"] == WORKING_DAY;
     let nodes = (NAMESPACE, "nodes");
-    let object = cluster.await_object(AUTOSCALER, nodes, "to say so", is_done).await?;
+    let object = cluster.await_object(AUTOSCALER, nodes, "to report it", is_done).await?;
     let query = scheduled(cluster, "scheduling");
     let metrics = json!([{ "query": query, "value": WORKING_DAY.to_string() }]);
     assert_eq!(object["status"]["currentMetrics"], metrics);

@@ -19,7 +19,7 @@ const PERIOD: SignedDuration = SignedDuration::from_secs(2);
 /// The audit log has the time of the response, and the controller the time of the request. They differ on a busy
 /// machine.
 const ANSWER: SignedDuration = SignedDuration::from_secs(1);
-/// How many writes of Almanac are enough to know how it begins to fight; later it pauses for minutes.
+/// The number of writes of Almanac to observe; later, it pauses for minutes.
 const WRITES: usize = 3;
 
 /// Insists on three replicas, as fast as it can.
@@ -88,11 +88,11 @@ async fn await_undone(cluster: &Cluster) -> TestResult {
     for about in ["AbleToScale", "Ready"] {
         let expected = [about, "False", "UndoneByAnotherWriter"];
         let message = await_condition_of(cluster, "shop", expected).await?;
-        let said = format!(
+        let expected = format!(
             "another writer has set the replicas of Deployment.apps {shop} to 3, where this autoscaler \
              sets 7; scale the target with only one of them"
         );
-        assert_eq!(message, said);
+        assert_eq!(message, expected);
     }
     let event = format!(
         "Warning UndoneByAnotherWriter: set the replicas of Deployment.apps {shop} to 7; another writer, \

@@ -1,4 +1,4 @@
-//! Many autoscalers: each queries Prometheus once in a period, and not all of them at once.
+//! Many autoscalers: each queries Prometheus once a period, at spread instants.
 //!
 //! `ALMANAC_AUTOSCALERS` is their number, for the figures that it prints, and `ALMANAC_QUERY_SECONDS` the period.
 
@@ -22,11 +22,11 @@ const NOW: &str = "2026-11-30T09:10:00Z";
 const REPLICAS: u32 = 7;
 /// The default of `--query-period`, in seconds.
 const PERIOD: u64 = 10;
-/// How many periods are looked at.
+/// The number of observed periods.
 const PERIODS: usize = 3;
 /// A request is noticed a little later than it was sent, which differs from one to the next. Less than half a period.
 const JITTER: Duration = Duration::from_secs(4);
-/// How many objects are made at once.
+/// The most concurrent creations of objects.
 const AT_ONCE: usize = 200;
 
 /// Each of them has a different query, so that their queries can be distinguished.
@@ -57,7 +57,7 @@ async fn await_all_scaled(cluster: &Cluster) -> TestResult {
 }
 
 #[test]
-fn many_autoscalers_ask_once_a_period_each_and_not_all_at_once() -> TestResult {
+fn each_of_many_autoscalers_queries_once_a_period_at_spread_instants() -> TestResult {
     on_cluster(async |_, cluster| {
         let count = size("ALMANAC_AUTOSCALERS", 40, 1_000);
         let period = Duration::from_secs(size("ALMANAC_QUERY_SECONDS", PERIOD, PERIOD));
@@ -73,9 +73,12 @@ fn many_autoscalers_ask_once_a_period_each_and_not_all_at_once() -> TestResult {
         prometheus.await_sample(&seen, PATIENCE).await?;
         let before = controller.program.resident_memory()?;
         make_all(cluster, count).await?;
-        let made = Instant::now();
+        let created_at = Instant::now();
         await_all_scaled(cluster).await?;
-        eprintln!("{count} targets were scaled {:.1?} after the last was made", made.elapsed());
+        eprintln!(
+            "{count} targets were scaled {:.1?} after the last was made",
+            created_at.elapsed()
+        );
 
         way.clear();
         let queries = count * PERIODS;
@@ -93,7 +96,7 @@ fn many_autoscalers_ask_once_a_period_each_and_not_all_at_once() -> TestResult {
 }
 
 fn they_are_spread(requests: &[RecordedRequest], (count, period): (usize, Duration)) -> TestResult {
-    let first = requests.first().context("nothing was asked")?.at;
+    let first = requests.first().context("no query was sent")?.at;
     let mut by_second: Vec<usize> = Vec::new();
     let mut by_query: BTreeMap<&str, Vec<Instant>> = BTreeMap::new();
     for request in requests {
@@ -105,15 +108,15 @@ fn they_are_spread(requests: &[RecordedRequest], (count, period): (usize, Durati
     // The last second is not over.
     by_second.pop();
     eprintln!("queries in each second: {by_second:?}");
-    ensure!(by_query.len() == count, "{} of {count} asked", by_query.len());
+    ensure!(by_query.len() == count, "{} of {count} queries were sent", by_query.len());
     for (query, instants) in &by_query {
         for pair in instants.windows(2) {
             let apart = pair[1].duration_since(pair[0]);
-            ensure!(apart + JITTER >= period, "{query} was asked again after {apart:?}");
+            ensure!(apart + JITTER >= period, "{query} was sent again after {apart:?}");
         }
     }
     let most = by_second.iter().max().context("it took no second")?;
     let seconds = usize::try_from(period.as_secs())?;
-    ensure!(most * seconds <= count * 5, "{most} of {count} asked in one second: {by_second:?}");
+    ensure!(most * seconds <= count * 5, "{most} of {count} queries in one second: {by_second:?}");
     Ok(())
 }

@@ -27,14 +27,14 @@ const QUERY_PERIOD: SignedDuration = SignedDuration::from_secs(2);
 /// A busy machine may be late.
 const SLACK: SignedDuration = SignedDuration::from_secs(17);
 
-/// The controllers, whose way to Prometheus can be made to fail.
+/// The controllers, whose connection to Prometheus can fail on request.
 struct Stage<'a> {
     cluster: &'a Cluster,
     controller: Controller,
     prometheus: Prometheus,
     way: FaultProxy,
     readings: Readings,
-    /// How many replicas the target has been set to so far, one after the other.
+    /// The replicas that the target has been scaled to so far, in order.
     scaled_to: Vec<u32>,
 }
 
@@ -64,14 +64,14 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Waits until the condition says what is wrong.
+    /// Waits until the condition reports the problem.
     async fn await_message(&self, message: &str) -> TestResult {
-        let says = |object: &Value| {
-            let [holds, reason, said] = condition(&object["status"], "Active");
-            [holds, reason] == ["False", "MetricUnavailable"] && said.contains(message)
+        let is_reported = |object: &Value| {
+            let [holds, reason, text] = condition(&object["status"], "Active");
+            [holds, reason] == ["False", "MetricUnavailable"] && text.contains(message)
         };
-        let what = format!("to say {message:?}");
-        self.cluster.await_object(AUTOSCALER, (NAMESPACE, "tide"), &what, says).await?;
+        let what = format!("to report {message:?}");
+        self.cluster.await_object(AUTOSCALER, (NAMESPACE, "tide"), &what, is_reported).await?;
         Ok(())
     }
 
@@ -119,7 +119,7 @@ fn a_boundary_scales_within_a_scrape_and_a_period_and_only_by_a_number() -> Test
     })
 }
 
-/// By what the audit log says about when the write was answered.
+/// According to the instant of the response in the audit log.
 async fn the_boundary_is_followed(stage: &Stage<'_>) -> TestResult {
     let seen = format!("{} == 2", scheduled(stage.cluster, "hours"));
     stage.prometheus.await_sample(&seen, PATIENCE).await?;
@@ -130,7 +130,7 @@ async fn the_boundary_is_followed(stage: &Stage<'_>) -> TestResult {
     let [write] = &writes[..] else { anyhow::bail!("scaled more than once: {writes:?}") };
     let late = stage.controller.time_of(write)?.duration_since(boundary);
     eprintln!(
-        "scaled {late:#} after the boundary, by a Prometheus that is asked every {QUERY_PERIOD:#}"
+        "scaled {late:#} after the boundary, by a Prometheus that is queried every {QUERY_PERIOD:#}"
     );
     ensure!(!late.is_negative(), "scaled {late:#} too early");
     ensure!(late < SCRAPE_INTERVAL + QUERY_PERIOD + SLACK, "scaled {late:#} after the boundary");

@@ -20,10 +20,10 @@ impl Readings {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?.to_string();
         let text: Arc<Mutex<String>> = Arc::default();
-        let shown = Arc::clone(&text);
+        let served = Arc::clone(&text);
         let serving = tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
-                let body = shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let body = served.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 let length = body.len();
                 let answer = format!(
                     "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n\
@@ -49,7 +49,7 @@ impl Readings {
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = lines;
     }
 
-    /// The same, and waits until Prometheus has scraped it.
+    /// Sets the values, and waits until Prometheus has scraped them.
     pub(crate) async fn publish(&self, prometheus: &Prometheus, values: &[&str]) -> TestResult {
         self.show(values);
         // NaN equals nothing, not even itself.

@@ -24,7 +24,7 @@ const LONG_BEFORE: &str = "2026-11-30T08:59:00Z";
 /// The numbers before the boundary and from then on: one schedule rises, the other one ebbs.
 const LOW: u32 = 2;
 const HIGH: u32 = 9;
-/// How fast the schedule is followed upwards.
+/// The limit of each scale-up, in pods.
 const STEP: u32 = 2;
 const STEP_PERIOD: SignedDuration = SignedDuration::from_secs(8);
 /// The audit log has the time of the response, and the controller the time of the request. They differ on a busy
@@ -131,7 +131,7 @@ async fn ensure_as_without_interruption(
 }
 
 #[test]
-fn a_process_killed_within_windows_and_periods_scales_as_if_it_had_gone_on() -> TestResult {
+fn a_killed_process_scales_after_a_restart_as_if_it_had_continued() -> TestResult {
     on_cluster(async |test, cluster| {
         let expected = prepare(test, cluster).await?;
         let observer = Observer::start(test, NAMESPACE).await?;
@@ -150,7 +150,7 @@ fn a_process_killed_within_windows_and_periods_scales_as_if_it_had_gone_on() -> 
 }
 
 #[test]
-fn a_successor_within_windows_and_periods_scales_as_if_the_leader_had_gone_on() -> TestResult {
+fn a_successor_scales_as_if_the_leader_had_continued() -> TestResult {
     on_cluster(async |test, cluster| {
         let expected = prepare(test, cluster).await?;
         let observer = Observer::start(test, NAMESPACE).await?;
@@ -171,7 +171,7 @@ fn a_successor_within_windows_and_periods_scales_as_if_the_leader_had_gone_on() 
 }
 
 #[test]
-fn a_change_that_a_killed_process_did_not_record_counts_for_the_policies() -> TestResult {
+fn scaling_policies_apply_to_a_change_that_a_killed_process_did_not_record() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(test, cluster).await?;
         let proxy = FaultProxy::start(test.client())?;

@@ -1,7 +1,7 @@
 //! Many autoscalers on a Prometheus that slows down, freezes, restarts and loses its samples. A target has only
 //! replicas that a sample or a documented default allows. A cron rule of the same process is on time.
 //!
-//! `ALMANAC_STORM` is the number of autoscalers. Each target has to go through exactly the values of its query: no value
+//! `ALMANAC_STORM` is the number of autoscalers. Each target must go through exactly the values of its query: no value
 //! is left out, and no other value comes in between.
 
 use std::collections::BTreeSet;
@@ -28,9 +28,9 @@ use crate::controller::{
 
 /// The seconds are chosen so that the first freeze begins shortly before a firing.
 const BEFORE: &str = "2026-11-30T08:59:42Z";
-/// How late the cron rule may be. It has no query, so hanging queries delay it by nothing. They hang for 8 s.
+/// The allowed delay of the cron rule. It has no query, so queries that hang for 8 s do not delay it.
 const LATE: SignedDuration = SignedDuration::from_secs(6);
-/// How late a slow Prometheus responds.
+/// The delay of the responses of a slow Prometheus.
 const DELAY: Duration = Duration::from_secs(2);
 /// The time until a step has reached all autoscalers. A query that has timed out is paused for at most a minute.
 const PATIENCE: Duration = Duration::from_mins(4);
@@ -47,7 +47,7 @@ fn count() -> usize {
     size("ALMANAC_STORM", 12, 500)
 }
 
-/// How often Prometheus goes through all its faults.
+/// The number of rounds through all faults of Prometheus.
 fn rounds() -> u32 {
     if count() > 100 { 3 } else { 1 }
 }
@@ -55,15 +55,15 @@ fn rounds() -> u32 {
 /// An autoscaler by its metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    /// One query, with the value of the gauge.
+    /// A query with the value of the gauge.
     Plain,
-    /// The same in an aggregation, which has no sample either when the gauge is gone.
+    /// The same query in an aggregation. It also has no sample without the gauge.
     Aggregated,
     /// A query with the default 0 and a floor: the floor applies when the gauge is gone.
     Default,
-    /// It never scales down.
+    /// An autoscaler that never scales down.
     OnlyUp,
-    /// Its number is always the target value, so that any change is wrong.
+    /// An autoscaler whose value always equals the target value, so that any change is an error.
     Constant,
 }
 
@@ -85,8 +85,8 @@ impl Shape {
             Self::Default => unlike("(sum(tide) or vector(0))"),
             Self::Constant => unlike("tide / tide"),
         };
-        let of = target("apps/v1", "Deployment", &name);
-        let mut object = objects::horizontal_autoscaler(&name, &of, &query);
+        let scale_target = target("apps/v1", "Deployment", &name);
+        let mut object = objects::horizontal_autoscaler(&name, &scale_target, &query);
         let metrics = &mut object["spec"]["metrics"];
         if self == Self::Default {
             let mut floor = metrics[0].clone();
@@ -180,7 +180,7 @@ impl<'a> Storm<'a> {
         Ok(Self { cluster, controller, prometheus, way, readings, expected, latest })
     }
 
-    /// The gauge changes; what each target then has to have.
+    /// Changes the gauge; returns the expected replicas of each target.
     fn show(&mut self, gauge: Option<u32>) {
         let text = gauge.map(|it| it.to_string());
         self.readings.show(&text.iter().map(String::as_str).collect::<Vec<_>>());
@@ -199,8 +199,9 @@ impl<'a> Storm<'a> {
             let deployments = self.cluster.list(DEPLOYMENT, NAMESPACE).await?;
             let follows = |(number, history): (usize, &Vec<u32>)| {
                 let name = format!("shop-{number}");
-                let mut found = deployments.iter().filter(|it| it["metadata"]["name"] == *name);
-                found.any(|it| history.last().is_some_and(|last| it["spec"]["replicas"] == *last))
+                let mut matching = deployments.iter().filter(|it| it["metadata"]["name"] == *name);
+                matching
+                    .any(|it| history.last().is_some_and(|last| it["spec"]["replicas"] == *last))
             };
             let followed = self.expected.iter().enumerate().filter(|it| follows(*it)).count();
             Ok(Observation::of(followed == count(), format!("{followed} of {}", count())))
@@ -235,7 +236,8 @@ impl<'a> Storm<'a> {
         Ok(())
     }
 
-    /// Prometheus hangs until queries have timed out and the cron rule has fired, on time. The gauge changes in between.
+    /// Prometheus hangs until queries have timed out and the cron rule has fired, on time. The gauge changes in
+    /// between.
     async fn freeze(&mut self, gauge: u32) -> TestResult {
         let timeouts = "almanac_prometheus_queries_total{result=\"timeout\"}";
         let before = figure(&self.controller, timeouts).await?;
@@ -261,7 +263,7 @@ impl<'a> Storm<'a> {
         self.prometheus.resume()
     }
 
-    /// One fault after the other; each time, there is something else to scale to afterwards.
+    /// Injects one fault after the other. After each, the desired replicas differ.
     async fn round(&mut self, number: u32) -> TestResult {
         let up = 40 + number;
         self.show(Some(up));
@@ -288,9 +290,9 @@ impl<'a> Storm<'a> {
     }
 }
 
-/// How late the first firing after an instant was executed, if there is one.
+/// The delay of the first firing after an instant, if there is one.
 fn first_firing_after(policy: &Value, instant: Timestamp) -> Result<Option<SignedDuration>> {
-    let mut found: Option<(Timestamp, SignedDuration)> = None;
+    let mut earliest: Option<(Timestamp, SignedDuration)> = None;
     let histories = policy["status"]["executionHistories"].as_array();
     for history in histories.into_iter().flatten() {
         for it in history["successfulExecutions"].as_array().into_iter().flatten() {
@@ -298,12 +300,12 @@ fn first_firing_after(policy: &Value, instant: Timestamp) -> Result<Option<Signe
                 Ok(it[field].as_str().context("an execution has times")?.parse()?)
             };
             let at = time("scheduleTime")?;
-            if at > instant && found.is_none_or(|(first, _)| at < first) {
-                found = Some((at, time("executionTime")?.duration_since(at)));
+            if at > instant && earliest.is_none_or(|(first, _)| at < first) {
+                earliest = Some((at, time("executionTime")?.duration_since(at)));
             }
         }
     }
-    Ok(found.map(|(_, late)| late))
+    Ok(earliest.map(|(_, late)| late))
 }
 
 async fn create_all(cluster: &Cluster) -> TestResult {
@@ -319,8 +321,8 @@ async fn create_all(cluster: &Cluster) -> TestResult {
         { "name": "even", "schedule": "*/2 * * * *", "targetReplicas": 4 },
         { "name": "odd", "schedule": "1-59/2 * * * *", "targetReplicas": 7 },
     ]);
-    let of = target("apps/v1", "Deployment", CLOCKWORK);
-    cluster.create(CRON, NAMESPACE, &cron(CLOCKWORK, &of, &rules)).await
+    let scale_target = target("apps/v1", "Deployment", CLOCKWORK);
+    cluster.create(CRON, NAMESPACE, &cron(CLOCKWORK, &scale_target, &rules)).await
 }
 
 async fn weather(test: &OwnTest, cluster: &Cluster) -> TestResult {

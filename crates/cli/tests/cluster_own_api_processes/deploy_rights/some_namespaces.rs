@@ -12,7 +12,7 @@ use crate::controller::condition;
 use crate::documented::run_section;
 use crate::manifests::arguments_of;
 
-/// The page that says how to apply the manifests; its commands are those that are run here.
+/// The page with the commands to apply the manifests, which this test runs.
 const PAGE: &str = "docs/some-namespaces.md";
 
 /// The namespaces that the manifests list, in addition to the one with everything, and one that is listed only after
@@ -24,16 +24,16 @@ const SEA: &str = "sea";
 /// A Deployment and a policy that scales it, and policies of both families that name a target, for targets that only
 /// another namespace has. Their field `namespace` is one that the API server drops.
 ///
-/// The other families can't name one. A `MetricsProducer` changes nothing, and a `ScalableNodeGroup` is its own target. A
-/// placement selects from the clusters that are bound to its namespace (`main.rs`), and a `ResourcePolicy` pods of its
-/// namespace by labels (`cluster_own_processes/extender/scheduling.rs`). The `ConfigMap` of the agent selects pods by labels in all
-/// listed namespaces, so it is read in a single namespace.
+/// The other families can't name one. A `MetricsProducer` changes nothing, and a `ScalableNodeGroup` is its own target.
+/// A placement selects from the clusters that are bound to its namespace (`main.rs`), and a `ResourcePolicy` pods of
+/// its namespace by labels (`cluster_own_processes/extender/scheduling.rs`). The `ConfigMap` of the agent selects pods
+/// by labels in all listed namespaces, so it is read in a single namespace.
 async fn create_in(kubectl: &Kubectl, namespace: &str) -> TestResult {
     let setting = json!({"targetReplicas": 4});
     let mut reaching = cron("store", "apps/v1", "StatefulSet", &setting);
-    reaching["spec"]["scaleTargetRef"]["namespace"] = json!(HARBOUR);
+    reaching["spec"]["scaleTargetRef"]["namespace"] = json!(HARBOR);
     let mut scaling = autoscaler("tide", "hours");
-    scaling["spec"]["scaleTargetRef"]["namespace"] = json!(HARBOUR);
+    scaling["spec"]["scaleTargetRef"]["namespace"] = json!(HARBOR);
     let own = cron("boat", "apps/v1", "Deployment", &setting);
     let items = [workload("boat", "apps/v1", "Deployment"), own, reaching, scaling];
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
@@ -62,7 +62,7 @@ async fn boat_has(kubectl: &Kubectl, namespace: &str, replicas: u32) -> TestResu
     await_value(kubectl, &boat, "/spec/replicas", &json!(replicas)).await
 }
 
-/// Waits until a policy in the shop says that its target is not there.
+/// Waits until a policy in the shop reports that its target does not exist.
 async fn await_not_found(kubectl: &Kubectl, (kind, name): (&str, &str)) -> TestResult {
     await_condition(&format!("{kind} {name} to have no target"), PATIENCE, async || {
         let policy = get(kubectl, &["-n", SHOP, kind, name]).await?;
@@ -111,7 +111,7 @@ async fn stop(program: Program) -> TestResult {
 
 async fn the_controllers_carry_out_what_is_listed(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     run_section(test, kubectl, (PAGE, "Install it")).await?;
-    grant(kubectl, HARBOUR).await?;
+    grant(kubectl, HARBOR).await?;
     create_everything(kubectl).await?;
     for namespace in [SHOP, SEA] {
         create_in(kubectl, namespace).await?;
@@ -120,7 +120,7 @@ async fn the_controllers_carry_out_what_is_listed(test: &OwnTest, kubectl: &Kube
     let proxy = FaultProxy::start(account.client()?)?;
     let conflicts = be_faster_once(&proxy);
     let before = SignedDuration::from_secs(5);
-    let listed = arguments(kubectl, &[HARBOUR, SHOP]).await?;
+    let listed = arguments(kubectl, &[HARBOR, SHOP]).await?;
     let controller = start(&listed, &proxy.kubeconfig(), before)?;
     await_everything(kubectl).await?;
     boat_has(kubectl, SHOP, 4).await?;
@@ -133,8 +133,8 @@ async fn the_controllers_carry_out_what_is_listed(test: &OwnTest, kubectl: &Kube
     boat_has(kubectl, SEA, 1).await?;
     let untouched = get(kubectl, &["-n", SEA, "cronfederatedhpa", "boat"]).await?;
     ensure!(untouched["status"].is_null(), "{}", untouched["status"]);
-    let roles = [(HARBOUR, "almanac"), (NAMESPACE, "almanac-lease")];
-    uses_what_it_may((test, kubectl), ACCOUNT, &[HARBOUR, SHOP], &roles).await?;
+    let roles = [(HARBOR, "almanac"), (NAMESPACE, "almanac-lease")];
+    uses_what_it_may((test, kubectl), ACCOUNT, &[HARBOR, SHOP], &roles).await?;
 
     // Another list, after a restart: before the boundary, so that it is not too late.
     grant(kubectl, SEA).await?;
@@ -142,12 +142,12 @@ async fn the_controllers_carry_out_what_is_listed(test: &OwnTest, kubectl: &Kube
     let controller = start(&listed, &account.kubeconfig(), before)?;
     boat_has(kubectl, SEA, 4).await?;
     stop(controller).await?;
-    requests_within(test, ACCOUNT, &[HARBOUR, SHOP, SEA]).await?;
+    requests_within(test, ACCOUNT, &[HARBOR, SHOP, SEA]).await?;
     Ok(())
 }
 
 #[test]
-fn with_roles_alone_the_listed_namespaces_are_carried_out_and_nothing_else_is_seen() -> TestResult {
+fn roles_alone_suffice_to_reconcile_only_the_listed_namespaces() -> TestResult {
     let accounts = [ACCOUNT, agent::ACCOUNT, webhook::ACCOUNT];
     let options = accounts
         .into_iter()

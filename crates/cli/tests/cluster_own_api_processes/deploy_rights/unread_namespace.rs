@@ -1,5 +1,5 @@
-//! The rights of the manifests for the whole cluster let a process watch all namespaces. One that is limited to some gets
-//! each of them instead, which they do not let it.
+//! The permissions of the manifests for the whole cluster allow a process to watch all namespaces. A process that is
+//! limited to some gets each namespace instead, which these permissions do not allow.
 
 use super::*;
 use crate::controller::condition;
@@ -18,7 +18,7 @@ fn firings_in_an_unreadable_namespace_wait_for_the_permission() -> TestResult {
         create(&kubectl, &[web, policy, tide, hours, scaling]).await?;
         let account = test.service_account(NAMESPACE, "almanac").await?;
         let mut arguments = arguments_of_the_deployment(&kubectl).await?;
-        arguments.push(format!("--namespaces={HARBOUR}"));
+        arguments.push(format!("--namespaces={HARBOR}"));
         let controller = start(&arguments, &account.kubeconfig(), SignedDuration::from_secs(5))?;
         let objects = [
             ("cronfederatedhpa", "web"),
@@ -26,8 +26,8 @@ fn firings_in_an_unreadable_namespace_wait_for_the_permission() -> TestResult {
             ("horizontalautoscaler", "tide"),
         ];
         for (kind, name) in objects {
-            await_condition(&format!("{kind} {name} to be told"), PATIENCE, async || {
-                let object = get(&kubectl, &["-n", HARBOUR, kind, name]).await?;
+            await_condition(&format!("{kind} {name} to be reported"), PATIENCE, async || {
+                let object = get(&kubectl, &["-n", HARBOR, kind, name]).await?;
                 let ready @ [holds, reason, message] = condition(&object["status"], "Ready");
                 let is_reported = [holds, reason] == ["False", "NamespaceUnreadable"]
                     && message.ends_with("permit almanac to get this namespace");
@@ -45,7 +45,7 @@ fn firings_in_an_unreadable_namespace_wait_for_the_permission() -> TestResult {
         })
         .await?;
         for name in ["web", "tide"] {
-            let now = get(&kubectl, &["-n", HARBOUR, "deployments.apps", name]).await?;
+            let now = get(&kubectl, &["-n", HARBOR, "deployments.apps", name]).await?;
             ensure!(now["spec"]["replicas"] == 1, "{}", now["spec"]["replicas"]);
         }
         let read = ["create", "clusterrole", "reader", "--verb=get", "--resource=namespaces"];
@@ -53,12 +53,12 @@ fn firings_in_an_unreadable_namespace_wait_for_the_permission() -> TestResult {
         let account = format!("--serviceaccount={NAMESPACE}:almanac");
         let bind = ["create", "clusterrolebinding", "reader", "--clusterrole=reader", &account];
         kubectl.run(&bind).await?;
-        let web = ["-n", HARBOUR, "deployments.apps", "web"];
+        let web = ["-n", HARBOR, "deployments.apps", "web"];
         await_value(&kubectl, &web, "/spec/replicas", &json!(4)).await?;
         let fired = "/status/executionHistories/0/successfulExecutions/0/scheduleTime";
-        let policy = ["-n", HARBOUR, "cronfederatedhpa", "web"];
+        let policy = ["-n", HARBOR, "cronfederatedhpa", "web"];
         await_value(&kubectl, &policy, fired, &json!(BOUNDARY)).await?;
-        let tide = ["-n", HARBOUR, "deployments.apps", "tide"];
+        let tide = ["-n", HARBOR, "deployments.apps", "tide"];
         await_value(&kubectl, &tide, "/spec/replicas", &json!(7)).await?;
         ensure!(controller.stop().await?.success(), "it did not end well");
         Ok(())

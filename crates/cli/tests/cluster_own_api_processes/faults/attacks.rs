@@ -49,7 +49,7 @@ fn thirty_hanging_kinds_delay_no_other_firing() -> TestResult {
     })
 }
 
-/// How many scales hang: more than there are turns at once.
+/// The number of hanging scales: more than there are concurrent turns.
 fn hanging_scales() -> usize {
     size("ALMANAC_HANGING", 300, 1_000)
 }
@@ -99,7 +99,7 @@ fn more_hanging_scales_than_turns_delay_no_other_firing() -> TestResult {
 }
 
 #[test]
-fn a_clock_that_was_ahead_for_a_moment_silences_no_rule() -> TestResult {
+fn a_clock_that_was_briefly_ahead_silences_no_rule() -> TestResult {
     in_namespace(async |cluster| {
         prepare(cluster, "shop", Some(60)).await?;
         // A month, and an hour, so that nothing is due then.

@@ -1,5 +1,5 @@
-//! At each boundary of every family, something goes wrong with the API server or its store: no boundary is lost, and none
-//! is carried out twice.
+//! Faults of the API server or of etcd at each boundary of every family: no boundary is lost, and none is applied
+//! twice.
 //!
 //! `ALMANAC_BOUNDARIES` is the number of minutes. Each has a boundary of a rule, of a schedule, of the autoscaler that
 //! follows it, of a placement and of a level, and one trouble; which comes when depends on the seed.
@@ -29,7 +29,7 @@ const NAMESPACE: &str = "default";
 const LEVELS: &str = "levels";
 /// The first boundary: an even minute.
 const FIRST: &str = "2026-11-26T09:00:00Z";
-/// How many seconds before the boundary a trouble begins, and after it ends.
+/// The seconds from the start of a fault to the boundary, and from there to its end.
 const AROUND: i64 = 4;
 const ALL: &[&str] = &[
     "--leader-elect=false",
@@ -176,7 +176,7 @@ async fn compact(test: &OwnTest) -> TestResult {
     let etcd = test.plane.etcd_client()?;
     let ask = async |path: &str, body: Value| -> Result<Value> {
         let request = Request::post(path).body(body.to_string().into_bytes())?;
-        etcd.request(request).await.with_context(|| format!("failed to ask etcd for {path}"))
+        etcd.request(request).await.with_context(|| format!("failed to request {path} from etcd"))
     };
     let last = ask("/v3/kv/range", json!({"key": "AA=="})).await?;
     let revision = last["header"]["revision"].clone();
@@ -193,13 +193,13 @@ fn minute(number: i64) -> Result<(Timestamp, bool)> {
 
 /// Policies that have a boundary every minute.
 async fn prepare_scaling(cluster: &Cluster) -> TestResult {
-    let of = |name: &str| target("apps/v1", "Deployment", name);
+    let deployment_target = |name: &str| target("apps/v1", "Deployment", name);
     cluster.create(DEPLOYMENT, NAMESPACE, &deployment("ruled", 1)).await?;
     let rules = json!([
         {"name": "even", "schedule": "*/2 * * * *", "targetReplicas": 4},
         {"name": "odd", "schedule": "1-59/2 * * * *", "targetReplicas": 7},
     ]);
-    cluster.create(CRON, NAMESPACE, &cron("ruled", &of("ruled"), &rules)).await?;
+    cluster.create(CRON, NAMESPACE, &cron("ruled", &deployment_target("ruled"), &rules)).await?;
 
     let every_other = |first: u32| {
         let all = (first..60).step_by(2).map(|it| it.to_string()).collect::<Vec<_>>();
@@ -210,12 +210,13 @@ async fn prepare_scaling(cluster: &Cluster) -> TestResult {
     cluster.create(PRODUCER, NAMESPACE, &objects::metrics_producer("tide", &schedule)).await?;
     cluster.create(DEPLOYMENT, NAMESPACE, &deployment("tide", 2)).await?;
     let query = "karpenter_scheduled_capacity{name=\"tide\"}";
-    let mut autoscaler = objects::horizontal_autoscaler("tide", &of("tide"), query);
+    let mut autoscaler = objects::horizontal_autoscaler("tide", &deployment_target("tide"), query);
     autoscaler["spec"]["behavior"] = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
     cluster.create(AUTOSCALER, NAMESPACE, &autoscaler).await
 }
 
-/// For each minute, a placement for which the score of the first cluster ends then; and a window for pods in each even one.
+/// Creates a placement for each minute, whose score of the first cluster ends in that minute, and a window for pods in
+/// each even minute.
 async fn prepare_others(cluster: &Cluster, test_namespace: &TestNamespace) -> TestResult {
     crate::placement::stage::prepare(cluster, &["cluster1", "cluster2"]).await?;
     for name in ["cluster1", "cluster2"] {
@@ -225,11 +226,13 @@ async fn prepare_others(cluster: &Cluster, test_namespace: &TestNamespace) -> Te
     for number in 0..minutes() {
         let (at, is_even) = minute(number)?;
         let name = format!("minute-{number}");
-        for (of, value, until) in [("cluster1", 10, Some(at.to_string())), ("cluster2", 5, None)] {
+        for (cluster_name, value, until) in
+            [("cluster1", 10, Some(at.to_string())), ("cluster2", 5, None)]
+        {
             let kind = crate::placement::stage::SCORE;
-            cluster.create(kind, of, &hub::add_on_placement_score(&name)).await?;
+            cluster.create(kind, cluster_name, &hub::add_on_placement_score(&name)).await?;
             let status = hub::scored(&[("now", value)], until.as_deref());
-            cluster.patch_status(kind, of, &name, &status).await?;
+            cluster.patch_status(kind, cluster_name, &name, &status).await?;
         }
         let scores = hub::exactly(&[(&format!("{name}/now"), 1)]);
         let spec = json!({"numberOfClusters": 1, "prioritizerPolicy": scores});
@@ -243,7 +246,7 @@ async fn prepare_others(cluster: &Cluster, test_namespace: &TestNamespace) -> Te
     test_namespace.pod("batch", "batch", "1").await
 }
 
-/// Waits until everything is as it has to be from a minute on.
+/// Waits until all objects have the expected state of a minute.
 async fn await_carried_out(
     cluster: &Cluster,
     test_namespace: &TestNamespace,
@@ -269,7 +272,7 @@ async fn await_carried_out(
     test_namespace.await_pods(&[("batch", level)]).await
 }
 
-/// How many records a rule has of an instant.
+/// The number of records of a rule for an instant.
 fn records(status: &Value, rule: &str, at: Timestamp) -> usize {
     let histories = status["executionHistories"].as_array();
     let of_rule = histories.into_iter().flatten().filter(|it| it["ruleName"] == rule);
@@ -278,7 +281,7 @@ fn records(status: &Value, rule: &str, at: Timestamp) -> usize {
 }
 
 #[test]
-fn no_boundary_is_lost_or_carried_out_twice_whatever_happens_to_the_api_server() -> TestResult {
+fn no_fault_of_the_api_server_loses_or_repeats_a_boundary() -> TestResult {
     harness::lasting(Duration::from_secs(60 * minutes().unsigned_abs()));
     on_hub(async |test, cluster| {
         let mut random = fastrand::Rng::with_seed(seed("boundaries"));
@@ -308,7 +311,7 @@ fn no_boundary_is_lost_or_carried_out_twice_whatever_happens_to_the_api_server()
             processes.check_running()?;
             let is_last = number + 1 == minutes();
             let is_in_time = processes.controller.now() < minute(number + 1)?.0;
-            ensure!(is_last || is_in_time, "too slow to tell");
+            ensure!(is_last || is_in_time, "the machine is too slow for this test");
             *met.entry(trouble).or_default() += 1;
         }
         announce(&format!("{} boundaries of five families, with {met:?}", 5 * minutes()));

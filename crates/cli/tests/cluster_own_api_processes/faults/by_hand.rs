@@ -1,5 +1,5 @@
-//! Users edit policies within a second of a boundary: they suspend and resume rules, cut histories, and write statuses by
-//! hand. And the clock is an hour behind, or more than a year ahead.
+//! Users edit policies within a second of a boundary: they suspend and resume rules, cut histories, and write statuses.
+//! And the clock is an hour behind, or more than a year ahead.
 //!
 //! `ALMANAC_EDITED` is how many policies are edited. The order and the times depend on the seed.
 
@@ -120,14 +120,15 @@ impl Edited {
         Ok(())
     }
 
-    /// Checks the target and the history in the end; the error says why they are wrong.
+    /// Checks the target and the history at the end; the error is the reason that they are wrong.
     async fn judge(&self, cluster: &Cluster) -> Result<Result<(), String>> {
         let target = cluster.get(DEPLOYMENT, cluster.home(), &self.name).await?;
         let changes = target["metadata"]["generation"].as_u64().context("no generation")? - 1;
         let policy = cluster.get(CRON, cluster.home(), &self.name).await?;
         let history = &policy["status"]["executionHistories"][0];
-        let of = |name: &str| history[name].as_array().cloned().unwrap_or_default();
-        let (successes, failures) = (of("successfulExecutions"), of("failedExecutions"));
+        let executions = |name: &str| history[name].as_array().cloned().unwrap_or_default();
+        let (successes, failures) =
+            (executions("successfulExecutions"), executions("failedExecutions"));
         let records = match (self.edit, changes) {
             // The firing or the edit came first.
             (Edit::Suspends | Edit::Resumes, 0) => 0,
@@ -173,7 +174,7 @@ fn edits_at_a_boundary_lose_no_firing_and_repeat_none() -> TestResult {
         for edited in &all {
             let Edited { name, edit, at } = edited;
             let what =
-                format!("{name} to be as it has to be ({edit:?} {at} ms after the boundary)");
+                format!("{name} to have the expected state ({edit:?} {at} ms after the boundary)");
             await_condition(&what, PATIENCE, async || {
                 Ok(match edited.judge(cluster).await? {
                     Ok(()) => Observation::Holds(()),
@@ -182,7 +183,7 @@ fn edits_at_a_boundary_lose_no_firing_and_repeat_none() -> TestResult {
             })
             .await?;
         }
-        // It stays so after a restart, which reads what the statuses say.
+        // The result is the same after a restart, which reads the statuses.
         replica.controller.stop().await?;
         let before = cluster.target_writes().await?.len();
         replica.controller.program.start_again()?;
@@ -204,7 +205,7 @@ async fn with_clock(cluster: &Cluster, at: Timestamp) -> Result<Controller> {
     let proxy = FaultProxy::start(cluster.client())?;
     let replica = Replica::start_behind(cluster, proxy, at, ALONE)?;
     replica.controller.program.await_ready().await?;
-    // It has the time to carry out and to write what is due by its clock.
+    // The process has the time to apply and to record what is due by its clock.
     replica.await_leading().await?;
     let Replica { controller, proxy } = replica;
     controller.await_clock(controller.now() + SignedDuration::from_secs(8)).await?;
@@ -235,7 +236,7 @@ fn a_clock_an_hour_behind_and_one_four_hundred_days_ahead_repeat_nothing_and_sil
         let failures = policy["status"]["executionHistories"][0]["failedExecutions"].as_array();
         ensure!(failures.map_or(0, Vec::len) <= 3, "{:#}", policy["status"]);
 
-        // And back: the next day's firing is carried out.
+        // And back: the next day's firing is applied.
         let replicas = json!({"spec": {"replicas": BEFORE}});
         cluster.patch(DEPLOYMENT, cluster.home(), "shop", &replicas).await?;
         let next = firing + SignedDuration::from_hours(24);

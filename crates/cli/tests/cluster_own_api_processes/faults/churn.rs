@@ -1,7 +1,7 @@
-//! Policies and targets of all kinds that come, change and go: what the process takes stays level.
+//! Policies and targets of all kinds that are created, changed and deleted: the resources of the process stay level.
 //!
-//! `ALMANAC_CHURN_SECONDS` is how long. From twice the time of warming up on, memory, descriptors and tasks may not grow by
-//! more than a twentieth; in the end, no state of a deleted object is left.
+//! `ALMANAC_CHURN_SECONDS` is the duration. After twice the warm-up time, memory, descriptors and tasks must not grow
+//! by more than a twentieth; in the end, no state of a deleted object is left.
 
 use std::time::{Duration, Instant};
 
@@ -18,9 +18,9 @@ use crate::controller::{
 };
 use crate::placement::stage::{DECISION, PLACEMENT, on_hub, prepare};
 
-/// How many objects come each second; as many change and go.
+/// The number of objects that are created each second; the same number change and are deleted.
 const A_SECOND: u64 = 20;
-/// How many others come before an object changes, and again before it goes.
+/// The number of later objects before an object changes, and again before it is deleted.
 const LATER: u64 = 10 * A_SECOND;
 const NAMESPACES: u64 = 50;
 /// The time until the memory of the process is mostly level. Events are kept for a minute longer.
@@ -69,7 +69,8 @@ impl Usage {
 /// The object of a number: its kind, its namespace, and what it is.
 fn object(number: u64) -> (Kind, String, Value) {
     let name = format!("thing-{number}");
-    let deployment_target = |of: u64| target("apps/v1", "Deployment", &format!("thing-{of}"));
+    let deployment_target =
+        |number: u64| target("apps/v1", "Deployment", &format!("thing-{number}"));
     // An object is created or deleted just after the one that it depends on.
     let (kind, object) = match number % 6 {
         0 => (DEPLOYMENT, deployment(&name, 1)),
@@ -85,8 +86,8 @@ fn object(number: u64) -> (Kind, String, Value) {
         3 => {
             let schedule = number - 1;
             let query = format!("karpenter_scheduled_capacity{{name=\"thing-{schedule}\"}}");
-            let of = deployment_target(number - 3);
-            (AUTOSCALER, objects::horizontal_autoscaler(&name, &of, &query))
+            let scale_target = deployment_target(number - 3);
+            (AUTOSCALER, objects::horizontal_autoscaler(&name, &scale_target, &query))
         }
         4 => (NODE_GROUP, objects::scalable_node_group(&name, "AWSEKSNodeGroup", &name, 1)),
         _ => (PLACEMENT, hub::placement(&name, &json!({"numberOfClusters": 1}))),
@@ -106,7 +107,7 @@ fn change(number: u64) -> Value {
     json!({"metadata": {"labels": {"changed": "yes"}}, "spec": spec})
 }
 
-/// One object comes, one changes and one goes. After the last one of `until`, they only go.
+/// Creates one object, changes one and deletes one. After the last one of `until`, only deletes.
 async fn turn(cluster: &Cluster, number: u64, until: Option<u64>) -> TestResult {
     if until.is_none() {
         let (kind, namespace, object) = object(number);
@@ -135,8 +136,8 @@ async fn turn(cluster: &Cluster, number: u64, until: Option<u64>) -> TestResult 
     Ok(())
 }
 
-fn median(taken: &[&Usage], of: usize) -> f64 {
-    let mut figures: Vec<f64> = taken.iter().map(|it| it.figures()[of]).collect();
+fn median(usages: &[&Usage], index: usize) -> f64 {
+    let mut figures: Vec<f64> = usages.iter().map(|it| it.figures()[index]).collect();
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or_default()
 }
@@ -158,7 +159,7 @@ fn ensure_level(taken: &[Usage], begun: Instant) -> TestResult {
 }
 
 #[test]
-fn what_comes_changes_and_goes_leaves_nothing_behind() -> TestResult {
+fn created_changed_and_deleted_objects_leave_nothing_behind() -> TestResult {
     harness::lasting(lasting());
     on_hub(async |_, cluster| {
         for number in 0..NAMESPACES {

@@ -1,6 +1,6 @@
 //! Many rules at one minute: the audit log has one write of each target, one status of each policy, and no other write.
 //!
-//! `ALMANAC_CROWD` is how many policies there are.
+//! `ALMANAC_CROWD` is the number of policies.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 use crate::controller::{Cluster, head_start, on_cluster};
 use crate::faults::replica::{ALONE, NAMESPACE, Replica, await_all_armed, prepare};
 
-/// The time to arm and to carry out ten thousand rules.
+/// The time limit to arm and to apply ten thousand rules.
 const LONG: std::time::Duration = std::time::Duration::from_mins(10);
 
 fn policies() -> usize {
@@ -26,7 +26,7 @@ async fn writes(cluster: &Cluster) -> anyhow::Result<Vec<AuditedRequest>> {
     Ok(writes)
 }
 
-/// How often each object was written, by subresource.
+/// The number of writes of each object, by subresource.
 fn tally(writes: &[AuditedRequest]) -> BTreeMap<(&str, &str, &str), usize> {
     let mut tally = BTreeMap::new();
     for it in writes {
@@ -50,7 +50,7 @@ fn rules_of_one_minute_write_each_target_and_each_status_once() -> TestResult {
         replica.ensure_before_firing()?;
         let armed = writes(cluster).await?.len();
         ensure!(armed == names.len(), "{armed} writes to arm {} policies", names.len());
-        await_condition("all to be carried out", LONG, async || {
+        await_condition("all to be applied", LONG, async || {
             let count = writes(cluster).await?.len() - armed;
             Ok(Observation::of(count >= 2 * names.len(), count))
         })

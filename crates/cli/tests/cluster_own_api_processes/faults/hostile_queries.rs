@@ -17,7 +17,7 @@ use crate::faults::replica::{
 const LENGTH: usize = 4_096;
 /// As many metrics as it allows.
 const METRICS: usize = 32;
-/// How many objects of each sort.
+/// The number of objects of each kind.
 const OBJECTS: usize = 4;
 
 /// A text repeated as often as it fits, between `before` and `after`.
@@ -69,7 +69,7 @@ const SORTS: [Sort; 6] = [
             repeated(SELECTED, |it| format!(",name!~\"\\\\pL+{it}\\\\PL+{unique}\""), "})")
         },
     },
-    // The first takes all there is; the others ask for one that is large again and again.
+    // The first takes everything; the others query a large one again and again.
     Sort {
         name: "reused",
         refusal: "regular expressions",
@@ -156,7 +156,7 @@ fn hostile_queries_of_one_tenant_take_no_memory_and_delay_no_other() -> TestResu
 const NOT_IN_YAML: [char; 4] = ['\u{7f}', '\u{96}', '\u{9b}', '\u{fffe}'];
 
 #[test]
-fn a_status_can_repeat_every_character_that_the_api_server_takes() -> TestResult {
+fn a_status_can_quote_every_character_that_the_api_server_accepts() -> TestResult {
     in_namespace(async |cluster| {
         for (index, character) in NOT_IN_YAML.into_iter().enumerate() {
             let name = format!("no-{index}");
@@ -171,12 +171,12 @@ fn a_status_can_repeat_every_character_that_the_api_server_takes() -> TestResult
         let replica = Replica::start(cluster, head_start(), ALONE)?;
         for (index, character) in NOT_IN_YAML.into_iter().enumerate() {
             let name = format!("no-{index}");
-            let what = format!("to be told with {character:?}");
-            let says = |object: &Value| {
+            let what = format!("to be reported with {character:?}");
+            let is_reported = |object: &Value| {
                 let [holds, _, message] = condition(&object["status"], "Ready");
                 holds == "False" && message.contains(character)
             };
-            cluster.await_object(AUTOSCALER, (cluster.home(), &name), &what, says).await?;
+            cluster.await_object(AUTOSCALER, (cluster.home(), &name), &what, is_reported).await?;
             let names = |object: &Value| {
                 let rule = &object["status"]["executionHistories"][0];
                 rule["ruleName"].as_str().is_some_and(|it| it.contains(character))

@@ -1,5 +1,5 @@
 //! With less memory than in the manifests, and any objects that users have created in a namespace, it starts, takes
-//! over, and carries out all rules.
+//! over, and applies all rules.
 
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ use crate::controller::{
 };
 use crate::faults::replica::{FIRING, NAMESPACE};
 
-/// Hundreds of objects are made, and all their statuses are written more than once.
+/// Hundreds of objects are created, and all their statuses are written more than once.
 const PATIENCE: Duration = Duration::from_mins(3);
-/// How many objects are made at once.
+/// The most concurrent creations of objects.
 const AT_ONCE: usize = 16;
 /// The instants at which rules fire lie so far apart.
 const MINUTES: i64 = 5;
@@ -64,24 +64,20 @@ async fn await_all_set(
     number: usize,
     count: usize,
 ) -> TestResult {
-    await_condition(
-        &format!("rule {number} of all {count} to be carried out"),
-        PATIENCE,
-        async || {
-            by.limit.check(&by.program)?;
-            let deployments = cluster.list(DEPLOYMENT, NAMESPACE).await?;
-            let wanted = json!(2 + number);
-            let set = deployments.iter().filter(|it| it["spec"]["replicas"] == wanted).count();
-            Ok(Observation::of(set == count, format!("{set} are")))
-        },
-    )
+    await_condition(&format!("rule {number} of all {count} to be applied"), PATIENCE, async || {
+        by.limit.check(&by.program)?;
+        let deployments = cluster.list(DEPLOYMENT, NAMESPACE).await?;
+        let wanted = json!(2 + number);
+        let set = deployments.iter().filter(|it| it["spec"]["replicas"] == wanted).count();
+        Ok(Observation::of(set == count, format!("{set} are")))
+    })
     .await
 }
 
 /// The policies of each test.
 const POLICIES: &str = "ALMANAC_LARGE_POLICIES";
 
-/// How the one that leads ends.
+/// The end of the leader.
 enum Ends {
     Killed,
     InOrder,
@@ -111,8 +107,8 @@ async fn survives(
     let first = start(cluster, firing - SignedDuration::from_secs(5), "first")?;
     await_condition("the first to lead", PATIENCE, async || {
         first.limit.check(&first.program)?;
-        let (status, said) = first.program.get("/readyz").await?;
-        Ok(Observation::of(status == 200, said))
+        let (status, body) = first.program.get("/readyz").await?;
+        Ok(Observation::of(status == 200, body))
     })
     .await?;
     check(&first, "after a start")?;

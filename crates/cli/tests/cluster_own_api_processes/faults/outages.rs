@@ -12,7 +12,7 @@ use crate::faults::replica::{
     await_changed_and_recorded_once, await_record, prepare, replicas,
 };
 
-/// The day after, for rules that were made when the firing was over.
+/// The day after, for rules created after the firing.
 async fn await_known(cluster: &Cluster, name: &str) -> TestResult {
     let is_known = |status: &serde_json::Value| status["nextExecutionTime"].is_string();
     cluster.await_status(cluster.home(), name, "to be known", is_known).await?;
@@ -44,7 +44,7 @@ fn an_api_server_killed_during_a_firing_only_delays_it() -> TestResult {
 }
 
 #[test]
-fn an_etcd_stopped_during_a_firing_costs_only_the_lease() -> TestResult {
+fn an_etcd_stopped_during_a_firing_loses_only_the_lease() -> TestResult {
     on_cluster(async |test, cluster| {
         prepare(cluster, "shop", Some(90)).await?;
         let replica = Replica::start(cluster, head_start(), &["--identity", "only"])?;
@@ -75,7 +75,7 @@ async fn change_everything(cluster: &Cluster) -> TestResult {
 }
 
 #[test]
-fn what_changed_while_the_connections_were_cut_is_noticed() -> TestResult {
+fn changes_during_cut_connections_are_applied() -> TestResult {
     in_namespace(async |cluster| {
         let names = ["edited", "deleted", "replaced", "scaled"];
         for name in names {

@@ -1,5 +1,5 @@
-//! A leader that is paused, and resumes long after another one has taken over; and one that does not
-//! know yet.
+//! A leader that is paused, and resumes long after another one has taken over; and one that has not yet
+//! detected the loss of its Lease.
 
 use almanac_fixtures::objects;
 use almanac_harness::{Fault, Observation, PATIENCE, RecordedRequest, TestResult, await_condition};
@@ -63,12 +63,11 @@ fn is_one_conflict(sent: &[RecordedRequest]) -> bool {
     matches!(sent, [only] if only.api_server_status == Some(409))
 }
 
-/// One firing whose write is on its way, one that a user will undo, and one whose record is on its
-/// way.
+/// A firing whose write is in flight, one that a user will undo, and one whose record is in flight.
 const ON_THEIR_WAY: [&str; 3] = ["stale", "touched", "unrecorded"];
 
 #[test]
-fn the_writes_a_paused_leader_had_sent_overwrite_neither_its_successor_nor_a_user() -> TestResult {
+fn late_writes_of_a_paused_leader_overwrite_neither_its_successor_nor_a_user() -> TestResult {
     in_namespace(async |cluster| {
         for name in ON_THEIR_WAY {
             prepare(cluster, name, Some(60)).await?;
@@ -125,7 +124,7 @@ fn the_writes_a_paused_leader_had_sent_overwrite_neither_its_successor_nor_a_use
 }
 
 #[test]
-fn two_leaders_after_a_deleted_lease_carry_out_a_firing_once_and_record_it_once() -> TestResult {
+fn two_leaders_after_a_deleted_lease_apply_and_record_a_firing_once() -> TestResult {
     in_namespace(async |cluster| {
         for name in ["stale", "unrecorded"] {
             prepare(cluster, name, Some(60)).await?;

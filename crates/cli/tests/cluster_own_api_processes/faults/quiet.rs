@@ -1,6 +1,6 @@
 //! Nothing is due and nothing changes: nothing is written, and nothing is read but by the watches.
 //!
-//! The one test that has to watch the time pass: `ALMANAC_QUIET_MINUTES`. `ALMANAC_QUIET_OBJECTS` is the number of
+//! The one test that must wait for time to pass: `ALMANAC_QUIET_MINUTES`. `ALMANAC_QUIET_OBJECTS` is the number of
 //! objects of each kind.
 
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn minutes() -> u64 {
     size("ALMANAC_QUIET_MINUTES", 1, 10)
 }
 
-/// How many policies of each kind.
+/// The number of policies of each kind.
 fn of_each() -> u64 {
     size("ALMANAC_QUIET_OBJECTS", 25, 1_000)
 }

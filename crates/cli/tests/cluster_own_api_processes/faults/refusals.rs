@@ -1,5 +1,5 @@
 //! Requests that are rejected until it is too late, by the API server or by admission, and a writer
-//! that undoes what was carried out. Single failing requests are tested against the stub of the API,
+//! that undoes applied changes. Single failing requests are tested against the stub of the API,
 //! by the controllers' own tests.
 
 use almanac_harness::{
@@ -16,7 +16,7 @@ use crate::faults::replica::{
     ALONE, BEFORE, Replica, await_armed, await_record, ensure_carried_out_once, prepare, replicas,
 };
 
-/// In seconds. There are attempts at once and after one and three; a fourth would come after seven.
+/// The deadline in seconds. The attempts come immediately, and after one and three; a fourth would come after seven.
 const THREE_ATTEMPTS: u32 = 6;
 
 fn answer(code: StatusCode) -> Fault {
@@ -24,7 +24,7 @@ fn answer(code: StatusCode) -> Fault {
 }
 
 #[test]
-fn a_firing_refused_until_its_deadline_is_given_up_and_reported() -> TestResult {
+fn a_firing_rejected_until_its_deadline_is_abandoned_and_reported() -> TestResult {
     in_namespace(async |cluster| {
         prepare(cluster, "refused", Some(THREE_ATTEMPTS)).await?;
         let replica = Replica::start(cluster, head_start(), ALONE)?;
@@ -123,7 +123,7 @@ fn a_firing_denied_by_admission_is_not_reported_as_forbidden() -> TestResult {
 }
 
 #[test]
-fn a_firing_that_another_writer_undoes_at_once_is_reported_and_not_repeated() -> TestResult {
+fn a_firing_undone_by_another_field_manager_is_reported_and_not_repeated() -> TestResult {
     in_namespace(async |cluster| {
         prepare(cluster, "undone", Some(60)).await?;
         let replica = Replica::start(cluster, head_start(), ALONE)?;

@@ -1,5 +1,5 @@
 //! Replicas of the program, each behind a proxy of its own, so that who wrote what is known and a
-//! single request can be made to go wrong; and rules that are about to fire.
+//! single request can fail on demand; and rules that are about to fire.
 
 use almanac_harness::{Fault, FaultProxy, Injected, RecordedRequest, TestResult};
 use anyhow::{Context as _, Result, ensure};
@@ -155,7 +155,7 @@ pub(crate) async fn await_armed(cluster: &Cluster, name: &str) -> TestResult {
     Ok(())
 }
 
-/// The same for each of these policies.
+/// Waits until each of these policies is armed.
 pub(crate) async fn await_all_armed(
     cluster: &Cluster,
     names: impl IntoIterator<Item: AsRef<str>>,
@@ -196,7 +196,7 @@ fn only_record(name: &str, status: &Value) -> Result<Record> {
 }
 
 impl Record {
-    /// How much later than its time the firing was carried out, or given up.
+    /// The delay until the firing was applied or abandoned.
     fn delay(&self) -> Result<SignedDuration> {
         let executed = self.execution["executionTime"].as_str().context("no executionTime")?;
         Ok(executed.parse::<Timestamp>()?.duration_since(FIRING.parse()?))
@@ -204,19 +204,19 @@ impl Record {
 
     /// The message of a firing that failed.
     pub(crate) fn failure(&self) -> Result<&str> {
-        ensure!(!self.is_success, "it was carried out: {}", self.execution);
+        ensure!(!self.is_success, "the firing was applied: {}", self.execution);
         self.execution["message"].as_str().context("a failure without a message")
     }
 }
 
-/// Waits until the rule has been carried out, and checks that the target was changed exactly once,
+/// Waits until the rule has been applied, and checks that the target was changed exactly once,
 /// by a single request, in time, and that there is a single record.
 pub(crate) async fn await_carried_out_once(cluster: &Cluster, name: &str) -> TestResult {
     await_record(cluster, name).await?;
     ensure_carried_out_once(cluster, name, 1).await
 }
 
-/// The same without waiting, with this number of changes to the spec, ours and those of users.
+/// Checks the same without waiting, with this number of changes to the spec by Almanac and by users.
 pub(crate) async fn ensure_carried_out_once(
     cluster: &Cluster,
     name: &str,
@@ -228,8 +228,8 @@ pub(crate) async fn ensure_carried_out_once(
     Ok(())
 }
 
-/// The same when the API server or its store were away: a write that failed in the audit log may have been carried
-/// out, or not at all.
+/// Checks the same after an outage of the API server or etcd: a write that failed in the audit log may have been
+/// applied or not.
 pub(crate) async fn await_changed_and_recorded_once(cluster: &Cluster, name: &str) -> TestResult {
     await_record(cluster, name).await?;
     ensure_changed_and_recorded_once(cluster, name, 1).await
@@ -246,7 +246,7 @@ async fn ensure_changed_and_recorded_once(
     ensure!(record.execution["appliedReplicas"] == AFTER, "{name}: {}", record.execution);
     let allowed = policy["spec"]["rules"][0]["maxDelaySeconds"].as_i64().unwrap_or(300);
     let delay = record.delay()?;
-    ensure!(!delay.is_negative(), "{name} was carried out {delay:#} after its time");
+    ensure!(!delay.is_negative(), "{name} was applied {delay:#} after its time");
     ensure!(delay <= SignedDuration::from_secs(allowed), "{name} came late by {delay:#}");
     let target = cluster.get(DEPLOYMENT, cluster.home(), name).await?;
     let generation = target["metadata"]["generation"].as_u64().context("no generation")?;
@@ -254,7 +254,7 @@ async fn ensure_changed_and_recorded_once(
     Ok(())
 }
 
-/// How many requests of the program to scale a Deployment the API server has carried out.
+/// The number of requests to scale a Deployment that the API server has applied.
 pub(crate) async fn effective_scalings(cluster: &Cluster, name: &str) -> Result<usize> {
     let writes = cluster.target_writes().await?;
     let of_it = writes.iter().filter(|write| write.name == name && write.subresource == "scale");
@@ -266,7 +266,7 @@ pub(crate) async fn replicas(cluster: &Cluster, name: &str) -> Result<u64> {
     target["spec"]["replicas"].as_u64().context("no replicas")
 }
 
-/// Checks that a firing was recorded and reported as missed, and not carried out.
+/// Checks that a firing was recorded and reported as missed, and not applied.
 pub(crate) async fn await_missed(cluster: &Cluster, name: &str) -> TestResult {
     let record = await_record(cluster, name).await?;
     let message = record.failure()?;

@@ -15,7 +15,7 @@ use crate::faults::replica::{
 const LEASE_LASTS: i64 = 15;
 
 #[test]
-fn a_firing_due_while_no_controller_ran_is_carried_out_afterwards_unless_too_late() -> TestResult {
+fn a_firing_missed_without_a_controller_is_applied_later_unless_too_late() -> TestResult {
     in_namespace(async |cluster| {
         prepare(cluster, "patient", None).await?;
         prepare(cluster, "strict", Some(1)).await?;
@@ -42,7 +42,7 @@ fn a_leader_killed_before_a_firing_is_replaced_within_its_allowed_delay() -> Tes
         let (first, second) = Replica::start_two(cluster).await?;
         await_all_armed(cluster, ["patient", "strict"]).await?;
         first.ensure_before_firing()?;
-        // The lease has to outlast the firing by more than the strict rule allows.
+        // The Lease must outlast the firing by more than the strict rule allows.
         first.await_after_firing(-LEASE_LASTS / 2).await?;
         first.controller.program.kill()?;
         first.ensure_still_before_firing()?;
@@ -61,8 +61,8 @@ struct UnderWay(Vec<Injected>);
 const INTERRUPTED: [&str; 4] = ["unsent", "unanswered", "unrecorded", "untold"];
 
 impl UnderWay {
-    /// One firing whose write never leaves, one whose answer is lost, one that is carried out but
-    /// cannot be recorded, and one whose record's answer is lost.
+    /// Four firings: the write is never sent, its response is lost, it succeeds but cannot be recorded, or the
+    /// response to its record is lost.
     async fn begin(replica: &Replica) -> Result<Self> {
         replica.ensure_before_firing()?;
         let unsent = replica.spoil_scaling("unsent", Fault::hang());
@@ -109,7 +109,7 @@ async fn interrupted(cluster: &Cluster) -> Result<Replica> {
 }
 
 #[test]
-fn a_process_killed_during_firings_carries_out_each_once_after_a_restart() -> TestResult {
+fn a_process_killed_during_firings_applies_each_once_after_a_restart() -> TestResult {
     in_namespace(async |cluster| {
         let replica = interrupted(cluster).await?;
         replica.controller.program.start_again()?;
@@ -127,7 +127,7 @@ fn a_process_killed_during_firings_carries_out_each_once_after_a_restart() -> Te
 }
 
 #[test]
-fn a_leader_killed_during_firings_leaves_each_to_its_successor_exactly_once() -> TestResult {
+fn a_successor_applies_the_firings_of_a_killed_leader_exactly_once() -> TestResult {
     in_namespace(async |cluster| {
         prepare_interrupted(cluster).await?;
         let (first, second) = Replica::start_two(cluster).await?;
@@ -137,7 +137,7 @@ fn a_leader_killed_during_firings_leaves_each_to_its_successor_exactly_once() ->
         first.controller.program.kill()?;
         ensure_all_once(cluster).await?;
         second.await_leading().await?;
-        ensure!(second.scalings("unsent").len() == 1, "the successor has not carried it out");
+        ensure!(second.scalings("unsent").len() == 1, "the successor has not applied it");
         ensure!(second.scalings("done").is_empty(), "what was done was done again");
         Ok(())
     })

@@ -13,17 +13,21 @@ use http::StatusCode;
 use crate::controller::{ALMANAC, Cluster, in_namespace};
 use crate::faults::replica::{ALONE, FIRING, Replica, prepare};
 
-/// Waits until it reports what it is waiting for, and checks that it does not count as stuck.
+/// Waits until the process reports this reason for waiting, and checks that it is still healthy.
 async fn await_waiting(replica: &Replica, words: &str) -> TestResult {
     let program = &replica.controller.program;
-    await_condition(&format!("it to say that it waits for {words:?}"), PATIENCE, async || {
-        let (status, said) = program.get("/readyz").await?;
-        let is_said = said.contains(words);
-        Ok(Observation::of(status == 503 && is_said, format!("{status}: {said}")))
-    })
+    await_condition(
+        &format!("the process to report that it waits for {words:?}"),
+        PATIENCE,
+        async || {
+            let (status, body) = program.get("/readyz").await?;
+            let is_reported = body.contains(words);
+            Ok(Observation::of(status == 503 && is_reported, format!("{status}: {body}")))
+        },
+    )
     .await?;
-    let (status, said) = program.get("/healthz").await?;
-    ensure!(status == 200, "/healthz: {status}: {said}");
+    let (status, body) = program.get("/healthz").await?;
+    ensure!(status == 200, "/healthz: {status}: {body}");
     program.check_running()
 }
 
@@ -47,11 +51,11 @@ fn missing_permission_for_the_lease_is_reported_and_the_process_continues_once_g
     })
 }
 
-async fn starts_without_server(cluster: &Cluster, further: &[&str], says: &str) -> TestResult {
+async fn starts_without_server(cluster: &Cluster, further: &[&str], expected: &str) -> TestResult {
     let proxy = FaultProxy::start(cluster.client())?;
     proxy.block().await;
     let replica = Replica::start_behind(cluster, proxy, FIRING.parse()?, further)?;
-    await_waiting(&replica, says).await?;
+    await_waiting(&replica, expected).await?;
     replica.proxy.unblock()?;
     replica.await_leading().await?;
     replica.controller.program.await_ready().await
@@ -81,10 +85,10 @@ fn an_unusable_kubeconfig_ends_the_process_with_a_message() -> TestResult {
     };
     for file in [file, folder.path().join("none")] {
         let output = run(&file)?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.code() == Some(2), "{}: {said}", output.status);
-        let names_it = said.contains(&file.display().to_string());
-        ensure!(said.contains("failed to use the kubeconfig") && names_it, "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.code() == Some(2), "{}: {stderr}", output.status);
+        let names_it = stderr.contains(&file.display().to_string());
+        ensure!(stderr.contains("failed to use the kubeconfig") && names_it, "{stderr}");
     }
     Ok(())
 }

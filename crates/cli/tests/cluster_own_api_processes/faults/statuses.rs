@@ -18,7 +18,7 @@ fn broken() -> Fault {
 }
 
 #[test]
-fn a_history_is_complete_however_often_its_writing_failed() -> TestResult {
+fn a_history_is_complete_after_any_number_of_failed_writes() -> TestResult {
     in_namespace(async |cluster| {
         let troubles = [
             ("once", 1, broken()),

@@ -1,4 +1,4 @@
-//! Everything is stopped while writes wait: by hand, and by a shutdown.
+//! Queued writes at a stop: by the stop annotation, and by a shutdown.
 
 use almanac_fixtures::objects;
 use almanac_harness::{Fault, Injected, Observation, PATIENCE, TestResult, await_condition};
@@ -13,7 +13,7 @@ use crate::faults::replica::{
     BEFORE, Replica, await_all_armed, await_record, effective_scalings, replicas,
 };
 
-/// How many policies, of which few may be written at once.
+/// The number of policies; few may be written at the same time.
 const POLICIES: usize = 12;
 const AT_ONCE: usize = 2;
 /// The replicas set at the firing, and a minute later.
@@ -26,7 +26,7 @@ fn names() -> Vec<String> {
     (0..POLICIES).map(|number| format!("shop-{number}")).collect()
 }
 
-/// Policies, and a process that carries them out one after the other.
+/// Policies, and a process that reconciles them one after the other.
 async fn prepare_all(cluster: &Cluster) -> TestResult {
     for name in names() {
         cluster.create(DEPLOYMENT, cluster.home(), &deployment(&name, BEFORE)).await?;
@@ -55,7 +55,7 @@ async fn await_waiting(cluster: &Cluster, replica: &Replica) -> Result<Injected>
     Ok(hangs)
 }
 
-/// How many requests of the program to scale a Deployment have reached the API server.
+/// The number of requests to scale a Deployment that have reached the API server.
 async fn scalings(cluster: &Cluster) -> Result<usize> {
     let writes = cluster.target_writes().await?;
     Ok(writes.iter().filter(|write| write.subresource == "scale").count())
@@ -67,8 +67,7 @@ async fn annotate(cluster: &Cluster, annotation: &str) -> TestResult {
 }
 
 #[test]
-fn a_write_waiting_when_everything_is_stopped_is_never_sent_and_later_firings_are_carried_out()
--> TestResult {
+fn a_stop_discards_queued_writes_and_later_firings_are_applied() -> TestResult {
     in_namespace(async |cluster| {
         prepare_all(cluster).await?;
         let at_once = AT_ONCE.to_string();
@@ -116,7 +115,7 @@ fn a_write_waiting_when_everything_is_stopped_is_never_sent_and_later_firings_ar
     })
 }
 
-/// Waits until every policy has a record of the firing; those that say that it was stopped.
+/// Waits until every policy has a record of the firing; returns the stopped ones.
 async fn await_records(cluster: &Cluster) -> Result<Vec<String>> {
     let mut stopped = Vec::new();
     for name in names() {

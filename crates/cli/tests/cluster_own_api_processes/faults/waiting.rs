@@ -11,10 +11,10 @@ use crate::faults::replica::{
     ALONE, BEFORE, Replica, await_all_armed, await_missed, prepare, replicas,
 };
 
-/// As many writes as are under way at once by default, and as many again that wait, less two.
+/// The default number of concurrent writes, and the same number of queued ones, less two.
 const AT_ONCE: usize = 32;
 const WAITING: usize = 30;
-/// How late a firing may come, in seconds. The API server takes longer.
+/// The allowed delay of a firing, in seconds. The API server takes longer.
 const IN_TIME: u32 = 5;
 
 /// The user's change of a policy while its write waits.
@@ -70,7 +70,7 @@ fn a_queued_write_is_checked_again_before_it_is_sent() -> TestResult {
         }
         await_seen(cluster, &replica).await?;
         replica.await_after_firing(i64::from(IN_TIME) + 1).await?;
-        ensure!(hangs.taken() == AT_ONCE, "some more were sent meanwhile");
+        ensure!(hangs.taken() == AT_ONCE, "more writes were sent");
         hangs.release();
 
         for (name, _) in pairs().filter(|(_, change)| **change == Change::Nothing) {

@@ -26,7 +26,7 @@ const QUESTIONS: &[&[&str]] = &[
     &["when", "--from", PRESENT, "-o", "json"],
 ];
 
-/// One in a zone, and two that leave it to the kube-controller-manager, of which one is suspended.
+/// A `CronJob` with a time zone, and two with that of the kube-controller-manager. One of these is suspended.
 const CRON_JOBS: &str = r#"
 apiVersion: batch/v1
 kind: CronJob
@@ -75,7 +75,7 @@ async fn assert_same_answers(
 }
 
 #[test]
-fn a_cluster_and_its_kubectl_export_give_the_same_answers() -> TestResult {
+fn a_cluster_and_its_kubectl_export_give_the_same_output() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::api_only(), async |test| {
         let kubectl = test.kubectl().await?;
         without_definitions_nothing_is_missing(test).await?;
@@ -93,7 +93,7 @@ fn a_cluster_and_its_kubectl_export_give_the_same_answers() -> TestResult {
         // A target that no rule has set has the replicas it has in the cluster.
         let report = answer(&kubeconfig, &[&store[..], &["-n", "designs"]].concat()).await?;
         assert!(report.contains("StatefulSet.apps designs/store is 5\n"), "{report}");
-        // A name says where to look when nothing else does.
+        // A name selects the source if nothing else does.
         let named = ["explain", "sts/designs/store", "--at", PRESENT];
         assert_eq!(answer(&kubeconfig, &named).await?, report);
         cron_jobs_are_shown(&kubeconfig).await?;
@@ -131,7 +131,7 @@ async fn cron_jobs_are_shown(kubeconfig: &Path) -> TestResult {
     Ok(())
 }
 
-/// It is not an error, and no output mentions kinds that the cluster does not have.
+/// Missing definitions are not an error, and no output mentions kinds that the cluster does not have.
 async fn without_definitions_nothing_is_missing(test: &OwnTest) -> TestResult {
     let output = almanac(&test.plane.kubeconfig(), &["next", "--from", PRESENT]).await?;
     assert!(output.status.success(), "{}", stderr(&output));
@@ -209,13 +209,16 @@ async fn findings_show_the_text_of_the_object(test: &OwnTest, kubectl: &Kubectl)
     let question = ["next", "--from", PRESENT, "-n", "designs"];
     let output = almanac(&test.plane.kubeconfig(), &question).await?;
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let shown = stdout(&output);
+    let printed = stdout(&output);
     let export = kubectl.run(&["get", "cronfhpa", "broken", "-n", "designs", "-o", "yaml"]).await?;
     let line = export
         .lines()
         .position(|line| line.contains("0 8 * *\"") || line.contains("schedule: 0 8"));
     let line = line.context("the schedule is in a line of its own")? + 1;
     let place = format!("--> CronFederatedHPA/designs/broken:{line}:");
-    assert!(shown.contains(&place) && shown.contains("schedule: 0 8 * *"), "{place}\n{shown}");
+    assert!(
+        printed.contains(&place) && printed.contains("schedule: 0 8 * *"),
+        "{place}\n{printed}"
+    );
     Ok(())
 }

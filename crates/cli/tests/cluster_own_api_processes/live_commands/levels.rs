@@ -7,7 +7,7 @@ use crate::live::{PRESENT, almanac, answer, apply, ask_both, stderr, stdout};
 use almanac_harness::{ControlPlaneOptions, Kubectl, OwnTest, TestResult, on_own_control_plane};
 use serde_json::{Value, json};
 
-/// The design's `ConfigMap`, which counts, and the one that Volcano installs.
+/// The `ConfigMap` of the design, which applies, and the one that Volcano installs.
 const AGENT: &str = r#"
 apiVersion: v1
 kind: ConfigMap
@@ -88,7 +88,7 @@ fn levels_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
         let forecast = ["forecast", "--from", PRESENT, "--for", "1d", "-n", "shop"];
         let report = answer(&kubeconfig, &forecast).await?;
         assert!(report.contains("510 pods of app=batch in shop qosLevel"), "{report}");
-        // A name says where to look when nothing else does; quiet follows a list without policies.
+        // A name selects the source if nothing else does; quiet follows a list without policies.
         let explain = |name| ["explain", name, "--at", PRESENT];
         let report = answer(&kubeconfig, &explain("po/shop/batch-007")).await?;
         assert!(report.contains("qosLevel of Pod shop/batch-007 is -1, since"), "{report}");

@@ -53,7 +53,7 @@ async fn prepare(kubectl: &Kubectl) -> TestResult {
         pod("default", "astray", Some("other"), "1"),
         pod("default", "waits", None, "3"),
         // It takes room on the node, though another namespace has it.
-        pod("shop", "neighbour", Some("r1"), "2"),
+        pod("shop", "neighbor", Some("r1"), "2"),
     ];
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
     // A node that is created has no status.
@@ -105,7 +105,7 @@ async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     Ok(())
 }
 
-/// Without nodes or pods, policies are left out; without pods elsewhere, only how full nodes are is not known.
+/// Without nodes or pods, policies are skipped. Without pods of other namespaces, only the usage of nodes is unknown.
 async fn missing_permissions_are_reported(test: &OwnTest, kubectl: &Kubectl) -> TestResult {
     kubectl.run(&["create", "serviceaccount", "reader"]).await?;
     let account = test.service_account("default", "reader").await?;

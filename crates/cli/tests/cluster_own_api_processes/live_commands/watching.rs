@@ -74,7 +74,7 @@ fn answers(program: &Program) -> anyhow::Result<Vec<Value>> {
 }
 
 #[test]
-fn an_answer_is_printed_again_when_objects_change_and_only_then() -> TestResult {
+fn output_is_printed_again_only_when_objects_change() -> TestResult {
     in_namespace("watched", POLICY, async |cluster| {
         let next = watch(cluster, "watched", &["next", "-o", "json"])?;
         let text = watch(cluster, "watched", &["next"])?;
@@ -99,7 +99,7 @@ fn an_answer_is_printed_again_when_objects_change_and_only_then() -> TestResult 
 }
 
 #[test]
-fn an_answer_is_printed_again_once_the_first_event_has_passed() -> TestResult {
+fn output_is_printed_again_once_the_first_event_has_passed() -> TestResult {
     in_namespace("often", MORE, async |cluster| {
         let next = watch(cluster, "often", &["next", "-o", "json", "--count", "1"])?;
         await_condition("two events in a row", PATIENCE, async || {

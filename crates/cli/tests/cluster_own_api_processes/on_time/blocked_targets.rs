@@ -96,7 +96,7 @@ async fn prepare(cluster: &Cluster) -> TestResult {
     let long = json!({"maxDelaySeconds": 600});
     rule_for(cluster, "locked", workload("locked"), nothing.clone()).await?;
     rule_for(cluster, "later", workload("later"), nothing.clone()).await?;
-    // Attempts come at once and after one and three seconds.
+    // Attempts come immediately, and after one and three seconds.
     rule_for(cluster, "never", workload("never"), json!({"maxDelaySeconds": 5})).await?;
     let unkept = json!({"maxDelaySeconds": 5, "failedHistoryLimit": 0});
     rule_for(cluster, "unkept", workload("nowhere"), unkept).await?;
@@ -142,7 +142,7 @@ fn a_blocked_target_is_reported_and_scaled_as_soon_as_possible() -> TestResult {
         assert_done(cluster, "widget", (WIDGET, SHOP, "new")).await?;
         controller.stop().await?;
         let fleet = cluster.get(FLEET, "", "north").await?;
-        assert_eq!(fleet["spec"]["replicas"], 2, "nobody has allowed it");
+        assert_eq!(fleet["spec"]["replicas"], 2, "cluster-scoped targets are not allowed");
 
         let allow = ["--allow-cluster-scoped-targets"];
         let controller = Controller::start(&access.kubeconfig(), AFTER, &allow)?;

@@ -89,7 +89,7 @@ pub(crate) async fn prepare(cluster: &Cluster) -> TestResult {
 }
 
 #[test]
-fn bounds_set_by_two_rules_at_once_are_one_write() -> TestResult {
+fn bounds_set_by_two_rules_at_the_same_time_are_one_write() -> TestResult {
     on_stage(async |cluster| {
         let fired = |applied| fired_once(BOUNDARY, &applied, TOMORROW);
         let status = after_firing(cluster, "two-rules").await?;

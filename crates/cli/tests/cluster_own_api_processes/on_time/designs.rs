@@ -23,7 +23,7 @@ fn story() -> String {
     cured(&designs::cron(DEPLOYMENT_OF_CRON, &up_and_down("targetReplicas")))
 }
 
-/// The same with the lower bound of an autoscaler.
+/// The better approach of the design: the lower bound of an autoscaler.
 fn better_approach() -> String {
     cured(&designs::cron(AUTOSCALER_OF_CRON, &up_and_down("targetMinReplicas")))
 }
@@ -48,10 +48,10 @@ async fn assert_written_at(
     (kind, namespace, name): (Kind, &str, &str),
     (field, before, after): (&str, u32, u32),
 ) -> TestResult {
-    let found = cluster.get(kind, namespace, name).await?;
+    let actual = cluster.get(kind, namespace, name).await?;
     controller.ensure_before(boundary)?;
     let boundary: Timestamp = boundary.parse()?;
-    assert_eq!(found["spec"][field], before, "{namespace}/{name} before {boundary}");
+    assert_eq!(actual["spec"][field], before, "{namespace}/{name} before {boundary}");
     let earlier = cluster.target_writes().await?.len();
     let has_changed = |object: &Value| object["spec"][field] != before;
     let what = format!("{field} to change");
@@ -67,11 +67,11 @@ async fn assert_written_at(
     Ok(())
 }
 
-/// What `kubectl get` shows, word by word. Ages differ from run to run.
+/// The output of `kubectl get`, word by word, without ages: they differ from run to run.
 async fn table(cluster: &Cluster, namespace: &str) -> Result<Vec<Vec<String>>> {
-    let shown = cluster.kubectl(&["get", "cronfhpa", "-n", namespace]).await?;
+    let output = cluster.kubectl(&["get", "cronfhpa", "-n", namespace]).await?;
     let words = |line: &str| line.split_ascii_whitespace().map(str::to_owned).collect();
-    let mut rows: Vec<Vec<String>> = shown.lines().map(words).collect();
+    let mut rows: Vec<Vec<String>> = output.lines().map(words).collect();
     for row in &mut rows {
         row.pop();
     }
@@ -128,9 +128,9 @@ async fn what_has_happened_is_recorded(cluster: &Cluster) -> TestResult {
 async fn metrics_show_it(controller: &Controller) -> TestResult {
     let eleven: Timestamp = ELEVEN.parse()?;
     let next = format!("almanac_cron_next_firing_timestamp_seconds {}", eleven.as_second());
-    let mut found = controller.scrape("almanac_cron_").await?;
-    found.retain(|line| !line.contains("_bucket") && !line.contains("_sum"));
-    found.sort();
+    let mut actual = controller.scrape("almanac_cron_").await?;
+    actual.retain(|line| !line.contains("_bucket") && !line.contains("_sum"));
+    actual.sort();
     let expected = [
         "almanac_cron_clock_was_ahead_total 0",
         "almanac_cron_failed_total 0",
@@ -144,7 +144,7 @@ async fn metrics_show_it(controller: &Controller) -> TestResult {
         "almanac_cron_superseded_total 0",
         "almanac_cron_undone_total 0",
     ];
-    assert_eq!(found, expected);
+    assert_eq!(actual, expected);
     Ok(())
 }
 
@@ -167,7 +167,7 @@ async fn statuses_are_written_once_for_all_that_has_happened(cluster: &Cluster) 
 }
 
 #[test]
-fn the_examples_of_the_design_happen_at_half_past_eight_and_not_before() -> TestResult {
+fn the_examples_of_the_design_fire_at_half_past_eight_and_not_before() -> TestResult {
     on_cluster(async |_, cluster| {
         make_stories(cluster).await?;
         let controller = cluster.start_at(&early(BOUNDARY)?, &[]).await?;
@@ -207,7 +207,7 @@ fn the_examples_of_the_design_happen_at_half_past_eight_and_not_before() -> Test
 }
 
 #[test]
-fn half_past_seven_comes_once_in_shanghai_and_once_in_los_angeles() -> TestResult {
+fn half_past_seven_fires_once_in_shanghai_and_once_in_los_angeles() -> TestResult {
     in_namespace(async |cluster| {
         let home = cluster.home();
         cluster.create(FEDERATED, home, &federated("shop-fhpa", Some(2), 2000)).await?;

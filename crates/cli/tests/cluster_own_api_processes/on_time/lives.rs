@@ -58,8 +58,7 @@ async fn await_next_second(controller: &Controller) -> TestResult {
 }
 
 #[test]
-fn a_policy_deleted_during_retries_is_not_carried_out_and_its_successor_starts_fresh() -> TestResult
-{
+fn a_policy_deleted_during_retries_is_not_applied_and_its_successor_starts_fresh() -> TestResult {
     on_cluster(async |test, cluster| {
         cluster.namespace(OPEN).await?;
         cluster.namespace(CLOSED).await?;

@@ -1,7 +1,7 @@
 //! Three minutes past nine: the results of rules at this one boundary, and the effect of later
 //! edits.
 //!
-//! Every test has objects of its own, all made before the boundary, and they cross it together: see
+//! Every test has objects of its own, all created before the boundary, and they cross it together: see
 //! `stage`.
 
 use almanac_harness::TestResult;
@@ -39,10 +39,10 @@ pub(crate) async fn numbers(
 /// Waits until an object's firing is in its status.
 pub(crate) async fn after_firing(cluster: &Cluster, name: &str) -> Result<Value, anyhow::Error> {
     let has_fired = |status: &Value| status["lastExecutionTime"].is_string();
-    cluster.await_status(NAMESPACE, name, "something was carried out", has_fired).await
+    cluster.await_status(NAMESPACE, name, "a rule has fired", has_fired).await
 }
 
-/// How many writes there were to a target of that name.
+/// The number of writes to a target of that name.
 pub(crate) async fn writes_to(cluster: &Cluster, name: &str) -> Result<usize, anyhow::Error> {
     let writes = cluster.target_writes().await?;
     Ok(writes.iter().filter(|write| write.name == name).count())

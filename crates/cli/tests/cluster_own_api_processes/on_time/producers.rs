@@ -31,8 +31,8 @@ async fn await_producer(
 /// Waits until Prometheus would see exactly these.
 async fn await_series(controller: &Controller, metric: &str, wanted: &[String]) -> TestResult {
     await_condition(&format!("the series {wanted:?}"), PATIENCE, async || {
-        let found = controller.scrape(metric).await?;
-        Ok(Observation::of(found == wanted, format!("{found:?}")))
+        let actual = controller.scrape(metric).await?;
+        Ok(Observation::of(actual == wanted, format!("{actual:?}")))
     })
     .await
 }
@@ -44,18 +44,18 @@ async fn assert_scrapes_turn_at_the_boundary(controller: &Controller) -> TestRes
     let mut seen_before = 0;
     await_condition("a scrape after the boundary", PATIENCE, async || {
         let began = controller.now();
-        let found = controller.scrape("karpenter_scheduled").await?;
+        let actual = controller.scrape("karpenter_scheduled").await?;
         let ended = controller.now();
         let of_value = |value| NAMES.map(|metric| series(metric, "scheduling", value)).to_vec();
         if ended < boundary {
-            assert_eq!(found, of_value(1), "at {ended}");
+            assert_eq!(actual, of_value(1), "at {ended}");
             seen_before += 1;
             return Ok(Observation::NotYet(format!("it is {ended}")));
         }
         if began < boundary {
             return Ok(Observation::NotYet("a scrape under way at the boundary".into()));
         }
-        assert_eq!(found, of_value(3), "at {began}");
+        assert_eq!(actual, of_value(3), "at {began}");
         Ok(Observation::Holds(()))
     })
     .await?;
@@ -102,7 +102,7 @@ fn a_schedule_has_its_new_number_at_the_first_scrape_after_the_boundary() -> Tes
         // All remaining writes are done by now.
         controller.stop().await?;
         let left_alone = cluster.get(CRON, "shop", "web").await?;
-        assert_eq!(left_alone["status"], Value::Null, "nobody was asked to carry it out");
+        assert_eq!(left_alone["status"], Value::Null, "no controller reconciles it");
         assert_eq!(cluster.target_writes().await?, []);
         Ok(())
     })
@@ -170,7 +170,7 @@ async fn a_schedule_that_cannot_be_used_has_no_series(
         "spec": {"queue": {"type": "AWSSQSQueue", "id": "arn:aws:sqs:us-west-2:1:q"}},
     });
     cluster.create(PRODUCER, "shop", &queue).await?;
-    let status = await_producer(cluster, "queue", "told", |it| !it.is_null()).await?;
+    let status = await_producer(cluster, "queue", "reported", |it| !it.is_null()).await?;
     let [holds, reason, message] = condition(&status, "Active");
     assert_eq!([holds, reason], ["False", "Unsupported"], "{message}");
     assert!(message.contains("spec.queue"), "{message}");

@@ -1,5 +1,5 @@
-//! One control plane and one controller for all tests that look at the same boundary. Crossing it
-//! takes both, and ten seconds; a dozen tests need not do it a dozen times.
+//! One control plane and one controller for all tests of the same boundary. A boundary requires both, and takes ten
+//! seconds, so a dozen tests share it.
 //!
 //! The objects for the boundary and their expected results are up to the tests.
 

@@ -1,4 +1,4 @@
-//! When a rule fires first, counted from the time it was applied.
+//! The first firing of a rule, relative to the instant at which it was applied.
 
 use almanac_harness::TestResult;
 use serde_json::json;
@@ -21,8 +21,8 @@ async fn await_next(cluster: &Cluster, name: &str, next: &str) -> TestResult {
 }
 
 async fn assert_replicas(cluster: &Cluster, name: &str, replicas: u32) -> TestResult {
-    let found = cluster.get(DEPLOYMENT, cluster.home(), name).await?;
-    assert_eq!(found["spec"]["replicas"], json!(replicas), "{name}");
+    let actual = cluster.get(DEPLOYMENT, cluster.home(), name).await?;
+    assert_eq!(actual["spec"]["replicas"], json!(replicas), "{name}");
     Ok(())
 }
 

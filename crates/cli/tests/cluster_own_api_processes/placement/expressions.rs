@@ -48,7 +48,7 @@ const NEW: &str =
     "semver(managedCluster.status.version.kubernetes, true).isGreaterThan(semver('1.30.5'))";
 
 #[test]
-fn a_placement_follows_what_its_expressions_say_of_the_objects_of_clusters() -> TestResult {
+fn a_placement_follows_its_expressions_over_objects_of_clusters() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2", "c3"]).await?;
         place(cluster, "new", &[NEW]).await?;
@@ -113,7 +113,7 @@ fn an_unusable_expression_keeps_the_selection_and_is_reported_with_its_fix() -> 
 }
 
 #[test]
-fn scores_that_an_expression_reads_are_gone_from_their_last_instant_on() -> TestResult {
+fn scores_that_an_expression_reads_end_at_their_expiry() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;
         let busy =
@@ -130,8 +130,8 @@ fn scores_that_an_expression_reads_are_gone_from_their_last_instant_on() -> Test
 }
 
 #[test]
-fn heartbeats_of_a_cluster_give_no_placement_a_turn() -> TestResult {
-    // As many as count at once within a minute.
+fn heartbeats_of_a_cluster_reconcile_no_placement() -> TestResult {
+    // The number of heartbeats that apply immediately within a minute.
     const BEATS: i64 = 20;
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;

@@ -22,7 +22,7 @@ async fn await_as_before(cluster: &Cluster, before: &Value, what: &str) -> TestR
 }
 
 #[test]
-fn a_decision_that_is_edited_or_deleted_by_hand_is_restored() -> TestResult {
+fn a_manually_edited_or_deleted_decision_is_restored() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;
         cluster.create(PLACEMENT, NAMESPACE, &hub::placement("web", &json!({}))).await?;
@@ -55,8 +55,8 @@ fn a_foreign_object_is_left_unchanged_and_reported() -> TestResult {
         let controller = start(cluster).await?;
         let message = await_reason(cluster, "web", "Ready", "False DecisionNameTaken").await?;
         ensure!(message.contains("belongs to no placement, by its labels and owners"), "{message}");
-        let found = cluster.get(DECISION, NAMESPACE, "web-decision-1").await?;
-        ensure!(clusters_of(&found) == ["c7"], "{found}");
+        let actual = cluster.get(DECISION, NAMESPACE, "web-decision-1").await?;
+        ensure!(clusters_of(&actual) == ["c7"], "{actual}");
         ensure!(decision_writes(cluster).await?.is_empty(), "it was written");
         // With the label it is one of the placement, which takes it over.
         let label = json!({ "metadata": { "labels": { format!("{GROUP}/placement"): "web" } } });

@@ -1,4 +1,4 @@
-//! Many clusters with many scores: what they cost a process.
+//! Many clusters with many scores: their cost in a process.
 
 use almanac_fixtures::hub;
 use almanac_fixtures::trials::size;
@@ -14,7 +14,7 @@ use crate::placement::stage::{
 
 /// The usual number of clusters.
 const CLUSTERS: usize = 150;
-/// How many requests of the test are under way at once.
+/// The most concurrent requests of the test.
 const AT_ONCE: usize = 16;
 
 #[test]
@@ -22,12 +22,12 @@ fn a_change_of_one_score_among_many_moves_the_selection_with_two_writes() -> Tes
     on_hub(async |_, cluster| {
         let count = size("ALMANAC_CLUSTERS", CLUSTERS, 10_000);
         prepare(cluster, &[]).await?;
-        let made = stream::iter(0..count).map(|number| async move {
+        let created = stream::iter(0..count).map(|number| async move {
             let name = format!("c{number:05}");
             cluster.create(CLUSTER, "", &hub::managed_cluster(&name)).await?;
             ratio(cluster, &name, 10).await
         });
-        made.buffer_unordered(AT_ONCE).try_collect::<Vec<()>>().await?;
+        created.buffer_unordered(AT_ONCE).try_collect::<Vec<()>>().await?;
         let all = hub::placement("all", &json!({}));
         cluster.create(PLACEMENT, NAMESPACE, &all).await?;
         place(cluster, "web", 1, &[("default/cpuratio", 1)]).await?;

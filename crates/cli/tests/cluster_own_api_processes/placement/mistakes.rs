@@ -1,4 +1,4 @@
-//! Specs that cannot be used: what was selected stays, and a condition says what is wrong.
+//! Specs that cannot be used: the selection stays, and a condition reports the problem.
 
 use almanac_fixtures::hub;
 use almanac_harness::TestResult;
@@ -27,7 +27,7 @@ async fn loosen(cluster: &Cluster) -> TestResult {
 }
 
 #[test]
-fn a_spec_that_cannot_be_used_keeps_what_is_selected_and_says_what_is_wrong() -> TestResult {
+fn an_unusable_spec_keeps_the_selection_and_reports_the_problem() -> TestResult {
     on_hub(async |_, cluster| {
         loosen(cluster).await?;
         prepare(cluster, &["c1", "c2"]).await?;
@@ -81,7 +81,7 @@ fn a_spec_that_cannot_be_used_keeps_what_is_selected_and_says_what_is_wrong() ->
 }
 
 #[test]
-fn a_placement_with_an_error_from_the_beginning_gets_an_empty_decision() -> TestResult {
+fn a_placement_that_starts_with_an_error_gets_an_empty_decision() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1"]).await?;
         let bad = json!([{ "key": "a", "operator": "Near", "values": ["b"] }]);

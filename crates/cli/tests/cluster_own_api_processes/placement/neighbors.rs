@@ -46,7 +46,7 @@ fn placements_are_left_to_open_cluster_management_unless_they_are_taken_over() -
 }
 
 #[test]
-fn nothing_changes_while_everything_is_stopped_or_what_is_exempt() -> TestResult {
+fn nothing_changes_in_exempt_objects_or_while_stopped() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1"]).await?;
         for namespace in ["calm", "kube-system"] {

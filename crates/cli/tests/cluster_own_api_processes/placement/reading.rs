@@ -26,15 +26,15 @@ async fn await_forecast(reader: &Path, clusters: &Value, assumed: &[&str]) -> Te
         let mut command = Command::new(ALMANAC);
         command.args(["forecast", "-n", NAMESPACE, "--for", "1m", "-o", "json"]);
         let output = command.env("KUBECONFIG", reader).stdin(Stdio::null()).output().await?;
-        let found: Result<Value> = serde_json::from_slice(&output.stdout).context("no JSON");
-        let Ok(found) = found else {
+        let actual: Result<Value> = serde_json::from_slice(&output.stdout).context("no JSON");
+        let Ok(actual) = actual else {
             return Ok(Observation::NotYet(String::from_utf8_lossy(&output.stderr).into_owned()));
         };
-        let assumptions = found["assumptions"].as_array().cloned().unwrap_or_default();
+        let assumptions = actual["assumptions"].as_array().cloned().unwrap_or_default();
         let of_hub: Vec<_> = assumptions.iter().filter_map(Value::as_str).collect();
         let of_hub: Vec<_> = of_hub.into_iter().filter(|it| it.contains(GROUP)).collect();
-        let is_so = found["series"][0]["segments"][0]["value"] == *clusters && of_hub == assumed;
-        Ok(Observation::of(is_so, format!("{found:#}")))
+        let is_so = actual["series"][0]["segments"][0]["value"] == *clusters && of_hub == assumed;
+        Ok(Observation::of(is_so, format!("{actual:#}")))
     })
     .await
 }

@@ -27,7 +27,7 @@ async fn prepare_many(cluster: &Cluster, names: &[String]) -> TestResult {
 }
 
 #[test]
-fn after_a_kill_between_writes_nothing_is_missing_and_a_successor_continues() -> TestResult {
+fn after_a_kill_between_writes_no_cluster_is_missing_and_a_successor_continues() -> TestResult {
     on_hub(async |test, cluster| {
         let all = names(120);
         prepare_many(cluster, &all).await?;
@@ -82,7 +82,7 @@ fn a_successor_continues_from_the_decisions_of_the_leader() -> TestResult {
 }
 
 #[test]
-fn lost_responses_and_refused_writes_lose_nothing_and_nothing_is_written_twice() -> TestResult {
+fn lost_responses_and_refused_writes_lose_no_write_and_repeat_none() -> TestResult {
     on_hub(async |test, cluster| {
         prepare(cluster, &["c1"]).await?;
         let proxy = FaultProxy::start(test.client())?;
@@ -115,7 +115,7 @@ fn lost_responses_and_refused_writes_lose_nothing_and_nothing_is_written_twice()
 }
 
 #[test]
-fn a_process_that_finds_everything_done_writes_nothing() -> TestResult {
+fn a_process_without_pending_changes_writes_nothing() -> TestResult {
     on_hub(async |_, cluster| {
         prepare_many(cluster, &names(3)).await?;
         let controller = start(cluster).await?;

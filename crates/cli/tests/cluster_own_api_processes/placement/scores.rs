@@ -1,4 +1,4 @@
-//! Scores that change, end, or are not there.
+//! Scores that change, end, or are missing.
 
 use almanac_fixtures::hub;
 use almanac_harness::TestResult;
@@ -11,7 +11,7 @@ use crate::placement::stage::{
 };
 
 #[test]
-fn a_score_counts_as_soon_as_it_is_changed_and_none_is_zero() -> TestResult {
+fn a_changed_score_applies_immediately_and_a_missing_one_is_zero() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2", "c3"]).await?;
         place(cluster, "web", 1, &[("default/cpuratio", 1)]).await?;
@@ -31,7 +31,7 @@ fn a_score_counts_as_soon_as_it_is_changed_and_none_is_zero() -> TestResult {
 }
 
 #[test]
-fn an_expired_score_counts_no_more_from_its_last_instant_on() -> TestResult {
+fn a_score_ends_at_the_instant_of_its_expiry() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;
         place(cluster, "web", 1, &[("default/cpuratio", 1)]).await?;

@@ -1,4 +1,4 @@
-//! Which clusters are selected, and how they are divided.
+//! The selected clusters, and their division into decisions and groups.
 
 use almanac_fixtures::{designs, hub};
 use almanac_harness::TestResult;
@@ -12,7 +12,7 @@ use crate::placement::stage::{
 };
 
 #[test]
-fn a_placement_that_balances_moves_at_once_when_another_one_selects_its_cluster() -> TestResult {
+fn a_balancing_placement_moves_when_another_one_selects_its_cluster() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2"]).await?;
         ratio(cluster, "c1", 90).await?;
@@ -22,7 +22,7 @@ fn a_placement_that_balances_moves_at_once_when_another_one_selects_its_cluster(
         place(cluster, "most", 1, &[("default/cpuratio", 1)]).await?;
         await_selected(cluster, "most", &["c1"]).await?;
         await_selected(cluster, "even", &["c2"]).await?;
-        // The decisions of a deleted placement count no longer.
+        // The decisions of a deleted placement no longer apply.
         cluster.delete(PLACEMENT, NAMESPACE, "most").await?;
         cluster.delete(DECISION, NAMESPACE, "most-decision-1").await?;
         await_selected(cluster, "even", &["c1"]).await?;
@@ -31,7 +31,7 @@ fn a_placement_that_balances_moves_at_once_when_another_one_selects_its_cluster(
 }
 
 #[test]
-fn the_placement_of_the_design_selects_by_the_score_and_keeps_what_it_has() -> TestResult {
+fn the_placement_of_the_design_selects_by_score_and_keeps_its_selection() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2", "c3", "c4"]).await?;
         for (name, score) in [("c1", 10), ("c2", 88), ("c3", -3), ("c4", 42)] {
@@ -71,8 +71,7 @@ fn the_placement_of_the_design_selects_by_the_score_and_keeps_what_it_has() -> T
 }
 
 #[test]
-fn a_hundred_and_one_clusters_are_two_decisions_and_none_that_stays_is_ever_missing() -> TestResult
-{
+fn a_hundred_and_one_clusters_are_two_decisions_that_lose_no_selected_cluster() -> TestResult {
     on_hub(async |test, cluster| {
         let names: Vec<String> = (0..128).map(|number| format!("c{number:03}")).collect();
         let refs: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -102,7 +101,7 @@ fn a_hundred_and_one_clusters_are_two_decisions_and_none_that_stays_is_ever_miss
 }
 
 #[test]
-fn selected_clusters_are_divided_into_groups_and_change_them_without_being_missed() -> TestResult {
+fn selected_clusters_are_divided_into_groups_and_change_them_without_a_gap() -> TestResult {
     on_hub(async |test, cluster| {
         prepare(cluster, &["c1", "c2", "c3"]).await?;
         let canary = json!({ "metadata": { "labels": { "stage": "canary" } } });

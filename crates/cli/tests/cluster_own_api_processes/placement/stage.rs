@@ -1,4 +1,4 @@
-//! A hub with clusters, a process that carries its placements out, and what they have selected; and that the engine,
+//! A hub with clusters, a process that reconciles its placements, and their selections; and checks that the engine,
 //! the checker, `almanac explain` and `almanac forecast` agree with it.
 
 #![allow(dead_code, reason = "every test program uses a part of it")]
@@ -50,7 +50,7 @@ pub(crate) const GROUP: &str = "cluster.open-cluster-management.io";
 /// A process that takes part in no election.
 pub(crate) const ALONE: &[&str] = &["--controllers=placement", "--leader-elect=false"];
 
-/// Where the definitions of a hub are.
+/// The directory of the CRDs of a hub.
 const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/hub-crds");
 
 /// Runs a test on a control plane that has the definitions of a hub, and nothing that reacts to anything.
@@ -83,31 +83,36 @@ pub(crate) async fn start(cluster: &Cluster) -> Result<Controller> {
 }
 
 /// Gives a cluster scores, in its namespace.
-pub(crate) async fn score(cluster: &Cluster, of: &str, status: &Value) -> TestResult {
-    if cluster.get(SCORE, of, "default").await?.is_null() {
-        if cluster.get(NAMESPACES, "", of).await?.is_null() {
-            cluster.namespace(of).await?;
+pub(crate) async fn score(cluster: &Cluster, cluster_name: &str, status: &Value) -> TestResult {
+    if cluster.get(SCORE, cluster_name, "default").await?.is_null() {
+        if cluster.get(NAMESPACES, "", cluster_name).await?.is_null() {
+            cluster.namespace(cluster_name).await?;
         }
-        cluster.create(SCORE, of, &hub::add_on_placement_score("default")).await?;
+        cluster.create(SCORE, cluster_name, &hub::add_on_placement_score("default")).await?;
     }
-    cluster.patch_status(SCORE, of, "default", status).await
+    cluster.patch_status(SCORE, cluster_name, "default", status).await
 }
 
-/// The same, with the one score that most tests have.
-pub(crate) async fn ratio(cluster: &Cluster, of: &str, score_of_it: i64) -> TestResult {
-    score(cluster, of, &hub::scored(&[("cpuratio", score_of_it)], None)).await
+/// Sets the one score that most tests use.
+pub(crate) async fn ratio(cluster: &Cluster, cluster_name: &str, value: i64) -> TestResult {
+    score(cluster, cluster_name, &hub::scored(&[("cpuratio", value)], None)).await
 }
 
-/// The same, with a score that ends soon, but not before a slow machine has selected by it; when. The API has whole
-/// seconds.
-pub(crate) async fn score_for_now(cluster: &Cluster, of: &str, it: i64) -> Result<Timestamp> {
+/// Sets a score that expires soon, but not before a slow machine has selected by it; returns the expiry. The API has
+/// whole seconds.
+pub(crate) async fn score_for_now(
+    cluster: &Cluster,
+    cluster_name: &str,
+    value: i64,
+) -> Result<Timestamp> {
     let end = Timestamp::from_second(Timestamp::now().as_second() + 30)?;
-    score(cluster, of, &hub::scored(&[("cpuratio", it)], Some(&end.to_string()))).await?;
+    score(cluster, cluster_name, &hub::scored(&[("cpuratio", value)], Some(&end.to_string())))
+        .await?;
     Ok(end)
 }
 
-/// Waits until a placement has selected the first of these clusters, and at the end of a score the second; how late that
-/// was.
+/// Waits until a placement has selected the first of these clusters, and at the end of a score the second. Returns
+/// the delay.
 pub(crate) async fn await_end(
     cluster: &Cluster,
     placement: &str,
@@ -158,7 +163,7 @@ pub(crate) fn clusters_of(decision: &Value) -> Vec<String> {
     clusters.iter().filter_map(name).collect()
 }
 
-/// Waits until a placement has selected these clusters, and its status says how many they are.
+/// Waits until a placement has selected these clusters, and its status has their number.
 pub(crate) async fn await_selected(
     cluster: &Cluster,
     placement: &str,
@@ -225,8 +230,8 @@ async fn world(cluster: &Cluster, now: Timestamp) -> Result<World> {
     Ok(world)
 }
 
-/// Checks that nothing is left to do, that the decisions break no rule, and that `almanac explain` and
-/// `almanac forecast` say of the cluster what it is.
+/// Checks that no write is pending, that the decisions break no rule, and that `almanac explain` and
+/// `almanac forecast` agree with the cluster.
 pub(crate) async fn ensure_agreed(cluster: &Cluster) -> TestResult {
     let now = Timestamp::now();
     let world = world(cluster, now).await?;
@@ -251,7 +256,7 @@ pub(crate) async fn ensure_agreed(cluster: &Cluster) -> TestResult {
     Ok(())
 }
 
-/// The same, and ends the process.
+/// Checks the same, and ends the process.
 pub(crate) async fn end_agreed(cluster: &Cluster, controller: &Controller) -> TestResult {
     ensure_agreed(cluster).await?;
     controller.stop().await
@@ -264,11 +269,11 @@ pub(crate) async fn json_of(cluster: &Cluster, arguments: &[&str]) -> Result<Val
     serde_json::from_slice(&output.stdout).with_context(|| format!("{arguments:?}: {reported}"))
 }
 
-/// How the program ends over the cluster, and everything that it says.
+/// The exit code of the program with the cluster, and all its output.
 pub(crate) async fn run(cluster: &Cluster, arguments: &[&str]) -> Result<(Option<i32>, String)> {
     let output = command(cluster, arguments).output().await?;
-    let said = [output.stdout, output.stderr].concat();
-    Ok((output.status.code(), String::from_utf8_lossy(&said).into_owned()))
+    let bytes = [output.stdout, output.stderr].concat();
+    Ok((output.status.code(), String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 fn command(cluster: &Cluster, arguments: &[&str]) -> Command {
@@ -280,9 +285,9 @@ fn command(cluster: &Cluster, arguments: &[&str]) -> Command {
 /// The writes of decisions by the program so far: `create`, `patch/status`, `patch`, `delete`.
 pub(crate) async fn decision_writes(cluster: &Cluster) -> Result<Vec<String>> {
     let writes = cluster.writes_of(DECISION.plural).await?;
-    let shown = writes.iter().map(|it| {
+    let lines = writes.iter().map(|it| {
         let slash = if it.subresource.is_empty() { "" } else { "/" };
         format!("{}{slash}{}", it.verb, it.subresource)
     });
-    Ok(shown.collect())
+    Ok(lines.collect())
 }

@@ -26,7 +26,7 @@ spec:
 }
 
 #[test]
-fn explain_says_what_a_file_would_select_on_the_hub_and_writes_nothing() -> TestResult {
+fn explain_previews_the_selection_of_a_file_and_writes_nothing() -> TestResult {
     on_hub(async |_, cluster| {
         prepare(cluster, &["c1", "c2", "c3"]).await?;
         for (name, score) in [("c1", 10), ("c2", 90), ("c3", 50)] {
@@ -58,21 +58,21 @@ fn explain_says_what_a_file_would_select_on_the_hub_and_writes_nothing() -> Test
         assert_eq!(after, before, "it has written something");
         // A finding has its position in the file.
         std::fs::write(&file, by_ratio("new", "3").replace("Exact", "Exactly"))?;
-        let (code, said) =
+        let (code, text) =
             run(cluster, &["explain", "--what-if", &path, "placement/new", "-n", NAMESPACE])
                 .await?;
-        assert_eq!(code, Some(1), "{said}");
-        assert!(said.contains(&format!("{path}:8:11")), "{said}");
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.contains(&format!("{path}:8:11")), "{text}");
         // One elsewhere is not answered as if it were here.
         std::fs::write(
             &file,
             by_ratio("new", "3").replace("name: new", "name: new\n  namespace: elsewhere"),
         )?;
-        let (code, said) =
+        let (code, text) =
             run(cluster, &["explain", "--what-if", &path, "placement/new", "-n", NAMESPACE])
                 .await?;
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains("elsewhere/new of --what-if is left out"), "{said}");
+        assert_eq!(code, Some(2), "{text}");
+        assert!(text.contains("elsewhere/new of --what-if is left out"), "{text}");
         controller.stop().await
     })
 }

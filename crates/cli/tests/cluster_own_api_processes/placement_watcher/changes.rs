@@ -18,12 +18,12 @@ use crate::placement_watcher::watcher::ByPlacement;
 
 pub(crate) const PLACEMENTS: [&str; 2] = ["web", "api"];
 const CLUSTERS: usize = 250;
-/// How many of them have scores.
+/// The number of clusters with scores.
 const SCORED: usize = 40;
 /// The last one is created or deleted at the end of each plan, and at no other time: the decision at the end of a
 /// plan differs from that at its start. Its score selects it for any number of clusters.
 const LAST: usize = CLUSTERS - 1;
-/// How many requests of the test are under way at once.
+/// The most concurrent requests of the test.
 const AT_ONCE: usize = 16;
 
 /// The local copy of the hub.
@@ -38,7 +38,7 @@ pub(crate) struct Mirror {
 #[derive(Clone)]
 struct Span {
     clusters: Vec<Range>,
-    /// How many clusters each placement wanted, when it wanted the fewest.
+    /// The lowest number of clusters that each placement requested.
     fewest: ByPlacement<u64>,
 }
 
@@ -51,7 +51,7 @@ struct Range {
     was_there: bool,
 }
 
-/// One request of a user that changes the hub.
+/// A request of a user that changes the hub.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     kind: Kind,
@@ -91,11 +91,11 @@ impl Mirror {
         let mut binding = hub::managed_cluster_set_binding();
         binding["metadata"]["namespace"] = json!(NAMESPACE);
         let mut objects = vec![hub::managed_cluster_set(), binding];
-        let made = stream::iter(0..CLUSTERS).map(|number| async move {
+        let created = stream::iter(0..CLUSTERS).map(|number| async move {
             let name = cluster_name(number);
             let object = hub::managed_cluster(&name);
             cluster.create(CLUSTER, "", &object).await?;
-            let mut made = vec![object];
+            let mut created = vec![object];
             if number < SCORED || number == LAST {
                 let value = if number == LAST { 100 } else { 10 };
                 let status = hub::scored(&[("cpuratio", value)], None);
@@ -103,12 +103,12 @@ impl Mirror {
                 let mut scores = hub::add_on_placement_score("default");
                 scores["metadata"]["namespace"] = json!(name);
                 scores["status"] = status;
-                made.push(scores);
+                created.push(scores);
             }
-            anyhow::Ok(made)
+            anyhow::Ok(created)
         });
-        let made: Vec<Vec<Value>> = made.buffer_unordered(AT_ONCE).try_collect().await?;
-        objects.extend(made.into_iter().flatten());
+        let created: Vec<Vec<Value>> = created.buffer_unordered(AT_ONCE).try_collect().await?;
+        objects.extend(created.into_iter().flatten());
         for name in PLACEMENTS {
             let spec = json!({ "prioritizerPolicy": hub::exactly(&[("default/cpuratio", 1)]) });
             let mut object = hub::placement(name, &spec);
@@ -280,7 +280,7 @@ fn spec(rng: &mut Rng) -> Value {
     } } })
 }
 
-/// A merge patch, as the API server carries it out.
+/// A merge patch, with the semantics of the API server.
 fn merge(object: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *object = patch.clone();

@@ -38,7 +38,7 @@ struct WatchedObjects {
 }
 
 impl Watcher {
-    /// One that has listed what there is.
+    /// Starts a watcher, after it has listed the existing objects.
     pub(crate) async fn start(cluster: &Cluster) -> Result<Self> {
         let resource = ApiResource {
             group: GROUP.to_owned(),
@@ -58,13 +58,13 @@ impl Watcher {
         Ok(Self { seen, follows })
     }
 
-    /// From now on these clusters have to be there all the time.
+    /// From now on, these clusters must always be selected.
     pub(crate) fn require(&self, required: ByPlacement<BTreeSet<String>>) {
         locked(&self.seen).required = required;
         locked(&self.seen).check(&"what was required");
     }
 
-    /// How many events it has seen.
+    /// The number of observed events.
     pub(crate) fn events(&self) -> usize {
         locked(&self.seen).events
     }
@@ -76,7 +76,7 @@ impl Watcher {
 
     /// Waits until the decisions of every placement are these, with no required cluster missing in between.
     pub(crate) async fn await_decided(&self, expected: &ByPlacement<Vec<Decision>>) -> Result<()> {
-        // A missing cluster is a final failure, reported at once.
+        // A missing cluster is a final failure, reported immediately.
         let outcome = await_condition("the decisions of all placements", PATIENCE, async || {
             Ok(match self.differing(expected) {
                 Ok(differing) if differing.is_empty() => Observation::Holds(Ok(())),
@@ -91,9 +91,9 @@ impl Watcher {
     pub(crate) async fn await_in(&self, name: &str, clusters: &[&str]) -> Result<()> {
         await_condition("the clusters of a decision", PATIENCE, async || {
             let seen = locked(&self.seen);
-            let found = seen.decisions.get(name).map(|(_, it)| it.clusters.clone());
-            let is_so = found.as_ref().is_some_and(|it| *it == clusters);
-            Ok(Observation::of(is_so, format!("{found:?}")))
+            let actual = seen.decisions.get(name).map(|(_, it)| it.clusters.clone());
+            let is_so = actual.as_ref().is_some_and(|it| *it == clusters);
+            Ok(Observation::of(is_so, format!("{actual:?}")))
         })
         .await?;
         self.ensure_nothing_was_missing()
@@ -169,14 +169,14 @@ fn locked(seen: &Mutex<WatchedObjects>) -> std::sync::MutexGuard<'_, WatchedObje
 
 /// Lists everything again; returns the version of the list.
 async fn list(api: &Api<DynamicObject>, seen: &Mutex<WatchedObjects>) -> Result<String> {
-    let found = api.list(&ListParams::default()).await?;
+    let list = api.list(&ListParams::default()).await?;
     let mut seen = locked(seen);
     seen.decisions.clear();
-    for object in &found.items {
+    for object in &list.items {
         seen.put(object);
     }
     seen.check(&"a list");
-    Ok(found.metadata.resource_version.unwrap_or_default())
+    Ok(list.metadata.resource_version.unwrap_or_default())
 }
 
 async fn follow(api: Api<DynamicObject>, seen: Arc<Mutex<WatchedObjects>>, mut version: String) {

@@ -1,8 +1,9 @@
-//! Units of many nodes while everything about them changes: nodes change units, caps are lowered, pods are bound by others,
-//! belong to a `DaemonSet`, and terminate without an end. No binding exceeds a cap, and no free capacity is lost.
+//! Units of many nodes while everything about them changes: nodes change units, caps are lowered, pods are bound by
+//! others, belong to a `DaemonSet`, and terminate without an end. No binding exceeds a cap, and no free capacity is
+//! lost.
 //!
-//! `ALMANAC_UNITS_NODES` is the number of nodes. Nothing renews their Leases and no controller manager runs, so that large
-//! numbers cost what the extender and kube-scheduler cost. The faults depend on the seed.
+//! `ALMANAC_UNITS_NODES` is the number of nodes. Nothing renews their Leases and no controller manager runs, so that
+//! large numbers cost what the extender and kube-scheduler cost. The faults depend on the seed.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -38,12 +39,12 @@ fn nodes() -> usize {
     size("ALMANAC_UNITS_NODES", 60, 5_000)
 }
 
-/// How often all faults come.
+/// The number of rounds of all faults.
 fn rounds() -> usize {
     if nodes() > 100 { 8 } else { 3 }
 }
 
-/// How many pods of each policy come in a round.
+/// The number of pods of each policy that a round creates.
 fn wave() -> usize {
     30 + nodes() / 20
 }
@@ -70,7 +71,7 @@ const FAULTS: [Fault; 7] = [
     Fault::CapsAreRaised,
 ];
 
-/// Who the cluster is attacked by.
+/// The source of the faults in the cluster.
 struct Attacker<'a> {
     scene: &'a Scene,
     pods: Api<Pod>,
@@ -81,7 +82,7 @@ struct Attacker<'a> {
     caps: BTreeMap<&'static str, [usize; 2]>,
     /// The label of each node.
     labels: Vec<&'static str>,
-    /// How many pods there have been.
+    /// The number of created pods so far.
     created: usize,
 }
 
@@ -225,7 +226,7 @@ impl<'a> Attacker<'a> {
         Ok(())
     }
 
-    /// Some pods go at once; without a kubelet, those with a grace period or a finalizer terminate forever.
+    /// Some pods go immediately; without a kubelet, those with a grace period or a finalizer terminate forever.
     async fn delete_some(&mut self, count: usize) -> TestResult {
         let mut bound = self.observer.replay().bound();
         self.random.shuffle(&mut bound);

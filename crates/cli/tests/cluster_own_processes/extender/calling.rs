@@ -33,7 +33,7 @@ fn text_of(answer: &ServerResponse) -> String {
 }
 
 #[test]
-fn a_call_that_cannot_be_used_is_answered_with_a_sentence_and_the_next_one_as_ever() -> TestResult {
+fn a_malformed_request_gets_an_error_and_the_next_one_succeeds() -> TestResult {
     on_stage(&[unit_nodes("best", 2)], async |stage, scene| {
         let namespace = &scene.namespace;
         let port = stage.extender(stage.deciding().await?).scheduler_port.number();
@@ -105,7 +105,7 @@ fn a_call_that_cannot_be_used_is_answered_with_a_sentence_and_the_next_one_as_ev
 }
 
 #[test]
-fn only_replicas_may_pass_calls_on() -> TestResult {
+fn only_replicas_may_forward_requests() -> TestResult {
     on_stage(&[unit_nodes("best", 1)], async |stage, scene| {
         scene.apply(&pod("x", "shop")).await?;
         scene.await_spread("shop", &["best"], &[1, 0]).await?;

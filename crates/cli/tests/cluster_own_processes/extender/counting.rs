@@ -1,4 +1,4 @@
-//! Caps, order, and what follows from them.
+//! Caps, the order of units, and their effects.
 
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use serde_json::json;
@@ -13,9 +13,9 @@ fn pods_fill_the_best_unit_first_and_leave_the_worst_first() -> TestResult {
         let units = |best| [("best", 2, Some(best)), ("worst", 1, Some(3))];
         scene.govern(&policy("shop", "required", &units(2))).await?;
         scene.apply(&deployment("shop", 7)).await?;
-        let of = ["best", "worst"];
-        scene.await_spread("shop", &of, &[2, 3, 2]).await?;
-        scene.check_stays("shop", &of, &[2, 3, 2]).await?;
+        let names = ["best", "worst"];
+        scene.await_spread("shop", &names, &[2, 3, 2]).await?;
+        scene.check_stays("shop", &names, &[2, 3, 2]).await?;
 
         let status = ["resourcepolicy", "shop"];
         await_value(&scene.kubectl, &status, "/status/units/1/used", &json!(3)).await?;
@@ -23,7 +23,7 @@ fn pods_fill_the_best_unit_first_and_leave_the_worst_first() -> TestResult {
 
         // A policy that is edited to give room wakes those that wait.
         scene.govern(&policy("shop", "required", &units(4))).await?;
-        scene.await_spread("shop", &of, &[4, 3, 0]).await?;
+        scene.await_spread("shop", &names, &[4, 3, 0]).await?;
 
         let pods = get(&scene.kubectl, &["pods", "-l", "app=shop"]).await?;
         for pod in pods["items"].as_array().expect("a list") {
@@ -38,7 +38,7 @@ fn pods_fill_the_best_unit_first_and_leave_the_worst_first() -> TestResult {
         let ready = ["wait", "pod", "-l", "app=shop", "--for=condition=Ready", "--timeout=90s"];
         scene.kubectl.run(&ready).await?;
         scene.kubectl.run(&["scale", "deployment", "shop", "--replicas=4"]).await?;
-        scene.await_spread("shop", &of, &[4, 0, 0]).await?;
+        scene.await_spread("shop", &names, &[4, 0, 0]).await?;
 
         refuse_unnaming(scene).await?;
         scene.kubectl.run(&["delete", "resourcepolicy", "shop"]).await?;

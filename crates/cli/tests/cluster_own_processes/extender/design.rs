@@ -1,4 +1,4 @@
-//! The example of the published design, letter for letter, and pods as its selectors want them.
+//! The example of the published design, unchanged, with pods that match its selectors.
 
 use almanac_fixtures::designs::UNITS;
 use almanac_harness::{NodeSpec, TestResult};
@@ -16,7 +16,7 @@ fn workload(replicas: u32) -> Value {
 }
 
 #[test]
-fn the_yaml_of_the_design_is_carried_out_as_it_is_written() -> TestResult {
+fn the_yaml_of_the_design_applies_as_written() -> TestResult {
     let of_unit = |name: &str, value: &str| NodeSpec::named(name).count(2).label("key1", value);
     let nodes = [
         of_unit("first", "value1"),

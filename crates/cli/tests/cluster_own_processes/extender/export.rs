@@ -28,7 +28,7 @@ const UNIT: &str = "almanac.dev/unit";
 /// The text between the name of a unit and the labels of a group.
 const WITH: &str = " with ";
 
-/// Why a pod is pending: as the extender puts it, which kube-scheduler reports, and as `explain` puts it.
+/// The reasons for a pending pod: the message of the extender, which kube-scheduler reports, and that of `explain`.
 const KINDS: [(&str, &str); 4] = [
     ("is full", "is full"),
     ("is closed", "is closed"),
@@ -37,7 +37,8 @@ const KINDS: [(&str, &str); 4] = [
 ];
 
 impl Scene {
-    /// Exports the namespace and its nodes, and compares the answers from the files with the cluster, once it is at rest.
+    /// Exports the namespace and its nodes, and compares the answers from the files with the cluster, once it is at
+    /// rest.
     pub(crate) async fn check_export(&self) -> TestResult {
         let folder = tempfile::tempdir()?;
         await_condition("the export to give the answers of the cluster", PATIENCE, async || {
@@ -67,7 +68,7 @@ impl Scene {
             }
         }
         if policies.is_empty() {
-            // Of pods alone there is nothing to say.
+            // Pods alone have no explanation.
             return Ok(None);
         }
         let names: BTreeSet<&str> = policies.iter().map(name).collect();
@@ -97,8 +98,8 @@ fn compare_policy(policy: &Value, pods: &[Value], forecast: &Value) -> Option<St
     for unit in status["units"].as_array().into_iter().flatten() {
         let unit_name = unit["name"].as_str().unwrap_or_default();
         let groups = unit["groups"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut count = |name: String, of: &Value| {
-            let number = of["used"].as_i64().unwrap_or_default();
+        let mut count = |name: String, usage: &Value| {
+            let number = usage["used"].as_i64().unwrap_or_default();
             used.insert(name, number);
             unit["max"].as_i64().filter(|max| number > *max)
         };
@@ -145,12 +146,12 @@ fn compare_policy(policy: &Value, pods: &[Value], forecast: &Value) -> Option<St
     (json!(waiting) != predicted).then(|| format!("{waiting} wait, and in the files {predicted}"))
 }
 
-/// Where a pod counts, or why it waits.
+/// The unit in which a pod is counted, or the reason that it is pending.
 fn compare_pod(pod: &Value, policies: &BTreeSet<&str>, explanation: &Value) -> Option<String> {
     let annotation = |name: &str| pod["metadata"]["annotations"][name].as_str();
     let reasons = || explanation["reasons"].as_array().into_iter().flatten();
     if pod["spec"]["nodeName"].is_null() {
-        // What kube-scheduler says.
+        // The message of kube-scheduler.
         let [_, _, why] = condition(&pod["status"], "PodScheduled");
         let kinds = KINDS.iter().filter(|(kind, _)| why.contains(kind));
         let text = explanation["reasons"].to_string();

@@ -1,8 +1,9 @@
-//! A cluster fills and leaves units as `almanac forecast` predicts, minute by minute. Cron rules change the pods of every
-//! policy, kube-scheduler and the extender place them, and a `ReplicaSet` removes those of the lowest deletion cost.
+//! A cluster fills and leaves units as `almanac forecast` predicts, minute by minute. Cron rules change the pods of
+//! every policy, kube-scheduler and the extender place them, and a `ReplicaSet` removes those of the lowest deletion
+//! cost.
 //!
-//! `ALMANAC_UNITS_MINUTES` is the number of boundaries. One forecast, from before the first one, is for all of them. The
-//! policies depend on the seed.
+//! `ALMANAC_UNITS_MINUTES` is the number of boundaries. One forecast, from before the first one, is for all of them.
+//! The policies depend on the seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
@@ -73,8 +74,9 @@ impl ScheduledPolicy {
         Self { name, policy, replicas }
     }
 
-    /// Its rules, by the minute of the hour. The forecast takes the last one to have fired at most an hour before. With a
-    /// single boundary, that is a rule of its own, half an hour away: a slow machine may take more than a minute.
+    /// The rules of the policy, by the minute of the hour. The forecast takes the last one to have fired at most an
+    /// hour before. With a single boundary, that is a rule of its own, half an hour away: a slow machine may take more
+    /// than a minute.
     fn rules(&self, first: Timestamp) -> Value {
         let rule = |(index, replicas): (usize, &u32)| {
             let after =
@@ -158,7 +160,7 @@ fn check_boundaries(forecast: &Value, first: Timestamp) -> TestResult {
     Ok(())
 }
 
-/// The same as an observer sees it.
+/// The spread that an observer sees.
 fn observed(units: &Units, policy: &str) -> Spread {
     let mut spread = Spread::new();
     for ((_, unit), count) in units.counts().iter().filter(|(place, _)| place.0 == policy) {
@@ -267,7 +269,7 @@ async fn await_quiet(
 }
 
 #[test]
-fn pods_fill_and_leave_units_minute_by_minute_as_their_forecast_says() -> TestResult {
+fn pods_fill_and_leave_units_minute_by_minute_as_forecast() -> TestResult {
     harness::lasting(Duration::from_secs(60 * minutes() as u64));
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         let mut random = Rng::with_seed(seed("foretold"));
@@ -288,8 +290,8 @@ fn pods_fill_and_leave_units_minute_by_minute_as_their_forecast_says() -> TestRe
         // The first boundary is a minute of the policy clock that is shortly ahead of the machine's.
         let first = Timestamp::from_second((Timestamp::now().as_second() / 60 + 2) * 60)?;
         for scheduled in &all {
-            let of = target("apps/v1", "Deployment", &scheduled.name);
-            scene.apply(&cron(&scheduled.name, &of, &scheduled.rules(first))).await?;
+            let scale_target = target("apps/v1", "Deployment", &scheduled.name);
+            scene.apply(&cron(&scheduled.name, &scale_target, &scheduled.rules(first))).await?;
         }
         let before = (first - head_start()).to_string();
         let period = format!("{}m", minutes() + 1);

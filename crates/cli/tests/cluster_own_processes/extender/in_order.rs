@@ -1,8 +1,8 @@
-//! An outside observer of units: it watches pods, nodes and policies, puts all changes into the order of etcd, and checks
-//! at each binding whether the unit had free capacity.
+//! An outside observer of units: it watches pods, nodes and policies, puts all changes into the order of etcd, and
+//! checks at each binding whether the unit had free capacity.
 //!
-//! Caps and labels reach the extender by watches. A binding may follow the state before a change for [`LATENCY`], and no
-//! longer: `docs/units-in-a-cluster.md` states no duration.
+//! Caps and labels reach the extender by watches. A binding may follow the state before a change for [`LATENCY`], and
+//! no longer: `docs/units-in-a-cluster.md` states no duration.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,8 +18,8 @@ use tokio::task::JoinHandle;
 
 use crate::extender::stage::SCHEDULER_NAME;
 
-/// How long after a change a binding may still follow the state before it: 5 s until the extender gives up its request,
-/// 5 s until the API server does, and what the watch takes.
+/// The time after a change in which a binding may still follow the earlier state. The extender abandons its request after
+/// 5 s, the API server after another 5 s, and the watch has a delay.
 pub(crate) const LATENCY: Duration = Duration::from_secs(12);
 
 /// The cap of a unit without `maxCount`.
@@ -209,7 +209,7 @@ pub(crate) struct Units {
     counts: BTreeMap<UnitOfPolicy, i64>,
     /// The recent additions of others to the excess of a unit.
     outside: BTreeMap<UnitOfPolicy, Vec<(Instant, i64)>>,
-    /// When each node was last relabeled.
+    /// The instant of the last relabeling of each node.
     relabeled: BTreeMap<String, Instant>,
     /// Bindings that found no free capacity, within the latency of a change and after it.
     pub(crate) tolerated: Vec<Duration>,
@@ -221,7 +221,7 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    /// Where a pod counts.
+    /// The unit in which a pod is counted.
     fn place(&self, pod: &Pod) -> Option<UnitOfPolicy> {
         let policy = self.policies.get(&pod.app)?;
         if pod.is_of_daemon_set || policy.ignores_terminating && pod.is_terminating {
@@ -252,7 +252,7 @@ impl Units {
         all
     }
 
-    /// How many pods each unit has.
+    /// The number of pods in each unit.
     pub(crate) fn counts(&self) -> &BTreeMap<UnitOfPolicy, i64> {
         &self.counts
     }

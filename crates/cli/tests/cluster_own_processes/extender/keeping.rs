@@ -55,8 +55,8 @@ fn a_changed_cap_evicts_no_pod_and_the_pods_over_it_go_first() -> TestResult {
         await_condition("the Event of too many pods", PATIENCE, async || {
             let reported = get(&scene.kubectl, &events).await?;
             let message = reported["items"][0]["message"].to_string();
-            let says = |words: &str| message.contains(words);
-            let is_reported = says("takes no more pods") || says("take no more pods");
+            let has_words = |words: &str| message.contains(words);
+            let is_reported = has_words("takes no more pods") || has_words("take no more pods");
             Ok(Observation::of(is_reported, reported))
         })
         .await?;

@@ -1,4 +1,4 @@
-//! The page about units in a cluster, word for word: its commands are run, and what it says of them is so.
+//! The page about units in a cluster: the test runs its commands, and checks the documented results.
 
 use almanac_harness::{
     ControlPlaneOptions, NodeSpec, Observation, PATIENCE, TestResult, await_condition,
@@ -16,8 +16,7 @@ use crate::reading::{await_value, get};
 const PAGE: &str = "docs/units-in-a-cluster.md";
 
 #[test]
-fn what_the_page_installs_does_what_it_says_with_the_rights_it_has_and_is_missed_by_its_pods_only()
--> TestResult {
+fn the_installation_of_the_page_works_with_its_permissions() -> TestResult {
     let options = ControlPlaneOptions::whole().audited_with_reads_of(ACCOUNT);
     on_own_control_plane(&options, async |test| {
         let nodes =
@@ -74,8 +73,8 @@ async fn only_its_own_pods_wait_for_the_extender(stage: &Stage, scene: &Scene) -
     for (name, app) in [("ours", "used"), ("free", "other")] {
         scene.apply(&pod(name, app)).await?;
         await_condition("the event of a pod that waits for the extender", PATIENCE, async || {
-            let of = ["events", "--field-selector", &format!("involvedObject.name={name}")];
-            let events = get(kubectl, &of).await?.to_string();
+            let pod_events = ["events", "--field-selector", &format!("involvedObject.name={name}")];
+            let events = get(kubectl, &pod_events).await?.to_string();
             Ok(Observation::of(events.contains("connection refused"), events))
         })
         .await?;

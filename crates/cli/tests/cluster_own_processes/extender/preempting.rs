@@ -1,4 +1,4 @@
-//! When pods make room for others: where a node lacks resources, never because of a cap.
+//! Preemption: pods are preempted if a node lacks resources, never because of a cap.
 
 use almanac_harness::{Observation, PATIENCE, TestResult, await_condition};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn sized(name: &str, app: &str, cpu: &str, class: Option<&str>) -> Value {
 }
 
 #[test]
-fn a_cap_alone_never_preempts_and_where_resources_lack_the_count_does_not_grow() -> TestResult {
+fn a_cap_alone_never_preempts_and_preemption_does_not_exceed_it() -> TestResult {
     let nodes = [unit_nodes("best", 1).size("2", "8Gi"), unit_nodes("wide", 1).size("8", "8Gi")];
     on_stage(&nodes, async |_, scene| {
         scene.govern(&policy("wide", "required", &[("wide", 1, Some(1))])).await?;
@@ -47,7 +47,7 @@ fn a_cap_alone_never_preempts_and_where_resources_lack_the_count_does_not_grow()
 }
 
 #[test]
-fn no_more_pods_are_evicted_than_a_unit_has_places() -> TestResult {
+fn a_preemption_evicts_no_more_pods_than_a_unit_allows() -> TestResult {
     on_stage(&[unit_nodes("only", 5).size("1", "8Gi")], async |_, scene| {
         for number in 0..5 {
             scene.apply(&sized(&format!("free-{number}"), "free", "900m", None)).await?;

@@ -21,8 +21,9 @@ pub(crate) async fn use_rights(stage: &Stage, scene: &Scene) -> TestResult {
     for best in [1, 2, 1] {
         scene.govern(&policy("used", "required", &units(best))).await?;
         let over = if best == 1 { "True" } else { "False" };
-        let of = ["resourcepolicy", "used"];
-        await_value(&scene.kubectl, &of, "/status/conditions/1/status", &json!(over)).await?;
+        let policy_path = ["resourcepolicy", "used"];
+        await_value(&scene.kubectl, &policy_path, "/status/conditions/1/status", &json!(over))
+            .await?;
     }
     let events = ["events.events.k8s.io", "--field-selector", "reason=TooManyPods"];
     await_value(&scene.kubectl, &events, "/items/0/series/count", &json!(2)).await?;

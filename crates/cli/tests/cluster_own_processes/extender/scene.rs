@@ -92,16 +92,16 @@ impl Scene {
     /// Waits until the extender has seen the current version of a policy.
     pub(crate) async fn await_known(&self, name: &str) -> TestResult {
         await_condition(&format!("the policy {name} to be known"), PATIENCE, async || {
-            let found = get(&self.kubectl, &["resourcepolicy", name]).await?;
-            let observed = &found["status"]["observedGeneration"];
-            let is_known = *observed == found["metadata"]["generation"];
-            Ok(Observation::of(is_known, found["status"].to_string()))
+            let actual = get(&self.kubectl, &["resourcepolicy", name]).await?;
+            let observed = &actual["status"]["observedGeneration"];
+            let is_known = *observed == actual["metadata"]["generation"];
+            Ok(Observation::of(is_known, actual["status"].to_string()))
         })
         .await
     }
 
-    /// How many pods of `app` are on nodes described by each of these names, and how many wait.
-    pub(crate) async fn spread(&self, app: &str, of: &[&str]) -> anyhow::Result<Vec<usize>> {
+    /// The number of pods of `app` on nodes described by each of these names, and of pending ones.
+    pub(crate) async fn spread(&self, app: &str, names: &[&str]) -> anyhow::Result<Vec<usize>> {
         let pods = get(&self.kubectl, &["pods", "-l", &format!("app={app}")]).await?;
         let pods = pods["items"].as_array().context("no list")?;
         let pods = pods.iter().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null());
@@ -110,32 +110,32 @@ impl Scene {
         let on =
             |name: &str| nodes.iter().filter(|node| node.starts_with(&self.node(name))).count();
         let waiting = nodes.iter().filter(|node| node.is_empty()).count();
-        Ok(of.iter().map(|name| on(name)).chain([waiting]).collect())
+        Ok(names.iter().map(|name| on(name)).chain([waiting]).collect())
     }
 
     pub(crate) async fn await_spread(
         &self,
         app: &str,
-        of: &[&str],
+        names: &[&str],
         expected: &[usize],
     ) -> TestResult {
-        let what = format!("the pods of {app} to be spread over {of:?} as {expected:?}");
+        let what = format!("the pods of {app} to be spread over {names:?} as {expected:?}");
         await_condition(&what, PATIENCE, async || {
-            let spread = self.spread(app, of).await?;
+            let spread = self.spread(app, names).await?;
             Ok(Observation::of(spread == expected, format!("{spread:?}")))
         })
         .await
     }
 
-    /// That it stays so for a while in which the scheduler would have had time to do more.
+    /// Checks that the state stays for a time in which the scheduler could have changed it.
     pub(crate) async fn check_stays(
         &self,
         app: &str,
-        of: &[&str],
+        names: &[&str],
         expected: &[usize],
     ) -> TestResult {
         for _ in 0..10 {
-            let spread = self.spread(app, of).await?;
+            let spread = self.spread(app, names).await?;
             ensure!(spread == expected, "{spread:?} instead of {expected:?}");
             tokio::time::sleep(Duration::from_millis(200)).await;
         }

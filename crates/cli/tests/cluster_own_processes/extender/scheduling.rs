@@ -7,7 +7,7 @@ use crate::extender::scene::Scene;
 use crate::extender::stage::{deployment, on_stage, pod, policy, unit_nodes};
 use crate::reading::{await_value, get};
 
-/// Waits until `PodScheduled` of a pod says why it is not, in these words.
+/// Waits until `PodScheduled` of a pod has a message with these words.
 async fn await_why(scene: &Scene, pod: &str, words: &[&str]) -> TestResult {
     await_condition(&format!("{pod} to wait because of {words:?}"), PATIENCE, async || {
         let object = get(&scene.kubectl, &["pod", pod]).await?;
@@ -21,7 +21,7 @@ async fn await_why(scene: &Scene, pod: &str, words: &[&str]) -> TestResult {
 }
 
 #[test]
-fn the_best_unit_is_filled_first_however_many_nodes_there_are() -> TestResult {
+fn the_best_unit_is_filled_first_for_any_number_of_nodes() -> TestResult {
     // Kube-scheduler would consider only a part of this many nodes, and the best unit is two hundredths of them.
     on_stage(&[unit_nodes("worst", 294), unit_nodes("best", 6)], async |_, scene| {
         scene
@@ -33,7 +33,7 @@ fn the_best_unit_is_filled_first_however_many_nodes_there_are() -> TestResult {
 }
 
 #[test]
-fn each_revision_of_a_rollout_counts_for_itself() -> TestResult {
+fn each_revision_of_a_rollout_is_counted_separately() -> TestResult {
     on_stage(&[unit_nodes("best", 2), unit_nodes("worst", 2)], async |_, scene| {
         let mut grouped =
             policy("shop", "required", &[("best", 2, Some(3)), ("worst", 1, Some(10))]);
@@ -64,7 +64,7 @@ fn each_revision_of_a_rollout_counts_for_itself() -> TestResult {
 }
 
 #[test]
-fn pods_wait_with_a_reason_and_those_of_no_policy_never_do() -> TestResult {
+fn pods_without_capacity_are_pending_with_a_reason() -> TestResult {
     on_stage(&[unit_nodes("best", 1), NodeSpec::named("spare").count(2)], async |_, scene| {
         let namespace = &scene.namespace;
         let units = [("best", 2, Some(1)), ("closed", 1, Some(0))];
@@ -80,7 +80,7 @@ fn pods_wait_with_a_reason_and_those_of_no_policy_never_do() -> TestResult {
         let full = format!("unit \"best\" of ResourcePolicy {namespace}/shop is full: 1 of 1 pod");
         await_why(scene, waiting, &["is full", "whose strategy is required"]).await?;
         let of_pod = format!("involvedObject.name={waiting}");
-        await_condition("the Event to say so", PATIENCE, async || {
+        await_condition("the Event to report it", PATIENCE, async || {
             let events = get(&scene.kubectl, &["events", "--field-selector", &of_pod]).await?;
             let is_so = events.to_string().contains(&full.replace('"', "\\\""));
             Ok(Observation::of(is_so, events.to_string()))
@@ -106,8 +106,8 @@ fn pods_wait_with_a_reason_and_those_of_no_policy_never_do() -> TestResult {
         let conflict = ["resourcepolicy", "other"];
         let path = "/status/conditions/2/status";
         await_value(&scene.kubectl, &conflict, path, &json!("True")).await?;
-        let found = get(&scene.kubectl, &conflict).await?;
-        assert_eq!(found["status"]["conditions"][2]["type"], "Conflict", "{found}");
+        let actual = get(&scene.kubectl, &conflict).await?;
+        assert_eq!(actual["status"]["conditions"][2]["type"], "Conflict", "{actual}");
         let named =
             format!("2 ResourcePolicies select the pod ({namespace}/other, {namespace}/shop)");
         await_why(scene, "both", &[&named]).await

@@ -28,14 +28,15 @@ pub(crate) const SCHEDULER_NAME: &str = "almanac-scheduler";
 /// As whom its programs run.
 pub(crate) const ACCOUNT: &str = "system:serviceaccount:almanac-scheduler:almanac-scheduler";
 
-/// The priority class of pods that preempt others. All tests of a stage share it: two that create it at once fail.
+/// The priority class of pods that preempt others. All tests of a stage share it: two that create it at the same time
+/// fail.
 pub(crate) const URGENT: &str = "urgent";
 
 /// The stage of all tests in which nothing is killed.
 static SHARED: SharedPlane<Stage> = SharedPlane::new();
 
-/// Runs a test with nodes and a namespace of its own on a stage with two extenders, which it shares with other tests. In the
-/// end, what is exported of the namespace has to give the same answers.
+/// Runs a test with nodes and a namespace of its own on a stage with two extenders, which it shares with other tests.
+/// In the end, the export of the namespace must have the same results.
 pub(crate) fn on_stage(
     nodes: &[NodeSpec],
     test: impl AsyncFnOnce(&Stage, &Scene) -> TestResult,
@@ -71,7 +72,7 @@ pub(crate) struct Extender {
 }
 
 impl Stage {
-    /// One extender, and a scheduler for it.
+    /// Starts an extender, and a scheduler for it.
     pub(crate) async fn set(test: &OwnTest) -> anyhow::Result<Stage> {
         let kubectl = test.kubectl().await?;
         kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy/units-crds")]).await?;
@@ -91,7 +92,7 @@ impl Stage {
         self.extender(0).program.await_ready().await
     }
 
-    /// Where the manifest is applied. The programs of the test stand in for its pods, for which there are no images here.
+    /// Applies the manifest. The programs of the test replace its pods, since there are no images here.
     pub(crate) async fn installed(test: &OwnTest, kubectl: Kubectl) -> anyhow::Result<Stage> {
         kubectl.run(&["-n", SCHEDULER, "scale", "deployment", SCHEDULER, "--replicas=0"]).await?;
         let account = test.service_account(SCHEDULER, SCHEDULER).await?;
@@ -105,8 +106,8 @@ impl Stage {
 
     /// Starts another replica with the arguments of the manifest.
     pub(crate) async fn start_extender(&self) -> TestResult {
-        let of = [SCHEDULER, "deployment", SCHEDULER];
-        let arguments = arguments_of(&self.kubectl, of, 1).await?;
+        let deployment = [SCHEDULER, "deployment", SCHEDULER];
+        let arguments = arguments_of(&self.kubectl, deployment, 1).await?;
         let (scheduler_port, peer_port) = (ProgramPort::take()?, ProgramPort::take()?);
         let [for_scheduler, for_peers] =
             [&scheduler_port, &peer_port].map(|port| format!("127.0.0.1:{}", port.number()));
@@ -130,13 +131,14 @@ impl Stage {
     }
 
     /// Starts kube-scheduler with the configuration of the manifest, for this extender.
-    pub(crate) fn start_scheduler(&self, beside: usize) -> TestResult {
+    pub(crate) fn start_scheduler(&self, extender: usize) -> TestResult {
         let manifest = std::fs::read_to_string(Path::new(ROOT).join(MANIFEST))?;
-        let port = self.extender(beside).scheduler_port.number();
-        let (_, written) = manifest.split_once("configuration.yaml: |\n").context("no file")?;
-        let (written, _) = written.split_once("\n---").context("no end of the file")?;
+        let port = self.extender(extender).scheduler_port.number();
+        let (_, configuration) =
+            manifest.split_once("configuration.yaml: |\n").context("no file")?;
+        let (configuration, _) = configuration.split_once("\n---").context("no end of the file")?;
         let mut text = String::new();
-        for line in written.lines() {
+        for line in configuration.lines() {
             let line = line.strip_prefix("    ").unwrap_or(line);
             let line = line.replace("leaderElect: true", "leaderElect: false");
             let line = line.replace("127.0.0.1:8890", &format!("127.0.0.1:{port}"));
@@ -187,9 +189,9 @@ impl Stage {
         Ok(())
     }
 
-    /// Which replica decides.
+    /// The index of the leader.
     pub(crate) async fn deciding(&self) -> anyhow::Result<usize> {
-        let mut found = 0;
+        let mut deciding = 0;
         await_condition("a replica to decide", PATIENCE, async || {
             let mut seen = Vec::new();
             for (index, extender) in self.extenders().iter().enumerate() {
@@ -197,14 +199,14 @@ impl Stage {
                 let decides =
                     metrics.is_ok_and(|text| text.contains("almanac_extender_leader 1\n"));
                 if decides {
-                    found = index;
+                    deciding = index;
                 }
                 seen.push(decides);
             }
             Ok(Observation::of(seen.contains(&true), format!("{seen:?}")))
         })
         .await?;
-        Ok(found)
+        Ok(deciding)
     }
 }
 

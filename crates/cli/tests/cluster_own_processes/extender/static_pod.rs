@@ -111,8 +111,7 @@ fn own(name: &str, app: &str) -> Value {
 }
 
 #[test]
-fn all_pods_of_the_clusters_own_scheduler_go_through_it_and_no_step_of_a_binding_costs_a_cap()
--> TestResult {
+fn a_fault_at_any_step_of_a_binding_exceeds_no_cap() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         test.plane.kill(Component::Scheduler)?;
         let nodes = [
@@ -160,9 +159,9 @@ async fn all_kinds_of_pods_are_placed(scene: &Scene) -> TestResult {
     system.apply(&own("system", "shop")).await?;
     scene.apply(&own("free", "other")).await?;
     for (scene, name) in [(&system, "system"), (scene, "free")] {
-        let of = ["pod", name];
-        await_value(&scene.kubectl, &of, "/status/phase", &json!("Running")).await?;
-        let pod = get(&scene.kubectl, &of).await?;
+        let pod_path = ["pod", name];
+        await_value(&scene.kubectl, &pod_path, "/status/phase", &json!("Running")).await?;
+        let pod = get(&scene.kubectl, &pod_path).await?;
         assert!(pod["metadata"]["annotations"]["almanac.dev/resource-policy"].is_null(), "{pod}");
     }
     scene.kubectl.run(&["delete", "daemonset", "daemon", "--cascade=foreground"]).await?;
@@ -201,7 +200,7 @@ async fn no_answer_to_a_binding_costs_a_cap(
     watched.await_spread("all but three to have a place", PATIENCE, |it| it == [cap, 0, 3]).await
 }
 
-/// The extender is killed while one pod is being read, one binding is on its way, and one is made and not answered.
+/// The extender is killed while one pod is being read, one binding is in flight, and one is done without a response.
 async fn no_crash_costs_a_cap_and_pods_wait_for_the_extender(
     static_pod: &StaticPod,
     scene: &Scene,
@@ -242,8 +241,8 @@ async fn no_crash_costs_a_cap_and_pods_wait_for_the_extender(
     // With the cluster's own scheduler, all pods wait.
     scene.apply(&own("meanwhile", "other")).await?;
     await_condition("the event of a pod that waits for the extender", PATIENCE, async || {
-        let of = ["events", "--field-selector", "involvedObject.name=meanwhile"];
-        let events = get(&scene.kubectl, &of).await?.to_string();
+        let pod_events = ["events", "--field-selector", "involvedObject.name=meanwhile"];
+        let events = get(&scene.kubectl, &pod_events).await?.to_string();
         Ok(Observation::of(events.contains("connection refused"), events))
     })
     .await?;

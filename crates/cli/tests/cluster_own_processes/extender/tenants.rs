@@ -27,8 +27,7 @@ async fn resident(stage: &Stage) -> anyhow::Result<f64> {
 }
 
 #[test]
-fn the_oldest_policies_of_a_namespace_count_and_no_other_namespace_notices_the_rest() -> TestResult
-{
+fn only_the_oldest_policies_of_a_namespace_apply_without_effect_on_others() -> TestResult {
     on_own_control_plane(&ControlPlaneOptions::whole(), async |test| {
         let _simulator = test.nodes(&[unit_nodes("best", 200)]).await?;
         let stage = Stage::set(test).await?;
@@ -47,8 +46,8 @@ fn the_oldest_policies_of_a_namespace_count_and_no_other_namespace_notices_the_r
 
         scene.apply(&pod("selected", "shop")).await?;
         await_condition("the pod to wait for one policy", PATIENCE, async || {
-            let found = get(&scene.kubectl, &["pod", "selected"]).await?;
-            let why = found["status"]["conditions"][0]["message"].as_str().unwrap_or_default();
+            let actual = get(&scene.kubectl, &["pod", "selected"]).await?;
+            let why = actual["status"]["conditions"][0]["message"].as_str().unwrap_or_default();
             let is_so = why.contains("64 ResourcePolicies select the pod") && why.len() < 2_500;
             Ok(Observation::of(is_so, format!("{} bytes: {why}", why.len())))
         })

@@ -110,7 +110,7 @@ impl WatchedApp {
         Ok(())
     }
 
-    /// How many pods are in each unit, how many elsewhere, and how many wait.
+    /// The number of pods in each unit, outside all units, and pending.
     fn spread(&self, pods: &Pods) -> Vec<usize> {
         let elsewhere = self.units.len();
         let mut spread = vec![0; elsewhere + 2];

@@ -1,4 +1,4 @@
-//! The demo does what it says it will do, and a clock that runs is followed without leaving anything out.
+//! The predictions of the demo come true, and a fast clock skips no boundary.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -64,7 +64,7 @@ fn every_prediction_of_the_demo_comes_true() -> TestResult {
 /// Eight hours at twelve hundred times; with `ALMANAC_DAYS`, that number of days at six thousand times: a week takes
 /// a hundred seconds, on an otherwise idle machine.
 #[test]
-fn a_clock_that_runs_fast_leaves_no_boundary_out() -> TestResult {
+fn a_fast_clock_skips_no_boundary() -> TestResult {
     on_this_machine(async {
         let (hours, speed) = match size("ALMANAC_DAYS", 0_u32, 7) {
             0 => ("8h".to_owned(), "1200"),
@@ -106,7 +106,7 @@ fn is_of(item: &Value, sentence: &str) -> bool {
         .all(|word| sentence.contains(word))
 }
 
-/// What `almanac next` says of the cluster.
+/// The items of `almanac next` for the cluster.
 async fn items(user: &User, from: &str, period: &str) -> anyhow::Result<Vec<Value>> {
     let answer = Command::new(env!("CARGO_BIN_EXE_almanac"))
         .args(["next", "-A", "--from", from, "--for", period, "-o", "json", "--kubeconfig"])

@@ -14,7 +14,7 @@ use crate::up::User;
 const PAGE: &str = "docs/first-hour.md";
 
 #[test]
-fn the_first_hour_goes_as_its_page_says() -> TestResult {
+fn the_commands_of_the_first_hour_work_as_documented() -> TestResult {
     on_this_machine(async {
         let user = User::new()?;
         let start = &shell_blocks(PAGE, "Start it")?;
@@ -22,9 +22,9 @@ fn the_first_hour_goes_as_its_page_says() -> TestResult {
         up.await_log("The next ten minutes:").await?;
         up.await_log("next, ").await?;
         let exported = &start[1];
-        let said =
+        let kubeconfig =
             user.home.path().join(".local/share/almanac/up/kubeconfig").display().to_string();
-        ensure!(up.log()?.contains(&format!("export KUBECONFIG={said}\n")), "{}", up.log()?);
+        ensure!(up.log()?.contains(&format!("export KUBECONFIG={kubeconfig}\n")), "{}", up.log()?);
         for (heading, expected) in [
             ("Look at what is there", "placement.cluster.open-cluster-management.io/shop"),
             ("Ask what will happen, and why", "storefront busy fires"),
@@ -80,7 +80,7 @@ async fn shell(user: &User, up: &Program, script: &str) -> anyhow::Result<String
         .stdin(Stdio::null())
         .output()
         .await?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{script}failed: {said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{script}failed: {stderr}");
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -118,7 +118,7 @@ fn is_event(row: &str) -> bool {
 }
 
 #[test]
-fn lines_fit_a_resized_terminal_and_no_row_of_a_countdown_is_left_behind() -> TestResult {
+fn lines_fit_a_resized_terminal_and_no_row_of_a_countdown_remains() -> TestResult {
     on_this_machine(async {
         let user = User::new()?;
         // One of two rules fires each minute, which passes in six seconds.

@@ -37,7 +37,7 @@ fn a_full_disk_is_reported_before_anything_starts() -> TestResult {
 }
 
 #[test]
-fn a_disk_that_fills_up_ends_it_with_the_reason_and_what_was_taken_is_kept() -> TestResult {
+fn a_full_disk_ends_up_with_a_reason_and_keeps_accepted_writes() -> TestResult {
     on_this_machine(async {
         let user = User::new()?;
         fs::create_dir(user.data())?;
@@ -71,10 +71,10 @@ fn a_disk_that_fills_up_ends_it_with_the_reason_and_what_was_taken_is_kept() -> 
             Ok(Observation::of(after.contains("Everything runs"), after))
         });
         again.await?;
-        let found = notes_on(&data, &user)?.list(&ListParams::default()).await?;
-        let found = found.iter().filter(|it| it.name_any().starts_with("note-")).count();
-        // A refused write may have been carried out, as with any timeout.
-        ensure!(found == taken || found == taken + 1, "{found} of {taken} notes are there");
+        let count = notes_on(&data, &user)?.list(&ListParams::default()).await?;
+        let count = count.iter().filter(|it| it.name_any().starts_with("note-")).count();
+        // A refused write may have been applied, as with any timeout.
+        ensure!(count == taken || count == taken + 1, "{count} of {taken} notes are there");
         let status = up.stop().await?;
         ensure!(status.success(), "{status}: {}", up.log()?);
         user.has_nothing_left().await
@@ -82,7 +82,7 @@ fn a_disk_that_fills_up_ends_it_with_the_reason_and_what_was_taken_is_kept() -> 
 }
 
 #[test]
-fn a_prometheus_on_the_path_answers_the_queries_of_autoscalers() -> TestResult {
+fn autoscalers_query_a_prometheus_on_the_path() -> TestResult {
     on_this_machine(async {
         let prometheus = tokio::task::spawn_blocking(provide_prometheus).await??;
         let folder = prometheus.parent().context("it is in a directory")?;

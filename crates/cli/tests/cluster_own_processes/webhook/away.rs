@@ -8,7 +8,7 @@ async fn await_applied(desk: &Desk<'_>, name: &str, is_done: bool) -> TestResult
     let what = format!("{name} to be {}", if is_done { "applied" } else { "refused" });
     await_condition(&what, PATIENCE, async || {
         let applied = desk.apply(&cron(name, "0 8 * * *")).await?;
-        Ok(Observation::of(applied.is_done == is_done, applied.said))
+        Ok(Observation::of(applied.is_done == is_done, applied.stderr))
     })
     .await
 }
@@ -16,11 +16,11 @@ async fn await_applied(desk: &Desk<'_>, name: &str, is_done: bool) -> TestResult
 /// As the manifest has it, everything passes; with `Fail`, nothing does.
 async fn both_policies_hold(desk: &Desk<'_>, how: &str) -> TestResult {
     let wrong = desk.apply(&cron(&format!("wrong-{how}"), "0 0 * *")).await?;
-    assert!(wrong.is_done, "{how}: {}", wrong.said);
+    assert!(wrong.is_done, "{how}: {}", wrong.stderr);
     desk.set_failure_policy("Fail").await?;
     await_applied(desk, &format!("right-{how}"), false).await?;
     let refused = desk.apply(&cron(&format!("right-{how}"), "0 8 * * *")).await?;
-    assert!(refused.said.contains("policies.almanac.dev"), "{how}: {}", refused.said);
+    assert!(refused.stderr.contains("policies.almanac.dev"), "{how}: {}", refused.stderr);
     desk.set_failure_policy("Ignore").await
 }
 

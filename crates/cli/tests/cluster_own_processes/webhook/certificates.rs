@@ -1,4 +1,4 @@
-//! The certificate over several lives: while it and its authority are replaced, no call fails.
+//! The certificate over several lives: while it and its CA are replaced, no request fails.
 
 use std::collections::BTreeSet;
 
@@ -18,25 +18,25 @@ async fn kept(desk: &Desk<'_>, key: &str) -> anyhow::Result<String> {
 }
 
 #[test]
-fn no_call_fails_while_certificates_and_authorities_are_replaced() -> TestResult {
+fn no_request_fails_while_certificates_and_cas_are_replaced() -> TestResult {
     at_the_desk(&["--certificate-lifetime=15s"], async |desk| {
         await_refusal(desk).await?;
         // From now on, a certificate that is not trusted is an error.
         desk.set_failure_policy("Fail").await?;
-        let (mut shown, mut authorities) = (BTreeSet::new(), BTreeSet::new());
+        let (mut certificates, mut authorities) = (BTreeSet::new(), BTreeSet::new());
         let mut round = 0;
-        while authorities.len() < 2 || shown.len() < 5 {
+        while authorities.len() < 2 || certificates.len() < 5 {
             let applied = desk.apply(&cron(&format!("web-{}", round % 5), "0 8 * * *")).await?;
-            assert!(applied.is_done, "in round {round}: {}", applied.said);
+            assert!(applied.is_done, "in round {round}: {}", applied.stderr);
             // The API server keeps its connections.
             desk.call_with_published_authorities().await?;
-            shown.insert(kept(desk, "tls.crt").await?);
+            certificates.insert(kept(desk, "tls.crt").await?);
             authorities.insert(kept(desk, "ca.crt").await?);
             round += 1;
             assert!(
                 round < 2000,
                 "{} certificates, {} authorities",
-                shown.len(),
+                certificates.len(),
                 authorities.len()
             );
         }
@@ -45,7 +45,7 @@ fn no_call_fails_while_certificates_and_authorities_are_replaced() -> TestResult
 }
 
 #[test]
-fn what_is_emptied_or_overwritten_comes_back() -> TestResult {
+fn emptied_or_overwritten_secrets_and_bundles_are_restored() -> TestResult {
     at_the_desk(&["--certificate-lifetime=15s"], async |desk| {
         await_refusal(desk).await?;
         let before = kept(desk, "ca.crt").await?;
@@ -65,13 +65,13 @@ fn what_is_emptied_or_overwritten_comes_back() -> TestResult {
 }
 
 #[test]
-fn a_secret_that_is_deleted_comes_back_as_it_was() -> TestResult {
+fn a_deleted_secret_is_restored_unchanged() -> TestResult {
     at_the_desk(&["--certificate-lifetime=60s"], async |desk| {
         await_refusal(desk).await?;
         let before = [kept(desk, "ca.crt").await?, kept(desk, "tls.crt").await?];
         let [namespace_flag, namespace, kind, name] = SECRET;
         desk.kubectl.run(&[namespace_flag, namespace, "delete", kind, name]).await?;
-        await_condition("the Secret to be made again", PATIENCE, async || {
+        await_condition("the Secret to be created again", PATIENCE, async || {
             let now = [kept(desk, "ca.crt").await.ok(), kept(desk, "tls.crt").await.ok()];
             Ok(Observation::of(now.iter().all(Option::is_some), format!("{now:?}")))
         })
@@ -84,7 +84,7 @@ fn a_secret_that_is_deleted_comes_back_as_it_was() -> TestResult {
 const RESTRICTED: (&str, &str) = ("docs/webhook.md", "Without permission on its configuration");
 
 #[test]
-fn an_administrator_can_copy_the_authority_instead_of_granting_a_permission() -> TestResult {
+fn an_administrator_can_copy_the_ca_instead_of_granting_a_permission() -> TestResult {
     let restrict = async |own: &OwnTest, kubectl: &Kubectl| {
         let blocks = shell_blocks(RESTRICTED.0, RESTRICTED.1)?;
         let output = shell(own, kubectl, &blocks[0]).await?;
@@ -93,7 +93,11 @@ fn an_administrator_can_copy_the_authority_instead_of_granting_a_permission() ->
     };
     at_a_desk(restrict, &["--certificate-lifetime=60s"], async |desk| {
         let applied = desk.apply(&cron("wrong", "0 0 * *")).await?;
-        assert!(applied.is_done, "it is trusted before its authority was copied: {}", applied.said);
+        assert!(
+            applied.is_done,
+            "it is trusted before its authority was copied: {}",
+            applied.stderr
+        );
         let blocks = shell_blocks(RESTRICTED.0, RESTRICTED.1)?;
         let [_, copy] = &blocks[..] else { anyhow::bail!("other blocks: {blocks:?}") };
         let output = desk.shell(copy).await?;

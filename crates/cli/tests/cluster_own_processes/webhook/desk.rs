@@ -44,8 +44,8 @@ pub(crate) struct Desk<'a> {
 /// The result of `kubectl apply`.
 pub(crate) struct Applied {
     pub(crate) is_done: bool,
-    /// What kubectl said on standard error: why not, and warnings.
-    pub(crate) said: String,
+    /// The standard error of kubectl: the error and warnings.
+    pub(crate) stderr: String,
 }
 
 /// Runs a test with the webhook, which is ready. In the end, it must not have lacked or wasted a permission.
@@ -56,7 +56,7 @@ pub(crate) fn at_the_desk(
     at_a_desk(async |_, _| Ok(()), further, test)
 }
 
-/// The same, with what is changed after the installation and before the webhook starts.
+/// Runs a test with a change after the installation and before the start of the webhook.
 pub(crate) fn at_a_desk(
     change: impl AsyncFnOnce(&OwnTest, &Kubectl) -> TestResult,
     further: &[&str],
@@ -153,9 +153,9 @@ impl Desk<'_> {
                      --server=https://127.0.0.1:{port} --certificate-authority={file} --token=none create --raw /validate -f -"
             ))
             .await?;
-        let said = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         // The response is that this is not a review; kubectl shows only the status.
-        ensure!(said.contains("(BadRequest)"), "{said}");
+        ensure!(stderr.contains("(BadRequest)"), "{stderr}");
         Ok(())
     }
 
@@ -176,11 +176,11 @@ impl Desk<'_> {
     pub(crate) async fn apply(&self, object: &Value) -> anyhow::Result<Applied> {
         let file = self.write(object)?;
         let output = self.shell(&format!("kubectl apply --server-side -f {file}")).await?;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        Ok(Applied { is_done: output.status.success(), said })
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ok(Applied { is_done: output.status.success(), stderr })
     }
 
-    /// What `validate` finds in an object, as (severity, field, message, fix).
+    /// The findings of `validate` in an object, as (severity, field, message, fix).
     pub(crate) async fn validate(&self, object: &Value) -> anyhow::Result<Vec<Value>> {
         let file = self.write(object)?;
         let output = self.shell(&format!("almanac validate -o json {file} || [ $? = 1 ]")).await?;
@@ -223,7 +223,7 @@ pub(crate) async fn await_refusal(desk: &Desk<'_>) -> TestResult {
     await_condition("a wrong object to be refused", PATIENCE, async || {
         let number = desk.files.load(Ordering::Relaxed);
         let applied = desk.apply(&cron(&format!("probe-{number}"), "0 0 * *")).await?;
-        Ok(Observation::of(!applied.is_done, applied.said))
+        Ok(Observation::of(!applied.is_done, applied.stderr))
     })
     .await
 }

@@ -16,10 +16,10 @@ fn cluster(name: &str, taints: &Value) -> Value {
     hub::hub_object("v1", "ManagedCluster", name, &spec)
 }
 
-/// When the first taint of a cluster was added, once it is applied.
+/// The instant at which the first taint of a cluster was added, after it is applied.
 async fn dated(desk: &Desk<'_>, name: &str, taints: &Value) -> anyhow::Result<Option<Timestamp>> {
     let applied = desk.apply(&cluster(name, taints)).await?;
-    assert!(applied.is_done, "{}", applied.said);
+    assert!(applied.is_done, "{}", applied.stderr);
     let stored = get(&desk.kubectl, &["managedcluster", name]).await?;
     Ok(stored["spec"]["taints"][0]["timeAdded"].as_str().map(str::parse).transpose()?)
 }
@@ -37,7 +37,7 @@ async fn await_dates(desk: &Desk<'_>, prefix: &str, is_expected: bool) -> TestRe
 }
 
 #[test]
-fn the_taints_of_a_hub_are_dated_unless_open_cluster_management_does_it() -> TestResult {
+fn the_webhook_dates_taints_unless_open_cluster_management_does() -> TestResult {
     // API servers call in this order. The other one refuses a taint that has a date already.
     assert!(ADDING[1] > "managedclustermutators.admission.cluster.open-cluster-management.io");
     at_the_desk(&[], async |desk| {
@@ -76,8 +76,8 @@ async fn bind(desk: &Desk<'_>, user: &str, set: &str, label: &str) -> anyhow::Re
     let file = desk.write(&in_shop(binding))?;
     let apply = format!("kubectl apply --server-side -f {file} --as={user} --as-group=shop");
     let output = desk.shell(&apply).await?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    Ok(Applied { is_done: output.status.success(), said })
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok(Applied { is_done: output.status.success(), stderr })
 }
 
 #[test]
@@ -110,8 +110,8 @@ fn binding_a_set_takes_permission_also_while_the_webhook_is_away() -> TestResult
                         [create], resources: [managedclustersets/bind], resourceNames: [other]";
         await_condition("another set to be refused", PATIENCE, async || {
             let applied = bind(desk, "jo", "other", "first").await?;
-            assert!(!applied.is_done || applied.said.is_empty(), "{}", applied.said);
-            Ok(Observation::of(applied.said.contains(expected), applied.said))
+            assert!(!applied.is_done || applied.stderr.is_empty(), "{}", applied.stderr);
+            Ok(Observation::of(applied.stderr.contains(expected), applied.stderr))
         })
         .await?;
         let [grant] = &shell_blocks("docs/placements.md", "Who may bind a set")?[..] else {
@@ -121,7 +121,7 @@ fn binding_a_set_takes_permission_also_while_the_webhook_is_away() -> TestResult
         assert!(granted.status.success(), "{}", String::from_utf8_lossy(&granted.stderr));
         await_condition("the set to be bound", PATIENCE, async || {
             let applied = bind(desk, "jo", "fleet", "first").await?;
-            Ok(Observation::of(applied.is_done, applied.said))
+            Ok(Observation::of(applied.is_done, applied.stderr))
         })
         .await?;
         assert!(!bind(desk, "jo", "other", "first").await?.is_done, "it may bind only this set");
@@ -129,7 +129,7 @@ fn binding_a_set_takes_permission_also_while_the_webhook_is_away() -> TestResult
         assert!(revoked.status.success());
         // The labels of an existing binding can still change.
         let applied = bind(desk, "jo", "fleet", "second").await?;
-        assert!(applied.is_done, "{}", applied.said);
+        assert!(applied.is_done, "{}", applied.stderr);
         desk.webhook.resume()?;
         desk.webhook.await_ready().await
     })

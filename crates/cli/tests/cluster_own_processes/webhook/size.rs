@@ -1,4 +1,4 @@
-//! Large objects, many of them, and many changes at once.
+//! Large objects, many of them, and many concurrent changes.
 
 use std::time::{Duration, Instant};
 
@@ -31,8 +31,8 @@ async fn a_large_object_is_answered(desk: &Desk<'_>) -> TestResult {
     });
     let large = json!({"predicates": [{"requiredClusterSelector": selector}]});
     let applied = desk.apply(&in_shop(hub::placement("large", &large))).await?;
-    let said: String = applied.said.chars().take(2000).collect();
-    assert!(!applied.is_done && said.contains("celExpressions[0]"), "{said}");
+    let stderr: String = applied.stderr.chars().take(2000).collect();
+    assert!(!applied.is_done && stderr.contains("celExpressions[0]"), "{stderr}");
     Ok(())
 }
 
@@ -61,10 +61,10 @@ async fn hostile_objects_are_answered_within_the_memory_of_the_manifest(
     scaled["spec"]["metrics"] = metrics.collect();
     // Fields that are not known are for another version.
     let applied = desk.apply(&levels).await?;
-    assert!(applied.is_done, "{}", applied.said);
+    assert!(applied.is_done, "{}", applied.stderr);
     let applied = desk.apply(&scaled).await?;
-    let said: String = applied.said.chars().take(2000).collect();
-    assert!(!applied.is_done && said.contains("is too large, or takes too long"), "{said}");
+    let stderr: String = applied.stderr.chars().take(2000).collect();
+    assert!(!applied.is_done && stderr.contains("is too large, or takes too long"), "{stderr}");
     let (peak, limit) = (desk.webhook.peak_resident_memory()?, memory_in(MANIFEST)?);
     println!("{} of {} MB at the most", peak >> 20, limit >> 20);
     assert!(peak < limit / 4, "{peak} of {limit} bytes");
@@ -94,7 +94,7 @@ struct Storm {
     took: Duration,
 }
 
-/// Changes all policies, with as many applies at once as an API server lets through to a webhook.
+/// Changes all policies, with as many concurrent applies as an API server allows for a webhook.
 async fn storm(desk: &Desk<'_>, policies: usize) -> anyhow::Result<Storm> {
     let kind = Kind::CronFederatedHPA;
     let api: Api<DynamicObject> = Api::namespaced_with(desk.client(), "shop", &kind.resource());
@@ -112,7 +112,7 @@ async fn storm(desk: &Desk<'_>, policies: usize) -> anyhow::Result<Storm> {
 }
 
 #[test]
-fn large_objects_and_many_of_them_are_all_answered() -> TestResult {
+fn many_large_objects_all_get_a_response() -> TestResult {
     let count = trials::size(POLICIES, 200_usize, 2_000);
     at_the_desk(&[], async |desk| {
         await_refusal(desk).await?;
@@ -127,7 +127,7 @@ fn large_objects_and_many_of_them_are_all_answered() -> TestResult {
         let created = desk.shell(&create).await?;
         assert!(created.status.success(), "{}", String::from_utf8_lossy(&created.stderr));
         let created_in = begun.elapsed();
-        await_condition("every object to be asked about", PATIENCE, async || {
+        await_condition("a review of every object", PATIENCE, async || {
             let (now, ..) = counted(desk).await?;
             Ok(Observation::of(now - before >= count as u64, format!("{}", now - before)))
         })

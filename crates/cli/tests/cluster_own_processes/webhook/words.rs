@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::reading::{await_value, get};
 use crate::webhook::desk::{CONFIGURATION, Desk, at_the_desk, await_refusal, cron, in_shop};
 
-/// One object of each kind that can be wrong in a way that its schema does not know.
+/// An object of each kind with an error that its schema does not detect.
 fn wrong_objects() -> Vec<Value> {
     let weekend = json!({
         "replicas": 6,
@@ -34,18 +34,18 @@ async fn each_answer_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
         let errors: Vec<&Value> = findings.iter().filter(|it| it["severity"] == "error").collect();
         assert!(!errors.is_empty(), "validate finds nothing in {object}: {findings:?}");
         let applied = desk.apply(&object).await?;
-        assert!(!applied.is_done, "{object} was applied: {}", applied.said);
+        assert!(!applied.is_done, "{object} was applied: {}", applied.stderr);
         for error in errors {
             let message = error["message"].as_str().unwrap_or_default();
             let field = error["field"].as_str().unwrap_or_default();
             assert!(
-                !message.is_empty() && applied.said.contains(message),
+                !message.is_empty() && applied.stderr.contains(message),
                 "{error}: {}",
-                applied.said
+                applied.stderr
             );
-            assert!(applied.said.contains(field), "{error}: {}", applied.said);
+            assert!(applied.stderr.contains(field), "{error}: {}", applied.stderr);
             let fix = error["fix"].as_str().unwrap_or_default();
-            assert!(!fix.is_empty() && applied.said.contains(fix), "{error}: {}", applied.said);
+            assert!(!fix.is_empty() && applied.stderr.contains(fix), "{error}: {}", applied.stderr);
         }
     }
     Ok(())
@@ -55,12 +55,12 @@ async fn others_are_seen(desk: &Desk<'_>) -> TestResult {
     let mut evening = cron("web", "0 20 * * *");
     evening["metadata"]["name"] = json!("evening");
     let applied = desk.apply(&evening).await?;
-    assert!(applied.is_done && applied.said.is_empty(), "{}", applied.said);
-    await_condition("the other writer to be told", PATIENCE, async || {
+    assert!(applied.is_done && applied.stderr.is_empty(), "{}", applied.stderr);
+    await_condition("the other writer to be reported", PATIENCE, async || {
         let applied = desk.apply(&cron("web", "0 8 * * *")).await?;
         let expected = "Warning: spec.scaleTargetRef: Deployment.apps shop/web is already scaled by CronFederatedHPA";
-        let holds = applied.is_done && applied.said.contains(expected);
-        Ok(Observation::of(holds, applied.said))
+        let holds = applied.is_done && applied.stderr.contains(expected);
+        Ok(Observation::of(holds, applied.stderr))
     })
     .await?;
     // The same minute with different values is a warning of the object alone.
@@ -72,18 +72,18 @@ async fn others_are_seen(desk: &Desk<'_>) -> TestResult {
     let findings = desk.validate(&twice).await?;
     let message = findings[0]["message"].as_str().unwrap_or_default().to_owned();
     let applied = desk.apply(&twice).await?;
-    assert!(applied.is_done && applied.said.contains(&message), "{message}: {}", applied.said);
+    assert!(applied.is_done && applied.stderr.contains(&message), "{message}: {}", applied.stderr);
     Ok(())
 }
 
-/// What got in without the webhook has the words of `validate` in its conditions.
+/// Objects that were applied without the webhook have the messages of `validate` in their conditions.
 async fn each_condition_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
     let controller = desk.start_controller()?;
     let objects = wrong_objects();
     // A ConfigMap has no conditions.
     for object in objects.iter().filter(|it| it["kind"] != "ConfigMap") {
         let applied = desk.apply(object).await?;
-        assert!(applied.is_done, "{object}: {}", applied.said);
+        assert!(applied.is_done, "{object}: {}", applied.stderr);
         let findings = desk.validate(object).await?;
         let (kind, name) = (object["kind"].as_str(), object["metadata"]["name"].as_str());
         let what = ["-n", "shop", kind.unwrap_or_default(), name.unwrap_or_default()];
@@ -105,33 +105,33 @@ async fn each_condition_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
     Ok(())
 }
 
-/// Where the controllers carry out nothing, nothing is checked, until the namespace is not marked any more.
+/// In a namespace with the ignore annotation, nothing is checked until the annotation is removed.
 async fn a_marked_namespace_is_exempt(desk: &Desk<'_>) -> TestResult {
     for (mark, is_exempt) in [("almanac.dev/ignore=true", true), ("almanac.dev/ignore-", false)] {
         desk.kubectl.run(&["annotate", "namespace", "shop", mark]).await?;
         await_condition("the mark to be known", PATIENCE, async || {
             let name = if is_exempt { "of-exempt" } else { "of-checked" };
             let applied = desk.apply(&cron(name, "0 0 * *")).await?;
-            Ok(Observation::of(applied.is_done == is_exempt, applied.said))
+            Ok(Observation::of(applied.is_done == is_exempt, applied.stderr))
         })
         .await?;
     }
     Ok(())
 }
 
-/// While Karmada holds its lease, what it carries out is not checked; everything else is.
+/// While Karmada has its Lease, the kinds that it reconciles are not checked; all others are.
 async fn what_upstream_carries_out_is_not_checked(desk: &Desk<'_>) -> TestResult {
     desk.kubectl.run(&["create", "namespace", "karmada-system"]).await?;
     let lease = objects::karmada_lease("karmada-0", Timestamp::now());
     desk.kubectl.run_with_input(&["create", "-f", "-"], &lease.to_string()).await?;
     await_condition("a wrong policy of Karmada's to pass", PATIENCE, async || {
         let applied = desk.apply(&cron("of-karmada", "0 0 * *")).await?;
-        Ok(Observation::of(applied.is_done && applied.said.is_empty(), applied.said))
+        Ok(Observation::of(applied.is_done && applied.stderr.is_empty(), applied.stderr))
     })
     .await?;
     for object in wrong_objects().into_iter().filter(|it| it["kind"] != "CronFederatedHPA") {
         let applied = desk.apply(&object).await?;
-        assert!(!applied.is_done, "{object} was applied: {}", applied.said);
+        assert!(!applied.is_done, "{object} was applied: {}", applied.stderr);
     }
     Ok(())
 }
@@ -142,9 +142,9 @@ async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
     let configuration = get(&desk.kubectl, &[kind, name]).await?;
     desk.kubectl.run(&["delete", kind, name]).await?;
     let wrong = cron("old", "0 0 * *");
-    await_condition("nobody to be asked", PATIENCE, async || {
+    await_condition("no webhook to be called", PATIENCE, async || {
         let applied = desk.apply(&wrong).await?;
-        Ok(Observation::of(applied.is_done, applied.said))
+        Ok(Observation::of(applied.is_done, applied.stderr))
     })
     .await?;
     each_condition_is_that_of_validate(desk).await?;
@@ -158,23 +158,23 @@ async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
     let label = ["-n", "shop", "cronfederatedhpa", "old"];
     await_value(&desk.kubectl, &label, "/metadata/labels/team", &json!("shop")).await?;
     assert!(
-        applied.is_done && applied.said.contains("Warning: spec.rules[0].schedule"),
+        applied.is_done && applied.stderr.contains("Warning: spec.rules[0].schedule"),
         "{}",
-        applied.said
+        applied.stderr
     );
     desk.kubectl.run(&["-n", "shop", "delete", "cronfederatedhpa", "old"]).await?;
     Ok(())
 }
 
 #[test]
-fn a_wrong_policy_is_refused_with_the_words_of_validate() -> TestResult {
+fn an_invalid_policy_is_rejected_with_the_message_of_validate() -> TestResult {
     at_the_desk(&[], async |desk| {
         await_refusal(desk).await?;
         each_answer_is_that_of_validate(desk).await?;
         let nonsense = json!({"config.yaml": "timeBasedQoSPolicies: nonsense"});
         let other = in_shop(objects::config_map("other", &nonsense));
         let applied = desk.apply(&other).await?;
-        assert!(applied.is_done && applied.said.is_empty(), "{}", applied.said);
+        assert!(applied.is_done && applied.stderr.is_empty(), "{}", applied.stderr);
         others_are_seen(desk).await?;
         a_marked_namespace_is_exempt(desk).await?;
         what_is_there_can_go(desk).await?;

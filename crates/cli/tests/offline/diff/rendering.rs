@@ -171,7 +171,7 @@ fn what_may_ask_a_network_start_a_program_or_lead_out_is_never_run() {
             "Resources: ['https://example.com/a.yaml']\n",
             "Resources is not a known field, but",
         ),
-        ("out", "resources: [../../../secret.yaml]\n", "leads out of what is compared"),
+        ("out", "resources: [../../../secret.yaml]\n", "leads out of the compared directory"),
         ("gone", "resources: [gone.yaml]\n", "is neither a file nor a directory of this side"),
     ] {
         let old = shop();
@@ -192,7 +192,7 @@ fn a_link_out_of_a_side_is_never_followed() {
     let bin = programs(&folder, &[("kustomize", PRINTS)]);
     symlink("/etc/passwd", folder.join("new/prod/secret.yaml")).unwrap();
     let output = run(&folder, &bin, &["old", "new", "-k", "prod", "--fail-on-change"]).ended(2);
-    output.assert_said(&["prod/secret.yaml is a symbolic link that leads to no file"]);
+    output.assert_said(&["prod/secret.yaml is a symbolic link that does not lead to a file"]);
     assert!(!output.said.contains("no longer set"), "{}", output.said);
     // A directory that the old side cannot render is not new on the other one, and is not a failure by itself.
     let fixed = run(&folder, &bin, &["new", "old", "-k", "prod"]).ended(0);
@@ -211,12 +211,12 @@ fn a_pointer_of_git_lfs_is_never_rendered() {
     let files = [&overlay(&old)[..], &[("prod/replicas.txt", pointer)]].concat();
     let folder = sides("rendered-pointer", &files, &files);
     let bin = programs(&folder, &[("kustomize", PRINTS)]);
-    let part = "prod/replicas.txt is kept in Git LFS, and here is only a pointer to it";
+    let part = "prod/replicas.txt is only a pointer to a file in Git LFS";
     run(&folder, &bin, &["old", "new", "-k", "prod"]).assert_said(&[part]);
     let repository = empty_repository("rendered-pointer-git");
     commit(&repository, &files);
     run(&repository, &bin, &["--git", "HEAD..HEAD", "-k", "prod"])
-        .assert_said(&["replicas.txt is kept in Git LFS"]);
+        .assert_said(&["replicas.txt is only a pointer to a file in Git LFS"]);
     assert!(!bin.join("ran").exists());
 }
 
@@ -227,8 +227,8 @@ fn a_program_that_hangs_or_never_stops_printing_is_ended_with_all_it_has_started
     let hangs = "#!/bin/sh\nsleep 600 &\necho $! >\"$0.child\"\nsleep 600\n";
     let endless = "#!/bin/sh\nyes 'a: 1'\n";
     for (name, script, part) in [
-        ("hangs", hangs, "rendering it took more than 1 s"),
-        ("endless", endless, "what is rendered is larger than 64 MiB"),
+        ("hangs", hangs, "the rendering took more than 1 s"),
+        ("endless", endless, "the output is larger than 64 MiB"),
     ] {
         let folder = sides(&format!("rendered-{name}"), &[], &files);
         let bin = programs(&folder, &[("kustomize", script)]);

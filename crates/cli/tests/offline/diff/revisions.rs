@@ -107,9 +107,9 @@ fn an_invalid_revision_is_reported_with_a_fix() {
     for (revisions, part) in [
         ("nobody..later", "`nobody` is not a commit of this repository"),
         ("", "name a revision, such as main, or two"),
-        ("...later", "nothing stands before the dots; name a revision there"),
-        ("..later", "nothing stands before the dots"),
-        ("..", "nothing stands before the dots"),
+        ("...later", "no revision before the dots; name one there"),
+        ("..later", "no revision before the dots"),
+        ("..", "no revision before the dots"),
         ("--output=x..later", "is not a commit of this repository"),
         ("main..-x", "is not a commit of this repository"),
         ("HEAD:policies..later", "is not a commit of this repository"),
@@ -142,7 +142,7 @@ fn a_submodule_is_skipped_and_a_named_one_is_an_error() {
     git(&folder, &["-c", "protocol.file.allow=always", "submodule", "add", "-q", &source, "sub"]);
     commit(&folder, &[]);
     diff(&folder, &["--git", "main..later", "-o", "json"])
-        .assert_noted(&["1 submodule is not read of later"]);
+        .assert_noted(&["1 submodule of later is not read"]);
     diff(&folder, &["--git", "main..later", "sub/policies"])
         .assert_noted(&["is a submodule; run almanac diff in it"]);
 
@@ -155,7 +155,7 @@ fn a_submodule_is_skipped_and_a_named_one_is_an_error() {
     commit(&folder, &[]);
     let (code, said) = gate(&[]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("Not compared, although something differs in it: the submodule sub."));
+    assert!(said.contains("Not compared, although it differs: the submodule sub."));
     assert_eq!(gate(&["policies"]).0, Some(0), "it is not asked about");
     assert_eq!(gate(&["--exclude", "sub"]).0, Some(0), "it is left out");
     diff(&folder, &["--git", "HEAD~1", "--fail-on-change"]).ended(1);
@@ -235,7 +235,7 @@ fn a_link_that_leads_out_of_the_repository_is_an_error_on_either_side_unless_it_
         (&["--git", "HEAD", "policies/out.yaml"], "policies/out.yaml"),
     ] {
         let part = format!("{link} of the working tree is a symbolic link to ");
-        diff(&folder, arguments).ended(2).assert_noted(&[&part, "which is not in the repository"]);
+        diff(&folder, arguments).ended(2).assert_noted(&[&part, "outside the repository"]);
     }
     commit(&folder, &[]);
     diff(&folder, &["--git", "HEAD~1..HEAD", "policies"])
@@ -256,8 +256,8 @@ fn a_pointer_of_lfs_matters_only_where_it_would_be_read() {
     commit(&folder, &[("data/big.json", POINTER), (".hidden/big.json", POINTER)]);
     for revisions in ["HEAD~1..HEAD", "HEAD"] {
         diff(&folder, &["--git", revisions]).ended(2).assert_noted(&[
-            "data/big.json of HEAD is kept in Git LFS",
-            "leave it out with --exclude",
+            "data/big.json of HEAD is only a pointer to a file in Git LFS",
+            "exclude it with --exclude",
         ]);
         let nothing = Vec::<String>::new();
         assert_eq!(changes(&folder, &["--git", revisions, "--exclude", "data"]), nothing);
@@ -269,7 +269,7 @@ fn a_pointer_of_lfs_matters_only_where_it_would_be_read() {
     }
     write(&folder, &[("policies/new.yaml", POINTER)]);
     diff(&folder, &["--git", "HEAD", "policies"]).assert_noted(&[
-        "policies/new.yaml of the working tree is kept in Git LFS",
+        "policies/new.yaml of the working tree is only a pointer to a file in Git LFS",
         "git lfs pull",
     ]);
 }

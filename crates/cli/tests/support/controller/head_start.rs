@@ -1,15 +1,15 @@
-//! How long a program takes to be in place on this machine, and how much earlier it starts for that.
+//! The start-up time of a program on this machine, and the head start that it gets for that.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use jiff::SignedDuration;
 
-/// The seconds that the last programs of this process have taken to be in place. The first ones start all at once.
+/// The start-up times of the last programs of this process, in seconds. The first ones all start at the same time.
 static LAST_TOOK: AtomicU64 = AtomicU64::new(8);
 
-/// How long before an instant a program starts that has to be in place by then: three times as long as the last ones have
-/// taken, so that a busy machine gets more. Three times as much is still less than a condition is waited for.
+/// The head start of a program that must be ready at an instant: three times the start-up time of the last programs, so
+/// that a busy machine gets more. Three times as much is still less than the timeout of a condition.
 pub(crate) fn head_start() -> SignedDuration {
     SignedDuration::from_secs(3 * LAST_TOOK.load(Ordering::SeqCst).clamp(3, 9).cast_signed())
 }
@@ -17,7 +17,7 @@ pub(crate) fn head_start() -> SignedDuration {
 /// Notes how long a program has taken.
 pub(super) fn note(took: Duration) {
     let took = (took.as_secs() + 1).min(9);
-    // One quick start says little: the next programs may all start at once.
+    // One quick start is not representative: the next programs may all start at the same time.
     let last = LAST_TOOK.load(Ordering::SeqCst);
     LAST_TOOK.store(took.max(last.saturating_sub(1)), Ordering::SeqCst);
 }

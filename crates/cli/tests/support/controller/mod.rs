@@ -1,4 +1,4 @@
-//! `almanac controller` on a control plane: the definitions are installed, objects are made and
+//! `almanac controller` on a control plane: the CRDs are installed, objects are created and
 //! changed, and the program is started at a chosen instant of its policy clock.
 //!
 //! The expectations are in the tests.
@@ -34,7 +34,7 @@ pub(crate) use objects::{
 };
 pub(crate) use process::{ALMANAC, Controller, memory_in, memory_in_the_manifests, mixed_program};
 
-/// Where the definitions of the kinds are.
+/// The directory of the CRDs.
 const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crds");
 
 /// A control plane with the definitions installed, in the hands of an administrator.
@@ -62,7 +62,7 @@ pub(crate) fn on_cluster(test: impl AsyncFnOnce(&OwnTest, &Cluster) -> TestResul
 }
 
 /// Runs a test in a namespace of its own on a control plane as `on_cluster` has it, which it shares with other tests.
-/// Its controllers see that namespace only, and the writes are those in it.
+/// The controllers of the test see only that namespace, and the writes are those in it.
 pub(crate) fn in_namespace(test: impl AsyncFnOnce(&Cluster) -> TestResult) -> TestResult {
     let options = ControlPlaneOptions::api_only().audited();
     let prepare = async |own: &OwnTest| Cluster::prepare(own).await;
@@ -79,7 +79,7 @@ impl Cluster {
         Self::prepare_with(test, DEFINITIONS).await
     }
 
-    /// The same with the definitions in another directory, and in those below it.
+    /// Prepares a cluster with the CRDs in another directory, and in those below it.
     pub(crate) async fn prepare_with(test: &OwnTest, definitions: &str) -> Result<Self> {
         let cluster = Self {
             client: test.client(),
@@ -113,7 +113,7 @@ impl Cluster {
         self.await_definitions().await
     }
 
-    /// The same for another test, whose runtime is another one.
+    /// The cluster for another test, with another runtime.
     pub(crate) fn for_another_test(&self) -> Result<Self> {
         Ok(Self {
             client: client_for(&self.kubeconfig)?,
@@ -125,7 +125,7 @@ impl Cluster {
         })
     }
 
-    /// The same for a test in a namespace of its own.
+    /// The cluster for a test in a namespace of its own.
     async fn in_namespace_of(&self, test: &SharedTest) -> Result<Self> {
         let home = test.namespace().to_owned();
         let limits = vec![format!("--namespaces={home}"), format!("--lease-namespace={home}")];
@@ -317,7 +317,7 @@ impl Cluster {
         .await
     }
 
-    /// What almanac has sent so far for targets: neither statuses, nor Events, nor leases.
+    /// The requests of Almanac so far for targets, without statuses, Events and Leases.
     pub(crate) async fn target_writes(&self) -> Result<Vec<AuditedRequest>> {
         let writes = self.writes().await?;
         let is_target = |write: &AuditedRequest| {
@@ -326,7 +326,7 @@ impl Cluster {
         Ok(writes.into_iter().filter(is_target).collect())
     }
 
-    /// What almanac has sent so far for objects of one kind.
+    /// The requests of Almanac so far for objects of one kind.
     pub(crate) async fn writes_of(&self, plural: &str) -> Result<Vec<AuditedRequest>> {
         let writes = self.writes().await?;
         Ok(writes.into_iter().filter(|write| write.resource == plural).collect())
@@ -367,8 +367,8 @@ fn is_not_found(error: &anyhow::Error) -> bool {
 /// The condition of a status: its status, its reason and its message.
 pub(crate) fn condition<'a>(status: &'a Value, about: &str) -> [&'a str; 3] {
     let mut all = status["conditions"].as_array().into_iter().flatten();
-    let found = all.find(|condition| condition["type"] == about);
-    let field = |name: &str| found.and_then(|it| it[name].as_str()).unwrap_or_default();
+    let condition = all.find(|condition| condition["type"] == about);
+    let field = |name: &str| condition.and_then(|it| it[name].as_str()).unwrap_or_default();
     ["status", "reason", "message"].map(field)
 }
 

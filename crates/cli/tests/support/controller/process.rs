@@ -36,7 +36,7 @@ pub(crate) fn memory_in_the_manifests() -> Result<u64> {
     memory_in(include_str!("../../../../../deploy/almanac.yaml"))
 }
 
-/// The same in another manifest.
+/// The memory limit in another manifest.
 pub(crate) fn memory_in(manifest: &str) -> Result<u64> {
     let (_, limit) = manifest.split_once("limits: {memory: ").context("no limit of memory")?;
     let (mebibytes, _) = limit.split_once("Mi}").context("a limit in other units")?;
@@ -49,7 +49,7 @@ impl Controller {
         Self::start_within(memory_in_the_manifests()?, kubeconfig, instant, further)
     }
 
-    /// The same with another limit of memory, in bytes.
+    /// Starts the program with another memory limit, in bytes.
     pub(crate) fn start_within(
         memory: u64,
         kubeconfig: &Path,
@@ -60,7 +60,7 @@ impl Controller {
         Self::start_command(program, "controller", memory, kubeconfig, instant, further)
     }
 
-    /// The same for another command that runs with a cluster.
+    /// Starts another command with a cluster.
     pub(crate) fn start_command(
         program: &Path,
         command: &str,
@@ -128,13 +128,13 @@ impl Controller {
     pub(crate) async fn await_metric(&self, line: &str) -> TestResult {
         let metric = line.split(['{', ' ']).next().unwrap_or(line);
         await_condition(&format!("the metric {line}"), PATIENCE, async || {
-            let found = self.scrape(metric).await?;
-            Ok(Observation::of(found.iter().any(|it| it == line), format!("{found:?}")))
+            let actual = self.scrape(metric).await?;
+            Ok(Observation::of(actual.iter().any(|it| it == line), format!("{actual:?}")))
         })
         .await
     }
 
-    /// Its metrics for Prometheus: the lines of a metric, without comments.
+    /// Scrapes the process: the lines of a metric, without comments.
     pub(crate) async fn scrape(&self, metric: &str) -> Result<Vec<String>> {
         let (status, body) = self.program.get("/metrics").await?;
         ensure!(status == 200, "GET /metrics: {status}: {body}");

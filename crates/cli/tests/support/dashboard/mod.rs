@@ -1,4 +1,4 @@
-//! The dashboard that is shipped, and its Prometheus queries.
+//! The shipped dashboard, and its Prometheus queries.
 
 use std::fs;
 

@@ -33,7 +33,7 @@ pub(crate) async fn shell(
     Ok(command.stdin(Stdio::null()).output().await?)
 }
 
-/// Runs all commands of a section, each of which has to succeed without a warning; what they printed.
+/// Runs all commands of a section, and returns their output. Each must succeed without a warning.
 pub(crate) async fn run_section(
     test: &OwnTest,
     kubectl: &Kubectl,
@@ -42,10 +42,10 @@ pub(crate) async fn run_section(
     let mut printed = String::new();
     for block in &shell_blocks(document, heading)? {
         let output = shell(test, kubectl, block).await?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "{block}failed: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "{block}failed: {stderr}");
         // What admission would refuse if it enforced more, it warns of.
-        ensure!(!said.contains("Warning"), "{block}warned: {said}");
+        ensure!(!stderr.contains("Warning"), "{block}warned: {stderr}");
         printed.push_str(&String::from_utf8_lossy(&output.stdout));
     }
     Ok(printed)

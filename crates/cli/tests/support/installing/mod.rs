@@ -1,5 +1,5 @@
 //! Programs of other projects that a test drives. Where one is missing and apt-get may install it, it is
-//! installed; elsewhere the test fails and says what to do. It is never passed over.
+//! installed; elsewhere the test fails with the fix. It is never skipped.
 
 use std::process::{Command, Stdio};
 use std::sync::Mutex;

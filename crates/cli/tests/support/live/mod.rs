@@ -1,4 +1,4 @@
-//! The binary over a cluster, and what the cluster holds in the tests of it.
+//! The binary with a cluster, and the objects of that cluster in these tests.
 
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -176,8 +176,8 @@ pub(crate) async fn await_definitions(kubectl: &Kubectl, count: usize) -> TestRe
     await_condition("the definitions are established", PATIENCE, async || {
         let path =
             "jsonpath={range .items[*]}{.status.conditions[?(@.type=='Established')].status} {end}";
-        let found = kubectl.run(&["get", "crd", "-o", path]).await?;
-        Ok(Observation::of(found.matches("True").count() == count, found))
+        let actual = kubectl.run(&["get", "crd", "-o", path]).await?;
+        Ok(Observation::of(actual.matches("True").count() == count, actual))
     })
     .await
 }

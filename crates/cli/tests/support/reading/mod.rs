@@ -1,4 +1,4 @@
-//! The objects of a cluster, as kubectl shows them.
+//! The objects of a cluster, as kubectl prints them.
 
 use almanac_harness::{Kubectl, Observation, PATIENCE, TestResult, await_condition};
 use serde_json::Value;
@@ -18,8 +18,8 @@ pub(crate) async fn await_value(
 ) -> TestResult {
     await_condition(&format!("{what:?} to have {expected} at {pointer}"), PATIENCE, async || {
         let object = get(kubectl, what).await?;
-        let found = object.pointer(pointer);
-        Ok(Observation::of(found == Some(expected), format!("{found:?} in {object}")))
+        let actual = object.pointer(pointer);
+        Ok(Observation::of(actual == Some(expected), format!("{actual:?} in {object}")))
     })
     .await
 }

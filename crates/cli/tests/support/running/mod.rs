@@ -7,7 +7,7 @@ use anyhow::ensure;
 use jiff::{SignedDuration, Timestamp};
 
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-/// When everything in these tests happens, on the policies' clock.
+/// The instant of all actions in these tests, by the policy clock.
 pub(crate) const BOUNDARY: &str = "2027-03-02T09:00:00Z";
 
 /// Starts the binary with these arguments, on a clock set relative to the boundary.
@@ -19,7 +19,7 @@ pub(crate) fn start(
     start_at(arguments, kubeconfig, BOUNDARY.parse::<Timestamp>()? - before_boundary)
 }
 
-/// The same on a clock that shows an instant now.
+/// Starts the program with a policy clock that has this instant now.
 pub(crate) fn start_at(
     arguments: &[String],
     kubeconfig: &Path,

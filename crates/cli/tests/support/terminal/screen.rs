@@ -1,5 +1,5 @@
-//! A model of the screen of a terminal, with the escape sequences that `almanac up` prints. Any other sequence is an error.
-//! Each character takes one column.
+//! A model of the screen of a terminal, with the escape sequences that `almanac up` prints. Any other sequence is an
+//! error. Each character takes one column.
 
 use std::mem;
 
@@ -8,7 +8,7 @@ use anyhow::bail;
 /// Before a sequence that moves the cursor, clears or colors something.
 const ESCAPE: char = '\u{1b}';
 
-/// How rows change with the width.
+/// The behavior of rows when the width changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
     /// A line is broken into rows as wide as the terminal is now; the cursor stays where it is in the line.

@@ -1,5 +1,5 @@
-//! The webhook, limited to some namespaces. The program of the test stands in for its pods, for which there are no images
-//! here; everything else is as the page has it.
+//! The webhook, limited to some namespaces. The program of the test replaces its pods, since there are no images
+//! here; everything else is as in the page.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -34,8 +34,8 @@ impl Desk<'_> {
         let script =
             format!("kubectl -n {namespace} apply --server-side -f - <<'END'\n{object}\nEND");
         let output = shell(self.test, self.kubectl, &script).await?;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        Ok((output.status.success(), said))
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ok((output.status.success(), stderr))
     }
 
     /// Applies a wrong policy, another one each time.
@@ -46,9 +46,9 @@ impl Desk<'_> {
 
     /// The API server sends no review of objects outside the listed namespaces, and the webhook checks none.
     async fn nothing_else_is_checked(&self, webhook: &Program) -> TestResult {
-        for namespace in [HARBOUR, SEA] {
-            let (is_done, said) = self.apply_wrong(namespace).await?;
-            ensure!(is_done && said.is_empty(), "{namespace}: {said}");
+        for namespace in [HARBOR, SEA] {
+            let (is_done, stderr) = self.apply_wrong(namespace).await?;
+            ensure!(is_done && stderr.is_empty(), "{namespace}: {stderr}");
         }
         let everything = json!([{"op": "remove", "path": "/webhooks/0/namespaceSelector"}]);
         self.change_configuration(&everything).await?;
@@ -58,9 +58,9 @@ impl Desk<'_> {
             anyhow::Ok(line.unwrap_or_default().to_owned())
         };
         let before = request_count().await?;
-        await_condition("it to be asked about another namespace", PATIENCE, async || {
-            let (is_done, said) = self.apply_wrong(SEA).await?;
-            ensure!(is_done && said.is_empty(), "{said}");
+        await_condition("a review of another namespace", PATIENCE, async || {
+            let (is_done, stderr) = self.apply_wrong(SEA).await?;
+            ensure!(is_done && stderr.is_empty(), "{stderr}");
             let now = request_count().await?;
             Ok(Observation::of(now != before, now))
         })
@@ -84,8 +84,8 @@ pub(super) async fn checks_what_is_listed(test: &OwnTest, kubectl: &Kubectl) -> 
     let [install, configure] = &blocks[..] else { anyhow::bail!("other blocks: {blocks:?}") };
     let run = async |script: &str| {
         let output = shell(test, kubectl, script).await?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success() && !said.contains("Warning"), "{script}: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success() && !stderr.contains("Warning"), "{script}: {stderr}");
         anyhow::Ok(())
     };
     run(install).await?;
@@ -111,19 +111,19 @@ pub(super) async fn checks_what_is_listed(test: &OwnTest, kubectl: &Kubectl) -> 
     desk.change_configuration(&changes.collect()).await?;
 
     await_condition("a wrong policy to be refused", PATIENCE, async || {
-        let (is_done, said) = desk.apply_wrong(SHOP).await?;
-        let holds = !is_done && said.contains("a cron expression has five fields");
-        Ok(Observation::of(holds, said))
+        let (is_done, stderr) = desk.apply_wrong(SHOP).await?;
+        let holds = !is_done && stderr.contains("a cron expression has five fields");
+        Ok(Observation::of(holds, stderr))
     })
     .await?;
-    let (is_done, said) = desk.apply(WAREHOUSE, &policy("evening", "web", "0 20 * * *")).await?;
-    ensure!(is_done && said.is_empty(), "{said}");
-    await_condition("the other policy to be told of", PATIENCE, async || {
+    let (is_done, stderr) = desk.apply(WAREHOUSE, &policy("evening", "web", "0 20 * * *")).await?;
+    ensure!(is_done && stderr.is_empty(), "{stderr}");
+    await_condition("the other policy to be reported", PATIENCE, async || {
         let morning = policy("morning", "web", "0 8 * * *");
-        let (is_done, said) = desk.apply(WAREHOUSE, &morning).await?;
+        let (is_done, stderr) = desk.apply(WAREHOUSE, &morning).await?;
         let expected =
             "Warning: spec.scaleTargetRef: Deployment.apps warehouse/web is already scaled";
-        Ok(Observation::of(is_done && said.contains(expected), said))
+        Ok(Observation::of(is_done && stderr.contains(expected), stderr))
     })
     .await?;
     let refused = agent::configure(kubectl, NAMESPACE, "26:00").await;

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::running::ROOT;
 
-pub(crate) const HARBOUR: &str = "harbour";
+pub(crate) const HARBOR: &str = "harbor";
 
 /// Creates objects.
 pub(crate) async fn create(kubectl: &Kubectl, objects: &[Value]) -> TestResult {
     let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
-    kubectl.run_with_input(&["-n", HARBOUR, "create", "-f", "-"], &list.to_string()).await?;
+    kubectl.run_with_input(&["-n", HARBOR, "create", "-f", "-"], &list.to_string()).await?;
     Ok(())
 }
 
@@ -19,7 +19,7 @@ pub(crate) async fn create(kubectl: &Kubectl, objects: &[Value]) -> TestResult {
 pub(crate) async fn prepare(kubectl: &Kubectl) -> TestResult {
     kubectl.run(&["apply", "-f", &format!("{ROOT}/deploy/crds")]).await?;
     kubectl.run(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=90s"]).await?;
-    kubectl.run(&["create", "namespace", HARBOUR]).await?;
+    kubectl.run(&["create", "namespace", HARBOR]).await?;
     Ok(())
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn metrics_producer(name: &str) -> Value {
     objects::metrics_producer(name, &json!({"defaultReplicas": 2, "behaviors": [day]}))
 }
 
-/// One rule, which fires at the boundary.
+/// A policy with one rule that fires at the boundary.
 pub(crate) fn cron(name: &str, api_version: &str, kind: &str, setting: &Value) -> Value {
     let mut rule = json!({"name": "morning", "schedule": "0 9 * * *"});
     for (field, value) in setting.as_object().into_iter().flatten() {
@@ -52,7 +52,7 @@ pub(crate) fn node_group(name: &str, kind: &str) -> Value {
 /// An autoscaler of the Deployment of its name, by the number of a schedule.
 pub(crate) fn autoscaler(name: &str, schedule: &str) -> Value {
     let query =
-        format!("karpenter_scheduled_capacity{{name=\"{schedule}\",namespace=\"{HARBOUR}\"}}");
+        format!("karpenter_scheduled_capacity{{name=\"{schedule}\",namespace=\"{HARBOR}\"}}");
     let target = objects::target("apps/v1", "Deployment", name);
     objects::horizontal_autoscaler(name, &target, &query)
 }
