@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::describe;
-use crate::quoted::{Quoted, excerpt};
+use crate::quoted::{QuotedText, excerpt};
 use crate::recurrence::{DateSet, Recurrence, TimeSet};
 use crate::{Windows, Zone};
 
@@ -249,7 +249,7 @@ impl DailyWindowError {
 
 impl fmt::Display for DailyWindowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let given = Quoted(&self.given);
+        let given = QuotedText(&self.given);
         match self.kind {
             DailyWindowErrorKind::Format if self.given.is_empty() => {
                 f.write_str("a time of day is missing; write two digits each, as in 08:00")

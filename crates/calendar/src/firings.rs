@@ -255,7 +255,7 @@ impl Firings {
             let first = first_minute(segment.start + segment.offset);
             if first < from || found < first {
                 from = first;
-                found = self.recurrence().next(CivilMinute::of(from))?;
+                found = self.recurrence().next(CivilMinute::new(from))?;
             }
         }
     }
@@ -278,7 +278,7 @@ impl Firings {
             let last = minute(segment.end - 1 + segment.offset);
             if last > to || found > last {
                 to = last;
-                found = self.recurrence().previous(CivilMinute::of(to))?;
+                found = self.recurrence().previous(CivilMinute::new(to))?;
             }
         }
     }

@@ -318,7 +318,7 @@ impl Windows {
     /// The civil minute, at or before a position, since which its state has lasted.
     fn last_change(&self, Position { reached, open }: Position) -> Option<i64> {
         let closings = self.end.without(&self.start);
-        let after = |minute| CivilMinute::of(minute).after();
+        let after = |minute| CivilMinute::new(minute).after();
         if open {
             match self.closes.then(|| closings.previous(reached)).flatten() {
                 Some(closed) => self.start.next(after(closed)),

@@ -191,7 +191,7 @@ impl Compiler<'_> {
         let known = StaticType::map(key, value);
         let constants: Option<Vec<_>> =
             entries.iter().map(|(key, item)| Some((key.constant()?, item.constant()?))).collect();
-        Ok(match constants.map(Map::of).transpose() {
+        Ok(match constants.map(Map::from_entries).transpose() {
             Ok(Some(map)) => (Node::Constant(Value::Map(map)), known),
             // An invalid map fails at its evaluation.
             _ => (Node::Map(entries.into()), known),

@@ -44,7 +44,7 @@ impl Document {
     /// The document that says the same as some JSON. Of what is nested too deep for the stack, no expression has a
     /// result.
     #[must_use]
-    pub fn of(json: &Json) -> Document {
+    pub fn from_json(json: &Json) -> Document {
         match writer::write(json) {
             Ok((words, texts)) => Document { words, texts, unreadable: None },
             Err(unreadable) => Document { unreadable: Some(unreadable), ..Document::default() },
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     fn value_text(json: &Json) -> String {
-        format!("{:?}", Document::of(json))
+        format!("{:?}", Document::from_json(json))
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_map_and_a_list_are_found() {
-        let document = Document::of(&json!({ "a": [10, { "b": "c" }] }));
+        let document = Document::from_json(&json!({ "a": [10, { "b": "c" }] }));
         let Content::Map(map) = document.root().unwrap().content() else { panic!("a map") };
         assert_eq!((map.len(), map.get("b").is_none()), (1, true));
         let Some(Content::List(list)) = map.get("a").map(Stored::content) else { panic!("a list") };
@@ -168,7 +168,7 @@ mod tests {
     fn a_name_of_all_clusters_is_found_like_any_other() {
         assert!(NAMES.is_sorted_by(|one, next| one < next));
         for key in ["status", "stature", "statu", "annotations", "version"] {
-            let document = Document::of(&json!({ (key): key, "other": [] }));
+            let document = Document::from_json(&json!({ (key): key, "other": [] }));
             let Content::Map(map) = document.root().unwrap().content() else { panic!("a map") };
             for asked in ["status", "stature", "statu", "annotations", "version"] {
                 let found = [map.get(asked), map.field(&Name::new(asked))];
@@ -183,7 +183,7 @@ mod tests {
     fn a_text_is_there_once_however_often_and_however_long_it_is() {
         let long = "y".repeat(3_000);
         let (once, twice) = (json!([long]), json!([long, long]));
-        let sizes = [&once, &twice].map(|it| Document::of(it).size());
+        let sizes = [&once, &twice].map(|it| Document::from_json(it).size());
         assert_eq!(sizes[1], sizes[0] + 4, "one more word");
         assert_eq!(value_text(&twice), format!("[{long:?}, {long:?}]"));
     }
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn what_is_behind_a_lot_of_text_is_found() {
         let many: Vec<String> = (0..200).map(|it| format!("{it:01500}")).collect();
-        let document = Document::of(&json!({ "many": many, "z": { "far": "ä" } }));
+        let document = Document::from_json(&json!({ "many": many, "z": { "far": "ä" } }));
         let Content::Map(map) = document.root().unwrap().content() else { panic!("a map") };
         let Some(Content::Map(map)) = map.get("z").map(Stored::content) else { panic!("a map") };
         assert_eq!(format!("{:?}", map.get("far")), "Some(\"ä\")");

@@ -11,7 +11,7 @@
 //! use serde_json::json;
 //!
 //! let expression = Expression::compile("managedCluster.metadata.labels['tier'] in ['gold', 'silver']")?;
-//! let object = Document::of(&json!({ "metadata": { "labels": { "tier": "gold" } } }));
+//! let object = Document::from_json(&json!({ "metadata": { "labels": { "tier": "gold" } } }));
 //! let subject = Subject { object: &object, scores: &|_| None };
 //! assert_eq!(expression.holds(&subject, &Meter::new()), Ok(true));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

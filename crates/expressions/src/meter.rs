@@ -40,16 +40,16 @@ impl Meter {
     /// How many steps are left, and never more than one object may take.
     #[must_use]
     pub fn with(steps: usize) -> Meter {
-        Meter::of(steps.min(MOST_STEPS))
+        Meter::from_steps(steps.min(MOST_STEPS))
     }
 
-    fn of(steps: usize) -> Meter {
+    fn from_steps(steps: usize) -> Meter {
         Meter { left: Cell::new(steps.saturating_add(1)) }
     }
 
     /// How many steps are left.
     #[must_use]
-    pub fn left(&self) -> usize {
+    pub fn remaining_steps(&self) -> usize {
         self.left.get().saturating_sub(1)
     }
 
@@ -99,7 +99,7 @@ impl Allowance {
     #[must_use]
     pub fn new() -> Allowance {
         let (expressions, bytes) = (MOST_EXPRESSIONS, MOST_BYTES_IN_ALL);
-        let (constants, patterns) = (Meter::new(), Meter::of(MOST_STEPS_OF_PATTERNS));
+        let (constants, patterns) = (Meter::new(), Meter::from_steps(MOST_STEPS_OF_PATTERNS));
         Allowance { expressions, bytes, steps: 0, constants, patterns }
     }
 

@@ -41,7 +41,7 @@ pub(crate) enum Value<'v> {
     Duration(SignedDuration),
     /// The type of a value, by its name.
     Type(&'static str),
-    Optional(Option<Arc<Held<'v>>>),
+    Optional(Option<Arc<OptionalValue<'v>>>),
     Quantity(Quantity),
     Version(Arc<Version>),
     Ip(IpAddr),
@@ -66,12 +66,12 @@ pub(crate) enum List<'v> {
 
 /// The value of an optional one, and how deep that is.
 #[derive(Debug)]
-pub(crate) struct Held<'v> {
+pub(crate) struct OptionalValue<'v> {
     value: Value<'v>,
     depth: u8,
 }
 
-impl<'v> Deref for Held<'v> {
+impl<'v> Deref for OptionalValue<'v> {
     type Target = Value<'v>;
 
     fn deref(&self) -> &Value<'v> {
@@ -110,12 +110,12 @@ impl<'v> Value<'v> {
     }
 
     pub(crate) fn list(items: impl IntoIterator<Item = Value<'v>>) -> Result<Value<'v>, Failure> {
-        List::of(items.into_iter().collect()).map(Value::List)
+        List::from_items(items.into_iter().collect()).map(Value::List)
     }
 
     pub(crate) fn some(value: Value<'v>) -> Result<Value<'v>, Failure> {
         let depth = one_deeper([&value])?;
-        Ok(Value::Optional(Some(Arc::new(Held { value, depth }))))
+        Ok(Value::Optional(Some(Arc::new(OptionalValue { value, depth }))))
     }
 
     /// An optional value.
@@ -126,7 +126,7 @@ impl<'v> Value<'v> {
     pub(crate) fn map(
         entries: impl IntoIterator<Item = (Value<'v>, Value<'v>)>,
     ) -> Result<Value<'v>, Failure> {
-        Map::of(entries.into_iter().collect()).map(Value::Map)
+        Map::from_entries(entries.into_iter().collect()).map(Value::Map)
     }
 
     /// A length, or a position.
@@ -339,7 +339,7 @@ fn one_deeper<'a, 'v: 'a>(values: impl IntoIterator<Item = &'a Value<'v>>) -> Re
 
 impl<'v> List<'v> {
     /// The list of some items.
-    pub(crate) fn of(items: Arc<[Value<'v>]>) -> Result<List<'v>, Failure> {
+    pub(crate) fn from_items(items: Arc<[Value<'v>]>) -> Result<List<'v>, Failure> {
         let depth = one_deeper(&*items)?;
         Ok(List::Made(items, depth))
     }

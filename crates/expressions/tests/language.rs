@@ -29,7 +29,7 @@ fn cluster() -> Value {
 
 /// The result of an expression, or why there is none; an error at compiling begins with `!`.
 fn result(text: &str) -> String {
-    let document = Document::of(&cluster());
+    let document = Document::from_json(&cluster());
     let expression = match Expression::compile(text) {
         Ok(expression) => expression,
         Err(error) => return format!("!{error}"),

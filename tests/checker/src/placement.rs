@@ -74,7 +74,7 @@ fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Time
         let meter = Meter::with(part);
         let mut results = predicate.expressions.iter().map(|it| it.holds(&subject, &meter));
         let first = results.find(|it| *it != Ok(true));
-        left -= part - meter.left();
+        left -= part - meter.remaining_steps();
         match first {
             None => {
                 holds = Some(true);

@@ -137,7 +137,7 @@ fn ours(expression: &str, objects: &[(String, Document)]) -> String {
 
 fn objects() -> Vec<(String, Document)> {
     let named = |it: serde_json::Value| {
-        (it["metadata"]["name"].as_str().unwrap().to_owned(), Document::of(&it))
+        (it["metadata"]["name"].as_str().unwrap().to_owned(), Document::from_json(&it))
     };
     clusters().into_iter().map(named).collect()
 }

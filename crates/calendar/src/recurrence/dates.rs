@@ -45,7 +45,11 @@ impl DateSet {
     /// The dates with these days of the month, months and weekdays, as one bit each; `None` is any.
     /// Weekdays are 0 to 7, where both 0 and 7 are Sunday.
     #[expect(clippy::cast_possible_truncation, reason = "no day, month or weekday is over 31")]
-    pub(crate) fn of(days: Option<u64>, months: Option<u64>, weekdays: Option<u64>) -> DateSet {
+    pub(crate) fn from_bits(
+        days: Option<u64>,
+        months: Option<u64>,
+        weekdays: Option<u64>,
+    ) -> DateSet {
         let week = |bits: u64| (bits | bits >> 7) as u8 & ALL_WEEKDAYS;
         DateSet {
             days: days.map_or(ALL_DAYS, |bits| bits as u32),

@@ -15,7 +15,7 @@ impl TimeSet {
 
     /// These minutes of these hours, as one bit each.
     #[expect(clippy::cast_possible_truncation, reason = "no hour is over 23")]
-    pub(crate) fn of(minutes: u64, hours: u64) -> TimeSet {
+    pub(crate) fn from_bits(minutes: u64, hours: u64) -> TimeSet {
         TimeSet { minutes, hours: hours as u32 }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::ENTRIES;
-use crate::quoted::{Quoted, excerpt};
+use crate::quoted::{QuotedText, excerpt};
 
 /// `Factory` means "not set up yet"; it is in the database, but never intended.
 pub(super) fn is_accepted(name: &str) -> bool {
@@ -168,7 +168,7 @@ impl ZoneError {
 impl fmt::Display for ZoneError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ZoneError { kind, given, instead, .. } = self;
-        let (given, instead) = (Quoted(given), instead.as_deref());
+        let (given, instead) = (QuotedText(given), instead.as_deref());
         match kind {
             ZoneErrorKind::Empty => f.write_str(
                 "a time zone is an IANA name such as Europe/Berlin; leave it out for UTC",

@@ -155,8 +155,8 @@ fn called(
     let values: Vec<Value<'static>> = function.takes.iter().enumerate().map(of).collect();
     let meter = Meter::new();
     let result = call(&[function], &values.iter().collect::<Vec<_>>(), &meter);
-    assert!(meter.left() > 0, "{function:?} takes too many steps to compare them");
-    (MOST_STEPS - meter.left(), result.ok())
+    assert!(meter.remaining_steps() > 0, "{function:?} takes too many steps to compare them");
+    (MOST_STEPS - meter.remaining_steps(), result.ok())
 }
 
 /// Every function with the position of every argument of it that may be long.

@@ -70,7 +70,7 @@ pub(super) struct Atom {
 }
 
 impl Atom {
-    pub(super) fn of(size: Size) -> Atom {
+    pub(super) fn from_size(size: Size) -> Atom {
         Atom { size, repeated: 1, is_repeated: false }
     }
 }

@@ -59,7 +59,7 @@ fn what_is_as_deep_as_allowed_is_evaluated_on_a_small_stack() {
 fn a_list_in_lists_of_an_object_is_shown_and_compared_on_a_small_stack() {
     // As deep as JSON is read.
     let text = format!("{}{}", "[".repeat(100), "]".repeat(100));
-    let object = Document::of(&json!({ "a": text.parse::<Value>().unwrap() }));
+    let object = Document::from_json(&json!({ "a": text.parse::<Value>().unwrap() }));
     on_small_stack(move || {
         assert_eq!(holds("managedCluster.a == managedCluster.a", &object), Ok(true));
         assert!(format!("{object:?}").starts_with("{\"a\": [["));

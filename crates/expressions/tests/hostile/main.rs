@@ -23,7 +23,7 @@ pub(crate) fn large() -> Document {
     let labels: serde_json::Map<_, _> =
         (0..5_000).map(|it| (format!("label-{it}"), json!("x"))).collect();
     let text = "a".repeat(500_000);
-    Document::of(&json!({
+    Document::from_json(&json!({
         "metadata": { "name": "east", "labels": labels },
         "status": { "clusterClaims": list, "text": text }
     }))

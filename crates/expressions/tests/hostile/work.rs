@@ -10,7 +10,7 @@ fn object(fields: Value) -> Document {
     if let (Value::Object(object), Value::Object(fields)) = (&mut object, fields) {
         object.extend(fields);
     }
-    Document::of(&object)
+    Document::from_json(&object)
 }
 
 #[test]
