@@ -152,7 +152,7 @@ impl<'w> Explainer<'w> {
             credit_writers(&mut reasons, policy, &values, &ahead.ends);
         }
         let requests = ranked(&values, requests);
-        let Ahead { next, .. } = ahead;
+        let LookAhead { next, .. } = ahead;
         let (policy, target) = (policy.clone(), target.clone());
         Some(Explanation {
             policy,
@@ -328,7 +328,7 @@ fn credit_writers(
     }
 }
 
-struct Ahead {
+struct LookAhead {
     /// The next change of a value.
     next: Option<Change>,
     /// For each field, when it is first set by another rule or to another value, if that has been looked for.
@@ -342,14 +342,14 @@ fn look_ahead(
     at: Timestamp,
     values: &[(Field, LastWrite)],
     ends_matter_of: Option<&PolicyName>,
-) -> Ahead {
+) -> LookAhead {
     let last = at.saturating_add(LOOKS_AHEAD).unwrap_or(Timestamp::MAX);
-    let mut ahead = Ahead { next: None, ends: vec![None; values.len()] };
+    let mut ahead = LookAhead { next: None, ends: vec![None; values.len()] };
     let matters = |write: &LastWrite| {
         let writer = write.origin.writer.as_ref().map(|writer| &writer.policy);
         writer.is_some() && writer == ends_matter_of
     };
-    let is_open = |ahead: &Ahead| {
+    let is_open = |ahead: &LookAhead| {
         let mut ends = values.iter().zip(&ahead.ends);
         ahead.next.is_none() || ends.any(|((_, write), end)| end.is_none() && matters(write))
     };

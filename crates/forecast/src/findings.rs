@@ -4,10 +4,10 @@
 //! supplies the facts about a schedule that time alone determines. The caller determines the locations of rules and the
 //! names of findings.
 
-mod alone;
 mod bounds;
 mod changes;
 mod days;
+mod group_schedules;
 mod held;
 mod losers;
 mod lost_values;
@@ -117,7 +117,7 @@ pub enum Problem {
         /// Since when.
         since: Timestamp,
         /// For what.
-        asked: u32,
+        requested: u32,
         /// The values before and after.
         values: (u32, u32),
         /// When it is changed.
@@ -262,8 +262,8 @@ impl fmt::Display for Problem {
                 }
                 would_have_ended(f, *own_end)
             }
-            Problem::TwoWriters { target, field, by, since, asked, values, at, until } => {
-                two_writers(f, (target, *field), (by, *since, *asked), *values, *at)?;
+            Problem::TwoWriters { target, field, by, since, requested, values, at, until } => {
+                two_writers(f, (target, *field), (by, *since, *requested), *values, *at)?;
                 would_have_ended(f, *until)
             }
             Problem::MovesOtherBound { target, moved, values: (from, to), at } => write!(
@@ -327,7 +327,7 @@ fn out_of_bounds(
 fn two_writers(
     f: &mut fmt::Formatter<'_>,
     (target, field): (&Identity, Field),
-    (by, since, asked): (&Writer, Timestamp, u32),
+    (by, since, requested): (&Writer, Timestamp, u32),
     (from, to): (u32, u32),
     at: Timestamp,
 ) -> fmt::Result {
@@ -340,12 +340,12 @@ fn two_writers(
              of their names decides"
         );
     }
-    if from == asked {
+    if from == requested {
         return changed(f, (target, field), (by, since), (from, to), at);
     }
     write!(
         f,
-        "at {at:.0}, sets {field} of {target} from {from} to {to}, though {name} of {policy} set it to {asked} at \
+        "at {at:.0}, sets {field} of {target} from {from} to {to}, though {name} of {policy} set it to {requested} at \
          {since:.0}"
     )
 }

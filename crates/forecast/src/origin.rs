@@ -28,38 +28,38 @@ pub struct Origin {
 }
 
 impl Origin {
-    fn of_nobody(reason: &str) -> Arc<Origin> {
+    fn without_writer(reason: &str) -> Arc<Origin> {
         Arc::new(Origin { writer: None, reason: reason.into(), moves_other_bound: false })
     }
 
     /// The value is the one before any policy acted.
     pub(crate) fn initial() -> Arc<Origin> {
-        Origin::of_nobody("initial value; no rule has set it yet")
+        Origin::without_writer("initial value; no rule has set it yet")
     }
 
     /// The value is that of the object, and no policy sets it.
     pub(crate) fn standing() -> Arc<Origin> {
-        Origin::of_nobody("value of the object; no policy sets it")
+        Origin::without_writer("value of the object; no policy sets it")
     }
 
     /// The value is unknown.
     pub(crate) fn unknown() -> Arc<Origin> {
-        Origin::of_nobody("unknown; no rule has set it yet")
+        Origin::without_writer("unknown; no rule has set it yet")
     }
 
     /// The value is unknown, and stays so.
     pub(crate) fn unknown_because(why: &str) -> Arc<Origin> {
-        Origin::of_nobody(&format!("unknown: {why}"))
+        Origin::without_writer(&format!("unknown: {why}"))
     }
 
     /// The value is the one that the caller specified.
     pub(crate) fn assumed() -> Arc<Origin> {
-        Origin::of_nobody("assumed, as specified")
+        Origin::without_writer("assumed, as specified")
     }
 
     /// The value has moved because of a bound that the caller specified.
     pub(crate) fn made_way() -> Arc<Origin> {
-        Origin::of_nobody("moved to fit the assumed bound")
+        Origin::without_writer("moved to fit the assumed bound")
     }
 
     /// Another writer has changed the value since a policy set it.
@@ -70,7 +70,7 @@ impl Origin {
         let reason = format!(
             "current value; {policy}{rule} set it to {to}{at}, but it has been changed since"
         );
-        Origin::of_nobody(&reason)
+        Origin::without_writer(&reason)
     }
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Origins {
 
 impl Origins {
     /// The origin of a value that a policy set for this reason.
-    pub(crate) fn of(
+    pub(crate) fn for_reason(
         &mut self,
         world: &World,
         policy: &PolicyName,

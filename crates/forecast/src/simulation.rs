@@ -36,7 +36,7 @@ pub struct Simulation {
     /// Until the start: the instant of the first turn of each policy. It has no turn before that.
     first_turns: BTreeMap<PolicyName, Timestamp>,
     /// The values found by policies whose first turns came before everything else at the start.
-    found: BTreeMap<(Identity, Field), LastWrite>,
+    earlier_values: BTreeMap<(Identity, Field), LastWrite>,
     watched: Option<LastTurn>,
 }
 
@@ -141,8 +141,8 @@ impl Simulation {
             assumptions,
             influences,
             first_turns: BTreeMap::new(),
-            found: BTreeMap::new(),
-            watched: watched.cloned().map(LastTurn::of),
+            earlier_values: BTreeMap::new(),
+            watched: watched.cloned().map(LastTurn::for_policy),
         };
         simulation.take_over_prior_writes(begun.prior_writes);
         simulation.first_turns = begun.first_turns.into_iter().collect();
@@ -175,8 +175,8 @@ impl Simulation {
 
     /// The value of a field before the first turn of a policy at the beginning set it, if the policy was one of those
     /// for which nothing changes there.
-    pub(crate) fn found(&self, place: &(Identity, Field)) -> Option<&LastWrite> {
-        self.found.get(place)
+    pub(crate) fn earlier_value(&self, place: &(Identity, Field)) -> Option<&LastWrite> {
+        self.earlier_values.get(place)
     }
 
     /// The world before the last turn of the policy that is watched, and when that was. It is watched no longer.
@@ -227,7 +227,7 @@ impl Simulation {
         let turn = turn::take(&mut self.world, &policy, at);
         self.agenda.set(&policy, turn.as_ref().and_then(|it| it.wake_at));
         if let Some(turn) = &turn {
-            self.tell_followers(&policy, turn, at);
+            self.wake_followers(&policy, turn, at);
         }
         self.queue_woken(at);
         let Turn { recorded, effects, .. } = turn?;
@@ -241,7 +241,7 @@ impl Simulation {
     }
 
     /// Gives another turn to the policies that depend on an object that this one has changed.
-    fn tell_followers(&mut self, policy: &PolicyName, turn: &Turn, at: Timestamp) {
+    fn wake_followers(&mut self, policy: &PolicyName, turn: &Turn, at: Timestamp) {
         let mut done = turn.done.iter().filter(|(_, outcome)| *outcome == Outcome::Done).peekable();
         if done.peek().is_none() {
             return;
@@ -274,7 +274,7 @@ impl Simulation {
 
     fn set_field(&mut self, policy: &PolicyName, at: Timestamp, effect: Effect) -> Option<Set> {
         let Effect { target, field, value, reason } = effect;
-        let origin = self.origins.of(&self.world, policy, reason)?;
+        let origin = self.origins.for_reason(&self.world, policy, reason)?;
         let place = (target, field);
         let write = self.last_writes.get_mut(&place)?;
         let now =
@@ -296,7 +296,7 @@ impl Simulation {
             }
         }
         for (place, held) in latest {
-            let origin = self.origins.of(&self.world, &held.policy, held.reason);
+            let origin = self.origins.for_reason(&self.world, &held.policy, held.reason);
             let (Some(origin), Some(write)) = (origin, self.last_writes.get_mut(&place)) else {
                 continue;
             };
@@ -323,7 +323,7 @@ impl Simulation {
         for policy in settling {
             for place in self.world.footprint(policy).writes {
                 if let Some(write) = self.last_writes.get(&place) {
-                    self.found.entry(place).or_insert_with(|| write.clone());
+                    self.earlier_values.entry(place).or_insert_with(|| write.clone());
                 }
             }
             self.take_turn(policy.clone(), from);

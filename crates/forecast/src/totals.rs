@@ -33,7 +33,7 @@ const WEEK: i128 = 7 * 24 * 100 * HUNDREDTH;
 impl PodHours {
     /// A number of pods over a number of nanoseconds.
     #[must_use]
-    pub fn of(pods: i64, nanoseconds: i128) -> PodHours {
+    pub fn new(pods: i64, nanoseconds: i128) -> PodHours {
         PodHours { nanoseconds: nanoseconds.saturating_mul(i128::from(pods)) }
     }
 

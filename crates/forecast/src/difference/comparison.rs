@@ -12,7 +12,7 @@ use almanac_engine::{Field, Identity};
 use super::carriers::remove_renamed;
 use super::renamed::RenamedAutoscalers;
 use super::stretch::{Difference, Presence, difference};
-use crate::part::Left;
+use crate::part::LeftValues;
 use crate::{Assumption, Forecast, Series};
 
 /// Two forecasts of one period.
@@ -34,7 +34,7 @@ struct Group {
 
 /// How the objects of a group differ.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Compared {
+pub struct GroupDifferences {
     /// In the order of the objects and of their fields.
     pub differences: Vec<Difference>,
     /// How many fields have been compared.
@@ -76,7 +76,7 @@ impl<'a> Comparison<'a> {
 
     /// Compares one group; out of range, an empty one. They can be compared in any order, and at the same time.
     #[must_use]
-    pub fn part(&self, group: usize) -> Compared {
+    pub fn part(&self, group: usize) -> GroupDifferences {
         let nothing = Group::default();
         let group = self.groups.get(group).unwrap_or(&nothing);
         let (before, assumed_before) = run(self.before.as_ref(), &group.before);
@@ -95,7 +95,7 @@ impl<'a> Comparison<'a> {
         );
         let (mut fields, mut differences) = (before.len() + same_but_for_names, Vec::new());
         let mut unknown = 0;
-        let left = self.left(before.keys().filter(|place| !after.contains_key(*place)));
+        let left = self.left_values(before.keys().filter(|place| !after.contains_key(*place)));
         for (place, one) in &before {
             differences.extend(match after.remove(place) {
                 Some(other) if self.are_incomparable(one, &other) => {
@@ -114,10 +114,10 @@ impl<'a> Comparison<'a> {
         for difference in &mut differences {
             self.autoscalers.explain(difference, self.after.as_ref());
         }
-        let says_nothing = differences.is_empty() && unknown == 0;
-        let told = |assumed| if says_nothing { Vec::new() } else { assumed };
-        let (assumed_before, assumed_after) = (told(assumed_before), told(assumed_after));
-        Compared { differences, fields, unknown, assumed_before, assumed_after }
+        let is_unchanged = differences.is_empty() && unknown == 0;
+        let relevant = |assumed| if is_unchanged { Vec::new() } else { assumed };
+        let (assumed_before, assumed_after) = (relevant(assumed_before), relevant(assumed_after));
+        GroupDifferences { differences, fields, unknown, assumed_before, assumed_after }
     }
 
     /// Whether these are selections of a placement that cannot be compared: one of them is unknown, or both are and
@@ -148,7 +148,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// The values that policies have left in fields that no policy sets any more.
-    fn left<'p>(&self, gone: impl Iterator<Item = &'p (Identity, Field)>) -> Left {
+    fn left_values<'p>(&self, gone: impl Iterator<Item = &'p (Identity, Field)>) -> LeftValues {
         let objects = gone.filter(|(_, field)| field.can_be_assumed()).map(|(it, _)| it.clone());
         let objects: BTreeSet<Identity> = objects.collect();
         let after = self.after.as_ref().filter(|_| !objects.is_empty());
@@ -157,7 +157,7 @@ impl<'a> Comparison<'a> {
 
     /// A field that is set by no policy any more. It keeps what was set last, or has what the object says, if that is
     /// known.
-    fn removed(&self, one: &Series, left: &Left) -> Option<Difference> {
+    fn removed(&self, one: &Series, left: &LeftValues) -> Option<Difference> {
         let left = left.get(&(one.target.clone(), one.field));
         let standing = self.after.as_ref().and_then(|it| it.standing(&one.target, one.field, left));
         let found = difference(Some(one), standing.as_ref())?;
@@ -173,7 +173,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// The groups in order, compared lazily.
-    pub fn parts(&self) -> impl Iterator<Item = Compared> {
+    pub fn parts(&self) -> impl Iterator<Item = GroupDifferences> {
         (0..self.len()).map(|group| self.part(group))
     }
 }

@@ -56,7 +56,7 @@ proptest! {
         world.scheduled_capacity.policies.insert(identity.clone(), PolicyObject::new(policy));
         let period = Period::new(from, to).unwrap();
         let forecast = Forecast::new(&world, period, AssumedValues::new());
-        let overlaps = forecast.open_windows(0).of(&identity);
+        let overlaps = forecast.open_windows(0).for_target(&identity);
         for two in overlaps.windows(2) {
             prop_assert!(two[0].to <= two[1].from);
         }

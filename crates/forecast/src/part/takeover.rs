@@ -17,13 +17,13 @@ use super::{Forecast, Island};
 use crate::{AssumedValues, LastWrite, Simulation};
 
 /// The values of fields when a version takes over, and who has set them.
-pub(crate) type Left = BTreeMap<(Identity, Field), LastWrite>;
+pub(crate) type LeftValues = BTreeMap<(Identity, Field), LastWrite>;
 
 /// What connected policies find when they take over.
 #[derive(Debug)]
 pub(crate) struct Inherited {
     /// The values that the other version has left.
-    pub(crate) left: Left,
+    pub(crate) left: LeftValues,
     /// Whether they yield to values set later, or at the same instant.
     pub(crate) yields_to_later: bool,
     /// The rules that start there, of objects that continue from their status.
@@ -40,13 +40,13 @@ pub(super) struct Takeover<'a> {
 }
 
 impl<'a> Takeover<'a> {
-    pub(super) fn of(before: Option<&Forecast<'a>>) -> Takeover<'a> {
+    pub(super) fn new(before: Option<&Forecast<'a>>) -> Takeover<'a> {
         let mut part_of = BTreeMap::new();
         for (part, island) in before.iter().flat_map(|it| it.islands.iter().enumerate()) {
             let numbered = island
-                .shown
+                .objects
                 .iter()
-                .filter(|(_, written)| written.fields.iter().any(|field| field.can_be_assumed()));
+                .filter(|(_, it)| it.fields.iter().any(|field| field.can_be_assumed()));
             part_of.extend(numbered.map(|(object, _)| (object.clone(), part)));
         }
         Takeover { before: before.cloned(), part_of }
@@ -73,8 +73,8 @@ impl<'a> Takeover<'a> {
             return Simulation::start(world, from, assumed);
         }
         let known = known_until(&world);
-        let mut left =
-            self.left(&written, |object, writer| decides_again(&world, object, writer, from));
+        let mut left = self
+            .left_values(&written, |object, writer| decides_again(&world, object, writer, from));
         let mut held_back = Vec::new();
         for policy in &policies {
             let sets_by_firings = world.sets_by_firings(policy);
@@ -133,8 +133,8 @@ impl<'a> Takeover<'a> {
 
     /// The policies that set an object before.
     fn writers(&self, object: &Identity) -> &[PolicyName] {
-        let written = self.island_of(object).and_then(|(_, island)| island.shown.get(object));
-        written.map_or(&[][..], |written| &written.by)
+        let fields = self.island_of(object).and_then(|(_, island)| island.objects.get(object));
+        fields.map_or(&[][..], |it| &it.by)
     }
 
     /// The latest instant at which anything is known of the policies that set these objects before.
@@ -152,12 +152,12 @@ impl<'a> Takeover<'a> {
     /// The values that the version before has left in these objects, as far as a policy has set them. Values that no
     /// policy has set are those in the files of the later version. A value that an autoscaler decided at the first
     /// instant is not included if it is decided there again, from the same replicas.
-    pub(super) fn left(
+    pub(super) fn left_values(
         &self,
         objects: &BTreeSet<Identity>,
         is_decided_again: impl Fn(&Identity, &PolicyName) -> bool,
-    ) -> Left {
-        let mut left = Left::new();
+    ) -> LeftValues {
+        let mut left = LeftValues::new();
         let Some(before) = &self.before else { return left };
         let parts: BTreeMap<usize, &Island> =
             objects.iter().filter_map(|object| self.island_of(object)).collect();
@@ -171,7 +171,7 @@ impl<'a> Takeover<'a> {
                 let writer = write.origin.writer.as_ref().map(|writer| &writer.policy);
                 let found = writer
                     .filter(|writer| is_decided_again(object, writer))
-                    .and_then(|_| simulation.found(place));
+                    .and_then(|_| simulation.earlier_value(place));
                 let write = found.unwrap_or(write);
                 if write.origin.writer.is_some() {
                     left.insert(place.clone(), write.clone());

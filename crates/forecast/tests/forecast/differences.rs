@@ -75,7 +75,7 @@ fn assert_differences(before: &World, after: &World, period: Period) {
         if let Some(difference) = difference {
             assert_well_formed(difference, period);
             if sides.iter().all(Option::is_some) && difference.before.contains_key(&None) {
-                let pod_hours = |it: &Stretch| Some(PodHours::of(it.growth()?, it.nanoseconds()));
+                let pod_hours = |it: &Stretch| Some(PodHours::new(it.growth()?, it.nanoseconds()));
                 let growth: Option<Vec<PodHours>> =
                     difference.stretches.iter().map(pod_hours).collect();
                 let (before, after) = (difference.before[&None], difference.after[&None]);
