@@ -113,7 +113,7 @@ fn main() {
         whole.push(started.elapsed());
     }
     println!("\n| {AUTOSCALERS} autoscalers | figure |\n|---|--:|");
-    println!("| memory of each: policy, what it remembers, name, agenda | {memory} bytes |");
+    println!("| memory of each: policy, its state, name, agenda | {memory} bytes |");
     report("all due: found and decided", median(decided));
     report("all due: the whole turn, settled", median(whole));
 }

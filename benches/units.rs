@@ -186,14 +186,17 @@ fn binding(criterion: &mut Criterion, pods: usize) {
     });
     let other = pod_name(60_001);
     let seen = pod(60_001, true);
-    criterion.bench_function(&format!("units/a pod comes and goes, {pods} pods"), |bencher| {
-        bencher.iter(|| {
-            ledger.set_pod(&other, &seen);
-            ledger.remove_pod(&other, seen.uid.as_ref(), seen.version);
-        });
-    });
+    criterion.bench_function(
+        &format!("units/a pod is added and removed, {pods} pods"),
+        |bencher| {
+            bencher.iter(|| {
+                ledger.set_pod(&other, &seen);
+                ledger.remove_pod(&other, seen.uid.as_ref(), seen.version);
+            });
+        },
+    );
     let [one, two] = [node(4), node(5)];
-    criterion.bench_function(&format!("units/a node is relabelled, {pods} pods"), |bencher| {
+    criterion.bench_function(&format!("units/a node is relabeled, {pods} pods"), |bencher| {
         bencher.iter(|| {
             ledger.set_node(&target, &two);
             ledger.set_node(&target, &one);
@@ -241,7 +244,7 @@ fn rebuilding(criterion: &mut Criterion) {
         (0..50_000).map(|number| (pod_name(number), pod(number, true))).collect();
     let mut group = criterion.benchmark_group("units");
     group.sample_size(10);
-    group.bench_function("a ledger of 50,000 pods made anew", |bencher| {
+    group.bench_function("a ledger of 50,000 pods rebuilt", |bencher| {
         bencher.iter_batched(
             empty_cluster,
             |mut ledger| {

@@ -13,7 +13,7 @@ use kube::Client;
 use kube::api::{Api, DynamicObject};
 use kube::runtime::watcher;
 
-use crate::cluster_objects::{check_carried_out, create, define, get, resource, set_back};
+use crate::cluster_objects::{check_applied, create, define, get, resource, set_back};
 use crate::controller::{Controller, WriteLimits, writes};
 use crate::exposition::{Exposition, label_of};
 use crate::figures::{load, spread};
@@ -113,7 +113,7 @@ impl Cluster {
         let applied = writes(&before, "status") + crate::figures::count(self.rules);
         controller.await_statuses(applied).await?;
         let recorded = Timestamp::now().duration_since(boundary).as_secs_f64();
-        println!("  scheduled to applied, as a watch told it: {}", spread(lags));
+        println!("  scheduled to applied, as a watch reported it: {}", spread(lags));
         println!("    processor time until then: {used}");
         println!("  all statuses written {recorded:.2} s after the minute began");
         println!("    processor time until then: {}", processes.line()?);
@@ -123,7 +123,7 @@ impl Cluster {
         print_requests(&requests_since(client, &requests).await?);
         print_writes(&controller.metrics().await?.since(&before));
         controller.stop().await?;
-        check_carried_out(client, self.rules, at).await
+        check_applied(client, self.rules, at).await
     }
 }
 

@@ -90,14 +90,14 @@ impl Pods {
         let due = agents.len().min(self.nodes);
         let due = if self.agents.is_some() { self.count * due / self.nodes } else { self.count };
         let lags = lags(&mut changes, due, boundary).await?;
-        println!("  boundary to level, as a watch told it: {}", spread(lags));
+        println!("  boundary to level, as a watch reported it: {}", spread(lags));
         println!("    processor time until then: {}", processes.line()?);
         println!("    {}", memory(&agents)?);
         tokio::time::sleep(Duration::from_secs(2)).await;
         print_requests(&requests_since(&client, &requests).await?);
         let text = agents.first().context("no agent")?.get("/metrics").await?.1;
         for line in text.lines().filter(|line| line.starts_with("almanac_writes_total")) {
-            println!("    the first agent says: {line}");
+            println!("    the first agent: {line}");
         }
         stop(agents).await
     }

@@ -7,7 +7,7 @@
 // the upstream commands keep signal handlers, feature gates and metrics in package variables.
 // Processes of their own are also what a test can kill, stop and restart one at a time.
 //
-// What starts them, with which flags and certificates, is crates/local.
+// The crate crates/local starts them, and sets their flags and certificates.
 package main
 
 import (

@@ -51,13 +51,13 @@ pub struct Process {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     folder: PathBuf,
-    running: Mutex<Option<Running>>,
+    running: Mutex<Option<RunningProcess>>,
     /// How it ended by itself the last time; nothing while it runs and after it was killed.
     end: Mutex<Option<ExitStatus>>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningProcess {
     child: Child,
     watcher: ChildStdin,
 }
@@ -124,7 +124,7 @@ impl Process {
             .with_context(|| format!("failed to start {}", self.program.display()))?;
         let watcher = child.stdin.take().context("the process has no standard input")?;
         let said = child.stdout.take().context("the process has no standard output")?;
-        *running = Some(Running { child, watcher });
+        *running = Some(RunningProcess { child, watcher });
         self.note_end(None);
         // It takes the shell a moment, and is not worth the runtime's while.
         let mut line = String::new();
@@ -242,7 +242,7 @@ impl Process {
     }
 
     /// A test that panicked while it held the lock left a consistent value behind.
-    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+    fn lock(&self) -> MutexGuard<'_, Option<RunningProcess>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -292,7 +292,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let process = shell(folder.path(), "while :; do sleep 1; done");
         process.pause().expect("stopped");
-        let Running { mut child, watcher } = process.lock().take().expect("running");
+        let RunningProcess { mut child, watcher } = process.lock().take().expect("running");
         drop(watcher);
         let signal = await_condition("the process to be killed", PATIENCE, async || {
             Ok(match child.try_wait()? {

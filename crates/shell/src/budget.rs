@@ -61,10 +61,10 @@ impl Default for WriteLimits {
 /// Gives out permits to write.
 #[derive(Clone)]
 pub struct WriteBudget {
-    shared: Arc<Shared>,
+    shared: Arc<BudgetInner>,
 }
 
-struct Shared {
+struct BudgetInner {
     limits: WriteLimits,
     state: Mutex<State>,
 }
@@ -83,7 +83,7 @@ struct State {
 /// Permission for one write in flight. Dropping it returns the slot.
 pub struct Permit {
     /// `None` once there is nothing to return.
-    place: Option<Arc<Shared>>,
+    place: Option<Arc<BudgetInner>>,
 }
 
 impl WriteBudget {
@@ -98,7 +98,7 @@ impl WriteBudget {
             came: 0,
             is_awaited: false,
         };
-        Self { shared: Arc::new(Shared { limits, state: Mutex::new(state) }) }
+        Self { shared: Arc::new(BudgetInner { limits, state: Mutex::new(state) }) }
     }
 
     /// Waits for a permit.
@@ -153,7 +153,7 @@ impl Collector for WriteBudget {
     }
 }
 
-impl Shared {
+impl BudgetInner {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

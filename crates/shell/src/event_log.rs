@@ -227,7 +227,7 @@ impl EventLogWriter {
         // does not find it.
         let created = self.writer.create_event(&collection, &object).await;
         if matches!(created, Err(WriteError::Refused(_))) {
-            recent.forget(&event);
+            recent.remove(&event);
         }
         created
     }

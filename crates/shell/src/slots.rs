@@ -19,13 +19,13 @@ use tokio_util::sync::CancellationToken;
 
 /// All slots of a listener.
 pub(crate) struct Slots {
-    taken: Taken,
+    taken: OpenConnections,
     all: usize,
     of_one_address: usize,
 }
 
 /// The connections with a slot, in order of arrival.
-type Taken = Arc<Mutex<BTreeMap<u64, Arc<Holder>>>>;
+type OpenConnections = Arc<Mutex<BTreeMap<u64, Arc<Holder>>>>;
 
 struct Holder {
     address: IpAddr,
@@ -53,7 +53,7 @@ const READ_WITHIN: Duration = Duration::from_secs(1);
 
 /// One slot, until it is dropped.
 pub(crate) struct Slot {
-    taken: Taken,
+    taken: OpenConnections,
     number: u64,
     holder: Arc<Holder>,
 }

@@ -69,7 +69,7 @@ pub struct ObjectPath<'a> {
 
 /// The part of an object that is read back after a write.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub struct Written {
+pub struct WriteResponse {
     /// Its metadata.
     #[serde(default)]
     pub metadata: ObjectMeta,
@@ -131,7 +131,7 @@ impl Writer {
         version: &str,
         replicas: u32,
         still_wanted: StillWanted<'_>,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let patch = json!({
             "metadata": { "resourceVersion": version },
             "spec": { "replicas": replicas },
@@ -146,7 +146,7 @@ impl Writer {
         version: &str,
         fields: Value,
         still_wanted: StillWanted<'_>,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let patch = json!({ "metadata": { "resourceVersion": version }, "spec": fields });
         self.patch((Urgency::Capacity, still_wanted), place, None, &patch).await
     }
@@ -157,7 +157,7 @@ impl Writer {
         collection: &str,
         object: &Value,
         still_wanted: StillWanted<'_>,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         self.post((Urgency::Capacity, still_wanted), collection, object).await
     }
 
@@ -187,7 +187,7 @@ impl Writer {
         version: &str,
         mut fields: Map<String, Value>,
         still_wanted: StillWanted<'_>,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         fields.insert("resourceVersion".to_owned(), json!(version));
         let patch = json!({ "metadata": fields });
         self.patch((Urgency::Capacity, still_wanted), place, None, &patch).await
@@ -201,7 +201,7 @@ impl Writer {
         version: &str,
         fields: Value,
         still_wanted: StillWanted<'_>,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let patch = json!({ "metadata": { "resourceVersion": version }, "status": fields });
         self.patch((Urgency::Capacity, still_wanted), place, Some("status"), &patch).await
     }
@@ -214,7 +214,7 @@ impl Writer {
         version: &str,
         annotations: &[(&str, Option<&str>)],
         still_wanted: StillWanted<'_>,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let annotations: BTreeMap<_, _> = annotations.iter().copied().collect();
         let fields = Map::from_iter([("annotations".to_owned(), json!(annotations))]);
         self.patch_metadata(place, version, fields, still_wanted).await
@@ -238,7 +238,7 @@ impl Writer {
         let request = request.map_err(|error| WriteError::unbuilt(&error))?;
         let _permit = budget.permit(Urgency::Status).await;
         let left = fence.check()?;
-        match timeout(left.min(REQUEST_TIMEOUT), client.request::<Written>(request)).await {
+        match timeout(left.min(REQUEST_TIMEOUT), client.request::<WriteResponse>(request)).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(kube::Error::Api(status))) => {
                 Err(WriteError::of_only_attempt(Refusal::from(*status)))
@@ -256,7 +256,7 @@ impl Writer {
         place: ObjectPath<'_>,
         version: &str,
         status: &str,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let ObjectPath { collection, name } = place;
         let path = format!("{collection}/{name}/status?fieldManager={FIELD_MANAGER}");
         let metadata = json!({ "resourceVersion": version });
@@ -305,7 +305,7 @@ impl Writer {
         kind: (&str, &str),
         version: &str,
         status: &Value,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let (api_version, kind) = kind;
         let object = json!({
             "apiVersion": api_version,
@@ -343,7 +343,7 @@ impl Writer {
         (urgency, still_wanted): (Urgency, StillWanted<'_>),
         collection: &str,
         object: &Value,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let (body, parameters) = (object.to_string().into_bytes(), post_params());
         let request = || Request::new(collection).create(&parameters, body.clone());
         self.send(urgency, still_wanted, request).await
@@ -355,7 +355,7 @@ impl Writer {
         place: ObjectPath<'_>,
         subresource: Option<&str>,
         patch: &(impl Serialize + Debug),
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let (parameters, patch) = (patch_params(), Patch::Merge(patch));
         self.send(urgency, still_wanted, || {
             let request = Request::new(place.collection);

@@ -10,7 +10,7 @@ use almanac_engine::{Action, Identity, Outcome, Reach, Recorded};
 use almanac_shell::backoff::Backoff;
 use almanac_shell::event_log::EventLog;
 use almanac_shell::lease::Switch;
-use almanac_shell::writer::{ObjectPath, WriteError, Writer, Written};
+use almanac_shell::writer::{ObjectPath, WriteError, WriteResponse, Writer};
 use jiff::Timestamp;
 
 use super::contest::LastWrite;
@@ -101,7 +101,7 @@ impl Turns {
         TurnPlan::Write(Box::new(Opened { open, wanted, uid, version }))
     }
 
-    async fn write(&self, pod: &Identity, opened: &Opened) -> Result<Written, WriteError> {
+    async fn write(&self, pod: &Identity, opened: &Opened) -> Result<WriteResponse, WriteError> {
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
         let place = ObjectPath { collection: &collection, name: pod.name() };
         let QosAnnotations { level, original, policy, applied } = &opened.wanted;
@@ -143,9 +143,9 @@ impl Turns {
         &self,
         pod: &Identity,
         opened: &Opened,
-        answer: &Written,
+        answer: &WriteResponse,
         found: &QosAnnotations,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let admitted = found.level.as_deref().unwrap_or_default();
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
         let place = ObjectPath { collection: &collection, name: pod.name() };
@@ -170,7 +170,7 @@ impl Turns {
         &self,
         pod: &Identity,
         opened: Opened,
-        written: Result<Written, WriteError>,
+        written: Result<WriteResponse, WriteError>,
     ) -> Option<Timestamp> {
         let now = self.resync.clock.now();
         let Opened { open, wanted, uid, .. } = opened;
@@ -291,7 +291,7 @@ impl Turns {
 fn note(
     state: &mut AgentState,
     pod: &Identity,
-    written: &Written,
+    written: &WriteResponse,
     wanted: &QosAnnotations,
 ) -> Outcome {
     let version = written.metadata.resource_version.as_deref().unwrap_or_default();
@@ -319,7 +319,7 @@ fn wanted(open: &OpenTurn) -> Option<&QosAnnotations> {
 }
 
 /// Whether the pod has what was sent.
-fn outcome_of(written: &Written, wanted: &QosAnnotations) -> Outcome {
+fn outcome_of(written: &WriteResponse, wanted: &QosAnnotations) -> Outcome {
     if slim::level_annotations(&written.metadata) == *wanted {
         Outcome::Done
     } else {

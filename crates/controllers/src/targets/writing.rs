@@ -6,7 +6,7 @@ use std::time::Duration;
 use almanac_api::status::TargetProblem;
 use almanac_engine::{Action, Identity, Outcome, Target, TargetReference};
 use almanac_shell::lease::Fenced;
-use almanac_shell::writer::{ObjectPath, StillWanted, WriteError, Written};
+use almanac_shell::writer::{ObjectPath, StillWanted, WriteError, WriteResponse};
 use serde_json::{Map, Value, json};
 
 use super::kind::Kind;
@@ -145,7 +145,7 @@ impl Targets {
         version: &str,
         action: &Action,
         still_wanted: StillWanted<'_>,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let collection = kind.collection(target);
         let place = ObjectPath { collection: &collection, name: target.name() };
         match action {
@@ -167,12 +167,12 @@ impl Targets {
             | Action::Annotate { .. }
             | Action::WriteDecision { .. }
             | Action::RemoveDecision { .. }
-            | Action::SchedulePods { .. } => Ok(Written::default()),
+            | Action::SchedulePods { .. } => Ok(WriteResponse::default()),
         }
     }
 
     /// Updates the world with the written target before the watch delivers it.
-    fn note(&self, target: &Identity, action: &Action, written: Written) {
+    fn note(&self, target: &Identity, action: &Action, written: WriteResponse) {
         let version = written.metadata.resource_version.unwrap_or_default();
         let mut state = self.cluster.lock();
         let listing = match state.targets.get(target) {

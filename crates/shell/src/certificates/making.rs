@@ -11,7 +11,7 @@ use rcgen::{
 use x509_parser::extensions::GeneralName;
 use x509_parser::pem::{Pem, parse_x509_pem};
 
-use super::{Pair, Wanted};
+use super::{CertificateRequirements, Pair};
 
 /// The clocks of clients that verify a certificate may be behind by this much.
 const CLOCKS_APART: SignedDuration = SignedDuration::from_mins(5);
@@ -35,7 +35,7 @@ pub(super) struct Validity {
 }
 
 impl Validity {
-    pub(super) fn of(certificate: &str) -> Result<Validity, CertificateError> {
+    pub(super) fn from_pem(certificate: &str) -> Result<Validity, CertificateError> {
         let pem = pem_of(certificate)?;
         let read = pem.parse_x509().map_err(|error| unreadable(&error))?;
         let instant = |seconds| Timestamp::from_second(seconds).map_err(|error| unreadable(&error));
@@ -52,7 +52,7 @@ impl Validity {
         self.until
     }
 
-    pub(super) fn left(self, now: Timestamp) -> SignedDuration {
+    pub(super) fn remaining(self, now: Timestamp) -> SignedDuration {
         self.until.duration_since(now)
     }
 
@@ -83,19 +83,19 @@ pub(super) fn make_authority(
 /// A new certificate for a server.
 pub(super) fn make_certificate(
     authority: &Pair,
-    wanted: &Wanted,
+    requirements: &CertificateRequirements,
     now: Timestamp,
 ) -> Result<Pair, CertificateError> {
     let signing_key = KeyPair::from_pem(&authority.key)?;
     let issuer = Issuer::from_ca_cert_pem(&authority.certificate, signing_key)?;
-    let mut params = CertificateParams::new(wanted.names.clone())?;
-    let name = wanted.names.first().map_or("almanac", String::as_str);
+    let mut params = CertificateParams::new(requirements.names.clone())?;
+    let name = requirements.names.first().map_or("almanac", String::as_str);
     // Longer names are not allowed, and this one is informational.
     params.distinguished_name.push(DnType::CommonName, name.chars().take(64).collect::<String>());
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.use_authority_key_identifier_extension = true;
-    set_validity(&mut params, now, wanted.lifetime);
+    set_validity(&mut params, now, requirements.lifetime);
     let key = KeyPair::generate()?;
     let certificate = params.signed_by(&key, &issuer)?;
     Ok(Pair { certificate: certificate.pem(), key: key.serialize_pem() })

@@ -17,7 +17,7 @@ use kube::{Client, Resource as _};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use super::{Configurations, Kept, Pair, Publishing, Wanted};
+use super::{CertificateRequirements, Configurations, Pair, Publishing, StoredCertificates};
 use crate::clock::Clock;
 use crate::server::ServingCertificate;
 use crate::writer::{FIELD_MANAGER, patch_params, summarize};
@@ -49,7 +49,7 @@ pub struct CertificateManager {
     /// Where.
     pub secret_name: SecretName,
     /// What for.
-    pub wanted: Wanted,
+    pub requirements: CertificateRequirements,
     /// By which clock they are renewed.
     pub clock: Clock,
 }
@@ -58,7 +58,7 @@ pub struct CertificateManager {
 #[derive(Default)]
 struct LastLook {
     /// The certificates in it.
-    kept: Option<Kept>,
+    kept: Option<StoredCertificates>,
     absent_since: Option<Instant>,
     /// Why the authorities are not in the `MutatingWebhookConfiguration`.
     unpublished: Option<Failure>,
@@ -75,7 +75,7 @@ impl CertificateManager {
         certificate: &ServingCertificate,
         tell: impl Fn(Result<Timestamp, &str>) + Send,
     ) {
-        let interval = Duration::try_from(self.wanted.interval()).unwrap_or(REQUEST_TIMEOUT);
+        let interval = Duration::try_from(self.requirements.interval()).unwrap_or(REQUEST_TIMEOUT);
         let mut last_failure: Option<Failure> = None;
         let mut last = LastLook::default();
         loop {
@@ -109,7 +109,7 @@ impl CertificateManager {
     ) -> Result<Timestamp, Failure> {
         let kept = self.renew(look).await?;
         (look.kept, look.absent_since) = (Some(kept.clone()), None);
-        let (validating, mutating) = match &self.wanted.publishing {
+        let (validating, mutating) = match &self.requirements.publishing {
             Publishing::Into(Configurations { validating, mutating }) => {
                 (Some(validating), mutating.as_ref())
             }
@@ -139,12 +139,12 @@ impl CertificateManager {
             }
             look.unpublished = failure;
         }
-        self.wanted.holds_until(&kept).map_err(|error| error.to_string())
+        self.requirements.holds_until(&kept).map_err(|error| error.to_string())
     }
 
     /// The certificates in the Secret, renewed when due. A replica that has seen them restores a deleted Secret, since
     /// callers trust them. A new replica leaves the others time to do so.
-    async fn renew(&self, look: &mut LastLook) -> Result<Kept, Failure> {
+    async fn renew(&self, look: &mut LastLook) -> Result<StoredCertificates, Failure> {
         let SecretName { namespace, secret: name, .. } = &self.secret_name;
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
         let shown = format!("Secret {namespace}/{name}");
@@ -166,7 +166,7 @@ impl CertificateManager {
             };
             let kept = kept_in(secret.data.as_ref());
             let known = kept.clone().or_else(|| lost.clone());
-            let decided = self.wanted.decide(known.as_ref(), self.clock.now());
+            let decided = self.requirements.decide(known.as_ref(), self.clock.now());
             let renewed = match (decided.map_err(|error| error.to_string())?, kept, &known) {
                 (Some(renewed), ..) => renewed,
                 (None, Some(kept), _) => return Ok(kept),
@@ -184,7 +184,7 @@ impl CertificateManager {
                 Ok(Ok(_)) => {
                     let is_first = known.is_none();
                     tracing::info!(secret = shown, is_first, "the certificates were renewed");
-                    self.tell_to_copy(&shown, known.as_ref(), &renewed);
+                    self.log_new_authority(&shown, known.as_ref(), &renewed);
                     return Ok(renewed);
                 }
                 Ok(Err(kube::Error::Api(status))) if status.code == 409 => {}
@@ -199,7 +199,7 @@ impl CertificateManager {
 
     /// Every replica looks once in this time, and once more.
     fn time_to_restore(&self) -> Duration {
-        Duration::try_from(self.wanted.interval()).unwrap_or(REQUEST_TIMEOUT) * 2
+        Duration::try_from(self.requirements.interval()).unwrap_or(REQUEST_TIMEOUT) * 2
     }
 
     /// Creates the empty Secret. An apply with data could remove the data of a faster replica.
@@ -219,9 +219,14 @@ impl CertificateManager {
     }
 
     /// The API server rejects the certificate until an administrator copies a new authority.
-    fn tell_to_copy(&self, secret: &str, kept: Option<&Kept>, renewed: &Kept) {
+    fn log_new_authority(
+        &self,
+        secret: &str,
+        kept: Option<&StoredCertificates>,
+        renewed: &StoredCertificates,
+    ) {
         let is_new = kept.is_none_or(|kept| kept.authority != renewed.authority);
-        if is_new && self.wanted.publishing == Publishing::ByHand {
+        if is_new && self.requirements.publishing == Publishing::ByHand {
             tracing::warn!(
                 secret,
                 "a new CA signs the certificate: until its {} is copied into caBundle of the webhook \
@@ -272,18 +277,18 @@ async fn answer<T>(asked: impl Future<Output = kube::Result<T>>) -> Result<T, Fa
 }
 
 /// The certificates in a Secret, if all are present; otherwise new ones replace them.
-fn kept_in(data: Option<&BTreeMap<String, ByteString>>) -> Option<Kept> {
+fn kept_in(data: Option<&BTreeMap<String, ByteString>>) -> Option<StoredCertificates> {
     let text = |key: &str| String::from_utf8(data?.get(key)?.0.clone()).ok();
     let pair = |[certificate, key]: [&str; 2]| {
         Some(Pair { certificate: text(certificate)?, key: text(key)? })
     };
     let (authority, serving) = (pair(AUTHORITY)?, pair(SERVING)?);
-    Some(Kept { authority, next: pair(NEXT), previous: text(PREVIOUS), serving })
+    Some(StoredCertificates { authority, next: pair(NEXT), previous: text(PREVIOUS), serving })
 }
 
 /// The same as the data of a Secret; what is not there is removed.
-fn data_of(kept: &Kept) -> BTreeMap<&'static str, Option<ByteString>> {
-    let Kept { authority, next, previous, serving } = kept;
+fn data_of(kept: &StoredCertificates) -> BTreeMap<&'static str, Option<ByteString>> {
+    let StoredCertificates { authority, next, previous, serving } = kept;
     let bytes = |text: &String| ByteString(text.as_bytes().to_vec());
     let pair = |keys: [&'static str; 2], pair: Option<&Pair>| {
         let texts = [pair.map(|it| &it.certificate), pair.map(|it| &it.key)];

@@ -56,7 +56,7 @@ impl RecentSeries {
     }
 
     /// Removes a series whose Event could not be created.
-    pub(super) fn forget(&mut self, happening: &Event) {
+    pub(super) fn remove(&mut self, happening: &Event) {
         self.series.remove(&self.hasher.hash_one(happening));
     }
 }

@@ -28,8 +28,8 @@ impl Addresses {
         self.leader.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes what the Lease says.
-    pub(super) fn found(&self, address: Option<&str>) {
+    /// Stores the address in the Lease.
+    pub(super) fn set_leader(&self, address: Option<&str>) {
         let mut leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner);
         if leader.as_deref() != address {
             *leader = address.map(Arc::from);

@@ -210,13 +210,13 @@ impl Candidate {
             }
             // Deleting a Lease is not meant to lift the stop.
             None => {
-                let why = self.switch.why();
+                let why = self.switch.reason();
                 LeaseRecord::create(&self.api, name, self.options.holder(), why).await?
             }
             Some(record) => {
                 self.switch.update(record.why_stopped());
                 if let Some(addresses) = addresses {
-                    addresses.found(record.address());
+                    addresses.set_leader(record.address());
                 }
                 if !self.may_be_taken(&record, seen) {
                     return Ok(None);
@@ -225,7 +225,7 @@ impl Candidate {
             }
         };
         if let Some(addresses) = addresses {
-            addresses.found(record.address());
+            addresses.set_leader(record.address());
         }
         let fence = Fence::open_until(clock.clone(), sent + self.options.renew_deadline);
         Ok(Some(Acquired { record, fence }))

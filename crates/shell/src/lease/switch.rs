@@ -94,7 +94,7 @@ impl Switch {
     }
 
     /// The value of the annotation as last read; `None` if it is not set.
-    pub(super) fn why(&self) -> Option<String> {
+    pub(super) fn reason(&self) -> Option<String> {
         self.lock().why.clone()
     }
 

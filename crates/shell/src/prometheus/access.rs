@@ -62,10 +62,10 @@ pub enum PrometheusError {
 /// A client that is recreated when a file is replaced.
 pub(super) struct Access {
     options: PrometheusOptions,
-    opened: Mutex<Opened>,
+    opened: Mutex<ClientState>,
 }
 
-struct Opened {
+struct ClientState {
     client: Client,
     files: Files,
     looked_at: Instant,
@@ -91,7 +91,7 @@ impl Access {
         }
         let files = Files::read(&options)?;
         let client = client(&options, &files)?;
-        let opened = Opened { client, files, looked_at: Instant::now(), complaint: None };
+        let opened = ClientState { client, files, looked_at: Instant::now(), complaint: None };
         Ok(Self { options, opened: Mutex::new(opened) })
     }
 
@@ -116,7 +116,7 @@ impl Access {
     }
 }
 
-impl Opened {
+impl ClientState {
     fn look_again(&mut self, options: &PrometheusOptions) -> Result<(), PrometheusError> {
         let files = Files::read(options)?;
         if files != self.files {

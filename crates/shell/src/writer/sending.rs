@@ -52,7 +52,7 @@ impl Writer {
                     retries += 1;
                     sleep(pause.min(MAX_RETRY_AFTER)).await;
                 }
-                _ => return Err(WriteError::of(refusal)),
+                _ => return Err(WriteError::from_refusal(refusal)),
             }
         }
     }
@@ -92,7 +92,7 @@ impl WriteError {
     }
 
     /// The effect of a rejection on the object.
-    fn of(refusal: Refusal) -> Self {
+    fn from_refusal(refusal: Refusal) -> Self {
         if refusal.may_have_been_applied() {
             Self::Unknown(refusal.to_string())
         } else {
@@ -105,7 +105,7 @@ impl WriteError {
     pub(super) fn of_only_attempt(refusal: Refusal) -> Self {
         match refusal.retry_after_hint() {
             Some(_) => Self::Unknown(refusal.to_string()),
-            None => Self::of(refusal),
+            None => Self::from_refusal(refusal),
         }
     }
 }

@@ -46,7 +46,7 @@ impl Writing {
     }
 
     /// Sets three replicas, based on the first version; returns the outcome and the time it took.
-    async fn scale(&self) -> (Result<Written, WriteError>, Duration) {
+    async fn scale(&self) -> (Result<WriteResponse, WriteError>, Duration) {
         let written = self.writer.patch_scale(SHOP, "101", 3, &always).await;
         (written, self.begun.elapsed())
     }

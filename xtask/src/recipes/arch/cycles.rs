@@ -82,7 +82,7 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     }
     let is_member = |name: &str| workspace.members.iter().any(|member| member.name == name);
     let strange = KNOWN.iter().filter(|(package, _)| !is_member(package));
-    findings.extend(strange.map(|(package, modules)| gone(package, modules)));
+    findings.extend(strange.map(|(package, modules)| vanished(package, modules)));
     Ok(findings)
 }
 
@@ -96,7 +96,7 @@ fn graph(files: &[(String, String)]) -> anyhow::Result<Graph> {
         if module.is_empty() {
             exported = paths::exported(text).with_context(read)?;
         }
-        let paths = Paths::of(text, &module).with_context(read)?;
+        let paths = Paths::read(text, &module).with_context(read)?;
         of_files.push((file, module, paths));
     }
     let only_tests: Vec<Vec<String>> =
@@ -154,7 +154,7 @@ fn compare(place: &str, graph: &Graph, known: &[&[&str]]) -> Vec<Finding> {
         findings.push(Finding::error(place, message));
     }
     let is_there = |known: &[&str]| cycles.iter().any(|cycle| cycle.iter().eq(known.iter()));
-    findings.extend(known.iter().filter(|it| !is_there(it)).map(|it| gone(place, it)));
+    findings.extend(known.iter().filter(|it| !is_there(it)).map(|it| vanished(place, it)));
     findings
 }
 
@@ -177,7 +177,7 @@ fn joined_families(place: &str, graph: &Graph) -> Vec<Finding> {
     joined.map(finding).collect()
 }
 
-fn gone(place: &str, modules: &[&str]) -> Finding {
+fn vanished(place: &str, modules: &[&str]) -> Finding {
     let modules = modules.join(", ");
     let message = format!("the known cycle of {modules} is not there; take it out of {}", file!());
     Finding::error(place, message)
