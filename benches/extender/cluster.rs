@@ -106,7 +106,7 @@ impl Cluster {
         }
         await_condition("all pods to be gone", PATIENCE, async || {
             let left = pods.list(&kube::api::ListParams::default()).await?.items.len();
-            Ok(Observation::of(left == 0, format!("{left}")))
+            Ok(Observation::from_bool(left == 0, format!("{left}")))
         })
         .await
         .context("failed to delete the pods")

@@ -27,7 +27,7 @@ pub enum Observation<T> {
 
 impl Observation<()> {
     /// `Holds` when it is true; else `NotYet` with what was seen.
-    pub fn of(holds: bool, seen: impl std::fmt::Display) -> Self {
+    pub fn from_bool(holds: bool, seen: impl std::fmt::Display) -> Self {
         if holds { Self::Holds(()) } else { Self::NotYet(seen.to_string()) }
     }
 }

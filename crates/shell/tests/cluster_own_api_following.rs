@@ -178,7 +178,7 @@ async fn await_seen(
             (seen.held.len(), seen.complete)
         };
         let described: Vec<_> = seen.iter().map(described).collect();
-        Ok(Observation::of(seen.iter().all(is_so), format!("{described:?}")))
+        Ok(Observation::from_bool(seen.iter().all(is_so), format!("{described:?}")))
     })
     .await
 }

@@ -158,7 +158,7 @@ mod tests {
                     // While it ends, it has no memory to look at.
                     let said = error.to_string();
                     let is_about_memory = said.contains("signal 9") || said.contains("are allowed");
-                    Observation::of(is_about_memory, said)
+                    Observation::from_bool(is_about_memory, said)
                 }
             })
         });

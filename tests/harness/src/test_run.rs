@@ -270,7 +270,7 @@ impl SharedTest {
             let accounts: Api<ServiceAccount> = Api::default_namespaced(client.clone());
             await_condition("the namespace's service account", PATIENCE, async || {
                 let found = accounts.get_opt("default").await?;
-                Ok(Observation::of(found.is_some(), "none"))
+                Ok(Observation::from_bool(found.is_some(), "none"))
             })
             .await?;
         }
@@ -318,7 +318,7 @@ impl SharedTest {
             await_condition(&what, PATIENCE, async || {
                 let left = namespaces.get_opt(&self.namespace).await?;
                 let phase = left.as_ref().and_then(|left| left.status.as_ref()?.phase.clone());
-                Ok(Observation::of(left.is_none(), phase.unwrap_or_default()))
+                Ok(Observation::from_bool(left.is_none(), phase.unwrap_or_default()))
             })
             .await?;
         }

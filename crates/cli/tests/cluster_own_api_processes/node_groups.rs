@@ -41,7 +41,7 @@ async fn nodes(cluster: &Cluster) -> Result<Vec<String>> {
 async fn await_nodes(cluster: &Cluster, expected: &[&str]) -> TestResult {
     await_condition(&format!("the nodes {expected:?}"), PATIENCE, async || {
         let nodes = nodes(cluster).await?;
-        Ok(Observation::of(nodes == expected, format!("{nodes:?}")))
+        Ok(Observation::from_bool(nodes == expected, format!("{nodes:?}")))
     })
     .await
 }
@@ -97,7 +97,7 @@ fn simulated_nodes_appear_and_go_with_the_replicas_of_their_group() -> TestResul
         cluster.delete(NODE, "", "spot-1").await?;
         await_condition("another spot-1", PATIENCE, async || {
             let made = node_writes(cluster).await?.iter().filter(|it| it.verb == "create").count();
-            Ok(Observation::of(made == 4, format!("{made} were made")))
+            Ok(Observation::from_bool(made == 4, format!("{made} were made")))
         })
         .await?;
         await_nodes(cluster, &["spot-0", "spot-1", "spot-2"]).await?;

@@ -241,7 +241,7 @@ impl Injected {
     pub async fn await_taken(&self, times: usize) -> Result<()> {
         await_condition(&format!("a fault to take {times} requests"), PATIENCE, async || {
             let taken = self.taken();
-            Ok(Observation::of(taken >= times, format!("{taken} taken")))
+            Ok(Observation::from_bool(taken >= times, format!("{taken} taken")))
         })
         .await
     }

@@ -96,7 +96,7 @@ async fn a_run_that_is_killed_leaves_no_process() -> TestResult {
     run.kill()?;
     await_condition("the processes of the killed run to be gone", PATIENCE, async || {
         let left = processes_in(&folder)?;
-        Ok(Observation::of(left.is_empty(), format!("{left:?}")))
+        Ok(Observation::from_bool(left.is_empty(), format!("{left:?}")))
     })
     .await?;
     // The next run clears away what the killed one could not.
@@ -176,7 +176,7 @@ fn pods_wait_for_a_killed_scheduler_and_proceed_when_it_is_back() -> TestResult 
             let node = pod.spec.and_then(|spec| spec.node_name);
             let phase = pod.status.and_then(|status| status.phase).unwrap_or_default();
             let runs = phase == "Running" && node.as_ref() == nodes.names().first();
-            Ok(Observation::of(runs, format!("{phase} on {node:?}")))
+            Ok(Observation::from_bool(runs, format!("{phase} on {node:?}")))
         })
         .await
     })

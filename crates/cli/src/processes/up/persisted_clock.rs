@@ -202,7 +202,7 @@ mod tests {
             PersistedClock::begin(folder.path(), None, 6000, Timestamp::now()).expect("set");
         let first = shown().expect("it can be read");
         let noted = await_condition("it to be noted again", PATIENCE, async || {
-            Ok(Observation::of(shown()? > first, "it is not"))
+            Ok(Observation::from_bool(shown()? > first, "it is not"))
         });
         noted.await.expect("it is noted");
         drop(clock);

@@ -69,7 +69,7 @@ fn an_agent_that_is_shut_down_amid_many_pods_leaves_the_others_to_its_successor(
         let agent = test_namespace.start(INSIDE, &slowly).await?;
         await_condition("some pods to be written", PATIENCE, async || {
             let written = test_namespace.written().await?.len();
-            Ok(Observation::of(written >= 5, format!("{written} are")))
+            Ok(Observation::from_bool(written >= 5, format!("{written} are")))
         })
         .await?;
         agent.stop().await?;

@@ -108,7 +108,7 @@ fn the_writes_a_paused_leader_had_sent_overwrite_neither_its_successor_nor_a_use
         await_condition("the stale requests to be refused", PATIENCE, async || {
             let sent = sent_before();
             let all = sent.iter().all(|sent| is_one_conflict(sent));
-            Ok(Observation::of(all, format!("{sent:?}")))
+            Ok(Observation::from_bool(all, format!("{sent:?}")))
         })
         .await?;
         first.controller.program.resume()?;
@@ -155,7 +155,7 @@ fn two_leaders_after_a_deleted_lease_carry_out_a_firing_once_and_record_it_once(
         }
         await_condition("the stale request to be refused", PATIENCE, async || {
             let sent = first.scalings("stale");
-            Ok(Observation::of(is_one_conflict(&sent), format!("{sent:?}")))
+            Ok(Observation::from_bool(is_one_conflict(&sent), format!("{sent:?}")))
         })
         .await?;
         first.controller.program.await_log("no longer the leader").await?;

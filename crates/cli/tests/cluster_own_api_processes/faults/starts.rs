@@ -19,7 +19,7 @@ async fn await_waiting(replica: &Replica, words: &str) -> TestResult {
     await_condition(&format!("it to say that it waits for {words:?}"), PATIENCE, async || {
         let (status, said) = program.get("/readyz").await?;
         let is_said = said.contains(words);
-        Ok(Observation::of(status == 503 && is_said, format!("{status}: {said}")))
+        Ok(Observation::from_bool(status == 503 && is_said, format!("{status}: {said}")))
     })
     .await?;
     let (status, said) = program.get("/healthz").await?;

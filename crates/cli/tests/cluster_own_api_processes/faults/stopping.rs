@@ -102,7 +102,7 @@ fn a_write_waiting_when_everything_is_stopped_is_never_sent_and_later_firings_ar
         for name in names() {
             await_condition(&format!("the next firing of {name}"), PATIENCE, async || {
                 let now = replicas(cluster, &name).await?;
-                Ok(Observation::of(now == LATER, now))
+                Ok(Observation::from_bool(now == LATER, now))
             })
             .await?;
         }

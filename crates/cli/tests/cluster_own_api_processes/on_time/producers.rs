@@ -32,7 +32,7 @@ async fn await_producer(
 async fn await_series(controller: &Controller, metric: &str, wanted: &[String]) -> TestResult {
     await_condition(&format!("the series {wanted:?}"), PATIENCE, async || {
         let found = controller.scrape(metric).await?;
-        Ok(Observation::of(found == wanted, format!("{found:?}")))
+        Ok(Observation::from_bool(found == wanted, format!("{found:?}")))
     })
     .await
 }

@@ -93,7 +93,7 @@ impl Watcher {
             let seen = locked(&self.seen);
             let found = seen.decisions.get(name).map(|(_, it)| it.clusters.clone());
             let is_so = found.as_ref().is_some_and(|it| *it == clusters);
-            Ok(Observation::of(is_so, format!("{found:?}")))
+            Ok(Observation::from_bool(is_so, format!("{found:?}")))
         })
         .await?;
         self.ensure_nothing_was_missing()

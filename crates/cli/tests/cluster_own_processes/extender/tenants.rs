@@ -50,7 +50,7 @@ fn the_oldest_policies_of_a_namespace_count_and_no_other_namespace_notices_the_r
             let found = get(&scene.kubectl, &["pod", "selected"]).await?;
             let why = found["status"]["conditions"][0]["message"].as_str().unwrap_or_default();
             let is_so = why.contains("64 ResourcePolicies select the pod") && why.len() < 2_500;
-            Ok(Observation::of(is_so, format!("{} bytes: {why}", why.len())))
+            Ok(Observation::from_bool(is_so, format!("{} bytes: {why}", why.len())))
         })
         .await?;
         elsewhere.apply(&pod("free", "shop")).await?;

@@ -68,7 +68,7 @@ fn a_disk_that_fills_up_ends_it_with_the_reason_and_what_was_taken_is_kept() -> 
         let again = await_condition("it to run again", PATIENCE, async || {
             let log = up.log()?;
             let (_, after) = log.split_once(ENDED).unwrap_or_default();
-            Ok(Observation::of(after.contains("Everything runs"), after))
+            Ok(Observation::from_bool(after.contains("Everything runs"), after))
         });
         again.await?;
         let found = notes_on(&data, &user)?.list(&ListParams::default()).await?;

@@ -129,7 +129,7 @@ fn large_objects_and_many_of_them_are_all_answered() -> TestResult {
         let created_in = begun.elapsed();
         await_condition("every object to be asked about", PATIENCE, async || {
             let (now, ..) = counted(desk).await?;
-            Ok(Observation::of(now - before >= count as u64, format!("{}", now - before)))
+            Ok(Observation::from_bool(now - before >= count as u64, format!("{}", now - before)))
         })
         .await?;
         let (asked_before, ..) = counted(desk).await?;

@@ -177,7 +177,7 @@ pub(crate) async fn await_definitions(kubectl: &Kubectl, count: usize) -> TestRe
         let path =
             "jsonpath={range .items[*]}{.status.conditions[?(@.type=='Established')].status} {end}";
         let found = kubectl.run(&["get", "crd", "-o", path]).await?;
-        Ok(Observation::of(found.matches("True").count() == count, found))
+        Ok(Observation::from_bool(found.matches("True").count() == count, found))
     })
     .await
 }

@@ -19,7 +19,7 @@ pub(crate) async fn await_value(
     await_condition(&format!("{what:?} to have {expected} at {pointer}"), PATIENCE, async || {
         let object = get(kubectl, what).await?;
         let found = object.pointer(pointer);
-        Ok(Observation::of(found == Some(expected), format!("{found:?} in {object}")))
+        Ok(Observation::from_bool(found == Some(expected), format!("{found:?} in {object}")))
     })
     .await
 }
