@@ -53,24 +53,24 @@ pub enum Effect {
     FiresLate {
         /// The first of those times.
         first: DateTime,
-        /// How many there are.
+        /// Their number.
         firings: usize,
     },
     /// Firings of a rhythm at civil times that are never shown are skipped.
     Skipped {
-        /// How many there are.
+        /// Their number.
         firings: usize,
     },
     /// Firings at civil times that are shown twice happen only the first time.
     FiresOnce {
         /// The first of those times.
         first: DateTime,
-        /// How many there are.
+        /// Their number.
         firings: usize,
     },
     /// Firings of a rhythm at civil times that are shown twice happen twice.
     Twice {
-        /// How many happen twice.
+        /// The number of firings that happen twice.
         firings: usize,
     },
     /// The window opens when the gap ends, because its start is never shown.

@@ -73,7 +73,7 @@ impl DailyWindow {
         describe::window(&self.start.every_day(), &self.end.every_day())
     }
 
-    /// When the window is open, in a zone.
+    /// The times at which the window is open, in a zone.
     ///
     /// ```
     /// use almanac_calendar::{DailyWindow, Zone};
@@ -127,13 +127,13 @@ fn number(tens: u8, ones: u8) -> Option<u8> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DailyWindowPart {
-    /// When it opens.
+    /// The time at which it opens.
     Start,
-    /// When it closes.
+    /// The time at which it closes.
     End,
 }
 
-/// Why two texts are not a daily window, and how to fix them.
+/// The reason that two texts are not a daily window, and the fix.
 ///
 /// ```
 /// use almanac_calendar::DailyWindow;
@@ -192,7 +192,7 @@ impl DailyWindowError {
         self.kind
     }
 
-    /// Which of the two texts is wrong.
+    /// The wrong one of the two texts.
     ///
     /// ```
     /// use almanac_calendar::{DailyWindow, DailyWindowPart};

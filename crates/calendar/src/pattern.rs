@@ -140,7 +140,7 @@ impl PatternWindow {
         describe::window(&self.start, &self.end)
     }
 
-    /// When the window is open, in a zone.
+    /// The times at which the window is open, in a zone.
     ///
     /// ```
     /// use almanac_calendar::{Pattern, PatternText, PatternWindow, Zone};

@@ -71,7 +71,7 @@ pub fn tzdata_version() -> &'static str {
 #[derive(Clone, Copy)]
 pub struct Zone(&'static Entry);
 
-/// How far the wall clock of a zone has come at an instant, computed once for all queries about it.
+/// The progress of the wall clock of a zone at an instant, computed once for all queries about it.
 ///
 /// ```
 /// use almanac_calendar::{Reading, Zone};
@@ -165,7 +165,7 @@ impl Zone {
         civil::datetime_of(second + self.segment_at(second).offset)
     }
 
-    /// How far the wall clock has got at an instant.
+    /// The progress of the wall clock at an instant.
     ///
     /// ```
     /// use almanac_calendar::{DailyWindow, Zone};

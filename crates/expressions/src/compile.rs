@@ -23,13 +23,13 @@ pub(crate) const OBJECT: &str = "managedCluster";
 pub(crate) struct Compiled {
     pub(crate) node: Node,
     pub(crate) scores: ReadScores,
-    /// What of it never has the result that it needs.
+    /// The parts that never have the result that they need.
     pub(crate) warnings: Vec<CompileError>,
     /// The steps that it takes for every object, plus those of the expressions before it.
     pub(crate) steps: usize,
 }
 
-/// Which scores an expression reads.
+/// The scores that an expression reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ReadScores {
     /// Those in the objects of these names, and no others.
@@ -73,7 +73,7 @@ struct Compiler<'a> {
     variables: Vec<(String, StaticType)>,
     scores: ReadScores,
     warnings: Vec<CompileError>,
-    /// How often a part is evaluated at most, as far as the lists around it are written in the expression.
+    /// The most evaluations of a part, as far as the lists around it are written in the expression.
     times: usize,
     /// The steps of all parts so far, each as often as it is evaluated.
     steps: usize,

@@ -21,7 +21,7 @@ use self::word::{BITS_OF_LENGTH, BITS_OF_TAG, NAME, NULL, SHORT_TEXT, position, 
 pub(crate) use self::name::Name;
 pub(crate) use self::stored::{Content, Stored, StoredList, StoredMap};
 
-/// How many lists and maps are in each other at most: what JSON is read with.
+/// The most lists and maps in each other: the limit of the JSON reader.
 const MOST_NESTED: usize = 128;
 
 /// An object, or any other value that can be written as JSON.
@@ -33,7 +33,7 @@ pub struct Document {
     unreadable: Option<Unreadable>,
 }
 
-/// Why nothing is kept of an object.
+/// The reason that nothing is kept of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unreadable {
     TooDeep,
@@ -67,7 +67,7 @@ impl Document {
         Stored { word: self.word(0), document: self }
     }
 
-    /// How many bytes it takes.
+    /// Its size in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         size_of_val(&*self.words) + self.texts.len()
@@ -78,7 +78,7 @@ impl Document {
         self.words.get(at).copied().unwrap_or(NULL)
     }
 
-    /// How many bits there are in the two words from one on.
+    /// The number of bits in the two words from one on.
     fn double_word(&self, at: usize) -> u64 {
         u64::from(self.word(at)) | u64::from(self.word(at + 1)) << u32::BITS
     }

@@ -154,7 +154,7 @@ pub(crate) enum ItemOperation {
     },
 }
 
-/// How two values are compared.
+/// The comparison of two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Comparison {
     Less,

@@ -21,7 +21,7 @@ use crate::version::Version;
 
 pub(crate) use map::{Map, is_key, steps_to_key};
 
-/// How many lists, maps and optional values an expression may put into each other. Recursion over values goes down the
+/// The most lists, maps and optional values that an expression may nest. Recursion over values goes down the
 /// stack by this many levels more than the deepest document.
 const MOST_NESTED_VALUES: u8 = 128;
 
@@ -134,7 +134,7 @@ impl<'v> Value<'v> {
         Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
     }
 
-    /// How many steps it takes to go through it once: through the letters of a text, and the items of a list.
+    /// The steps to go through it once: through the letters of a text, and the items of a list.
     pub(crate) fn steps(&self) -> usize {
         match self {
             Value::Text(text) => text.len() / 16,
@@ -147,7 +147,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// How many values that an expression has made are in each other here.
+    /// The depth of nested values that an expression has created here.
     fn depth(&self) -> u8 {
         match self {
             Value::List(list) => list.depth(),

@@ -22,7 +22,7 @@ use crate::{Excess, Forecast, Origin, Period, Simulation, Step, Writer};
 pub struct Fit<'a> {
     forecast: &'a Forecast<'a>,
     demand: &'a Demand,
-    /// Which part of the forecast sets something of an object.
+    /// For each object, the part of the forecast that sets one of its fields.
     part_of: BTreeMap<&'a Identity, usize>,
     /// The workloads that policies scale by queries without a result.
     unknown: BTreeSet<Identity>,
@@ -43,7 +43,7 @@ impl<'a> Fit<'a> {
         Fit { forecast, demand, part_of, unknown: unknown.collect() }
     }
 
-    /// How many groups of allowances there are.
+    /// The number of groups of allowances.
     #[must_use]
     pub fn len(&self) -> usize {
         self.demand.groups.len()

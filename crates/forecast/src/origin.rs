@@ -1,4 +1,4 @@
-//! Where a value comes from: what set it, and why.
+//! The origin of a value: the writer and the reason.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use almanac_engine::{EffectReason, PolicyName, Value, World};
 use jiff::Timestamp;
 
-/// Who set a value.
+/// The writer of a value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Writer {
     /// The policy.
@@ -16,7 +16,7 @@ pub struct Writer {
     pub rule: Option<Arc<str>>,
 }
 
-/// Who set a value, and why.
+/// The writer of a value, and the reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
     /// `None` when no policy has set it.

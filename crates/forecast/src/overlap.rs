@@ -14,7 +14,7 @@ use crate::{Origin, Period, Series, Set, Step, Writer};
 /// A time at which rules ask for something that another one decides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Overlap {
-    /// When it begins.
+    /// The start.
     pub from: Timestamp,
     /// The first instant after it; the same as `from` for rules that fire.
     pub to: Timestamp,
@@ -27,7 +27,7 @@ pub struct Overlap {
 pub struct Outranked {
     /// The rule.
     pub rule: Writer,
-    /// Why it does not, as a line for a person.
+    /// The reason, as a line for a person.
     pub because: Box<str>,
     /// Whether the policy says which of them counts more, rather than only the order in which they are written.
     pub is_by_rank: bool,

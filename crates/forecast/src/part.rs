@@ -38,7 +38,7 @@ pub struct Forecast<'a> {
 #[derive(Clone, Debug)]
 struct Island {
     policies: Vec<PolicyName>,
-    /// What to show of it: every object, the policies that write it, and which of its fields.
+    /// The contents: every object, the policies that write it, and the fields that they write.
     objects: BTreeMap<Identity, WrittenFields>,
 }
 
@@ -202,7 +202,7 @@ impl<'a> Forecast<'a> {
         })
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.islands.len()

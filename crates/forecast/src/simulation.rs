@@ -19,7 +19,7 @@ use crate::{AssumedValues, Assumption, Origin};
 
 /// A world in which time passes.
 ///
-/// Where it begins is up to the engine: at the current state, or at the state that earlier firings
+/// The engine chooses the start: the current state, or the state that earlier firings
 /// have left. Anything before the beginning is run through the same turns as everything after it.
 #[derive(Debug)]
 pub struct Simulation {
@@ -40,12 +40,12 @@ pub struct Simulation {
     watched: Option<LastTurn>,
 }
 
-/// Who set a field last, and when.
+/// The last write of a field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LastWrite {
     /// The value since then.
     pub value: Option<Value>,
-    /// Who, and why.
+    /// The writer and the reason.
     pub origin: Arc<Origin>,
     /// The instant at which it was set; `None` when no policy has set it, or too long ago to be
     /// known.
@@ -55,13 +55,13 @@ pub struct LastWrite {
 /// One policy's turn.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// When.
+    /// The instant.
     pub at: Timestamp,
-    /// Whose.
+    /// The policy that has the turn.
     pub policy: PolicyName,
     /// The records of the turn.
     pub recorded: Vec<Recorded>,
-    /// Which fields it set, whether or not they had the value before.
+    /// The fields that it set, whether or not they had the value before.
     pub set: Vec<Set>,
 }
 
@@ -76,7 +76,7 @@ pub struct Set {
     pub before: Option<Value>,
     /// The value since.
     pub value: Value,
-    /// Who, and why.
+    /// The writer and the reason.
     pub origin: Arc<Origin>,
 }
 
@@ -167,7 +167,7 @@ impl Simulation {
         &self.world
     }
 
-    /// Who set each field last.
+    /// The last write of each field.
     #[must_use]
     pub fn last_writes(&self) -> &BTreeMap<(Identity, Field), LastWrite> {
         &self.last_writes
@@ -190,7 +190,7 @@ impl Simulation {
         &self.assumptions
     }
 
-    /// When the next turn is.
+    /// The instant of the next turn.
     #[must_use]
     pub fn next(&self) -> Option<Timestamp> {
         self.agenda.next()

@@ -10,7 +10,7 @@ use almanac_engine::Value;
 
 use crate::{Period, Segment, Series};
 
-/// How many nanoseconds are a hundredth of an hour.
+/// The nanoseconds of a hundredth of an hour.
 const HUNDREDTH: i128 = 36_000_000_000;
 
 /// The peak and the sum of a number over a period.

@@ -19,7 +19,7 @@ pub struct Upcoming {
 /// Something that happens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// When.
+    /// The instant.
     pub at: Timestamp,
     /// The policy of the rule.
     pub policy: PolicyName,

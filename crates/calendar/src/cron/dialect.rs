@@ -69,7 +69,7 @@ impl From<String> for Equivalent {
     }
 }
 
-/// Why there is no equivalent in five fields.
+/// The reason that there is no equivalent in five fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Loss {
     /// More than one second of a minute.
@@ -135,7 +135,7 @@ impl OtherDialect {
         }
     }
 
-    /// What to do where no single expression means the same.
+    /// The advice where no single expression means the same.
     pub(super) fn advice(&self) -> Option<String> {
         let equivalent = self.readings.iter().filter_map(|reading| {
             let expression = &reading.equivalent.as_ref().ok()?.expression;

@@ -29,7 +29,7 @@ pub enum CronField {
     Weekday,
 }
 
-/// Why a text is not a cron expression, where, and how to fix it.
+/// The reason that a text is not a cron expression, the position, and the fix.
 ///
 /// ```
 /// use almanac_calendar::Cron;
@@ -87,7 +87,7 @@ impl CronError {
         self.span.clone()
     }
 
-    /// What to do, in a few words, where the message does not say it.
+    /// The advice in a few words, where the message does not include it.
     ///
     /// ```
     /// use almanac_calendar::Cron;
@@ -142,7 +142,7 @@ pub enum CronErrorKind {
     },
     /// `H` of Jenkins, which stands for any value; with a step, one item that fires as often.
     AnyValue {
-        /// What to write, where it has a step.
+        /// The replacement, where it has a step.
         stepped: Option<String>,
     },
     /// `@every` without a length of time.

@@ -35,7 +35,7 @@ pub(super) fn parse(text: &str) -> Result<Cron, CronError> {
         .map_err(|error| CronError { instead: instead(&error, text, MOST_CORRECTIONS), ..error })
 }
 
-/// How many values of an expression are corrected at most.
+/// The most corrected values of an expression.
 const MOST_CORRECTIONS: usize = 16;
 
 /// The correction of an invalid expression, if it can be determined.
@@ -139,7 +139,7 @@ fn dates(days: FieldSet, months: FieldSet, weekdays: FieldSet) -> DateSet {
     }
 }
 
-/// Where a comment begins: at a `#` behind a space, or at a semicolon, unless another expression follows that.
+/// The start of a comment: a `#` behind a space, or a semicolon, unless another expression follows that.
 fn comment(text: &str) -> Option<usize> {
     let begins = |(at, sign): &(usize, &str)| match *sign {
         "#" => text[..*at].ends_with(char::is_whitespace),

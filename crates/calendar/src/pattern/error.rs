@@ -72,7 +72,7 @@ impl PatternField {
     }
 }
 
-/// Why a text is not a pattern, in which field, where, and how to fix it.
+/// The reason that a text is not a pattern, the field, the position, and the fix.
 ///
 /// ```
 /// use almanac_calendar::{Pattern, PatternField, PatternText};
@@ -177,7 +177,7 @@ impl PatternError {
         matches!(&self.kind, PatternErrorKind::NotAValue { given, .. } if is_midnight(given))
     }
 
-    /// What to do, in a few words, where the message does not say it.
+    /// The advice in a few words, where the message does not include it.
     ///
     /// ```
     /// use almanac_calendar::{Pattern, PatternText};

@@ -1,11 +1,11 @@
-//! Which dates: days of the month, months, weekdays and years, and how the two kinds of day combine.
+//! The dates: days of the month, months, weekdays and years, and the combination of the two kinds of day.
 //!
 //! A month is one word with a bit for each day, so the search goes from month to month, not from
 //! day to day.
 
 use crate::civil::{Date, YEARS_A_CYCLE, days_in_month, first_day_of_month, weekday};
 
-/// How days of the month and weekdays combine.
+/// The combination of days of the month and weekdays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum DayRule {
     /// A date needs both: the rule of pattern windows, and of cron if one of them is unrestricted.

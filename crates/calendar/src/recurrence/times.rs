@@ -1,4 +1,4 @@
-//! Which minutes of a day: a set of minutes in each of a set of hours.
+//! The minutes of a day: a set of minutes in each of a set of hours.
 
 /// The minutes (0 to 59) of certain hours (0 to 23), as one bit each.
 ///

@@ -1,4 +1,4 @@
-//! Which zone names are accepted, and what to write instead of the others.
+//! The accepted zone names, and the suggestions for the others.
 
 use std::fmt;
 use std::ops::Range;
@@ -70,7 +70,7 @@ fn current(name: &'static str) -> &'static str {
     renamed.map_or(name, |(_, current)| current)
 }
 
-/// Why a text is not the name of a time zone, and what would be.
+/// The reason that a text is not the name of a time zone, and a suggestion.
 ///
 /// ```
 /// use almanac_calendar::{Zone, ZoneErrorKind};
@@ -272,7 +272,7 @@ const BY_OFFSET: [(i32, &str, &str); 22] = [
     (720, "Pacific/Fiji", "Pacific/Auckland"),
 ];
 
-/// What to write instead of an offset: places that have it, or the zone of the database that has nothing but it. That
+/// The suggestions for an offset: places that have it, or the zone of the database that has nothing but it. That
 /// one has the opposite sign, and there is one for whole hours from -12 to +14.
 fn zones_of_offset(sign: char, digits: &str) -> Option<String> {
     // `530` is half past five.

@@ -11,7 +11,7 @@ use crate::syntax::{Part, Syntax};
 use crate::types::{Bindings, StaticType, Type};
 use crate::value::Value;
 
-/// How many parts that always fail are mentioned.
+/// The most parts that always fail in one message.
 const MAX_WARNINGS: usize = 10;
 
 impl Compiler<'_> {

@@ -119,7 +119,7 @@ fn is_macro(name: &str, arguments: usize) -> bool {
     }
 }
 
-/// How many items a list has that is written in the expression.
+/// The number of items of a list that is written in the expression.
 fn written_length(range: &Node) -> Option<usize> {
     match range {
         Node::List(items) => Some(items.len()),

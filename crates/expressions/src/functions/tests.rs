@@ -194,7 +194,7 @@ fn what_does_more_with_a_text_than_go_through_it_takes_steps_for_that() {
     }
 }
 
-/// How many texts, items and letters a value has: sixteen letters count as one.
+/// The number of texts, items and letters of a value: sixteen letters count as one.
 fn value_size(value: &Value<'_>) -> usize {
     let of_text = |length: usize| 1 + length / 16;
     match value {

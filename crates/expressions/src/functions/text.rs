@@ -80,7 +80,7 @@ fn out_of_range(position: i64) -> Failure {
     Failure::other(format!("the position {position} is out of range"))
 }
 
-/// Where a character begins, in bytes; the end is one too.
+/// The start of a character, in bytes; the end is one too.
 fn offset(text: &str, position: i64) -> Option<usize> {
     let position = usize::try_from(position).ok()?;
     let starts = text.char_indices().map(|(start, _)| start);

@@ -103,7 +103,7 @@ fn is_of_class(letter: char) -> bool {
 struct Reader<'p> {
     rest: &'p str,
     translated: String,
-    /// How far from the end of the pattern the last `:]` begins.
+    /// The distance of the start of the last `:]` from the end of the pattern.
     named_classes_end: Option<usize>,
     /// Whether letters stand for both cases, from here on or in a part of what follows.
     ignores_case: bool,
@@ -185,7 +185,7 @@ impl Reader<'_> {
         "imsU".chars().filter(|flag| written.contains(*flag)).collect()
     }
 
-    /// How often at least and at most; `None` if the bracket is a letter.
+    /// The least and the most repetitions; `None` if the bracket is a letter.
     fn repetition(&mut self) -> Option<(usize, Option<usize>)> {
         let is_within = |letter: char| letter.is_ascii_digit() || letter == ',';
         let (inner, rest) = self.rest.split_at(self.rest.find(|letter| !is_within(letter))?);

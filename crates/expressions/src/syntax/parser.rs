@@ -56,7 +56,7 @@ struct Parser<'a> {
     tokens: Tokens<'a>,
     /// The next word. Nothing looks further.
     next: Token,
-    /// How many parts around are not complete.
+    /// The number of incomplete parts around.
     nested: usize,
 }
 

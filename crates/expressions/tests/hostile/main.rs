@@ -29,7 +29,7 @@ pub(crate) fn large() -> Document {
     }))
 }
 
-/// How many steps an expression takes over an object, and its result.
+/// The steps of an expression over an object, and its result.
 pub(crate) fn steps(text: &str, object: &Document) -> (usize, Result<bool, Failure>) {
     let subject = Subject { object, scores: &|_| None };
     let expression = Expression::compile(text).unwrap_or_else(|it| panic!("{it}: {text:.200}"));

@@ -32,14 +32,14 @@ struct Group {
     after: Vec<usize>,
 }
 
-/// How the objects of a group differ.
+/// The differences of the objects of a group.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GroupDifferences {
     /// In the order of the objects and of their fields.
     pub differences: Vec<Difference>,
-    /// How many fields have been compared.
+    /// The number of compared fields.
     pub fields: usize,
-    /// How many have not been, as they are unknown on one side, or on both though their policies differ.
+    /// The number of other fields: unknown on one side, or on both though their policies differ.
     pub unknown: usize,
     /// The assumptions before, of groups with a difference.
     pub assumed_before: Vec<Assumption>,
@@ -62,7 +62,7 @@ impl<'a> Comparison<'a> {
         Comparison { before, after, groups, renamed, autoscalers }
     }
 
-    /// How many groups there are.
+    /// The number of groups.
     #[must_use]
     pub fn len(&self) -> usize {
         self.groups.len()

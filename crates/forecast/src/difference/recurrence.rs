@@ -16,7 +16,7 @@ const LONGEST_GAP: i32 = 21;
 /// Nothing that lasts longer comes every week.
 const LONGEST_SPAN: i32 = 7;
 
-/// Where a stretch begins or ends, as a wall clock shows it.
+/// The start or the end of a stretch, as civil time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edge {
     /// With the period: it may go on outside of it.
@@ -30,13 +30,13 @@ pub enum Edge {
 /// A stretch as a wall clock shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CivilStretch {
-    /// Where it begins.
+    /// The start.
     pub from: Edge,
-    /// Where it ends.
+    /// The end.
     pub to: Edge,
 }
 
-/// How stretches are listed.
+/// An entry of a list of stretches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum StretchGroup {
     /// Several as one, by their positions.
@@ -72,11 +72,11 @@ pub enum Days {
 /// A time of the day, and how long it lasts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Span {
-    /// When it begins.
+    /// The start.
     pub from: Time,
-    /// How many days later it ends.
+    /// The days from the start to the end.
     pub days: i32,
-    /// When on that day.
+    /// The time of the end on that day.
     pub to: Time,
 }
 

@@ -110,7 +110,7 @@ struct Days<'r> {
     next: Day,
     /// The state of each rule before the day.
     before: Vec<RuleState>,
-    /// Which rules came on the day before, as bits: those that fired or opened, and those that closed.
+    /// The rules of the day before, as bits: those that fired or opened, and those that closed.
     came: [u128; 2],
     seen: BTreeSet<Vec<i64>>,
 }
@@ -296,7 +296,7 @@ impl<'r> Days<'r> {
 }
 
 impl Day {
-    /// Which rules fire or open on it, and which close, as bits.
+    /// The rules of the day, as bits: those that fire or open, and those that close.
     fn rule_bits(&self) -> [u128; 2] {
         let mut bits_of_day = [0; 2];
         for (rule, days) in self.month.iter().enumerate() {

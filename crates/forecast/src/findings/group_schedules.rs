@@ -18,10 +18,10 @@ pub(super) type Group = (PolicyName, Option<usize>);
 /// The number of firings that show how long a value usually lasts.
 const FIRINGS: usize = 60;
 
-/// How many months are looked at for how often a rule fires.
+/// The months over which the firings of a rule are counted.
 const MONTHS: usize = 24;
 
-/// How many times shorter is what a group leaves something for that it has most of the time.
+/// A value that a group has most of the time is interrupted for a time that is shorter by this factor.
 const SHORTER: i32 = 4;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
@@ -46,9 +46,9 @@ pub(super) struct GroupValue {
 /// The next actions of a group after it has set a value.
 #[derive(Clone, Debug)]
 pub(super) struct End {
-    /// When the same rule sets the same again, if that is on the same day.
+    /// The instant at which the same rule sets the same again, if that is on the same day.
     pub(super) again: Option<Timestamp>,
-    /// When it sets a value on the other side.
+    /// The next value on the other side.
     pub(super) other: Option<GroupValue>,
 }
 
@@ -210,7 +210,7 @@ impl GroupSchedules {
         of_both.is_some_and(|(lasting, other)| lasting > other * SHORTER)
     }
 
-    /// How long what a rule sets usually lasts until its group sets something on one side of it.
+    /// The usual time from a write of a rule until its group sets something on one side of it.
     pub(super) fn lasting(
         &mut self,
         group: &Group,
@@ -265,7 +265,7 @@ impl GroupSchedules {
         day(one) == day(other)
     }
 
-    /// How much later the clock of a group shows, which a clock change makes no longer and no shorter.
+    /// The difference of the civil times of a group's clock. A clock change makes it neither longer nor shorter.
     fn on_its_clock(&self, group: &Group, from: Timestamp, to: Timestamp) -> SignedDuration {
         self.clock(group, to).duration_since(self.clock(group, from))
     }

@@ -93,7 +93,7 @@ impl Watch<'_> {
 struct Outcome {
     /// Whether it decided about some object.
     has_won: bool,
-    /// Why it did not about the first object about which it did not.
+    /// The reason for the first object about which it did not decide.
     lost: Option<String>,
 }
 

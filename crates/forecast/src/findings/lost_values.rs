@@ -37,7 +37,7 @@ pub(super) struct LostValue {
     pub(super) by: Write,
     /// The values before and after.
     pub(super) values: (u32, u32),
-    /// When its group would have set something else.
+    /// The instant at which its group would have set something else.
     pub(super) end: Option<Timestamp>,
     /// Whether the value was lowered directly.
     pub(super) is_cut: bool,
@@ -62,7 +62,7 @@ struct Request {
     replaced: Option<(u32, Option<PolicyName>)>,
     /// Whether it is from the calendar only, for it was before the run.
     is_of_before: bool,
-    /// When it was last seen to be what the field has.
+    /// The last instant at which the field was observed with this value.
     seen: Timestamp,
     state: State,
 }

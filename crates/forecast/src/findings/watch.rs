@@ -38,7 +38,7 @@ pub(crate) struct Watch<'w> {
     pub(super) lost: BTreeMap<Writer, Loss>,
     /// The findings so far, one for each key.
     pub(super) found: BTreeMap<Key, ForecastFinding>,
-    /// Which rules have raised a value, and which have lowered one that no rare rule had set.
+    /// The rules that have raised a value, and those that have lowered one that no rare rule had set.
     pub(super) raising: BTreeSet<Writer>,
     pub(super) lowering: BTreeSet<Writer>,
     pub(super) rare: BTreeMap<Writer, bool>,
@@ -65,7 +65,7 @@ pub(super) struct Rule {
     pub(super) clock: Option<usize>,
 }
 
-/// When a rule was due and set nothing that lasted, and the value set instead.
+/// The first instant at which a rule was due and set nothing that lasted, and the origin of the value instead.
 pub(super) type Loss = (Timestamp, Option<Arc<Origin>>);
 
 /// The subject of a finding. Of several with the same key, only the first is kept.

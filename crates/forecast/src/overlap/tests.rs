@@ -30,7 +30,7 @@ fn any_behaviors() -> impl Strategy<Value = Vec<Behaviour>> {
     prop::collection::vec(behavior, 1..5)
 }
 
-/// Which rules ask for something that another one decides, and whether the priority decides it.
+/// The open rules whose value another rule overrides, and whether the priority decides it.
 fn outranked_at(behaviours: &[Behaviour], now: Timestamp) -> Vec<(String, bool)> {
     let open = || behaviours.iter().enumerate().filter(|(_, it)| it.windows.is_open(now));
     let Some(most) = open().map(|(_, it)| it.priority).max() else { return Vec::new() };

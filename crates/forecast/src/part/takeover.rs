@@ -19,7 +19,7 @@ use crate::{AssumedValues, LastWrite, Simulation};
 /// The values of fields when a version takes over, and who has set them.
 pub(crate) type LeftValues = BTreeMap<(Identity, Field), LastWrite>;
 
-/// What connected policies find when they take over.
+/// The state that connected policies take over.
 #[derive(Debug)]
 pub(crate) struct Inherited {
     /// The values that the other version has left.

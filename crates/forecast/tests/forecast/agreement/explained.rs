@@ -139,7 +139,7 @@ fn series_of<'s>(all: &'s [Series], target: &Identity, field: Field) -> Option<&
 struct Forecasts<'a> {
     case: &'a Case,
     world: &'a World,
-    /// How long the one from then on is.
+    /// The length of the stretch from then on.
     ahead: SignedDuration,
     from_then: &'a [Series],
     /// From a week before the day.
