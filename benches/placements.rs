@@ -24,7 +24,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const CLUSTERS: usize = 10_000;
 const PLACEMENTS: usize = 1_000;
-/// How many placements select by the same score.
+/// The number of placements that select by the same score.
 const OF_A_SCORE: usize = 10;
 
 fn now() -> Timestamp {

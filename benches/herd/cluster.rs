@@ -25,15 +25,15 @@ const AT_REST_AFTER: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub(crate) struct Cluster {
-    /// How many rules
+    /// The number of rules
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     rules: usize,
 
-    /// How many writes the controller may have in flight at once; a run for each
+    /// The writes that the controller may have in flight at the same time; a run for each
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "32")]
     writes_at_once: Vec<usize>,
 
-    /// How long before the firing the controller is started
+    /// The time before the firing at which the controller is started
     #[arg(long, value_name = "SECONDS", default_value_t = 25)]
     lead: i64,
 }
@@ -156,7 +156,7 @@ pub(crate) async fn await_listed(changes: &mut Changes) -> Result<()> {
     bail!("the watch ended")
 }
 
-/// How long after the boundary the change of each target was observed.
+/// The time after the boundary at which the change of each target was observed.
 async fn lags(changes: &mut Changes, rules: usize, boundary: Timestamp) -> Result<Vec<Duration>> {
     let mut lags = Vec::with_capacity(rules);
     while lags.len() < rules {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::objects::{self, AFTER, BEFORE, POLICIES, TARGETS};
 
-/// How many of our requests are in flight at once.
+/// The number of our requests in flight at the same time.
 const AT_ONCE: usize = 64;
 
 /// Defines the kinds, and waits until they are served.

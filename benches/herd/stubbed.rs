@@ -19,11 +19,11 @@ use crate::stub::Server;
 
 #[derive(Args)]
 pub(crate) struct Stubbed {
-    /// How many rules
+    /// The number of rules
     #[arg(long, value_name = "N", default_value_t = 1000)]
     rules: usize,
 
-    /// How long before the firing the controller is started
+    /// The time before the firing at which the controller is started
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     lead: i64,
 

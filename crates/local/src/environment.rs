@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 /// A directory with `etcd` and `kube-apiserver` (and, where there are, the other programs): these are
 /// started instead of the ones built from the Go modules.
 pub const KUBEBUILDER_ASSETS: &str = "KUBEBUILDER_ASSETS";
-/// Where built programs and the directories of runs are kept.
+/// The directory of built programs and of the directories of runs.
 pub const CACHE: &str = "ALMANAC_CACHE";
 
 /// The directory for what is built and what is running: `ALMANAC_CACHE`, else `almanac` in the

@@ -17,7 +17,7 @@ use rustix::process::{
 
 use crate::await_condition::{Observation, await_condition};
 
-/// How every program is started. The shell leaves a watcher behind that holds the read end of a pipe, and then becomes
+/// Starts every program. The shell leaves a watcher behind that holds the read end of a pipe, and then becomes
 /// the program, so that the program has the process id we know. When the owner of the write end dies, in any way, the
 /// kernel closes the pipe; the watcher's `read` fails, and it kills the program, even a stopped one, and all processes
 /// of its group. A line on the pipe makes the watcher exit.
@@ -52,7 +52,7 @@ pub struct Process {
     environment: Vec<(String, String)>,
     folder: PathBuf,
     running: Mutex<Option<RunningProcess>>,
-    /// How it ended by itself the last time; nothing while it runs and after it was killed.
+    /// The status with which it ended by itself the last time; nothing while it runs and after it was killed.
     end: Mutex<Option<ExitStatus>>,
 }
 
@@ -183,7 +183,7 @@ impl Process {
             .with_context(|| format!("failed to interrupt {}", self.name))
     }
 
-    /// How it ended by itself, if it has. One that was killed is not running, which is an error.
+    /// The status with which it ended by itself, if it has. One that was killed is not running, which is an error.
     pub fn check_end(&self) -> Result<Option<ExitStatus>> {
         let mut running = self.lock();
         let Some(process) = running.as_mut() else {

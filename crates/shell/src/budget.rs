@@ -39,14 +39,14 @@ impl Urgency {
     }
 }
 
-/// How much may be written.
+/// The limits on writes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WriteLimits {
-    /// How many writes may be in flight at once.
+    /// The most writes in flight at the same time.
     pub at_once: usize,
-    /// How many may start per second, sustained; `None` for unlimited.
+    /// The writes that may start per second, sustained; `None` for unlimited.
     pub per_second: Option<f64>,
-    /// How many may start at once after a quiet time, if there is a sustained limit.
+    /// The writes that may start immediately after a quiet time, if there is a sustained limit.
     pub burst: u32,
 }
 
@@ -119,7 +119,7 @@ impl WriteBudget {
         }
     }
 
-    /// How many writes are waiting.
+    /// The number of waiting writes.
     #[must_use]
     pub fn waiting(&self) -> usize {
         Urgency::ALL.into_iter().map(|urgency| self.waiting_for(urgency)).sum()

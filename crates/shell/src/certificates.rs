@@ -53,9 +53,9 @@ pub struct StoredCertificates {
 pub struct CertificateRequirements {
     /// The names and addresses by which the server is called.
     pub names: Vec<String>,
-    /// How long a certificate of the server lasts. It is renewed when a third of that is left.
+    /// The lifetime of a certificate of the server. It is renewed when a third of that is left.
     pub lifetime: SignedDuration,
-    /// How callers come to trust its authority.
+    /// The way in which clients come to trust its authority.
     pub publishing: Publishing,
 }
 
@@ -68,7 +68,7 @@ pub struct Configurations {
     pub mutating: Option<String>,
 }
 
-/// How callers come to trust an authority.
+/// The way in which clients come to trust an authority.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Publishing {
     /// It is written into these objects, so it is replaced now and then.

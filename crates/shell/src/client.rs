@@ -20,8 +20,8 @@ pub use kubeconfig::{UnusableKubeconfig, configuration_of};
 pub use proxy::ProxyError;
 pub use read_once::ReadOnce;
 
-/// Which cluster is meant. Empty: what `KUBECONFIG` or `~/.kube/config` say, or else the cluster
-/// that the process runs in.
+/// The options that select a cluster. By default, `KUBECONFIG` or `~/.kube/config` selects it; without them, it is the
+/// cluster that the process runs in.
 #[derive(Clone, Debug, Default)]
 pub struct ClientOptions {
     /// A kubeconfig file to use instead of the usual ones.
@@ -30,8 +30,8 @@ pub struct ClientOptions {
     pub context: Option<String>,
 }
 
-/// Why there is no client. Causes are included here as far as people need them: those of the
-/// library repeat themselves at every level, and do not say which file they are about.
+/// The reason that there is no client. Causes are included here as far as people need them: those of the
+/// library repeat themselves at every level, and do not name their file.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The kubeconfig cannot be used.
@@ -136,7 +136,7 @@ fn configuration(options: &ClientOptions) -> Result<(Config, ReadOnce), ClientEr
     Err(ClientError::Kubeconfig { files, cause: cause_of(&error, &contexts) })
 }
 
-/// Where kubectl looks.
+/// The files that kubectl reads.
 fn usual_files() -> Vec<PathBuf> {
     let named = std::env::var_os("KUBECONFIG").unwrap_or_default();
     let named: Vec<PathBuf> =

@@ -68,7 +68,7 @@ pub trait Follower: Send {
     fn versions_went_back(&mut self);
 }
 
-/// Why a kind cannot be watched.
+/// The reason that a kind cannot be watched.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WatchFailure {
     /// Whether the cluster does not have the kind.
@@ -82,11 +82,11 @@ pub struct WatchFailure {
 /// A watch that has not ended this long after its end is dead.
 const WATCH_GRACE: Duration = Duration::from_secs(10);
 
-/// How long a watch is trusted that delivers nothing, not even the bookmark that an API server sends every
+/// The longest silence of a watch that is trusted, without even the bookmark that an API server sends every
 /// minute.
 const MAX_SILENCE: Duration = Duration::from_secs(130);
 
-/// How long the first byte of a response is awaited.
+/// The timeout of the first byte of a response.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A page of a list takes the API server longer than other responses.
@@ -185,7 +185,7 @@ enum Next {
     WatchFrom(String),
 }
 
-/// Why it failed, and how to continue after a delay.
+/// The reason for the failure, and the request after the delay.
 struct Failure {
     unseen: WatchFailure,
     next: Next,

@@ -47,7 +47,7 @@ pub struct ServerRequest {
 /// The answer to a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ServerResponse {
-    /// How it went.
+    /// The status code.
     pub status: StatusCode,
     /// JSON if it went well, and otherwise a sentence that says why not.
     pub body: Bytes,
@@ -96,11 +96,11 @@ pub struct ServerLimits {
     /// Whether a request in progress is never canceled to free its slot for another one, because its effect cannot be
     /// undone.
     pub keeps_requests: bool,
-    /// How long the body may take to arrive.
+    /// The time in which the body must arrive.
     pub body_time: Duration,
-    /// How long a large body waits for room.
+    /// The longest wait of a large body for memory.
     pub room_time: Duration,
-    /// How long a connection is kept without a request, and how long the head of a request may take.
+    /// The time that a connection without a request is kept, and in which the head of a request must arrive.
     pub idle_time: Duration,
 }
 
@@ -127,11 +127,11 @@ const SMALL_BODY: usize = 64 * 1024;
 /// Bytes of a request before its body.
 const HEAD: usize = 16 * 1024;
 
-/// How long the body of a call may take to arrive after the end has come, and how often it is looked at.
+/// The time in which the body of a request must arrive after the shutdown has begun, and the interval of the checks.
 const BODY_AT_THE_END: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long a handshake may take.
+/// The timeout of a handshake.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 
 /// Serves requests until the token is canceled; those in progress are finished.

@@ -33,7 +33,7 @@ struct Holder {
     makes_way: CancellationToken,
 }
 
-/// How far a connection is.
+/// The progress of a connection.
 #[derive(Clone, Copy)]
 enum Phase {
     /// There is no request.
@@ -48,7 +48,7 @@ enum Phase {
     Answered(Instant),
 }
 
-/// How long a client has to read an answer that must not be lost.
+/// The time that a client has to read an answer that must not be lost.
 const READ_WITHIN: Duration = Duration::from_secs(1);
 
 /// One slot, until it is dropped.

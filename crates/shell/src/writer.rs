@@ -38,7 +38,7 @@ use sending::{REQUEST_TIMEOUT, as_yaml, metadata_only};
 /// The name under which all our writes are recorded in the objects' managed fields.
 pub const FIELD_MANAGER: &str = "almanac";
 
-/// Why a write did not happen, or may not have.
+/// The reason that a write did not happen, or might not have.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// This process no longer leads. Nothing was sent.
@@ -58,7 +58,7 @@ pub enum WriteError {
 /// Says whether a write that has waited for the budget is still wanted.
 pub type StillWanted<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// Where an object is: the path of its collection, and its name.
+/// The path of an object: the path of its collection, and its name.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectPath<'a> {
     /// Such as `/apis/apps/v1/namespaces/default/deployments`.

@@ -19,7 +19,7 @@ use kube::Client;
 use kube::api::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-/// How many objects of each kind there are, if the environment does not say it.
+/// The number of objects of each kind, unless the environment sets it.
 const FEW: usize = 300;
 const PATIENCE: Duration = Duration::from_mins(2);
 const AT_ONCE: usize = 32;

@@ -17,13 +17,13 @@ use crate::cron_write::applied_to;
 pub struct ClosedTurn<'a> {
     /// The rules when it was opened.
     pub policy: &'a CronScaling,
-    /// When it was opened.
+    /// The instant at which it was opened.
     pub opened_at: Timestamp,
     /// The decision.
     pub decision: &'a Decision,
     /// The outcome of each action.
     pub outcomes: &'a [Outcome],
-    /// When it was closed.
+    /// The instant at which it was closed.
     pub closed_at: Timestamp,
     /// Its result.
     pub turn: &'a Turn,

@@ -114,7 +114,7 @@ fn held(memory: &Memory, seconds: u32, now: Timestamp) -> Vec<u32> {
     within.map(|(_, it)| it.replicas).collect()
 }
 
-/// How many replicas there were when the period of a policy began, and by how many it lets them change since.
+/// The replicas when the period of a policy began, and by how many it lets them change since.
 fn allowance(policy: RatePolicy, memory: &Memory, from: u32, now: Timestamp) -> (i64, i64) {
     let period = SignedDuration::from_secs(policy.period_seconds.into());
     let within = memory.scale_events.iter().filter(|it| now.duration_since(it.at) < period);

@@ -16,7 +16,7 @@ pub struct ClosedSchedule<'a> {
     pub identity: &'a Identity,
     /// The policy when the turn was opened.
     pub policy: &'a ScheduledCapacity,
-    /// When that was.
+    /// The instant.
     pub opened_at: Timestamp,
     /// The number published before.
     pub before: Option<Published>,

@@ -1,4 +1,4 @@
-//! Who changed what at an API server, and what one user read, from its own audit log. The API
+//! The changes at an API server with their authors, and the reads of one user, from its own audit log. The API
 //! server's counters have no user names and include its own housekeeping (roles, leases,
 //! priorities); the log distinguishes them.
 
@@ -23,14 +23,14 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 #[derive(Clone, Debug)]
 pub struct AuditLog {
     file: PathBuf,
-    /// Where it begins in the file, in bytes.
+    /// Its start in the file, in bytes.
     begin: usize,
 }
 
 /// A request, as the API server answered it. Absent parts are empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditedRequest {
-    /// When it was answered, as in the log (RFC 3339 with microseconds).
+    /// The time of the response, as in the log (RFC 3339 with microseconds).
     pub at: String,
     /// The user, such as `system:serviceaccount:harbour:almanac`.
     pub user: String,

@@ -14,7 +14,7 @@ use almanac_local::{
 };
 use anyhow::{Context as _, Result};
 
-/// Where a control plane has its data, in its directory.
+/// The directory of a control plane's data, in its directory.
 const DATA: &str = "etcd";
 
 /// Starts a control plane in a directory that goes with it.

@@ -104,7 +104,7 @@ fn make_group(bytes: u64) -> Result<PathBuf> {
 
 type Limits = &'static [(&'static str, Option<u64>)];
 
-/// Where a group can be created, and the contents of its files; an unnamed limit is the requested
+/// The place where a group can be created, and the contents of its files; an unnamed limit is the requested
 /// one.
 fn parent() -> Result<(PathBuf, Limits)> {
     let groups =

@@ -17,7 +17,7 @@ use almanac_local::{Process, ProgramPort};
 
 /// The name of its log file.
 const NAME: &str = "program";
-/// How many lines of its log are included in an error.
+/// The number of lines of its log in an error.
 const LINES: usize = 20;
 /// A paused program accepts a request and never answers it.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -25,8 +25,8 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// A program that runs during a test, in its own directory, which is also its home. It is killed when this is dropped
 /// and when the test process ends for any reason.
 ///
-/// When the test fails, the end of its log is shown and the directory kept: by `on_shared_cluster` and
-/// `on_own_control_plane` however a test fails, by a test without them when it panics.
+/// `on_shared_cluster` and `on_own_control_plane` print the end of its log and keep the directory however a test
+/// fails; a test without them does so when it panics.
 #[derive(Debug)]
 pub struct Program {
     // First, so that it has ended before its directory is deleted.

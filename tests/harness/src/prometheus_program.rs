@@ -1,5 +1,5 @@
-//! Where the Prometheus program comes from: the path, the cache directory, or the distribution's
-//! package, unpacked into the cache directory. It does not run it.
+//! Finds the Prometheus program: on the path, in the cache directory, or in the distribution's package, unpacked into
+//! the cache directory. This file does not run it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -28,7 +28,7 @@ use almanac_local::{Observation, PATIENCE, await_condition};
 /// The result of a test.
 pub type TestResult = Result<()>;
 
-/// How many lines of each log a failed test shows.
+/// The number of lines of each log that a failed test prints.
 const LINES: usize = 15;
 /// A test that takes longer hangs; even the ten-minute test does not.
 const AT_MOST: Duration = Duration::from_mins(15);

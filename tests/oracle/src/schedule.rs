@@ -14,16 +14,16 @@ pub enum Schedule {
     Cron(String),
     /// A daily window: `daily 22:00 06:00`.
     Daily {
-        /// When it starts.
+        /// The start.
         start: String,
-        /// When it ends.
+        /// The end.
         end: String,
     },
     /// A pattern window: `pattern hours=9; weekdays=Mon, Tue -> hours=17`.
     Pattern {
-        /// When it starts.
+        /// The start.
         start: Box<PatternTexts>,
-        /// When it ends.
+        /// The end.
         end: Box<PatternTexts>,
     },
 }

@@ -13,7 +13,7 @@ use crate::case::{
     Amount, Case, LONGEST_PERIOD, LONGEST_WINDOW, Metric, MetricKind, Rules, Select, Step,
 };
 
-/// How a case is adjusted so that Kubernetes behaves as we do.
+/// The adjustment of a case after which Kubernetes behaves as we do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Adjustment {
     /// We limit nothing where there are no policies. Kubernetes has policies of its own then, so it is given

@@ -120,7 +120,7 @@ fn record() -> ExpressionsRecord {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What we answer, in the letters of the record.
+/// Our answer, in the letters of the record.
 fn ours(expression: &str, objects: &[(String, Document)]) -> String {
     let Ok(compiled) = Expression::compile(expression) else { return "!".to_owned() };
     let letters = objects.iter().map(|(name, object)| {

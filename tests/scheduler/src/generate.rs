@@ -30,7 +30,7 @@ pub struct Step {
     pub changes: Vec<Change>,
     /// The namespace and name of the placement.
     pub placement: (String, String),
-    /// When it has its turn.
+    /// The instant of its turn.
     pub now: Timestamp,
 }
 
@@ -53,7 +53,7 @@ impl Change {
     }
 }
 
-/// How many clusters there may be.
+/// The most clusters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Size {
     /// A handful.

@@ -16,11 +16,11 @@ pub struct Part {
     pub raw: i64,
     /// Its weight.
     pub weight: i64,
-    /// Why it counts as 0 without saying anything.
+    /// The reason that it counts as 0 without a score.
     pub missing: Option<MissingScore>,
 }
 
-/// Why a prioritizer has nothing to say.
+/// The reason that a prioritizer has no score.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum MissingScore {
     /// The cluster lacks the allocatable amount or the capacity.

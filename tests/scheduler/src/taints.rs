@@ -11,7 +11,7 @@ pub(crate) enum Tainted {
     Out {
         /// The taint that keeps it out.
         taint: String,
-        /// When it ceased to be tolerated, if it was.
+        /// The instant at which it ceased to be tolerated, if it was.
         ended: Option<Timestamp>,
     },
     /// It may be selected.
@@ -59,7 +59,7 @@ fn is_tolerated(placement: &Value, taint: &Value, now: Timestamp) -> bool {
     matching.any(|it| ends_at(it, taint).is_none_or(|end| now.as_nanosecond() < end))
 }
 
-/// When the last of the tolerations of a taint ran out.
+/// The instant at which the last of the tolerations of a taint expired.
 fn ended(placement: &Value, taint: &Value) -> Option<Timestamp> {
     let end = matching(placement, taint).filter_map(|it| ends_at(it, taint)).max()?;
     Timestamp::from_nanosecond(end).ok()
@@ -84,7 +84,7 @@ fn is_about(toleration: &Value, taint: &Value) -> bool {
             || text(&toleration["value"]) == text(&taint["value"]))
 }
 
-/// When a toleration runs out, in nanoseconds; never without both a period and a beginning of it.
+/// The instant at which a toleration expires, in nanoseconds; never without both a period and a beginning of it.
 pub(crate) fn ends_at(toleration: &Value, taint: &Value) -> Option<i128> {
     let seconds = toleration["tolerationSeconds"].as_i64()?;
     if taint["effect"] == "NoSelectIfNew" {

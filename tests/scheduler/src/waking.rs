@@ -1,4 +1,4 @@
-//! When time alone next changes a schedule, found by scheduling at every instant that any object mentions.
+//! The instant at which time alone next changes a schedule: schedules at every instant that any object mentions.
 
 use std::collections::BTreeSet;
 

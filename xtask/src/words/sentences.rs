@@ -11,7 +11,7 @@ const ABBREVIATIONS: [&str; 10] =
 /// A sentence, or a paragraph, that is too long.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooLong {
-    /// Where it begins, in bytes.
+    /// Its start, in bytes.
     pub(crate) at: usize,
     /// `40 words`, `7 sentences`.
     pub(crate) length: String,

@@ -77,7 +77,7 @@ impl NodeGroups {
         Self { client }
     }
 
-    /// How many nodes a group has.
+    /// The number of nodes of a group.
     pub async fn count(&self, group: NodeGroup<'_>) -> Result<usize> {
         let members = self.members(group).await?;
         Ok(members.iter().filter(|member| !member.is_leaving).count())

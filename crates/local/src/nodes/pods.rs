@@ -36,7 +36,7 @@ pub(crate) fn report(pod: &Pod, address: impl FnOnce() -> String, now: Timestamp
     }
 }
 
-/// When the processes of a running pod end; `None` for what runs until it is deleted.
+/// The end of the processes of a running pod; `None` for what runs until it is deleted.
 pub(crate) fn ends_at(pod: &Pod) -> Option<Timestamp> {
     let status = pod.status.as_ref().filter(|it| it.phase.as_deref() == Some("Running"))?;
     let started = status.start_time.as_ref()?.0;
@@ -48,7 +48,7 @@ pub(crate) fn ends_at(pod: &Pod) -> Option<Timestamp> {
     started.checked_add(runs?.into_iter().max()?).ok()
 }
 
-/// How long a container runs that does not say that it sleeps.
+/// The running time of a container whose command has no sleep.
 const USUALLY: SignedDuration = SignedDuration::from_secs(5);
 
 /// As long as the container sleeps: `[sleep, "90"]`, or `[sh, -c, "work && sleep 5m"]`; `None` for one that never ends.
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(reported(&pod(&json!({"status": {"phase": "Failed"}}))), Report::Nothing);
     }
 
-    /// How long a pod with this restart policy and these words in its command runs, in seconds.
+    /// The running time of a pod with this restart policy and these words in its command, in seconds.
     fn runs(policy: &str, command: &[&str]) -> Option<i64> {
         let pod = pod(&json!({
             "spec": {"restartPolicy": policy, "containers": [

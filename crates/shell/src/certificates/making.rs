@@ -16,7 +16,7 @@ use super::{CertificateRequirements, Pair};
 /// The clocks of clients that verify a certificate may be behind by this much.
 const CLOCKS_APART: SignedDuration = SignedDuration::from_mins(5);
 
-/// Why a certificate cannot be made or read.
+/// The reason that a certificate cannot be created or read.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     /// It cannot be made.
@@ -56,7 +56,7 @@ impl Validity {
         self.until.duration_since(now)
     }
 
-    /// How long ago it was made.
+    /// The time since it was created.
     pub(super) fn age(self, now: Timestamp) -> SignedDuration {
         now.duration_since(self.from) - CLOCKS_APART
     }

@@ -22,7 +22,7 @@ use crate::clock::Clock;
 use crate::server::ServingCertificate;
 use crate::writer::{FIELD_MANAGER, patch_params, summarize};
 
-/// How long a response is awaited.
+/// The timeout of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// An API server that has just begun answers soon.
 const AFTER_A_FAILURE: Duration = Duration::from_secs(5);
@@ -33,7 +33,7 @@ const AUTHORITY: [&str; 2] = ["ca.crt", "ca.key"];
 const NEXT: [&str; 2] = ["next-ca.crt", "next-ca.key"];
 const PREVIOUS: &str = "previous-ca.crt";
 
-/// Where certificates are kept.
+/// The Secret that stores the certificates.
 #[derive(Clone, Debug)]
 pub struct SecretName {
     /// The namespace of the Secret.
@@ -46,9 +46,9 @@ pub struct SecretName {
 pub struct CertificateManager {
     /// With which rights.
     pub client: Client,
-    /// Where.
+    /// The Secret.
     pub secret_name: SecretName,
-    /// What for.
+    /// The requirements on the certificates.
     pub requirements: CertificateRequirements,
     /// By which clock they are renewed.
     pub clock: Clock,
@@ -60,7 +60,7 @@ struct LastLook {
     /// The certificates in it.
     kept: Option<StoredCertificates>,
     absent_since: Option<Instant>,
-    /// Why the authorities are not in the `MutatingWebhookConfiguration`.
+    /// The reason that the authorities are not in the `MutatingWebhookConfiguration`.
     unpublished: Option<Failure>,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Environment {
     no_proxy: String,
 }
 
-/// Why a proxy cannot be used. Its address must not be shown, because it may contain a password.
+/// The reason that a proxy cannot be used. Its address must not be shown, because it may contain a password.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{source_name}: the address of a proxy is http://…, https://… or socks5://…, and this is {found}"

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kube::config::{AuthInfo, Cluster, Kubeconfig};
 
-/// Where a pod finds the CA of its API server.
+/// The file in which a pod finds the CA of its API server.
 pub(super) const POD_CA_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
 
 /// CAs are rotated with days to spare.

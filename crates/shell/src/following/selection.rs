@@ -1,4 +1,4 @@
-//! Which objects of a kind are watched, and what that costs the API server.
+//! The watched objects of a kind, and the cost of the watch for the API server.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub struct Selection {
     pub lasting: Duration,
     /// Whether only the metadata of the objects are needed.
     pub metadata_only: bool,
-    /// How long to wait at most before requesting forbidden objects again. Where a permission may be missing on
+    /// The longest delay before requesting forbidden objects again. Where a permission may be missing on
     /// purpose, thousands of processes need not retry every half a minute.
     pub forbidden_pause: Duration,
     /// Whether lists may come from the cache of the API server, which may be slightly behind. That cache has an index

@@ -25,7 +25,7 @@ pub struct WatchAges {
 struct Watches {
     /// By the kind and a number: a kind may have several watches, each of which may fall silent.
     ages: BTreeMap<(String, u64), Age>,
-    /// How often an object of a kind could not be read as a whole.
+    /// The number of objects of a kind that could not be read as a whole.
     unread: BTreeMap<String, u64>,
     begun: u64,
 }

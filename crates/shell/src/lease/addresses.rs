@@ -16,13 +16,13 @@ impl Addresses {
         Self { own: own.into(), leader: Arc::default() }
     }
 
-    /// Where this process can be reached.
+    /// The address of this process.
     #[must_use]
     pub fn own(&self) -> &str {
         &self.own
     }
 
-    /// Where the leader can be reached, as the Lease said when this process last tried to acquire it.
+    /// The address of the leader in the Lease when this process last tried to acquire it.
     #[must_use]
     pub fn leader(&self) -> Option<Arc<str>> {
         self.leader.lock().unwrap_or_else(PoisonError::into_inner).clone()

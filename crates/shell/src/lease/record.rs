@@ -31,7 +31,7 @@ pub(super) struct Mark {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holder<'a> {
     pub(super) identity: &'a str,
-    /// Where it can be reached, if anywhere.
+    /// The address of the holder, if it has one.
     pub(super) address: Option<&'a str>,
     pub(super) lease_duration: Duration,
 }
@@ -67,7 +67,7 @@ impl LeaseRecord {
         Ok(LeaseRecord { lease })
     }
 
-    /// Who holds it; `None` when it was released.
+    /// The holder; `None` when it was released.
     pub(super) fn holder(&self) -> Option<&str> {
         let spec = self.lease.spec.as_ref()?;
         spec.holder_identity.as_deref().filter(|holder| !holder.is_empty())
@@ -92,7 +92,7 @@ impl LeaseRecord {
             && acquired(self) == acquired(other)
     }
 
-    /// How long others have to wait after a renewal.
+    /// The time that others must wait after a renewal.
     pub(super) fn lease_duration(&self) -> Duration {
         let seconds = self.lease.spec.as_ref().and_then(|spec| spec.lease_duration_seconds);
         Duration::from_secs(seconds.and_then(|it| u64::try_from(it).ok()).unwrap_or(0))

@@ -39,7 +39,7 @@ struct Inner {
 #[derive(Default)]
 struct State {
     stop_state: StopState,
-    /// Why everything is stopped, as written in the annotation.
+    /// The reason for the stop, as written in the annotation.
     why: Option<String>,
 }
 

@@ -23,7 +23,7 @@ pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Waiting longer for a connection does not help; another attempt does.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Why a Prometheus cannot be queried at all.
+/// The reason that a Prometheus cannot be queried at all.
 #[derive(Debug, thiserror::Error)]
 pub enum PrometheusError {
     /// A file cannot be read.
@@ -31,16 +31,16 @@ pub enum PrometheusError {
     Unreadable {
         /// The kind of file.
         what: &'static str,
-        /// Which file.
+        /// The file.
         file: String,
-        /// Why not.
+        /// The cause.
         #[source]
         cause: std::io::Error,
     },
     /// There is no token in the file of the token.
     #[error("failed to use the token in {file}: it has to be one line of printable characters")]
     Token {
-        /// Which file.
+        /// The file.
         file: String,
     },
     /// A CA has no effect if the connection is not encrypted.
@@ -54,7 +54,7 @@ pub enum PrometheusError {
     Unusable {
         /// The address.
         address: String,
-        /// Why not.
+        /// The cause.
         cause: String,
     },
 }

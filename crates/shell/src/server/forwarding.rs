@@ -19,13 +19,13 @@ use tokio_rustls::rustls::pki_types::{PrivateKeyDer, ServerName};
 use super::tls::{authorities, certificates, unreadable};
 use super::{ServerRequest, ServerResponse, TlsError};
 
-/// Why a call could not be passed on.
+/// The reason that a request could not be forwarded.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to forward the request to {address}: {why}")]
 pub struct ForwardError {
     /// The address of the other process.
     pub address: String,
-    /// What went wrong.
+    /// The problem.
     pub why: String,
 }
 
@@ -50,7 +50,7 @@ pub struct Forwarder {
     longest_answer: usize,
 }
 
-/// How long a connection may take.
+/// The timeout of connecting.
 const CONNECT_TIME: Duration = Duration::from_secs(2);
 
 impl Forwarder {

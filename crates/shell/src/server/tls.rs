@@ -13,7 +13,7 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::server::TlsStream;
 
-/// Where the certificates are, as PEM.
+/// The files of the certificates, as PEM.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TlsFiles {
     /// Our own, with those between it and its authority.
@@ -24,7 +24,7 @@ pub struct TlsFiles {
     pub client_authorities: Option<PathBuf>,
 }
 
-/// Why TLS cannot use these files.
+/// The reason that TLS cannot use these files.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be used.

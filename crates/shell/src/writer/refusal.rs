@@ -67,7 +67,7 @@ impl Refusal {
         is_ending || (self.code == 404 && self.message.starts_with("namespaces "))
     }
 
-    /// How long to wait, if the server requests only that.
+    /// The delay, if the server requests only that.
     pub(super) fn retry_after_hint(&self) -> Option<Duration> {
         match self.code {
             429 => Some(self.retry_after.unwrap_or(Duration::from_secs(1))),

@@ -10,9 +10,9 @@ use tokio::time::{sleep, timeout};
 use super::{Inner, Refusal, StillWanted, WriteError, Writer, summarize};
 use crate::budget::Urgency;
 
-/// How long a response is awaited.
+/// The timeout of a request.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often a busy API server is retried, and how long a wait it may ask for.
+/// The most retries at a busy API server, and the longest delay that it may request.
 const MAX_RETRIES: u32 = 3;
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(5);
 

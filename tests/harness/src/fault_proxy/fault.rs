@@ -231,7 +231,7 @@ struct State {
 }
 
 impl Injected {
-    /// How many requests it has struck so far.
+    /// The number of requests it has struck so far.
     #[must_use]
     pub fn taken(&self) -> usize {
         self.state.taken.load(Ordering::SeqCst)

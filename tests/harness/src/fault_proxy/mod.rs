@@ -123,7 +123,7 @@ impl FaultProxy {
         self.service.log.clear();
     }
 
-    /// How many connections are open.
+    /// The number of open connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.service.connections().iter().filter(|connection| !connection.is_finished()).count()

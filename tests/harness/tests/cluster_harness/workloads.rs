@@ -1,4 +1,4 @@
-//! How the control plane handles workloads on simulated nodes: scheduling, scale-in order, disruption budgets,
+//! Workloads on simulated nodes, handled by the control plane: scheduling, scale-in order, disruption budgets,
 //! autoscalers' bounds and jobs.
 
 use almanac_harness::{

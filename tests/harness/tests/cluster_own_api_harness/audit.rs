@@ -1,4 +1,4 @@
-//! Who changed what, from the API server's audit log.
+//! The authors of changes, from the API server's audit log.
 
 use almanac_harness::{
     AuditLog, AuditedRequest, ControlPlaneOptions, OwnTest, TestResult, on_own_control_plane,

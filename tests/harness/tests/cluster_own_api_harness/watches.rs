@@ -1,4 +1,4 @@
-//! How many watches the API server holds for a program behind the proxy.
+//! The number of watches that the API server keeps for a program behind the proxy.
 
 use almanac_harness::{
     ControlPlaneOptions, FaultProxy, Observation, PATIENCE, TestResult, await_condition,

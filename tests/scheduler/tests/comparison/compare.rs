@@ -18,7 +18,7 @@ use crate::subject::{Decided, Subject};
 pub(crate) struct Difference {
     /// The kind of difference, as a word.
     pub(crate) what: &'static str,
-    /// How.
+    /// The difference.
     pub(crate) how: String,
 }
 

@@ -3,7 +3,7 @@
 //! A module is here what is directly in `src`: a file, and the directory of its name. It uses what its paths lead to:
 //! those that begin with `crate`, or with as many `super` as reach the root. A re-export counts as the module that it
 //! goes through. Modules and paths that only tests are built with do not count, because nothing else can use them.
-//! How paths are found in a file is up to `paths`.
+//! The module `paths` finds the paths in a file.
 
 mod paths;
 

@@ -67,7 +67,7 @@ fn is_wanted(program: &str) -> bool {
     output.is_ok_and(|output| output.stdout.trim_ascii() == wanted.as_bytes())
 }
 
-/// Where tools are kept: outside `target/`, so that they outlive a `cargo clean`.
+/// The directory of tools: outside `target/`, so that they outlive a `cargo clean`.
 fn tools_folder() -> anyhow::Result<PathBuf> {
     let named = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = named.or_else(|| env::home_dir().map(|home| home.join(".cache")));

@@ -13,7 +13,7 @@ use tower::service_fn;
 use super::*;
 use crate::clock::Clock;
 
-/// When another client writes the Lease.
+/// The times at which another client writes the Lease.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OtherWrites {
     EachSecond,

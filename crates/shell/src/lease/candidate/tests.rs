@@ -84,7 +84,7 @@ fn for_seconds(seconds: u64) -> impl AsyncFnOnce(Fence) {
     async move |_| sleep(Duration::from_secs(seconds)).await
 }
 
-/// When a candidate's term begins, if it does within an hour.
+/// The start of a candidate's term, if it begins within an hour.
 async fn wins_after(candidate: &mut Candidate) -> Option<Duration> {
     let (begun, mut won) = (Instant::now(), None);
     let end = CancellationToken::new();

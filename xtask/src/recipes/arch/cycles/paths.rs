@@ -6,7 +6,7 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use crate::source::{tokens, words_of};
 
-/// Where the paths in a file lead.
+/// The targets of the paths in a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Paths {
     /// The first names after the root.
