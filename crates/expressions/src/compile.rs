@@ -53,7 +53,7 @@ pub(crate) fn compile(text: &str, allowance: &Allowance) -> Result<Compiled, Com
     };
     let (node, known) = compiler.node(&expression)?;
     if !known.fits(&StaticType::BOOL) {
-        let message = format!("it is never true, because it is of type {known}");
+        let message = format!("the expression is never true, because its type is {known}");
         compiler.warnings.push(CompileError::new(message));
     }
     let Compiler { scores, warnings, steps, .. } = compiler;

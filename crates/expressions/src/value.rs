@@ -331,7 +331,8 @@ fn compare_numbers(one: &Value<'_>, other: &Value<'_>) -> Option<Ordering> {
 fn one_deeper<'a, 'v: 'a>(values: impl IntoIterator<Item = &'a Value<'v>>) -> Result<u8, Failure> {
     let deepest = values.into_iter().map(Value::depth).max().unwrap_or_default();
     if deepest >= MOST_NESTED_VALUES {
-        let message = format!("it puts values into each other more than {MOST_NESTED_VALUES} deep");
+        let message =
+            format!("the expression nests values more than {MOST_NESTED_VALUES} levels deep");
         return Err(Failure::other(message));
     }
     Ok(deepest + 1)

@@ -297,7 +297,7 @@ impl fmt::Display for Problem {
             }
             Problem::MetricsAlternate { metrics } => write!(
                 f,
-                "of {metrics} recommendations the largest counts on the way up, and the smallest on the way down: \
+                "of {metrics} recommendations the largest applies on the way up, and the smallest on the way down: \
                  where they differ, the replicas go up and down without end"
             ),
         }

@@ -175,10 +175,10 @@ fn cause_of(error: &UnusableKubeconfig, contexts: &[String]) -> String {
             format!("there is no context {name:?} in it; there are {}", contexts.join(", "))
         }
         KubeconfigError::LoadClusterOfContext(name) => {
-            format!("its context names the cluster {name:?}, which is not in it")
+            format!("the context names the cluster {name:?}, but the file has no such cluster")
         }
         KubeconfigError::CurrentContextNotSet => {
-            "it has no current context, and none was requested".to_owned()
+            "the file has no current context, and none was requested".to_owned()
         }
         other => other.to_string(),
     }

@@ -29,7 +29,7 @@ const DIFFERENCES: &[Difference] = &[
         expressions: &["'%s'.format(['a']) == 'a'", "format.named('dns1123Label').hasValue()"],
     },
     Difference {
-        why: "there are no messages",
+        why: "message literals are not supported",
         expressions: &["google.protobuf.Duration{seconds: 1} == duration('1s')"],
     },
     Difference {

@@ -170,7 +170,7 @@ impl Compiler<'_> {
     /// Notes a call that fails whenever it is made. It may be made for no object.
     pub(super) fn warn(&mut self, part: &Part, failure: &Failure) {
         if self.warnings.len() < MAX_WARNINGS {
-            self.warnings.push(self.error(part, format!("it always fails: {failure}")));
+            self.warnings.push(self.error(part, format!("this part always fails: {failure}")));
         }
     }
 

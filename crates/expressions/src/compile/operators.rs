@@ -29,7 +29,7 @@ impl Compiler<'_> {
         if known.fits(&StaticType::BOOL) {
             return Ok(node);
         }
-        let message = format!("this is of type {known}, and has to be true or false");
+        let message = format!("this part is of type {known}, but must be true or false");
         Err(self.error(part, message))
     }
 

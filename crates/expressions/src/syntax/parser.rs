@@ -40,7 +40,8 @@ type PartResult = Result<Part, CompileError>;
 /// Reads an expression.
 pub(crate) fn parse(text: &str) -> PartResult {
     if text.len() > MOST_BYTES {
-        return Err(CompileError::new(format!("it has more than {MOST_BYTES} bytes")).too_much());
+        return Err(CompileError::new(format!("the expression has more than {MOST_BYTES} bytes"))
+            .too_much());
     }
     let mut tokens = Tokens::new(text);
     let next = tokens.next()?;
@@ -82,16 +83,16 @@ impl Parser<'_> {
     fn unexpected(&self, wanted: &str) -> CompileError {
         let Token { start, end, kind } = &self.next;
         let message = if *kind == Kind::End {
-            format!("it ends without {wanted}")
+            format!("the expression ends without {wanted}")
         } else {
             let found = shortened(self.tokens.text.get(*start..*end).unwrap_or_default());
-            format!("{wanted} should be here, and not {found}")
+            format!("expected {wanted} instead of {found}")
         };
         error_at(self.tokens.text, *start, message)
     }
 
     fn too_deep(&self, at: usize) -> CompileError {
-        let message = format!("it is nested more than {MOST_NESTED} levels deep");
+        let message = format!("the expression is nested more than {MOST_NESTED} levels deep");
         error_at(self.tokens.text, at, message).too_much()
     }
 
@@ -247,8 +248,10 @@ impl Parser<'_> {
                 self.part(at, Syntax::Index { of: of.into(), index, is_optional })?
             } else {
                 if let (Kind::Symbol("{"), Some(name)) = (&self.next.kind, of.dotted_name()) {
-                    let message =
-                        format!("there are no messages, such as {}{{}}", shortened(&name));
+                    let message = format!(
+                        "message literals such as {}{{}} are not supported",
+                        shortened(&name)
+                    );
                     return Err(error_at(self.tokens.text, at, message));
                 }
                 return Ok(of);

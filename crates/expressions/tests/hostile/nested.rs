@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{holds, on_small_stack};
 
-const TOO_DEEP: &str = "it puts values into each other more than 128 deep";
+const TOO_DEEP: &str = "the expression nests values more than 128 levels deep";
 
 /// Texts that put a variable into ten values, each in the next one.
 fn wrappers() -> [String; 3] {

@@ -236,9 +236,9 @@ impl Requests {
 
     /// Whether something may still come back that was undone since an instant.
     pub(super) fn is_open(&self, since: Timestamp) -> bool {
-        self.by_group.values().any(|request| {
-            matches!(&request.state, State::Undone(undone) if undone.lost.by.at >= since)
-        })
+        self.by_group.values().any(
+            |request| matches!(&request.state, State::Undone(undone) if undone.lost.by.at >= since),
+        )
     }
 }
 

@@ -20,7 +20,7 @@ const CLOCKS_APART: SignedDuration = SignedDuration::from_mins(5);
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     /// It cannot be made.
-    #[error("failed to make a certificate: {0}")]
+    #[error("failed to create a certificate: {0}")]
     Making(#[from] rcgen::Error),
     /// It is not a certificate.
     #[error("failed to read a certificate: {0}")]

@@ -134,7 +134,7 @@ impl CertificateManager {
             {
                 tracing::warn!(
                     error,
-                    "the API server may not trust the responses to mutating requests"
+                    "the API server might not trust the responses to mutating requests"
                 );
             }
             look.unpublished = failure;
@@ -172,7 +172,7 @@ impl CertificateManager {
                 (None, Some(kept), _) => return Ok(kept),
                 (None, None, Some(lost)) => lost.clone(),
                 (None, None, None) => {
-                    return Err(format!("failed to make certificates for {shown}"));
+                    return Err(format!("failed to create certificates for {shown}"));
                 }
             };
             let patch = json!({

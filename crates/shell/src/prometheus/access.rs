@@ -38,7 +38,9 @@ pub enum PrometheusError {
         cause: std::io::Error,
     },
     /// There is no token in the file of the token.
-    #[error("failed to use the token in {file}: it has to be one line of printable characters")]
+    #[error(
+        "failed to use the token in {file}: the token must be one line of printable characters"
+    )]
     Token {
         /// The file.
         file: String,

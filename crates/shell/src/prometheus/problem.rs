@@ -30,7 +30,7 @@ pub enum QueryProblem {
         has_token: bool,
     },
     /// A redirect to another address.
-    #[error("Prometheus answered {status}{}, which is not followed; set --prometheus-uri to where it leads", pointing(.to.as_deref()))]
+    #[error("Prometheus answered {status}{}, which is not followed; set --prometheus-uri to its target", pointing(.to.as_deref()))]
     Redirected {
         /// The status of the response.
         status: String,
@@ -60,7 +60,7 @@ pub enum QueryProblem {
     },
     /// The response is too large to be one number.
     #[error(
-        "the response is larger than 1 MB; the query has to yield one sample: aggregate it, as with sum(…) or max(…)"
+        "the response is larger than 1 MB; the query must yield one sample: aggregate it, as with sum(…) or max(…)"
     )]
     TooLarge,
     /// The connection was lost before the end of the response.
