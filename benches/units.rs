@@ -126,17 +126,17 @@ fn cluster(pods: usize) -> Ledger {
 fn memory() {
     let region = Region::new(ALLOCATOR);
     let mut ledger = empty_cluster();
-    let taken = |region: &Region<'_, System>| {
+    let memory_used = |region: &Region<'_, System>| {
         let change = region.change();
         change.bytes_allocated - change.bytes_deallocated
     };
-    println!("a node takes {} bytes, ten policies included", taken(&region) / NODES);
+    println!("a node takes {} bytes, ten policies included", memory_used(&region) / NODES);
     let region = Region::new(ALLOCATOR);
     for number in 0..50_000 {
         ledger.set_pod(&pod_name(number), &pod(number, true));
     }
     ledger.cost_changes();
-    println!("a pod takes {} bytes, its name and its UID included", taken(&region) / 50_000);
+    println!("a pod takes {} bytes, its name and its UID included", memory_used(&region) / 50_000);
 }
 
 fn verdicts(criterion: &mut Criterion) {

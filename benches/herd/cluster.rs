@@ -74,9 +74,9 @@ impl Cluster {
         let controller = Controller::start(program, &plane.kubeconfig(), long_before, limits)?;
         let processes = Processes::look(&running(plane, &controller)?)?;
         let armed = controller.await_armed(self.rules).await?;
-        let written = controller.await_statuses(crate::figures::count(self.rules)).await?;
+        let recorded = controller.await_statuses(crate::figures::count(self.rules)).await?;
         println!("first start: armed after {:.2} s", armed.as_secs_f64());
-        println!("  all statuses written after {:.2} s", written.as_secs_f64());
+        println!("  all statuses written after {:.2} s", recorded.as_secs_f64());
         println!("  processor time {}", processes.line()?);
         tokio::time::sleep(AT_REST_AFTER).await;
         println!("  memory {}", controller.memory()?);

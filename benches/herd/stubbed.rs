@@ -41,10 +41,10 @@ impl Stubbed {
         let shown = at.checked_sub(SignedDuration::from_hours(2))?;
         let controller = Controller::start(program, server.kubeconfig(), shown, &unlimited)?;
         let armed = controller.await_armed(self.rules).await?;
-        let written = controller.await_statuses(count(self.rules)).await?;
+        let recorded = controller.await_statuses(count(self.rules)).await?;
         println!("{} rules (load {})", self.rules, load()?);
         println!("first start: armed after {:.2} s", armed.as_secs_f64());
-        println!("  all statuses written after {:.2} s", written.as_secs_f64());
+        println!("  all statuses written after {:.2} s", recorded.as_secs_f64());
         controller.stop().await?;
         server.stub.clear_requests();
 

@@ -55,9 +55,9 @@ impl Meter {
 
     /// Spends this number of steps. If fewer are left, none is left after that, and every later call fails.
     pub(crate) fn spend(&self, steps: usize) -> Result<(), Failure> {
-        let left = self.left.get().saturating_sub(steps);
-        self.left.set(left);
-        if left == 0 { Err(Failure::TooManySteps) } else { Ok(()) }
+        let remaining = self.left.get().saturating_sub(steps);
+        self.left.set(remaining);
+        if remaining == 0 { Err(Failure::TooManySteps) } else { Ok(()) }
     }
 
     /// The steps to go through a text.

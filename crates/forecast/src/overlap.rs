@@ -73,8 +73,8 @@ impl<'a> OpenWindows<'a> {
     pub fn for_target(&self, target: &Identity) -> Vec<Overlap> {
         let mut all = Vec::new();
         for of_policy in &self.policies {
-            let written = self.world.footprint(&of_policy.policy).writes;
-            if written.iter().any(|(object, _)| object == target) {
+            let writes = self.world.footprint(&of_policy.policy).writes;
+            if writes.iter().any(|(object, _)| object == target) {
                 all.extend(of_policy.overlaps(self.world, target));
             }
         }

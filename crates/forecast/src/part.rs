@@ -223,11 +223,11 @@ impl<'a> Forecast<'a> {
         };
         let mut simulation = self.simulation(island);
         let assumptions = simulation.assumptions().to_vec();
-        let shown = simulation
+        let last_writes = simulation
             .last_writes()
             .iter()
             .filter(|((object, _), _)| island.objects.contains_key(object));
-        let mut series: Vec<Series> = shown
+        let mut series: Vec<Series> = last_writes
             .map(|((object, field), write)| {
                 Series::start(object.clone(), *field, write, self.period)
             })

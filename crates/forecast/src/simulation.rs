@@ -315,8 +315,8 @@ impl Simulation {
         for policy in arriving {
             let has_arrived = arrive(&mut self.world, policy, from);
             // A value that derives from an assumed one is a change.
-            let written = self.world.footprint(policy).writes;
-            if has_arrived && !written.iter().any(|it| assumed.contains_key(it)) {
+            let writes = self.world.footprint(policy).writes;
+            if has_arrived && !writes.iter().any(|it| assumed.contains_key(it)) {
                 settling.push(policy);
             }
         }
@@ -378,8 +378,8 @@ fn add_missing_targets(world: &mut World) -> Vec<Assumption> {
 /// Every field that a policy can set, with its value in the world.
 fn initial_writes(world: &World) -> BTreeMap<(Identity, Field), LastWrite> {
     let (given, unknown) = (Origin::initial(), Origin::unknown());
-    let written = world.policies().flat_map(|policy| world.footprint(&policy).writes);
-    let last_writes = written.map(|(object, field)| {
+    let writes = world.policies().flat_map(|policy| world.footprint(&policy).writes);
+    let last_writes = writes.map(|(object, field)| {
         let value = field.read(world, &object);
         let origin = match (&value, world.why_unknown(&object, field)) {
             (Some(_), _) => Arc::clone(&given),

@@ -72,8 +72,8 @@ impl Kubectl {
         let ((), output) = tokio::join!(feed, child.wait_with_output());
         let output = output?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            bail!("kubectl {} failed: {}", arguments.join(" "), said.trim());
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            bail!("kubectl {} failed: {}", arguments.join(" "), stderr.trim());
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }

@@ -123,12 +123,12 @@ impl Process {
             .spawn()
             .with_context(|| format!("failed to start {}", self.program.display()))?;
         let watcher = child.stdin.take().context("the process has no standard input")?;
-        let said = child.stdout.take().context("the process has no standard output")?;
+        let stdout = child.stdout.take().context("the process has no standard output")?;
         *running = Some(RunningProcess { child, watcher });
         self.note_end(None);
         // It takes the shell a moment, and is not worth the runtime's while.
         let mut line = String::new();
-        BufReader::new(said).read_line(&mut line)?;
+        BufReader::new(stdout).read_line(&mut line)?;
         ensure!(line == "watched\n", "failed to start the watcher of {}: {line:?}", self.name);
         Ok(())
     }

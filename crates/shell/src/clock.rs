@@ -56,14 +56,14 @@ impl Clock {
     /// Waits until the clock shows the instant, or has been set past it.
     pub async fn sleep_until(&self, at: Timestamp) {
         loop {
-            let left = at.duration_since(self.now());
-            let Ok(left) = Duration::try_from(left) else { return };
-            if left.is_zero() {
+            let remaining = at.duration_since(self.now());
+            let Ok(remaining) = Duration::try_from(remaining) else { return };
+            if remaining.is_zero() {
                 return;
             }
             // Never less than a timer can wait for, or the loop would spin.
-            let left = (left / self.setting.rate()).max(SHORTEST_SLEEP);
-            tokio::time::sleep(left.min(RECHECK_INTERVAL)).await;
+            let remaining = (remaining / self.setting.rate()).max(SHORTEST_SLEEP);
+            tokio::time::sleep(remaining.min(RECHECK_INTERVAL)).await;
         }
     }
 }

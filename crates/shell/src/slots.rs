@@ -89,8 +89,8 @@ fn make_way(
     is_meant: impl Fn(&Holder) -> bool,
 ) -> Option<()> {
     let now = Instant::now();
-    let meant = taken.iter().filter(|(_, holder)| is_meant(holder));
-    let ranked = meant.filter_map(|(number, holder)| Some((holder.phase().rank(now)?, *number)));
+    let matching = taken.iter().filter(|(_, holder)| is_meant(holder));
+    let ranked = matching.filter_map(|(number, holder)| Some((holder.phase().rank(now)?, *number)));
     let (_, number) = ranked.min()?;
     taken.remove(&number)?.makes_way.cancel();
     Some(())

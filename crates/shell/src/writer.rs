@@ -237,8 +237,10 @@ impl Writer {
         };
         let request = request.map_err(|error| WriteError::unbuilt(&error))?;
         let _permit = budget.permit(Urgency::Status).await;
-        let left = fence.check()?;
-        match timeout(left.min(REQUEST_TIMEOUT), client.request::<WriteResponse>(request)).await {
+        let remaining = fence.check()?;
+        match timeout(remaining.min(REQUEST_TIMEOUT), client.request::<WriteResponse>(request))
+            .await
+        {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(kube::Error::Api(status))) => {
                 Err(WriteError::of_only_attempt(Refusal::from(*status)))
@@ -279,7 +281,7 @@ impl Writer {
         time: Duration,
         binding: impl FnOnce() -> Option<Value>,
     ) -> Result<(), WriteError> {
-        let left = self.inner.fence.check()?;
+        let remaining = self.inner.fence.check()?;
         let Some(binding) = binding() else { return Err(WriteError::Withdrawn) };
         let ObjectPath { collection, name } = pod;
         let seconds = time.as_secs();
@@ -289,7 +291,8 @@ impl Writer {
             .header(http::header::CONTENT_TYPE, "application/json")
             .body(binding.to_string().into_bytes());
         let request = request.map_err(|error| WriteError::unbuilt(&error))?;
-        let bound = self.exchange::<IgnoredAny>(Urgency::Capacity, request, left.min(time), time);
+        let bound =
+            self.exchange::<IgnoredAny>(Urgency::Capacity, request, remaining.min(time), time);
         bound.await.map(|_| ()).map_err(|error| match error {
             WriteError::Refused(refusal) => WriteError::of_only_attempt(refusal),
             other => other,

@@ -156,9 +156,10 @@ mod tests {
                 Ok(peak) => Observation::NotYet(format!("{peak} bytes")),
                 Err(error) => {
                     // While it ends, it has no memory to look at.
-                    let said = error.to_string();
-                    let is_about_memory = said.contains("signal 9") || said.contains("are allowed");
-                    Observation::from_bool(is_about_memory, said)
+                    let message = error.to_string();
+                    let is_about_memory =
+                        message.contains("signal 9") || message.contains("are allowed");
+                    Observation::from_bool(is_about_memory, message)
                 }
             })
         });

@@ -80,16 +80,16 @@ fn take_in(
     let mut free = files.collect::<Result<Vec<_>, _>>()?;
     let wanted = wanted.min(limit.steady);
     let mut idle = Idle { since: Instant::now(), stalled: stalled() };
-    let mut taken = Vec::new();
+    let mut permits = Vec::new();
     loop {
         let most = if idle.is_now(&stalled) { limit.all } else { limit.steady };
         let mut open: Vec<File> = free.extract_if(.., |file| file.try_lock().is_ok()).collect();
         // Other processes hold the rest, including extra permits.
-        let may = most.saturating_sub(free.len() + taken.len()).min(wanted - taken.len());
+        let may = most.saturating_sub(free.len() + permits.len()).min(wanted - permits.len());
         let others = open.split_off(may.min(open.len()));
-        taken.append(&mut open);
-        if taken.len() == wanted {
-            return Ok(Permit(taken));
+        permits.append(&mut open);
+        if permits.len() == wanted {
+            return Ok(Permit(permits));
         }
         for file in &others {
             file.unlock()?;

@@ -144,7 +144,7 @@ impl Program {
     /// Waits until its output contains this. Fails at once if the program has ended without it.
     pub async fn await_log(&self, needle: &str) -> Result<()> {
         let what = format!("the program to say {needle:?}");
-        let said = await_condition(&what, PATIENCE, async || {
+        let output = await_condition(&what, PATIENCE, async || {
             // Checked before the log is read, so that the last output is included.
             let alive = self.process.check_alive();
             if self.log()?.contains(needle) {
@@ -155,7 +155,7 @@ impl Program {
                 Err(death) => Observation::Holds(Err(death)),
             })
         });
-        said.await.map_err(|error| self.with_log(&error))?
+        output.await.map_err(|error| self.with_log(&error))?
     }
 
     /// The directory it runs in, with its log.

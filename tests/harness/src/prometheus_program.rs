@@ -69,8 +69,8 @@ fn unpack_package(apt: &Path, cache: &Path, folder: &Path) -> Result<()> {
 fn run(command: &mut Command) -> Result<()> {
     let output = command.output().with_context(|| format!("failed to start {command:?}"))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("{command:?} failed: {}", said.trim());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        bail!("{command:?} failed: {}", stderr.trim());
     }
     Ok(())
 }

@@ -149,11 +149,11 @@ impl Store {
         {
             return Arc::clone(before);
         }
-        let of = if before.is_some() { "MODIFIED" } else { "ADDED" };
+        let event_type = if before.is_some() { "MODIFIED" } else { "ADDED" };
         let object = Arc::new(object);
         self.version = version;
         self.objects.insert(key.clone(), Arc::clone(&object));
-        self.send_change(Change { version, of, key, object: Arc::clone(&object) });
+        self.send_change(Change { version, of: event_type, key, object: Arc::clone(&object) });
         object
     }
 
@@ -198,8 +198,8 @@ impl Store {
         let version = self.version;
         object["metadata"]["resourceVersion"] = json!(version.to_string());
         let object = Arc::new(object);
-        let (of, key) = ("DELETED", key.clone());
-        self.send_change(Change { version, of, key, object: Arc::clone(&object) });
+        let (event_type, key) = ("DELETED", key.clone());
+        self.send_change(Change { version, of: event_type, key, object: Arc::clone(&object) });
         Some(object)
     }
 

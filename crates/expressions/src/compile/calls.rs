@@ -186,8 +186,8 @@ impl Compiler<'_> {
             return self.error(part, format!("there is no function {}", shortened(name)));
         }
         if named().all(|it| it.is_method != is_method) {
-            let written = if is_method { format!("{name}(…)") } else { format!("….{name}()") };
-            return self.error(part, format!("{name} is written {written}"));
+            let usage = if is_method { format!("{name}(…)") } else { format!("….{name}()") };
+            return self.error(part, format!("{name} is written {usage}"));
         }
         self.no_overload(part, name, known)
     }

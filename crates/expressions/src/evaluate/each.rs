@@ -66,17 +66,17 @@ impl<'v> Evaluation<'_, 'v> {
                 Value::list(kept)
             }
             ItemOperation::Map { holds, result } => {
-                let mut made = Vec::new();
+                let mut results = Vec::new();
                 for item in range.iter() {
                     let is_kept = match holds {
                         Some(holds) => self.holds(&item, holds, within)?,
                         None => true,
                     };
                     if is_kept {
-                        made.push(self.with(&item, result, within)?);
+                        results.push(self.with(&item, result, within)?);
                     }
                 }
-                Value::list(made)
+                Value::list(results)
             }
         }
     }

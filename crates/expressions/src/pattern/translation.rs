@@ -125,9 +125,9 @@ impl Reader<'_> {
     /// As many letters as there are of a kind.
     fn take_while(&mut self, is_taken: impl Fn(char) -> bool) -> &str {
         let end = self.rest.find(|letter| !is_taken(letter)).unwrap_or(self.rest.len());
-        let (taken, rest) = self.rest.split_at(end);
+        let (prefix, rest) = self.rest.split_at(end);
         self.rest = rest;
-        taken
+        prefix
     }
 
     fn take_lazy(&mut self) {

@@ -95,7 +95,8 @@ impl<'a> Comparison<'a> {
         );
         let (mut fields, mut differences) = (before.len() + same_but_for_names, Vec::new());
         let mut unknown = 0;
-        let left = self.left_values(before.keys().filter(|place| !after.contains_key(*place)));
+        let left_values =
+            self.left_values(before.keys().filter(|place| !after.contains_key(*place)));
         for (place, one) in &before {
             differences.extend(match after.remove(place) {
                 Some(other) if self.are_incomparable(one, &other) => {
@@ -103,7 +104,7 @@ impl<'a> Comparison<'a> {
                     None
                 }
                 Some(other) => difference(Some(one), Some(&other)),
-                None => self.removed(one, &left),
+                None => self.removed(one, &left_values),
             });
         }
         fields += after.len();
@@ -157,9 +158,10 @@ impl<'a> Comparison<'a> {
 
     /// A field that is set by no policy any more. It keeps what was set last, or has what the object says, if that is
     /// known.
-    fn removed(&self, one: &Series, left: &LeftValues) -> Option<Difference> {
-        let left = left.get(&(one.target.clone(), one.field));
-        let standing = self.after.as_ref().and_then(|it| it.standing(&one.target, one.field, left));
+    fn removed(&self, one: &Series, left_values: &LeftValues) -> Option<Difference> {
+        let left_value = left_values.get(&(one.target.clone(), one.field));
+        let standing =
+            self.after.as_ref().and_then(|it| it.standing(&one.target, one.field, left_value));
         let found = difference(Some(one), standing.as_ref())?;
         Some(Difference { presence: Presence::Removed, ..found })
     }
@@ -201,11 +203,11 @@ fn groups(
     let count = before.map_or(0, Forecast::len);
     let mut leaders: Vec<usize> = (0..count + after.map_or(0, Forecast::len)).collect();
     let mut of_object: BTreeMap<&Identity, usize> = BTreeMap::new();
-    let shown = |forecast: Option<&'_ Forecast<'_>>, offset: usize| {
+    let series_at = |forecast: Option<&'_ Forecast<'_>>, offset: usize| {
         let parts = forecast.into_iter().flat_map(Forecast::objects_of_parts);
         parts.map(move |(part, object)| (part + offset, object.clone())).collect::<Vec<_>>()
     };
-    let all = [shown(before, 0), shown(after, count)].concat();
+    let all = [series_at(before, 0), series_at(after, count)].concat();
     for (node, object) in &all {
         let object = if *node < count { renamed.new_name(object) } else { object };
         match of_object.get(object) {

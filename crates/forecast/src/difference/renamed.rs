@@ -23,10 +23,10 @@ impl RenamedAutoscalers {
         if !after.takes_over() {
             return RenamedAutoscalers::default();
         }
-        let gone = only_in(before.world(), after.world());
+        let removed = only_in(before.world(), after.world());
         let new = only_in(after.world(), before.world());
         let renamed = new.into_iter().filter_map(|(target, new)| {
-            let is_it = gone.get(target)?.scales_as(new);
+            let is_it = removed.get(target)?.scales_as(new);
             let seconds = i64::from(new.history_seconds());
             is_it.then(|| (target.clone(), SignedDuration::from_secs(seconds)))
         });

@@ -212,8 +212,10 @@ impl<'r> Days<'r> {
 
     /// The first of the differences that is the same as the one at a position.
     fn same_difference(&self, position: usize) -> i64 {
-        let of = |position: usize| self.differences.get(position).map(|(_, seconds)| seconds);
-        let same = (0..position).find(|it| of(*it) == of(position)).unwrap_or(position);
+        let seconds_at =
+            |position: usize| self.differences.get(position).map(|(_, seconds)| seconds);
+        let same =
+            (0..position).find(|it| seconds_at(*it) == seconds_at(position)).unwrap_or(position);
         i64::try_from(same).unwrap_or(i64::MAX)
     }
 

@@ -66,15 +66,15 @@ impl<'a> Takeover<'a> {
                 keep_creation(&mut world, policy, before);
             }
         }
-        let written = policies.iter().flat_map(|policy| world.footprint(policy).writes);
-        let written: BTreeSet<Identity> =
-            written.filter(|(_, field)| field.can_be_assumed()).map(|(object, _)| object).collect();
-        if !self.is_changed(&world, &policies, &written, from) {
+        let writes = policies.iter().flat_map(|policy| world.footprint(policy).writes);
+        let objects: BTreeSet<Identity> =
+            writes.filter(|(_, field)| field.can_be_assumed()).map(|(object, _)| object).collect();
+        if !self.is_changed(&world, &policies, &objects, from) {
             return Simulation::start(world, from, assumed);
         }
         let known = known_until(&world);
         let mut left = self
-            .left_values(&written, |object, writer| decides_again(&world, object, writer, from));
+            .left_values(&objects, |object, writer| decides_again(&world, object, writer, from));
         let mut held_back = Vec::new();
         for policy in &policies {
             let sets_by_firings = world.sets_by_firings(policy);
@@ -90,7 +90,7 @@ impl<'a> Takeover<'a> {
         }
         // A status later than everything known of the other version outweighs the values that the version has left,
         // except for those that it has set since, before rules were edited.
-        let is_outweighed = known.is_some() && known > self.known_until(&written);
+        let is_outweighed = known.is_some() && known > self.known_until(&objects);
         if is_outweighed {
             left.retain(|_, write| !held_back.is_empty() && write.since > known);
         }
@@ -157,8 +157,8 @@ impl<'a> Takeover<'a> {
         objects: &BTreeSet<Identity>,
         is_decided_again: impl Fn(&Identity, &PolicyName) -> bool,
     ) -> LeftValues {
-        let mut left = LeftValues::new();
-        let Some(before) = &self.before else { return left };
+        let mut values = LeftValues::new();
+        let Some(before) = &self.before else { return values };
         let parts: BTreeMap<usize, &Island> =
             objects.iter().filter_map(|object| self.island_of(object)).collect();
         for island in parts.into_values() {
@@ -174,11 +174,11 @@ impl<'a> Takeover<'a> {
                     .and_then(|_| simulation.earlier_value(place));
                 let write = found.unwrap_or(write);
                 if write.origin.writer.is_some() {
-                    left.insert(place.clone(), write.clone());
+                    values.insert(place.clone(), write.clone());
                 }
             }
         }
-        left
+        values
     }
 
     /// Whether an object was in the version before and is not in a world: then it is deleted, and not left unchanged.

@@ -67,9 +67,9 @@ fn is_described(node: &Node) -> bool {
 }
 
 fn ensure_free(names: &[String], others: &BTreeMap<String, Node>) -> Result<()> {
-    let taken: Vec<_> = names.iter().filter(|name| others.contains_key(*name)).collect();
-    let Some(first) = taken.first() else { return Ok(()) };
-    let more = match taken.len() {
+    let existing: Vec<_> = names.iter().filter(|name| others.contains_key(*name)).collect();
+    let Some(first) = existing.first() else { return Ok(()) };
+    let more = match existing.len() {
         1 => String::new(),
         count => format!(" and {} more", count - 1),
     };

@@ -122,8 +122,8 @@ impl Kubelet {
         let (kubelet, name, pods) = (self.clone(), pod.name_any(), self.pods_in_namespace_of(pod));
         let node = pod.spec.as_ref().and_then(|spec| spec.node_name.clone()).unwrap_or_default();
         tokio::spawn(async move {
-            let left = end.duration_since(Timestamp::now());
-            tokio::time::sleep(left.try_into().unwrap_or_default()).await;
+            let remaining = end.duration_since(Timestamp::now());
+            tokio::time::sleep(remaining.try_into().unwrap_or_default()).await;
             kubelet.ending.lock().unwrap_or_else(PoisonError::into_inner).remove(&uid);
             while kubelet.running_nodes.has(&node) {
                 match pods.get_opt(&name).await {

@@ -141,10 +141,10 @@ pub(super) fn has_names(certificate: &str, names: &[String]) -> bool {
         names.map(name_in_text).collect::<Option<Vec<String>>>()
     };
     let Some(mut has) = pem_of(certificate).ok().and_then(names_of) else { return false };
-    let mut wanted = names.to_vec();
+    let mut expected = names.to_vec();
     has.sort();
-    wanted.sort();
-    has == wanted
+    expected.sort();
+    has == expected
 }
 
 fn name_in_text(name: &GeneralName<'_>) -> Option<String> {

@@ -147,20 +147,20 @@ impl CertificateManager {
     async fn renew(&self, look: &mut LastLook) -> Result<StoredCertificates, Failure> {
         let SecretName { namespace, secret: name, .. } = &self.secret_name;
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
-        let shown = format!("Secret {namespace}/{name}");
+        let secret_path = format!("Secret {namespace}/{name}");
         let mut lost = None;
         // Of several replicas that renew at once, one is first, and the others read its result.
         for _ in 0..4 {
             let secret = answer(secrets.get_opt(name)).await;
-            let secret = secret.map_err(|why| format!("failed to read {shown}: {why}"))?;
+            let secret = secret.map_err(|why| format!("failed to read {secret_path}: {why}"))?;
             let Some(secret) = secret else {
                 let absent_since = *look.absent_since.get_or_insert_with(Instant::now);
                 if look.kept.is_none() && absent_since.elapsed() < self.time_to_restore() {
                     return Err(format!(
-                        "{shown} does not exist; waiting for another replica to restore it"
+                        "{secret_path} does not exist; waiting for another replica to restore it"
                     ));
                 }
-                self.apply_empty(&secrets, &shown).await?;
+                self.apply_empty(&secrets, &secret_path).await?;
                 lost.clone_from(&look.kept);
                 continue;
             };
@@ -172,7 +172,7 @@ impl CertificateManager {
                 (None, Some(kept), _) => return Ok(kept),
                 (None, None, Some(lost)) => lost.clone(),
                 (None, None, None) => {
-                    return Err(format!("failed to create certificates for {shown}"));
+                    return Err(format!("failed to create certificates for {secret_path}"));
                 }
             };
             let patch = json!({
@@ -183,18 +183,20 @@ impl CertificateManager {
             match timeout(REQUEST_TIMEOUT, secrets.patch(name, &parameters, &patch)).await {
                 Ok(Ok(_)) => {
                     let is_first = known.is_none();
-                    tracing::info!(secret = shown, is_first, "the certificates were renewed");
-                    self.log_new_authority(&shown, known.as_ref(), &renewed);
+                    tracing::info!(secret = secret_path, is_first, "the certificates were renewed");
+                    self.log_new_authority(&secret_path, known.as_ref(), &renewed);
                     return Ok(renewed);
                 }
                 Ok(Err(kube::Error::Api(status))) if status.code == 409 => {}
                 Ok(Err(error)) => {
-                    return Err(format!("failed to write {shown}: {}", summarize(&error)));
+                    return Err(format!("failed to write {secret_path}: {}", summarize(&error)));
                 }
-                Err(_) => return Err(format!("failed to write {shown}: no response in time")),
+                Err(_) => {
+                    return Err(format!("failed to write {secret_path}: no response in time"));
+                }
             }
         }
-        Err(format!("failed to write {shown}: conflict on every attempt"))
+        Err(format!("failed to write {secret_path}: conflict on every attempt"))
     }
 
     /// Every replica looks once in this time, and once more.
@@ -243,10 +245,10 @@ impl CertificateManager {
         resource: &ApiResource,
         name: &str,
     ) -> Result<bool, Failure> {
-        let shown = format!("{} {name}", resource.kind);
+        let object_path = format!("{} {name}", resource.kind);
         let configurations: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);
         let read = answer(configurations.get_opt(name)).await;
-        let read = read.map_err(|why| format!("failed to read {shown}: {why}"))?;
+        let read = read.map_err(|why| format!("failed to read {object_path}: {why}"))?;
         let Some(read) = read else { return Ok(false) };
         let bundle = json!(ByteString(bundle.as_bytes().to_vec()));
         let webhooks = read.data["webhooks"].as_array().into_iter().flatten();
@@ -262,9 +264,9 @@ impl CertificateManager {
             "webhooks": behind,
         });
         let (parameters, patch) = (patch_params(), Patch::Strategic(&patch));
-        let written = configurations.patch(name, &parameters, &patch);
-        answer(written).await.map_err(|why| format!("failed to write {shown}: {why}"))?;
-        tracing::info!(configuration = shown, "the CAs of the certificates were published");
+        let request = configurations.patch(name, &parameters, &patch);
+        answer(request).await.map_err(|why| format!("failed to write {object_path}: {why}"))?;
+        tracing::info!(configuration = object_path, "the CAs of the certificates were published");
         Ok(true)
     }
 }

@@ -323,8 +323,8 @@ impl Candidate {
     /// The timeout of a request while the fence is open: a hanging request must not use up the
     /// time in which another one could succeed.
     fn patience(&self, fence: &Fence) -> Result<Duration, LeadershipLoss> {
-        let left = fence.check().map_err(|_| LeadershipLoss::NotRenewed)?;
-        Ok(left.min(2 * self.options.retry_period))
+        let remaining = fence.check().map_err(|_| LeadershipLoss::NotRenewed)?;
+        Ok(remaining.min(2 * self.options.retry_period))
     }
 
     async fn release(&self, latest: &LeaseRecord, patience: Duration) {

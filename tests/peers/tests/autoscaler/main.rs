@@ -43,10 +43,10 @@ fn every_step_of_every_random_case_is_as_kubernetes_has_it() {
     let all = (0..CASES).map(|number| (number, random_case(SEED, number)));
     let failures: Vec<_> =
         all.filter_map(|(number, case)| difference(number, &case, &live(&case))).collect();
-    let shown = failures.len().min(SHOWN_FAILURES);
+    let count = failures.len().min(SHOWN_FAILURES);
     assert!(
         failures.is_empty(),
-        "{} of {CASES} cases differ, the first {shown}:\n\n{}",
+        "{} of {CASES} cases differ, the first {count}:\n\n{}",
         failures.len(),
         failures[..shown].join("\n")
     );

@@ -25,9 +25,8 @@ pub(super) fn check(run: &mut Run) -> anyhow::Result<()> {
     let Some(cargo_deny) = cargo_deny(run, &folder) else { return Ok(()) };
     let checks = ["check", "bans", "licenses", "sources"];
     if run.step("dependencies", &Step::new(&cargo_deny, &checks)) {
-        let written =
-            fs::create_dir_all(folder.join("passed")).and_then(|()| fs::write(&stamp, ""));
-        written.with_context(|| format!("failed to write {}", stamp.display()))?;
+        let saved = fs::create_dir_all(folder.join("passed")).and_then(|()| fs::write(&stamp, ""));
+        saved.with_context(|| format!("failed to write {}", stamp.display()))?;
     }
     Ok(())
 }
@@ -62,9 +61,9 @@ fn cargo_deny(run: &mut Run, folder: &Path) -> Option<String> {
 }
 
 fn is_wanted(program: &str) -> bool {
-    let wanted = format!("cargo-deny {CARGO_DENY}");
+    let expected = format!("cargo-deny {CARGO_DENY}");
     let output = Command::new(program).arg("--version").output();
-    output.is_ok_and(|output| output.stdout.trim_ascii() == wanted.as_bytes())
+    output.is_ok_and(|output| output.stdout.trim_ascii() == expected.as_bytes())
 }
 
 /// The directory of tools: outside `target/`, so that they outlive a `cargo clean`.

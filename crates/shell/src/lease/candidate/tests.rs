@@ -123,8 +123,8 @@ async fn a_candidate_creates_a_missing_lease_renews_it_every_two_seconds_and_rel
     let end = CancellationToken::new();
     let term = async |fence: Fence| {
         for second in 0..60 {
-            let left = fence.check().expect("it leads");
-            assert!(left > Duration::from_secs(7), "{left:?} left after {second} s");
+            let remaining = fence.check().expect("it leads");
+            assert!(remaining > Duration::from_secs(7), "{remaining:?} left after {second} s");
             sleep(Duration::from_secs(1)).await;
         }
         assert_eq!(lease(&stub)["spec"]["holderIdentity"], "one");
