@@ -217,7 +217,7 @@ fn large_policy() -> ResourcePolicy {
     ResourcePolicy { units: (0..64).map(unit).collect(), ..policy() }
 }
 
-/// Preparing and adding a policy. Requests of schedulers may have to wait for the second of these, which holds the
+/// Preparing and adding a policy. Requests of schedulers may need to wait for the second of these, which holds the
 /// lock.
 fn taking_in(criterion: &mut Criterion) {
     let mut ledger = cluster(50_000);

@@ -1,4 +1,4 @@
-//! The clusters that the benchmarks of placements select from: what each is, says and scores follows from its number.
+//! The clusters of the benchmarks of placements: the number of a cluster determines its properties and scores.
 
 use almanac_engine::placement::{Cluster, Document, Quantity, Scores};
 use almanac_fixtures::at;

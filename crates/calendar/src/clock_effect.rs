@@ -138,7 +138,7 @@ pub(crate) fn on_firings(
 }
 
 /// The effect of a clock change on a window; `open` gives its state at an instant, and
-/// `ever_closes` says whether that can change.
+/// `ever_closes` is false if that cannot change.
 pub(crate) fn on_windows(
     start: &Recurrence,
     end: &Recurrence,

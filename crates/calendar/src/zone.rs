@@ -6,7 +6,7 @@
 //!
 //! The data is the IANA database that is bundled with the program; the host's is never read, so the
 //! same input gives the same output on every machine. [`name`] decides which names are accepted,
-//! [`table`] answers the questions fast, [`change`] says what happens at a clock change.
+//! [`table`] answers the questions fast, [`change`] describes the effect of a clock change.
 
 mod change;
 mod name;

@@ -32,9 +32,9 @@ pub(crate) struct Compiled {
 /// The scores that an expression reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ReadScores {
-    /// Those in the objects of these names, and no others.
+    /// The scores in the objects of these names, and no others.
     Named(BTreeSet<Arc<str>>),
-    /// It may be any: a name is computed.
+    /// Possibly all scores: a name is computed.
     Any,
 }
 

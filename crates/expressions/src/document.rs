@@ -1,7 +1,7 @@
 //! A document: an object in as little memory as it can be read from, two kilobytes for one cluster.
 //!
 //! It is two pieces of memory, all values in a row and all texts in a row. So ten thousand of them are neither millions
-//! of allocations nor a tree to walk, and no text has to be checked again when it is read. A value is one word, which
+//! of allocations nor a tree to walk, and no text needs to be checked again when it is read. A value is one word, which
 //! has the position of the rest. So the items of a list and the entries of a map are found without reading their
 //! contents. A repeated text, such as the keys of the maps in a list, is stored once, and the names that are in nearly
 //! all clusters are not stored at all. Maps are in the order of their keys.
@@ -41,7 +41,7 @@ enum Unreadable {
 }
 
 impl Document {
-    /// The document that says the same as some JSON. Of what is nested too deep for the stack, no expression has a
+    /// The document with the content of some JSON. Of what is nested too deep for the stack, no expression has a
     /// result.
     #[must_use]
     pub fn from_json(json: &Json) -> Document {

@@ -20,7 +20,7 @@ pub enum Failure {
     },
     /// The result is of this type instead of boolean.
     NotABoolean(&'static str),
-    /// It would take too many steps.
+    /// The evaluation would take too many steps.
     TooManySteps,
     /// A text is not what it should be.
     Malformed {

@@ -24,7 +24,7 @@ pub(crate) struct Part {
 #[derive(Debug)]
 pub(crate) enum Syntax {
     Literal(Value<'static>),
-    /// It may begin with a dot.
+    /// A name, which may begin with a dot.
     Name(String),
     Field {
         of: Box<Part>,

@@ -10,7 +10,7 @@ use crate::value::Value;
 /// A type as functions are declared with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Type {
-    /// Any type; it is not known at compile time.
+    /// Any type; it is unknown at compile time.
     Dyn,
     Null,
     Bool,

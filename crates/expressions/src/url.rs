@@ -169,7 +169,7 @@ fn unescaped_host(host: &str, is_zone: bool) -> Option<String> {
     is_known.then(|| unescaped(host, false).map(text))?
 }
 
-/// A path or a fragment as it is escaped: as it is written, if nothing else has to be escaped.
+/// A path or a fragment as it is escaped: as it is written, if nothing else needs to be escaped.
 fn as_escaped(written: &str) -> Option<String> {
     let decoded = unescaped(written, false)?;
     let is_allowed = |it: char| it.is_ascii_alphanumeric() || "-_.~!$&'()*+,;=:@[]/%".contains(it);

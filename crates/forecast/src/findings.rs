@@ -125,7 +125,7 @@ pub enum Problem {
         /// The instant at which that writer would have set something else.
         until: Option<Timestamp>,
     },
-    /// A rule sets one bound so that the other has to yield.
+    /// A rule sets one bound so that the other must yield.
     MovesOtherBound {
         /// The autoscaler.
         target: Identity,

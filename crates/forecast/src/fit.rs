@@ -93,7 +93,7 @@ impl<'a> Fit<'a> {
         account.end()
     }
 
-    /// The stretches of the period that have to be run: where only schedules decide, not those in which rules come as
+    /// The stretches of the period that must be run: where only schedules decide, not those in which rules come as
     /// they came before.
     fn stretches(&self, policies: &[PolicyName]) -> Vec<Period> {
         let (world, period) = (self.forecast.world(), self.forecast.period());

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::{Origin, Period, Series, Set, Step, Writer};
 
-/// A time at which rules ask for something that another one decides.
+/// A time at which rules request a value, and another rule decides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Overlap {
     /// The start.
@@ -29,11 +29,11 @@ pub struct Outranked {
     pub rule: Writer,
     /// The reason, as a line for a person.
     pub because: Box<str>,
-    /// Whether the policy says which of them counts more, rather than only the order in which they are written.
+    /// Whether the policy ranks the rules, rather than only the order in which they are written.
     pub is_by_rank: bool,
 }
 
-/// The times at which several windows of a policy are open that ask for different values.
+/// The times at which several windows of a policy with different values are open.
 #[derive(Debug)]
 pub struct OpenWindows<'a> {
     world: &'a World,
@@ -51,7 +51,7 @@ struct OfPolicy {
 }
 
 impl<'a> OpenWindows<'a> {
-    /// Those of some policies.
+    /// The open windows of some policies.
     pub(crate) fn new(
         world: &'a World,
         policies: &[PolicyName],
@@ -84,7 +84,7 @@ impl<'a> OpenWindows<'a> {
 }
 
 impl OfPolicy {
-    /// `None` if no windows that ask for different values are open at once.
+    /// `None` if no windows with different values are open at the same time.
     fn new(world: &World, policy: &PolicyName, period: Period) -> Option<OfPolicy> {
         let rules = world.schedules(policy);
         let rules: Vec<RuleSchedule> =

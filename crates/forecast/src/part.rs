@@ -247,7 +247,7 @@ impl<'a> Forecast<'a> {
         Part { series, assumptions, meetings: meetings.end() }
     }
 
-    /// The windows of one part that are open at once though they ask for different values.
+    /// The windows of one part that are open at the same time with different values.
     #[must_use]
     pub fn open_windows(&self, part: usize) -> OpenWindows<'a> {
         OpenWindows::new(self.world, self.policies_of(part), self.period)

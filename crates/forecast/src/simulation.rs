@@ -25,7 +25,7 @@ use crate::{AssumedValues, Assumption, Origin};
 pub struct Simulation {
     world: World,
     agenda: Agenda,
-    /// Those that were woken at this instant, and have no turn yet.
+    /// The policies that were woken at this instant, and have had no turn since.
     woken: BTreeSet<PolicyName>,
     origins: Origins,
     last_writes: BTreeMap<(Identity, Field), LastWrite>,

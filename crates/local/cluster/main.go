@@ -49,7 +49,7 @@ func main() {
 	}
 	if len(os.Args) > 1 {
 		if run, ok := programs[os.Args[1]]; ok {
-			// The commands read os.Args themselves, so their name has to stand first.
+			// The commands read os.Args themselves, so their name must stand first.
 			os.Args = os.Args[1:]
 			run()
 			return

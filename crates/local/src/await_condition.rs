@@ -21,7 +21,7 @@ const LONGEST_PAUSE_AFTER_SLOW: Duration = Duration::from_millis(500);
 pub enum Observation<T> {
     /// The condition holds; the test continues with the value.
     Holds(T),
-    /// It does not hold yet; the text has the current state.
+    /// The condition does not hold yet; the text has the current state.
     NotYet(String),
 }
 

@@ -19,7 +19,7 @@ pub struct Kubectl {
 }
 
 impl Kubectl {
-    /// That of the control plane's programs, for the cluster of a kubeconfig and a default namespace.
+    /// The kubectl of the control plane's programs, for the cluster of a kubeconfig and a default namespace.
     pub async fn provide(kubeconfig: &Path, namespace: Option<&str>) -> Result<Self> {
         let program = match Binaries::provide_async().await {
             Ok(binaries) => binaries.program(KUBECTL)?,

@@ -18,11 +18,11 @@ use tokio::time::Instant;
 /// The purpose of a write, most urgent first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Urgency {
-    /// It changes capacity or a priority.
+    /// A change of capacity or of a priority.
     Capacity,
-    /// It records a finished action.
+    /// The record of a finished action.
     Status,
-    /// It reports something.
+    /// A report.
     Event,
 }
 

@@ -62,16 +62,16 @@ pub struct CertificateRequirements {
 /// The names of the webhook configurations of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Configurations {
-    /// The `ValidatingWebhookConfiguration`, which has to exist.
+    /// The `ValidatingWebhookConfiguration`, which must exist.
     pub validating: String,
-    /// The `MutatingWebhookConfiguration`. Validating calls are answered also while it cannot be written.
+    /// The `MutatingWebhookConfiguration`. Validating requests get responses also while it cannot be written.
     pub mutating: Option<String>,
 }
 
 /// The way in which clients come to trust an authority.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Publishing {
-    /// It is written into these objects, so it is replaced now and then.
+    /// The controller writes it into these objects, so it is replaced now and then.
     Into(Configurations),
     /// An administrator copies it there, so it lasts.
     ByHand,
@@ -145,7 +145,7 @@ impl CertificateRequirements {
         }
     }
 
-    /// The instant at which the certificate expires, or an administrator has to copy another authority.
+    /// The instant at which the certificate expires, or an administrator must copy another authority.
     fn holds_until(&self, kept: &StoredCertificates) -> Result<Timestamp, CertificateError> {
         let until = Validity::from_pem(&kept.serving.certificate)?.until();
         if matches!(self.publishing, Publishing::Into(..)) {

@@ -1,6 +1,6 @@
 //! The client: which cluster, which credentials, and how long a request may take.
 //!
-//! It does not retry by itself: writers have to check the lease before another attempt, and watchers have a
+//! It does not retry by itself: writers must check the lease before another attempt, and watchers have a
 //! backoff of their own.
 
 mod kubeconfig;
@@ -74,7 +74,7 @@ pub struct Connection {
 /// Waiting longer for a connection is useless; another address or another attempt is not.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// See [`crate::following`], which checks a watch sooner that says nothing.
+/// See [`crate::following`], which checks a silent watch sooner.
 const READ_TIMEOUT: Duration = Duration::from_secs(150);
 
 /// The name of our requests in an audit log.

@@ -1,6 +1,6 @@
 //! The clock that policies follow.
 //!
-//! It is passed in, so that a test can choose the time. Leases have a clock of their own, see
+//! The clock is passed in, so that a test can choose the time. Leases have a clock of their own, see
 //! [`crate::monotonic`].
 
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl Clock {
         Self { source: Arc::new(Timestamp::now), setting }
     }
 
-    /// A clock that shows what the function says.
+    /// A clock that returns the value of the function.
     pub fn from_fn(source: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self { source: Arc::new(source), setting: PolicyClock::REAL }
     }

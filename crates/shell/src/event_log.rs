@@ -1,6 +1,6 @@
 //! Events: what people see at the end of `kubectl describe`.
 //!
-//! They are informational, and nothing depends on them. So they wait behind all other writes in a bounded
+//! Events are informational, and nothing depends on them. So they wait behind all other writes in a bounded
 //! queue, and the excess is counted and dropped. Repetitions are counted in the same series.
 
 mod series;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`client`] | the connection to the API server |
 //! | [`clock`] | the policy clock, which a test can shift |
-//! | [`lease`] | leader election, and the fence that every write has to pass |
+//! | [`lease`] | leader election, and the fence that every write must pass |
 //! | [`writer`] | every write but the lease's: fenced, within the budget, and with a precondition |
 //! | [`budget`] | the limit on writes in flight, and their order |
 //! | [`following`] | a kind of objects, listed and watched, and the age of the view of it |

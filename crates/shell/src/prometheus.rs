@@ -1,4 +1,4 @@
-//! Instant queries to a Prometheus through its HTTP API, each of which has to yield one finite number.
+//! Instant queries to a Prometheus through its HTTP API, each of which must yield one finite number.
 //!
 //! Any other response is a [`QueryProblem`] with the next step. Time, response size and the number of queries in flight are
 //! limited, also for each namespace, so that a slow or hostile server cannot exhaust the process. Redirects are not

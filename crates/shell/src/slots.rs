@@ -40,15 +40,15 @@ enum Phase {
     Silent,
     /// The body of a request has yet to arrive.
     Arriving,
-    /// A request has been answered or is being answered at once, and the client has yet to read it.
+    /// A request has its response or gets it immediately, and the client has yet to read it.
     Read,
-    /// A request is being answered that must not be cut off.
+    /// The response to a request is computed, and must not be cut off.
     Kept,
-    /// It was answered then.
+    /// The instant of the response.
     Answered(Instant),
 }
 
-/// The time that a client has to read an answer that must not be lost.
+/// The time in which a client must read a response that must not be lost.
 const READ_WITHIN: Duration = Duration::from_secs(1);
 
 /// One slot, until it is dropped.
@@ -119,7 +119,7 @@ impl Slot {
         *self.holder.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
     }
 
-    /// Notes that the client has sent a request, which is answered at once, and may be cut off.
+    /// Records that the client has sent a request with an immediate response, which may be cut off.
     pub(crate) fn answer_at_once(&self) {
         self.note(Phase::Read);
     }
@@ -141,7 +141,7 @@ impl Slot {
         is_taken
     }
 
-    /// Notes that the request has been answered, and that the connection may be kept for another one.
+    /// Records that the response is complete, and that the connection may be kept for another request.
     pub(crate) fn end_request(&self) {
         let was_kept = matches!(self.holder.phase(), Phase::Kept);
         self.note(if was_kept { Phase::Answered(Instant::now()) } else { Phase::Silent });

@@ -47,15 +47,15 @@ pub enum WriteError {
     /// The API server rejected it. Nothing was written.
     #[error("{0}")]
     Refused(Refusal),
-    /// It is unknown whether it was written.
+    /// The outcome of the write is unknown.
     #[error("{0}")]
     Unknown(String),
-    /// It is no longer wanted. Nothing was sent.
+    /// The write is no longer wanted. Nothing was sent.
     #[error("the write is no longer wanted")]
     Withdrawn,
 }
 
-/// Says whether a write that has waited for the budget is still wanted.
+/// Reports whether a write that has waited for the budget is still wanted.
 pub type StillWanted<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// The path of an object: the path of its collection, and its name.
@@ -251,8 +251,8 @@ impl Writer {
     }
 
     /// Replaces an object's status, if the object still has this version. The status is a merge patch: a field to
-    /// remove has to be null in it. This costs the API server less than applying. The status is JSON as text, because
-    /// it may be long and have to wait.
+    /// remove must be null in it. This costs the API server less than applying. The status is JSON as text, because
+    /// it may be long, and may need to wait.
     pub async fn patch_status(
         &self,
         place: ObjectPath<'_>,

@@ -193,7 +193,7 @@ fn check_action(violations: &mut Violations, input: &Input<'_>, decision: &Decis
     });
 }
 
-/// If nothing can be written, every due firing waits for the next attempt, and says why.
+/// If nothing can be written, every due firing waits for the next attempt, and has a reason.
 fn check_nothing_can_be_done(
     violations: &mut Violations,
     input: &Input<'_>,

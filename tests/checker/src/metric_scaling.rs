@@ -50,7 +50,7 @@ pub fn check_metric_scaling(input: &Input<'_>, now: Timestamp, decision: &Decisi
     violations
 }
 
-/// The memory is in order, and says each thing once.
+/// The memory is in order, and has each entry once.
 fn check_memory(violations: &mut Violations, memory: &Memory) {
     let recommendations = &memory.recommendations;
     violations.unless(recommendations.is_sorted_by_key(|it| it.since), || {

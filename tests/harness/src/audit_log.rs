@@ -27,7 +27,7 @@ pub struct AuditLog {
     begin: usize,
 }
 
-/// A request, as the API server answered it. Absent parts are empty.
+/// A request with the response of the API server. Absent parts are empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditedRequest {
     /// The time of the response, as in the log (RFC 3339 with microseconds).
@@ -51,7 +51,7 @@ pub struct AuditedRequest {
     pub name: String,
     /// The path and the query.
     pub uri: String,
-    /// The status it was answered with.
+    /// The status of the response.
     pub code: u16,
 }
 
@@ -95,7 +95,7 @@ impl fmt::Display for AuditedRequest {
 }
 
 impl AuditLog {
-    /// That of a control plane which was started with [`ControlPlaneOptions::audited`].
+    /// The audit log of a control plane which was started with [`ControlPlaneOptions::audited`].
     ///
     /// [`ControlPlaneOptions::audited`]: crate::ControlPlaneOptions::audited
     pub fn open(plane: &ControlPlane) -> Result<Self> {
@@ -110,7 +110,7 @@ impl AuditLog {
         Ok(Self { file: self.file.clone(), begin: text.rfind('\n').map_or(0, |end| end + 1) })
     }
 
-    /// All writes that were answered before this was called, in the order of the log.
+    /// All writes with a response before this call, in the order of the log.
     ///
     /// The result of a later call starts with that of an earlier one; the rest came in between.
     ///

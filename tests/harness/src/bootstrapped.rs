@@ -26,7 +26,7 @@ pub(crate) async fn start(options: &ControlPlaneOptions) -> Result<ControlPlane>
     ControlPlane::start_in(ControlPlaneDir::Run(folder), &binaries, options).await
 }
 
-/// The data that these programs begin with; the first process to ask for it makes it.
+/// The data that these programs begin with; the first process that needs it creates it.
 async fn provide(binaries: &Binaries) -> Result<PathBuf> {
     let parent = cache_folder()?.join("bootstrapped");
     fs::create_dir_all(&parent)?;

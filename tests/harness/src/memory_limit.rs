@@ -1,7 +1,7 @@
 //! A limit on the memory of a program, enforced by the kernel as for a container: a program beyond
 //! it is killed.
 //!
-//! It is a cgroup, which requires permission to create one below the test's own, with the memory
+//! The limit is a cgroup, which requires permission to create one below the test's own, with the memory
 //! controller. Otherwise the peak memory reported by the kernel is compared with the limit instead.
 //! That is stricter: it includes memory that could have been reclaimed.
 
@@ -18,7 +18,7 @@ const PREFIX: &str = "almanac-test-";
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// A memory limit for one program. It has to outlive the program.
+/// A memory limit for one program. It must outlive the program.
 #[derive(Debug)]
 pub struct MemoryLimit {
     bytes: u64,

@@ -28,9 +28,9 @@ pub enum Needs {
 /// Whether tests with some needs can run here.
 #[derive(Clone, Debug)]
 pub enum Verdict {
-    /// They can.
+    /// The tests can run.
     CanRun,
-    /// They cannot, because of this.
+    /// The tests cannot run, because of this.
     NotRun(String),
 }
 

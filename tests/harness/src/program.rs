@@ -190,7 +190,7 @@ impl Program {
         }
     }
 
-    /// Waits until `GET /readyz` is answered with 200. Fails at once if the program ends.
+    /// Waits until `GET /readyz` returns 200. Fails immediately if the program ends.
     pub async fn await_ready(&self) -> Result<()> {
         let ready = await_condition("the program to be ready", PATIENCE, async || {
             if let Err(death) = self.process.check_alive() {

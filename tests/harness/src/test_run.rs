@@ -181,7 +181,7 @@ pub fn on_shared_plane<T: Sync>(
     })
 }
 
-/// Says that a test of this process lasts so long by itself. Those that hang are ended that much later.
+/// Declares that a test of this process lasts so long by itself. Those that hang are ended that much later.
 pub fn lasting(time: Duration) {
     LASTING.fetch_max(time.as_secs(), Ordering::SeqCst);
 }

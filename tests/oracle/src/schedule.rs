@@ -89,7 +89,7 @@ impl Rule {
     /// Whether a schedule that reads like this may be accepted: everything in it fires at some
     /// time, and a window's start is not always its end.
     ///
-    /// An all-day window starts and ends every midnight and says what it means.
+    /// An all-day window starts and ends every midnight.
     #[must_use]
     pub fn is_acceptable(&self, all_day: bool) -> bool {
         match self {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// The window of scaling down where a case says none, in seconds, on both sides.
+/// The window of scaling down where a case has none, in seconds, on both sides.
 pub const DEFAULT_DOWN_WINDOW: u32 = 300;
 
 /// As long as any window of a case, in seconds.

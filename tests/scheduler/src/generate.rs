@@ -1,6 +1,6 @@
 //! Random hubs, and their changes: small and large, unusual but such as an API server would admit.
 //!
-//! They concentrate where mistakes are likely: a few instants at which all scores and tolerations expire, few names
+//! The hubs concentrate where mistakes are likely: a few instants at which all scores and tolerations expire, few names
 //! and values so that they coincide, equal amounts in different notations, ties. Now and then a placement has an
 //! invalid spec.
 

@@ -1,4 +1,4 @@
-//! The fourth step: what each prioritizer says of a cluster.
+//! The fourth step: the score of each prioritizer for a cluster.
 
 use jiff::Timestamp;
 use serde_json::Value;

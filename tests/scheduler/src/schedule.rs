@@ -24,7 +24,7 @@ pub struct Schedule {
     pub selected: usize,
     /// The candidates that could not, by name.
     pub excluded: Vec<(String, Exclusion)>,
-    /// The candidates that match, with a taint that is tolerated only because it does not say when it was added.
+    /// The candidates that match, with a taint that is tolerated only because its time of addition is missing.
     pub undated: Vec<String>,
     /// The clusters, by name, of which an expression has read scores that have expired, and their objects.
     pub expired: Vec<(String, BTreeSet<String>)>,
@@ -52,11 +52,11 @@ pub struct RankedCluster {
 /// The reason that a candidate cannot be selected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Exclusion {
-    /// It is being deleted.
+    /// The candidate is being deleted.
     Terminating,
     /// No predicate matches it.
     Predicates,
-    /// This taint is not tolerated.
+    /// The candidate does not tolerate this taint.
     Taint {
         /// The taint, as kubectl writes those of nodes.
         taint: String,

@@ -7,14 +7,14 @@ use crate::objects::{instant, list};
 
 /// The effect of the taints of a cluster.
 pub(crate) enum Tainted {
-    /// It may not be selected.
+    /// The cluster must not be selected.
     Out {
         /// The taint that keeps it out.
         taint: String,
         /// The instant at which it ceased to be tolerated, if it was.
         ended: Option<Timestamp>,
     },
-    /// It may be selected.
+    /// The cluster may be selected.
     In {
         /// Other clusters with the same total go first.
         is_last: bool,
@@ -65,7 +65,7 @@ fn ended(placement: &Value, taint: &Value) -> Option<Timestamp> {
     Timestamp::from_nanosecond(end).ok()
 }
 
-/// Whether a cluster has a taint that is tolerated only because it does not say when it was added.
+/// Whether a cluster has a taint that is tolerated only because its time of addition is missing.
 pub(crate) fn is_undated(placement: &Value, cluster: &Value) -> bool {
     list(&cluster["spec"]["taints"]).iter().any(|taint| {
         let counts = taint["effect"] != "NoSelectIfNew" && taint["timeAdded"].is_null();

@@ -4,7 +4,7 @@
 const MAX_WORDS: usize = 35;
 const MAX_SENTENCES: usize = 6;
 
-/// These end with a period and end no sentence.
+/// Abbreviations that end with a period and end no sentence.
 const ABBREVIATIONS: [&str; 10] =
     ["e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "resp.", "No.", "Fig.", "St."];
 

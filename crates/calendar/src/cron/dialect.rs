@@ -57,7 +57,7 @@ struct Reading {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Equivalent {
     expression: String,
-    /// The second that has to be left out; zero for none.
+    /// The second that is dropped; zero for none.
     second: u8,
     /// Whether weekdays were written as numbers.
     by_number: bool,
@@ -78,7 +78,7 @@ enum Loss {
     Years(String),
     /// A day of the month and a weekday.
     BothDays,
-    /// It fires once.
+    /// The schedule fires once.
     Once,
     /// An interval that divides neither an hour nor a day.
     Uneven,

@@ -128,7 +128,7 @@ impl CronError {
 pub enum CronErrorKind {
     /// Not five fields, but this many.
     FieldCount(usize),
-    /// It is written for another scheduler.
+    /// The expression is written for another scheduler.
     OtherDialect(OtherDialect),
     /// A comment after the five fields.
     Comment {

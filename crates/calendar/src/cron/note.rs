@@ -9,7 +9,7 @@ use crate::names::{MONTHS, WEEKDAYS, capitalized};
 use crate::quoted::{QuotedText, excerpt};
 use crate::recurrence::DayRule;
 
-/// A part of an expression that does not do what it seems to say.
+/// A part of an expression with another effect than it seems to have.
 ///
 /// Its `Display` is a sentence for a person.
 ///

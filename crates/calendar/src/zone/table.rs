@@ -140,7 +140,7 @@ impl OffsetTable {
         }
     }
 
-    /// By how many seconds `at` has to go back to lie in the table.
+    /// The seconds by which `at` must go back to lie in the table.
     fn cycles_before(&self, at: i64) -> i64 {
         if self.cyclic && at >= CYCLE_START + CYCLE {
             (at - CYCLE_START).div_euclid(CYCLE) * CYCLE

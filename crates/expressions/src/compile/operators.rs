@@ -23,7 +23,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A part that has to be true or false.
+    /// A part that must be true or false.
     pub(super) fn boolean(&mut self, part: &Part) -> Result<Node, CompileError> {
         let (node, known) = self.node(part)?;
         if known.fits(&StaticType::BOOL) {

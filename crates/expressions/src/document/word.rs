@@ -2,7 +2,7 @@
 
 use super::Unreadable;
 
-// The lowest bits of a word say what a value is, and the others which, or where in the words it is.
+// The lowest bits of a word are the kind of the value. The others are the value, or its position in the words.
 pub(super) const BITS_OF_TAG: u32 = 3;
 pub(super) const SIMPLE: u32 = 0;
 /// The number of one of the names that are in nearly all clusters.

@@ -42,7 +42,7 @@ const TEXTS: &[(&str, Text, usize)] = &[
     ("url", Text { start: "/", part: "é", end: "" }, 1_000),
 ];
 
-/// Those that go through a text, or to a place in it, and do no more with it.
+/// The functions that go through a text, or to a position in it, and do no more with it.
 const READ: [&str; 19] = [
     "bool",
     "charAt",

@@ -166,7 +166,7 @@ impl<'a> Comparison<'a> {
         Some(Difference { presence: Presence::Removed, ..found })
     }
 
-    /// A field that no policy has set so far. It had what the object says, if that is known.
+    /// A field that no policy has set so far. It had the value in the object, if that is known.
     fn added(&self, one: &Series) -> Option<Difference> {
         let before = self.before.as_ref();
         let standing = before.and_then(|it| it.standing(&one.target, one.field, None));

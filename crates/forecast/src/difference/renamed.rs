@@ -18,7 +18,7 @@ const NOTE: &str = "the renamed autoscaler begins without recommendations";
 pub(super) struct RenamedAutoscalers(BTreeMap<Identity, SignedDuration>);
 
 impl RenamedAutoscalers {
-    /// Those between a version and one that takes over from it.
+    /// The renamed autoscalers between a version and one that takes over from it.
     pub(super) fn between(before: &Forecast<'_>, after: &Forecast<'_>) -> RenamedAutoscalers {
         if !after.takes_over() {
             return RenamedAutoscalers::default();

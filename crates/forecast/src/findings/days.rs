@@ -1,4 +1,4 @@
-//! The days that have to be run to show everything that a run of the whole period would show. A day with the same
+//! The days that must be run to show everything that a run of the whole period would show. A day with the same
 //! rules as an earlier one, and the same state before it, shows nothing new.
 //!
 //! The state that rules leave behind depends on the order in which they last fired, and on the clock differences
@@ -23,7 +23,7 @@ const LEAD: i64 = 8;
 /// one week after the previous one.
 const WEEKS: i64 = LEAD + 16;
 
-/// The stretches of a period that have to be run, in order. They neither touch nor overlap. Where several policies meet,
+/// The stretches of a period that must be run, in order. They neither touch nor overlap. Where several policies meet,
 /// what there was before matters as well, which is not known of the first days.
 pub(crate) fn days_to_run(
     rules: &[&RuleSchedule],
@@ -126,9 +126,9 @@ struct Day {
 /// The state of a rule before a day.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum RuleState {
-    /// It fired last on that day.
+    /// The day of its last firing.
     Fired(i64),
-    /// It was open or closed, or opened, closed or did both on the last day of its own.
+    /// The window was open or closed, or opened, closed or did both on the last day of its own.
     Window(i64),
 }
 
@@ -161,7 +161,7 @@ impl<'r> Days<'r> {
         })
     }
 
-    /// The next day that shows something new, with the first day that has to be run for it.
+    /// The next day that shows something new, with the first day that must be run for it.
     fn next_to_run(&mut self) -> Option<(i64, i64)> {
         while self.next.number <= self.last {
             let day = self.next.number;
@@ -219,7 +219,7 @@ impl<'r> Days<'r> {
         i64::try_from(same).unwrap_or(i64::MAX)
     }
 
-    /// The first day that has to be run to know what there was on a day. A change on that day may also end an earlier
+    /// The first day that must be run to know what there was on a day. A change on that day may also end an earlier
     /// interaction of several policies.
     fn lead(&self, day: i64) -> i64 {
         if self.are_of_several {

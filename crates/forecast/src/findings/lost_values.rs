@@ -11,7 +11,7 @@
 //! - It has lasted as long as it usually does. The night before the weekend is as long as any other, though the group
 //!   that has begun it does not set anything else before Monday.
 //! - A rule that fires on half as many days or fewer makes an exception to the other: closing early on one day of the
-//!   year is meant. When it is over, the earlier value has to come back.
+//!   year is meant. When it is over, the earlier value must come back.
 //! - A group never lowers anything itself, and leaves that to others. The exception is one that follows another clock,
 //!   and ends its own raise without regard to the other.
 //! - The next value of the group is a step on the way up again, and others have ended the value before.
@@ -71,7 +71,7 @@ struct Request {
 enum State {
     Standing,
     Undone(Box<UndoneValue>),
-    /// It has been undone or set back, or has lasted as long as it usually does.
+    /// The value has been undone or set back, or has lasted as long as it usually does.
     Over,
 }
 
@@ -80,7 +80,7 @@ enum State {
 struct UndoneValue {
     lost: LostValue,
     end: End,
-    /// It has been an exception so far.
+    /// Whether the write has been an exception so far.
     is_meant: bool,
 }
 
@@ -158,7 +158,7 @@ impl Requests {
         lost
     }
 
-    /// A value has lasted beyond its instant: what it does to what others ask for.
+    /// Applies a value that has lasted beyond its instant to the requests of other groups.
     pub(super) fn settle(
         &mut self,
         write: &Write,

@@ -102,7 +102,7 @@ async fn apply(nodes: Api<Node>, node: Node, mut former: Option<Node>) -> Result
     Ok(())
 }
 
-/// A node but for its status. Taints can only be applied as a whole, so that those of others have to be among them; the
+/// A node but for its status. Taints can only be applied as a whole, so that those of others must be among them; the
 /// version sees to it that none is lost.
 fn object(node: &Node, former: Option<&Node>) -> Value {
     let own = taints(node);

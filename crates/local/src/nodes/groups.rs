@@ -51,7 +51,7 @@ impl NodeGroup<'_> {
 struct Member {
     name: String,
     uid: Option<String>,
-    /// It is being deleted, and its name is not free yet.
+    /// Whether it is being deleted; its name is not free yet.
     is_leaving: bool,
 }
 
@@ -71,7 +71,7 @@ pub struct NodeGroups {
 }
 
 impl NodeGroups {
-    /// Those of the cluster of this client.
+    /// The node groups of the cluster of this client.
     #[must_use]
     pub fn new(client: Client) -> Self {
         Self { client }

@@ -15,7 +15,7 @@ pub(crate) enum Report {
     Nothing,
     /// A patch of the status.
     Status(Value),
-    /// That its processes have ended, so that the object can go.
+    /// The processes have ended, so that the object can be deleted.
     Gone,
 }
 

@@ -19,10 +19,10 @@ const CLOCKS_APART: SignedDuration = SignedDuration::from_mins(5);
 /// The reason that a certificate cannot be created or read.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// It cannot be made.
+    /// The certificate cannot be created.
     #[error("failed to create a certificate: {0}")]
     Making(#[from] rcgen::Error),
-    /// It is not a certificate.
+    /// The text is not a certificate.
     #[error("failed to read a certificate: {0}")]
     Reading(String),
 }

@@ -101,7 +101,7 @@ impl CertificateManager {
         }
     }
 
-    /// Looks once: renews what has to be, publishes the authorities if that is up to us, then shows the certificate.
+    /// Looks once: renews due certificates, publishes the authorities if it must, then serves the certificate.
     async fn look(
         &self,
         certificate: &ServingCertificate,

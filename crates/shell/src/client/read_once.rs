@@ -43,7 +43,7 @@ impl ReadOnce {
 
     /// Waits until the contents of a file have changed, and returns its path.
     ///
-    /// The change has to be seen twice in a row, because a file may be in the middle of being
+    /// The change must be seen twice in a row, because a file may be in the middle of being
     /// written. A missing or empty file is no reason to shut down, because no process could start
     /// with it.
     pub async fn replaced(&self) -> PathBuf {

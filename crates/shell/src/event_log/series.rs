@@ -47,7 +47,7 @@ impl RecentSeries {
     /// Starts a series with this Event; returns the name for it.
     pub(super) fn begin(&mut self, happening: &Event, at: Timestamp) -> &str {
         self.begun += 1;
-        // The name has to be unique; the object's name in front makes it readable.
+        // The name must be unique; the object's name in front makes it readable.
         let unique = format!("{:x}{:x}", at.as_nanosecond(), self.begun);
         let name = format!("{}.{unique}", name_of_object(happening));
         let series = Series { name, count: 1, last: Instant::now() };

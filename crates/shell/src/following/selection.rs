@@ -5,11 +5,11 @@ use std::time::Duration;
 /// A part of the objects of a kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Selection {
-    /// Those in this namespace; `None` for all namespaces.
+    /// The namespace; `None` for all namespaces.
     pub namespace: Option<String>,
-    /// Those that this field selector selects, such as `spec.nodeName=worker-1`; `None` for all.
+    /// The field selector, such as `spec.nodeName=worker-1`; `None` for all objects.
     pub fields: Option<String>,
-    /// Those that this label selector selects; `None` for all.
+    /// The label selector; `None` for all objects.
     pub labels: Option<String>,
     /// A watch is restarted after this long. A process of which there is one on every node restarts its watches
     /// less often than one of which there are two in a cluster.

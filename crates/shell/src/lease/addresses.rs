@@ -10,7 +10,7 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// The address of this process. The leader is not known yet.
+    /// The address of this process. The leader is still unknown.
     #[must_use]
     pub fn new(own: &str) -> Self {
         Self { own: own.into(), leader: Arc::default() }

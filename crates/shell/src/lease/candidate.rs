@@ -89,7 +89,7 @@ const MAX_RENEW_ATTEMPTS: usize = 3;
 pub enum LeadershipLoss {
     /// Another process holds the Lease.
     To(String),
-    /// It could not be renewed in time.
+    /// The Lease could not be renewed in time.
     NotRenewed,
 }
 

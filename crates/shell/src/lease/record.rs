@@ -125,7 +125,7 @@ impl LeaseRecord {
         self.replace(api, LeaseSpec { renew_time: Some(MicroTime(Timestamp::now())), ..spec }).await
     }
 
-    /// Releases the Lease, which is ours, so that no other candidate has to wait.
+    /// Releases the Lease, which is ours, so that no other candidate must wait.
     pub(super) async fn release(&self, api: &Api<Lease>) -> kube::Result<LeaseRecord> {
         let spec = self.lease.spec.clone().unwrap_or_default();
         let released = LeaseSpec {

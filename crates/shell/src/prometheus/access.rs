@@ -103,7 +103,7 @@ impl Access {
     }
 
     /// The client, with the current contents of the files. While a file cannot be used, as when it is just
-    /// being written, what it said before counts.
+    /// being written, the previous content applies.
     pub(super) fn client(&self) -> Client {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if opened.looked_at.elapsed() >= CHECK_INTERVAL {

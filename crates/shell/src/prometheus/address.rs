@@ -18,21 +18,21 @@ pub enum PrometheusAddressError {
     /// Not an address.
     #[error("{0}; write an address such as http://prometheus.monitoring.svc:9090")]
     NotAnAddress(String),
-    /// It does not begin as it has to.
+    /// The address has another scheme than HTTP or HTTPS.
     #[error(
         "the address must begin with http:// or https://, as in http://prometheus.monitoring.svc:9090"
     )]
     Scheme,
-    /// It has a user or a password in it.
+    /// The address has a user or a password in it.
     #[error(
         "the address must not contain a user or a password, because both appear in logs and in the list of processes; \
          put a bearer token into a file (--prometheus-token-file)"
     )]
     Credentials,
-    /// It has parameters.
+    /// The address has parameters.
     #[error("the address must not contain '?' or '#': each query adds its own parameters")]
     Parameters,
-    /// It has the path of the API.
+    /// The address has the path of the API.
     #[error("the address must end before /api/v1: write {0}")]
     PathOfApi(String),
 }

@@ -121,7 +121,7 @@ pub fn summarize(error: &kube::Error) -> String {
     }
 }
 
-/// The last cause of an error, which says most.
+/// The last cause of an error, which is the most precise.
 pub(crate) fn deepest(mut error: &(dyn std::error::Error + 'static)) -> String {
     while let Some(source) = error.source() {
         error = source;

@@ -25,7 +25,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Say, as JSON on one line a kind, which tests can run here; exit 1 when some cannot.
+    /// Print, as JSON on one line a kind, which tests can run here; exit 1 when some cannot.
     Check,
     /// Build the control plane, and fetch Prometheus, unless they are there.
     Build,

@@ -53,7 +53,7 @@ struct Service {
 impl FaultProxy {
     /// Starts one. Its requests have the client's permissions.
     ///
-    /// It lives on the runtime it is started on.
+    /// The proxy lives on the runtime it is started on.
     pub fn start(api_server: Client) -> Result<Self> {
         let folder = RunFolder::create()?;
         let port = ReservedPort::take()?;
@@ -139,7 +139,7 @@ impl FaultProxy {
             connection.abort();
         }
         for connection in connections {
-            // It could only say that it was cut.
+            // The error would only report the cut.
             let _ = connection.await;
         }
         cut

@@ -17,7 +17,7 @@ use super::Finding;
 use crate::source;
 use crate::workspace::Workspace;
 
-/// The cycles that are left: the package, and all modules that use each other. One that grows, shrinks or goes has to
+/// The cycles that are left: the package, and all modules that use each other. One that grows, shrinks or goes must
 /// change here, too.
 const KNOWN: &[(&str, &[&str])] = &[
     // A schedule in a zone is two types, which are made from each other.
@@ -138,7 +138,7 @@ fn module_of(file: &str) -> Vec<String> {
     if names == ["lib"] || names == ["main"] { Vec::new() } else { names }
 }
 
-/// The cycles that are not known, and the known ones that are not there.
+/// The unknown cycles, and the known ones that do not exist.
 fn compare(place: &str, graph: &Graph, known: &[&[&str]]) -> Vec<Finding> {
     let cycles = cycles(graph);
     let is_known = |cycle: &BTreeSet<&str>| known.iter().any(|it| cycle.iter().eq(it.iter()));

@@ -215,7 +215,7 @@ impl ForeignField<'_> {
     }
 }
 
-/// `mon-fri` where that says it, else a list.
+/// `mon-fri` where that is equivalent, else a list.
 pub(in crate::cron) fn names(days: [bool; 7]) -> String {
     let name = |day: usize| &WEEKDAYS[day][..3];
     let listed: Vec<usize> = (0..7).filter(|day| days[*day]).collect();
