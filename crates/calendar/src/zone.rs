@@ -100,7 +100,7 @@ impl Zone {
     /// The zone with this IANA name, spelled exactly as published.
     ///
     /// Names that would mean something else on another machine (`Local`, an empty name), offsets
-    /// and abbreviations are rejected with a [`ZoneError`] that says what to write.
+    /// and abbreviations are rejected with a [`ZoneError`] with a suggestion.
     ///
     /// ```
     /// use almanac_calendar::Zone;

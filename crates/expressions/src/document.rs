@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_says_what_the_object_says() {
+    fn a_document_has_the_content_of_the_object() {
         let long = "x".repeat(300);
         let json = json!({
             "none": null, "yes": true, "no": false, "whole": -3, "large": i64::MIN, "half": 0.5,
@@ -170,10 +170,10 @@ mod tests {
         for key in ["status", "stature", "statu", "annotations", "version"] {
             let document = Document::from_json(&json!({ (key): key, "other": [] }));
             let Content::Map(map) = document.root().unwrap().content() else { panic!("a map") };
-            for asked in ["status", "stature", "statu", "annotations", "version"] {
-                let found = [map.get(asked), map.field(&Name::new(asked))];
-                for found in found.map(|it| it.is_some_and(|it| it.is_text(asked))) {
-                    assert_eq!(found, key == asked, "{asked} in {key}");
+            for name in ["status", "stature", "statu", "annotations", "version"] {
+                let found = [map.get(name), map.field(&Name::new(name))];
+                for found in found.map(|it| it.is_some_and(|it| it.is_text(name))) {
+                    assert_eq!(found, key == name, "{name} in {key}");
                 }
             }
         }

@@ -176,7 +176,7 @@ fn durations_are_written_exactly_and_offsets_may_be_larger_than_those_of_any_zon
 }
 
 #[test]
-fn what_fails_says_why() {
+fn a_failure_has_its_reason() {
     for (text, why) in [
         ("managedCluster.metadata.labels.absent == 'x'", "there is no \"absent\""),
         ("managedCluster.metadata.name.first == 'x'", "selecting a field is not for string"),
@@ -304,7 +304,7 @@ fn the_expressions_on_the_page_of_differences_come_to_what_it_says() {
         example.split_once("` ")
     });
     let mut count = 0;
-    for (text, said) in examples {
+    for (text, expected) in examples {
         let found = result(text);
         let came = match &*found {
             "true" => "is true",
@@ -312,7 +312,7 @@ fn the_expressions_on_the_page_of_differences_come_to_what_it_says() {
             refused if refused.starts_with('!') => "is refused",
             _ => "fails",
         };
-        assert_eq!(came, said, "{text}: {found}");
+        assert_eq!(came, expected, "{text}: {found}");
         count += 1;
     }
     assert!(count > 15, "{count} examples");

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_what_the_program_says_and_how_it_ends() {
+    fn an_answer_is_the_output_and_the_exit_status_of_the_program() {
         let mut question = question_to(Path::new("/bin/sh"));
         question.args(["-c", "echo said; echo wrong >&2; cat; exit 3"]);
         let answer = answer_of(question).unwrap();

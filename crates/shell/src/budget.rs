@@ -231,7 +231,7 @@ mod tests {
             let (budget, sender) = (budget.clone(), sender.clone());
             tokio::spawn(async move {
                 let _permit = budget.permit(urgency).await;
-                sender.send(urgency).expect("somebody listens");
+                sender.send(urgency).expect("the receiver waits");
             });
             tokio::task::yield_now().await;
         }

@@ -143,7 +143,7 @@ impl Program {
 
     /// Waits until its output contains this. Fails at once if the program has ended without it.
     pub async fn await_log(&self, needle: &str) -> Result<()> {
-        let what = format!("the program to say {needle:?}");
+        let what = format!("the program to print {needle:?}");
         let output = await_condition(&what, PATIENCE, async || {
             // Checked before the log is read, so that the last output is included.
             let alive = self.process.check_alive();
@@ -167,7 +167,7 @@ impl Program {
     /// The address it listens on.
     pub fn address(&self) -> Result<String> {
         let port = self.port.as_ref();
-        port.map(address_of).context("the program was not told to listen: use start_listening")
+        port.map(address_of).context("the program has no port: use start_listening")
     }
 
     /// Sends it a request over plain HTTP; returns the status and the body.

@@ -1,8 +1,8 @@
 //! A brute-force evaluator of schedules, to test the calendar against.
 //!
 //! The oracle is slow and plain on purpose, and shares no code with the calendar. It uses jiff for one thing only: the
-//! offset at an instant, which is never ambiguous. Clock changes are not looked up but observed: the oracle walks along the
-//! line of instants, minute by minute, and watches what the wall clock shows and the latest time it has ever shown.
+//! offset at an instant, which is never ambiguous. Clock changes are not looked up but observed: the oracle walks along
+//! the line of instants, minute by minute, and watches what the wall clock shows and the latest time it has ever shown.
 //!
 //! - A civil time *is reached* at the first instant at which the wall clock shows it or a later
 //!   time. That alone settles gaps (the first instant after) and folds (the first occurrence).

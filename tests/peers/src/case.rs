@@ -107,7 +107,7 @@ pub struct Step {
 }
 
 impl Case {
-    /// A case without limits, for tests that say only what they are about: one metric, and a target of one for
+    /// A case without limits, for tests that set only what they are about: one metric, and a target of one for
     /// each replica, so that what is measured is what is recommended.
     #[must_use]
     pub fn following(replicas: u32, recommended: &[(u32, u32)]) -> Case {

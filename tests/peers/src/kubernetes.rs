@@ -128,7 +128,7 @@ fn step(step: &Step) -> Value {
     written
 }
 
-/// The replicas after each step of each case, as the code of Kubernetes says. Requires Go, and the first time a
+/// The replicas after each step of each case, as the code of Kubernetes computes them. Requires Go, and the first time a
 /// minute or two to compile that code.
 pub fn run_kubernetes(cases: &[Value]) -> Result<Vec<Vec<u32>>> {
     let input: String = cases.iter().map(|case| case.to_string() + "\n").collect();

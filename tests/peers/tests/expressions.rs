@@ -73,7 +73,7 @@ const DIFFERENCES: &[Difference] = &[
         ],
     },
     Difference {
-        why: "keys of maps are what the specification says",
+        why: "keys of maps follow the specification",
         expressions: &["{[1]: 'a'}.size() == 1", "{timestamp(0): 'a'}.size() == 1"],
     },
     Difference {
@@ -166,5 +166,5 @@ fn every_answer_is_that_of_kubernetes_but_for_the_differences_that_are_meant() {
         }
     }
     assert!(failures.is_empty(), "{} answers:\n{}", failures.len(), failures.join("\n"));
-    assert_eq!(found, meant.len(), "a difference is in no expression that is asked");
+    assert_eq!(found, meant.len(), "a difference is in no expression of the comparison");
 }

@@ -131,7 +131,7 @@ pub(crate) fn parts(
 ) -> Vec<Part> {
     let on = prioritizers.iter().filter(|it| it.weight != 0);
     let parts = on.map(|Prioritizer { of, weight }| {
-        let said = match of {
+        let result = match of {
             Coordinate::Balance => Ok(balance(objects, placement, name_of(cluster))),
             Coordinate::Steady if is_decided(objects, placement, cluster) => Ok(100),
             Coordinate::Steady => Ok(0),
@@ -142,7 +142,7 @@ pub(crate) fn parts(
                 add_on(objects, name_of(cluster), resource, score, now)
             }
         };
-        let (raw, missing) = (said.unwrap_or(0), said.err());
+        let (raw, missing) = (result.unwrap_or(0), result.err());
         Part { of: of.name(), raw, weight: *weight, missing }
     });
     parts.collect()

@@ -8,7 +8,7 @@ use crate::recurrence::{DateSet, DayRule};
 const MOST_LISTED: usize = 4;
 
 /// ` on 1 January`, `, Monday to Friday`, ` every day from June to August` and the like, with what
-/// separates it from the time before it. After a rhythm, which says "every" already, it is shorter.
+/// separates it from the time before it. After a rhythm, which includes "every" already, it is shorter.
 pub(super) fn date_phrase(dates: &DateSet, after_rhythm: bool) -> String {
     let everything = DateSet::EVERY_DAY;
     let days = (dates.days != everything.days).then(|| members(u64::from(dates.days)));

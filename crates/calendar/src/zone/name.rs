@@ -33,7 +33,7 @@ const ABBREVIATIONS: &[(&str, &str)] = &[
 ];
 
 /// Places that have been renamed, with the names they have today. The bundled database keeps both names
-/// and does not say which is which.
+/// and does not distinguish them.
 const RENAMED: &[(&str, &str)] = &[
     ("America/Buenos_Aires", "America/Argentina/Buenos_Aires"),
     ("America/Catamarca", "America/Argentina/Catamarca"),

@@ -178,7 +178,7 @@ proptest! {
         let fields = [minute, hour, Field::any("*"), month, Field::any("*")];
         let text = joined(&fields);
         let mut instead = text.clone();
-        // One mistake is told at a time.
+        // A message reports one mistake at a time.
         while let Err(error) = Cron::parse(&instead) {
             let CronErrorKind::Backwards { .. } = error.kind() else { panic!("{text}: {error}") };
             instead = match error.instead() {

@@ -186,7 +186,7 @@ fn what_does_more_with_a_text_than_go_through_it_takes_steps_for_that() {
     {
         let name = function.name;
         let Some((_, text, least)) = TEXTS.iter().find(|it| it.0 == name) else {
-            assert!(READ.contains(&name), "say what {name} does with a text");
+            assert!(READ.contains(&name), "list what {name} does with a text");
             continue;
         };
         let (length, steps) = (text.long(2 * LONG).len(), called(function, 0, 2 * LONG).0);

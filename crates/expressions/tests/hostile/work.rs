@@ -25,7 +25,7 @@ fn every_part_of_an_address_takes_steps_for_its_length() {
         "nothing": format!("/a?{}", "&".repeat(20_000)),
         "no_parameters": format!("/a?{}", "a;".repeat(10_000)),
     }));
-    for (field, asked) in [
+    for (field, condition) in [
         ("path", "u.getEscapedPath() == ''"),
         ("host", "u.getHost() == ''"),
         ("host", "u.getHostname() == ''"),
@@ -39,7 +39,7 @@ fn every_part_of_an_address_takes_steps_for_its_length() {
         ("no_parameters", "u.getQuery().size() == 1"),
     ] {
         let text = format!(
-            "[url(managedCluster.{field})].all(u, managedCluster.many.all(i, {asked} || true))"
+            "[url(managedCluster.{field})].all(u, managedCluster.many.all(i, {condition} || true))"
         );
         assert_eq!(holds(&text, &object), Err(Failure::TooManySteps), "{text}");
     }
@@ -54,11 +54,11 @@ fn every_part_of_a_version_takes_steps() {
         "long": format!("1.2.3-{}", "a".repeat(40_000)),
     }));
     for field in ["parts", "long"] {
-        for asked in
+        for condition in
             ["v == v", "v.compareTo(v) == 0", "!v.isLessThan(v)", "v in [v]", "v.major() == 1"]
         {
             let text = format!(
-                "[semver(managedCluster.{field})].all(v, managedCluster.many.all(i, {asked}))"
+                "[semver(managedCluster.{field})].all(v, managedCluster.many.all(i, {condition}))"
             );
             assert_eq!(holds(&text, &object), Err(Failure::TooManySteps), "{text}");
         }

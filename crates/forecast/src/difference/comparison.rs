@@ -156,7 +156,7 @@ impl<'a> Comparison<'a> {
         after.map(|it| it.left_in(&objects)).unwrap_or_default()
     }
 
-    /// A field that is set by no policy any more. It keeps what was set last, or has what the object says, if that is
+    /// A field that is set by no policy any more. It keeps what was set last, or has the value in the object, if that is
     /// known.
     fn removed(&self, one: &Series, left_values: &LeftValues) -> Option<Difference> {
         let left_value = left_values.get(&(one.target.clone(), one.field));

@@ -2,7 +2,7 @@
 //! alone; `kubelet` selects the pods.
 //!
 //! Nothing runs in a pod, so nothing in it ends by itself. The pods that are meant to end, such as those of jobs, end
-//! with success: after as long as their longest container says that it sleeps, or else soon.
+//! with success: after the longest sleep in the command of a container, or else soon.
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
@@ -250,7 +250,7 @@ mod tests {
         let end = Timestamp::UNIX_EPOCH + USUALLY;
         let ended = report(&running, || "10.0.0.1".into(), end);
         assert_eq!(ready_of(&ended), "False");
-        let Report::Status(patch) = ended else { panic!("nothing is said of its end") };
+        let Report::Status(patch) = ended else { panic!("its end is not reported") };
         assert_eq!(patch["status"]["phase"], "Succeeded");
         let state = &patch["status"]["containerStatuses"][0]["state"]["terminated"];
         assert_eq!(state["finishedAt"], "1970-01-01T00:00:05Z");

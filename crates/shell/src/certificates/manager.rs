@@ -68,12 +68,12 @@ struct LastLook {
 type Failure = String;
 
 impl CertificateManager {
-    /// Renews them until it is dropped; `certificate` is the serving certificate. `tell` is called after each check, with
+    /// Renews them until it is dropped; `certificate` is the serving certificate. `report` is called after each check, with
     /// the latest instant until which the serving certificate is valid, or with the failure.
     pub async fn run(
         self,
         certificate: &ServingCertificate,
-        tell: impl Fn(Result<Timestamp, &str>) + Send,
+        report: impl Fn(Result<Timestamp, &str>) + Send,
     ) {
         let interval = Duration::try_from(self.requirements.interval()).unwrap_or(REQUEST_TIMEOUT);
         let mut last_failure: Option<Failure> = None;
@@ -81,12 +81,12 @@ impl CertificateManager {
         loop {
             let pause = match self.look(certificate, &mut last).await {
                 Ok(until) => {
-                    tell(Ok(until));
+                    report(Ok(until));
                     last_failure = None;
                     interval
                 }
                 Err(failure) => {
-                    tell(Err(&failure));
+                    report(Err(&failure));
                     if last_failure.as_ref() != Some(&failure) {
                         tracing::warn!(
                             error = failure,
@@ -271,8 +271,8 @@ impl CertificateManager {
     }
 }
 
-async fn answer<T>(asked: impl Future<Output = kube::Result<T>>) -> Result<T, Failure> {
-    match timeout(REQUEST_TIMEOUT, asked).await {
+async fn answer<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Failure> {
+    match timeout(REQUEST_TIMEOUT, request).await {
         Ok(answered) => answered.map_err(|error| summarize(&error)),
         Err(_) => Err("no response in time".to_owned()),
     }

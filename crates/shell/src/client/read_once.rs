@@ -121,7 +121,7 @@ mod tests {
         let read_once = ReadOnce::read(paths.clone());
         assert_eq!(is_replaced(&read_once).await, None);
         fs::write(&paths[1], "old").expect("it is written");
-        assert_eq!(is_replaced(&read_once).await, None, "it says the same");
+        assert_eq!(is_replaced(&read_once).await, None, "the content is the same");
         fs::write(&paths[1], "new").expect("it is written");
         assert_eq!(is_replaced(&read_once).await, Some(paths[1].clone()));
     }

@@ -58,7 +58,7 @@ impl LeaseOptions {
     }
 }
 
-/// A process that wants to lead.
+/// A candidate for leadership.
 pub struct Candidate {
     options: LeaseOptions,
     api: Api<Lease>,

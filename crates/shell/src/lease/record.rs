@@ -185,7 +185,7 @@ mod tests {
     fn only_the_holder_extends_a_lease_and_no_other_writer() {
         let [at_nine, later] = ["2026-11-20T09:00:00.000000Z", "2026-11-20T09:00:02.000000Z"];
         let before = mark("7", at_nine, 3);
-        assert_eq!(mark("8", at_nine, 3), before, "somebody has annotated it");
+        assert_eq!(mark("8", at_nine, 3), before, "another client has annotated it");
         assert_ne!(mark("8", later, 3), before, "its holder has renewed it");
         assert_ne!(mark("8", at_nine, 4), before, "it has changed hands");
     }

@@ -153,12 +153,12 @@ mod tests {
 
     #[test]
     fn any_value_of_the_annotation_except_false_stops_everything() {
-        for (says, stops) in
+        for (annotation, stops) in
             [("true", true), ("", true), ("Ann: wrong values", true), ("false", false)]
         {
             let switch = switch();
-            switch.update(Some(says));
-            assert_eq!(switch.is_stopped(), stops, "{says:?}");
+            switch.update(Some(annotation));
+            assert_eq!(switch.is_stopped(), stops, "{annotation:?}");
         }
     }
 

@@ -177,7 +177,7 @@ async fn a_dry_run_changes_nothing_counts_nothing_and_is_not_repeated() {
         writing.stub.inject(fault);
         assert_eq!(outcome(&writing.writer.dry_run_patch(SHOP, true).await), expected);
     }
-    assert!(writing.stub.requests().iter().all(|asked| asked.is_dry_run()));
+    assert!(writing.stub.requests().iter().all(|request| request.is_dry_run()));
     assert_eq!(writing.sent(), 5);
     assert_eq!(writing.stub.object("deployments", "default", "shop"), before);
     assert!(["200", "403", "429", "timeout"].iter().all(|code| writing.response_count(code) == 0));

@@ -227,7 +227,7 @@ fn described_nodes_continue_and_follow_their_description() -> TestResult {
         // Nodes of others keep their names, and are left alone.
         let theirs = NodeSpec::named(&format!("{}-foreign", test.namespace()));
         let refused = NodeSimulator::described(&test.client(), &[theirs]).await;
-        let error = refused.err().context("a node of somebody else was taken")?.to_string();
+        let error = refused.err().context("a foreign node was taken")?.to_string();
         assert!(error.contains(&foreign.names()[0]), "{error}");
         assert!(
             nodes.get_opt(&stays).await?.is_some(),

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_is_an_error_that_says_how_it_comes_about() {
+    fn a_cycle_is_an_error_with_its_path() {
         let files = [
             ("lib.rs", "mod a; mod b; mod c;"),
             ("a.rs", "use crate::b::B;"),

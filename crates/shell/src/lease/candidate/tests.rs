@@ -135,7 +135,7 @@ async fn a_candidate_creates_a_missing_lease_renews_it_every_two_seconds_and_rel
     assert!((29..=31).contains(&renewals), "{renewals}");
     assert!(lease(&stub)["spec"].get("holderIdentity").is_none_or(Value::is_null));
     let next = wins_after(&mut Machine::before(&stub).candidate("two")).await;
-    assert!(next < Some(LOOK), "nobody has to wait: {next:?}");
+    assert!(next < Some(LOOK), "no candidate waits: {next:?}");
 }
 
 #[tokio::test(start_paused = true)]
