@@ -62,7 +62,7 @@ fn check_memory(violations: &mut Violations, memory: &Memory) {
     });
 }
 
-/// A number outside the bounds goes to the nearest of them at once; all others keep to windows and policies.
+/// A number outside the bounds goes to the nearest of them immediately; all others keep to windows and policies.
 fn check_speed(
     violations: &mut Violations,
     policy: &MetricScaling,

@@ -230,7 +230,7 @@ fn check_selection(
         |clusters: &[Arc<str>]| clusters.iter().map(ToString::to_string).collect::<Vec<_>>();
     violations
         .unless(texts(&decision.added) == added && texts(&decision.removed) == removed, || {
-            format!("tells of {:?} and {:?} as added and removed", decision.added, decision.removed)
+            format!("reports {:?} and {:?} as added and removed", decision.added, decision.removed)
         });
 }
 

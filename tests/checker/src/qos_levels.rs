@@ -92,7 +92,7 @@ fn check_pod(
     });
     let target = in_force.first().map(|it| it.target.written(input.format));
     violations.unless(target.as_ref() == Some(&annotations.level), || {
-        format!("{pod} gets {:?}, and {name} says {target:?}", annotations.level)
+        format!("{pod} gets {:?}, and {name} sets {target:?}", annotations.level)
     });
     violations.unless(annotations.original.as_deref() == Some(&*users), || {
         format!("{users:?} is what the user of {pod} wants, not {:?}", annotations.original)

@@ -92,7 +92,7 @@ fn check_next(
         Some(_) => open.any(|behavior| behavior.value == next.value),
     };
     violations.unless(is_justified, || {
-        format!("nothing that is open at {} says {}", next.at, next.value)
+        format!("nothing that is open at {} has the value {}", next.at, next.value)
     });
     let changes = |it: &almanac_engine::scheduled_capacity::Behaviour| {
         it.windows.previous_transition(next.at).is_some_and(|change| change.at == next.at)
