@@ -38,7 +38,7 @@ fn evaluated(expression: &str, object: &Document, steps: usize) -> (Result<bool,
     let expression = Expression::compile(expression).unwrap();
     let meter = Meter::with(steps);
     let subject = Subject { object, scores: &|_| None };
-    (expression.holds(&subject, &meter), meter.left())
+    (expression.holds(&subject, &meter), meter.remaining_steps())
 }
 
 proptest! {

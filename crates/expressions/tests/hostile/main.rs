@@ -35,7 +35,7 @@ pub(crate) fn steps(text: &str, object: &Document) -> (usize, Result<bool, Failu
     let expression = Expression::compile(text).unwrap_or_else(|it| panic!("{it}: {text:.200}"));
     let meter = Meter::new();
     let result = expression.holds(&subject, &meter);
-    (MOST_STEPS - meter.left(), result)
+    (MOST_STEPS - meter.remaining_steps(), result)
 }
 
 pub(crate) fn error(text: &str) -> String {

@@ -93,7 +93,7 @@ fn each_score_takes_steps() {
     let meter = Meter::new();
     let subject = Subject { object: &object, scores: &scores };
     assert_eq!(expression.holds(&subject, &meter), Ok(true));
-    assert!(MOST_STEPS - meter.left() > 4_000);
+    assert!(MOST_STEPS - meter.remaining_steps() > 4_000);
 }
 
 #[test]
@@ -105,10 +105,10 @@ fn what_takes_exactly_as_many_steps_as_there_are_has_a_result() {
     let subject = Subject { object: &object, scores: &|_| None };
     let enough = Meter::with(needed);
     assert_eq!(expression.holds(&subject, &enough), Ok(true));
-    assert_eq!(enough.left(), 0);
+    assert_eq!(enough.remaining_steps(), 0);
     let too_few = Meter::with(needed - 1);
     assert_eq!(expression.holds(&subject, &too_few), Err(Failure::TooManySteps));
-    assert_eq!(too_few.left(), 0);
+    assert_eq!(too_few.remaining_steps(), 0);
     let free = Expression::compile("true").unwrap();
     assert_eq!(free.holds(&subject, &too_few), Err(Failure::TooManySteps), "nothing is free");
 }

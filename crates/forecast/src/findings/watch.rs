@@ -25,7 +25,7 @@ pub(crate) struct Watch<'w> {
     pub(super) held: BTreeMap<(Identity, Field), FieldHistory>,
     /// The groups of rules that set a field, if there are several.
     shared: BTreeMap<(Identity, Field), Vec<Group>>,
-    group_schedules: GroupSchedules,
+    schedules: GroupSchedules,
     /// Until when the state before a stretch counts: an earlier value shows nothing new.
     pub(super) known_since: Timestamp,
     /// The workloads whose replicas or bounds have been set at the latest instant.
@@ -131,7 +131,7 @@ impl<'w> Watch<'w> {
             period,
             rules,
             shared,
-            group_schedules,
+            schedules: group_schedules,
             autoscaled,
             held: BTreeMap::new(),
             known_since: period.from(),
@@ -164,20 +164,16 @@ impl<'w> Watch<'w> {
         self.known_since =
             if is_first { Timestamp::MIN } else { from.saturating_add(SOON).unwrap_or(from) };
         for (place, write) in simulation.last_writes() {
-            let initial = self.write(
-                write.since.unwrap_or(Timestamp::MIN),
-                write.value.clone(),
-                Arc::clone(&write.origin),
-            );
+            let since = write.since.unwrap_or(Timestamp::MIN);
+            let initial = self.write(since, write.value.clone(), Arc::clone(&write.origin));
             let given = place.1.read(self.world, &place.0);
             self.look_at(&place.0, place.1, &initial, given.as_ref());
             if place.1 == Field::Clusters {
                 self.placements.extend(initial.writer().map(|it| it.policy.clone()));
             }
             let groups = self.shared.get(place);
-            let requests = groups.map(|groups| {
-                Requests::begin(&self.group_schedules, place.1, groups, (from, is_first))
-            });
+            let requests = groups
+                .map(|groups| Requests::begin(&self.schedules, place.1, groups, (from, is_first)));
             self.held.insert(place.clone(), FieldHistory::begin(initial, requests));
         }
     }
@@ -192,7 +188,7 @@ impl<'w> Watch<'w> {
         let mut findings = Vec::new();
         for place in self.shared.keys() {
             if let Some(held) = self.held.get_mut(place) {
-                findings.push((place.clone(), held.settle(&mut self.group_schedules)));
+                findings.push((place.clone(), held.settle(&mut self.schedules)));
             }
         }
         for (place, findings) in findings {
@@ -220,10 +216,9 @@ impl<'w> Watch<'w> {
                 let values = held.current.number().zip(write.number());
                 if let Some((one, other)) = values.filter(|(one, other)| of_others && one != other)
                 {
-                    let (replaced, by, values) =
-                        (held.current.clone(), write.clone(), (one, other));
-                    lost_value =
-                        Some(LostValue { write: replaced, by, values, end: None, is_cut: false });
+                    let (by, values) = (write.clone(), (one, other));
+                    let write = held.current.clone();
+                    lost_value = Some(LostValue { write, by, values, end: None, is_cut: false });
                 }
                 has_lost(&mut self.lost, loser, step.at, because);
             } else if held.current.at < step.at
@@ -231,7 +226,7 @@ impl<'w> Watch<'w> {
             {
                 self.won.insert(winner.clone());
             }
-            let findings = held.set(write, &mut self.group_schedules);
+            let findings = held.set(write, &mut self.schedules);
             self.report(&place, findings);
             if let Some(lost_value) = lost_value {
                 self.report_two_writers(&place, &lost_value);
@@ -252,7 +247,7 @@ impl<'w> Watch<'w> {
         self.settle();
         for (place, held) in std::mem::take(&mut self.held) {
             self.won.extend(held.current.writer().cloned());
-            let findings = held.end(until, &mut self.group_schedules);
+            let findings = held.end(until, &mut self.schedules);
             self.report(&place, findings);
         }
     }

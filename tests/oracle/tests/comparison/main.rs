@@ -67,7 +67,7 @@ fn assert_agreement(what: &str, started: Instant, mut tally: Tally) {
         tally.failures.is_empty(),
         "{} cases differ, the first {count}:\n\n{}\n",
         tally.failures.len(),
-        tally.failures[..shown].join("\n\n")
+        tally.failures[..count].join("\n\n")
     );
 }
 
