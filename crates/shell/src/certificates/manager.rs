@@ -24,7 +24,7 @@ use crate::writer::{FIELD_MANAGER, patch_params, summarize};
 
 /// The timeout of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// An API server that has just begun answers soon.
+/// An API server that has just started responds soon.
 const AFTER_A_FAILURE: Duration = Duration::from_secs(5);
 
 /// The keys of the Secret. Those of the server are the ones of Secrets of the type `kubernetes.io/tls`.
@@ -127,7 +127,7 @@ impl CertificateManager {
             .map_err(|why| format!("failed to use the certificate: {why}"))?;
         if let Some(name) = mutating {
             let resource = ApiResource::erase::<MutatingWebhookConfiguration>(&());
-            // Without the configuration, the API server sends no mutating calls.
+            // Without the configuration, the API server sends no mutating requests.
             let failure = self.publish(&kept.bundle(), &resource, name).await.err();
             if failure != look.unpublished
                 && let Some(error) = &failure
@@ -143,7 +143,7 @@ impl CertificateManager {
     }
 
     /// The certificates in the Secret, renewed when due. A replica that has seen them restores a deleted Secret, since
-    /// callers trust them. A new replica leaves the others time to do so.
+    /// clients trust them. A new replica leaves the others time to do so.
     async fn renew(&self, look: &mut LastLook) -> Result<StoredCertificates, Failure> {
         let SecretName { namespace, secret: name, .. } = &self.secret_name;
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), namespace);

@@ -242,7 +242,7 @@ async fn a_failed_forward_reports_its_reason() {
     let address = server.address.to_string();
     let late = forwarder.forward(&address, call("/never"), Duration::ZERO).await;
     let late = late.expect_err("it is not answered").to_string();
-    assert_eq!(late, format!("failed to forward the request to {address}: no answer within 0 s"));
+    assert_eq!(late, format!("failed to forward the request to {address}: no response within 0 s"));
     let short = Forwarder::new(None, 3).expect("it needs nothing");
     let long = short.forward(&address, call("/filter"), PATIENCE).await;
     let long = long.expect_err("it is too long").to_string();
