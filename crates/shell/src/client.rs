@@ -1,4 +1,4 @@
-//! The client: which cluster, which credentials, and how long a request may take.
+//! The client: its cluster, its credentials, and the timeouts of its requests.
 //!
 //! It does not retry by itself: writers must check the lease before another attempt, and watchers have a
 //! backoff of their own.

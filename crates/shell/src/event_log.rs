@@ -1,4 +1,4 @@
-//! Events: what people see at the end of `kubectl describe`.
+//! Events, as at the end of `kubectl describe`.
 //!
 //! Events are informational, and nothing depends on them. So they wait behind all other writes in a bounded
 //! queue, and the excess is counted and dropped. Repetitions are counted in the same series.

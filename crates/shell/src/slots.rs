@@ -2,12 +2,12 @@
 //!
 //! No new connection waits, because an unbounded queue would only be another way to run out of memory. When all slots
 //! are taken, the oldest connection without a request is closed; if all have one, the oldest one whose client is slow to
-//! read the response. A client that sends its request and reads the response immediately, as the kubelet does, is gone before
-//! that, so others cannot starve it, from however many addresses they connect. No address may have all the slots, so a
-//! single one only displaces itself.
+//! read the response. A client that sends its request and reads the response immediately, as the kubelet does, is gone
+//! before that, so others cannot starve it, from however many addresses they connect. No address may have all the
+//! slots, so a single one only displaces itself.
 //!
-//! A request that changes something is never displaced, and for a moment its response is not either. The new connection is refused
-//! where all others are such.
+//! A request that changes something is never displaced, and for a moment its response is not either. The new connection
+//! is refused where all others are such.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

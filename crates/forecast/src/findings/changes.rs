@@ -1,5 +1,5 @@
-//! Changes of numbers while a run is watched: which values are cut short, whose they were, and which hold only in
-//! between.
+//! Changes of numbers while a run is watched: values that are cut short, their writers, and values that last only for
+//! a short time in between.
 
 use almanac_engine::{Field, Identity, RuleSchedule, Value};
 use jiff::{SignedDuration, Timestamp};

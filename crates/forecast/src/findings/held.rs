@@ -1,4 +1,4 @@
-//! One field while a run is watched: who has set it, and what was lost or only in between.
+//! One field while a run is watched: its writers, and the values that were lost or only in between.
 
 use std::sync::Arc;
 

@@ -34,7 +34,7 @@ pub(crate) struct Watch<'w> {
     pub(super) moved: Vec<((Identity, Field), u32)>,
     /// The rules that had a value that lasted.
     pub(super) won: BTreeSet<Writer>,
-    /// The rules that were due and set nothing that lasted: when first, and who decided instead.
+    /// The rules that were due and set nothing that lasted, each with its first loss.
     pub(super) lost: BTreeMap<Writer, Loss>,
     /// The findings so far, one for each key.
     pub(super) found: BTreeMap<Key, ForecastFinding>,
