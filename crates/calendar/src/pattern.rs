@@ -1,4 +1,4 @@
-//! Patterns and the windows between two of them: what they mean. Their text is read in [`parse`].
+//! The meaning of patterns, and of the windows between two of them. Their text is read in [`parse`].
 
 mod error;
 mod parse;

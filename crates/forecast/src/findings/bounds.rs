@@ -1,4 +1,4 @@
-//! Replicas and the bounds of autoscalers while a run is watched: which are outside, and which bound had to move.
+//! Replicas and the bounds of autoscalers while a run is watched: values outside the bounds, and bounds that moved.
 
 use almanac_engine::{Field, Identity};
 
