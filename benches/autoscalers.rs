@@ -1,5 +1,5 @@
 //! The cost of a thousand autoscalers over a thousand Deployments: memory each, and the turns of the boundary at
-//! which all of them scale. Each scales by the number of a schedule of its own, which is answered in the process.
+//! which all of them scale. Each scales by the number of a schedule of its own, which the process evaluates.
 //!
 //! As in `engine.rs`, memory is counted by the allocator, and the figures of the turns are medians, each over a
 //! fresh copy of the world.
@@ -113,7 +113,7 @@ fn main() {
         whole.push(started.elapsed());
     }
     println!("\n| {AUTOSCALERS} autoscalers | figure |\n|---|--:|");
-    println!("| memory of each: policy, what it remembers, name, agenda | {memory} bytes |");
+    println!("| memory of each: policy, its state, name, agenda | {memory} bytes |");
     report("all due: found and decided", median(decided));
     report("all due: the whole turn, settled", median(whole));
 }

@@ -1,4 +1,4 @@
-//! How long it takes to find the next firing or transition, compared with the crates `croner` and `cron` on the same
+//! Measures the time to find the next firing or transition, compared with the crates `croner` and `cron` on the same
 //! expressions and instants.
 //!
 //! Every case walks over the same thousand instants of two years in Europe/Berlin. Before the measurement, the results

@@ -167,7 +167,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
 }
 
 /// Ten behaviors as a busy team writes them: office hours, nights, weekends, month ends, a sale.
-fn ten_behaviours() -> ScheduledCapacity {
+fn ten_behaviors() -> ScheduledCapacity {
     let on = |weekdays: &str, hours: u8| format!("weekdays={weekdays}; hours={hours}");
     let office = |hours| on("Mon,Tue,Wed,Thu,Fri", hours);
     let days = |days: &str, hours: u8| format!("days={days}; hours={hours}");
@@ -192,13 +192,13 @@ fn ten_behaviours() -> ScheduledCapacity {
 }
 
 fn measure_schedule(criterion: &mut Criterion) -> f64 {
-    let policy = ten_behaviours();
+    let policy = ten_behaviors();
     let identity = Identity::new("autoscaling.karpenter.sh", "MetricsProducer", "default", "shop");
     let start: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
     let instants: Vec<Timestamp> = (0..1000_i64)
         .map(|index| start + SignedDuration::from_secs(index * 31_557 + index % 61))
         .collect();
-    let mut group = criterion.benchmark_group("schedule of ten behaviours");
+    let mut group = criterion.benchmark_group("schedule of ten behaviors");
     group.bench_function("value and next change", |bencher| {
         let mut index = 0;
         bencher.iter(|| {
@@ -209,7 +209,7 @@ fn measure_schedule(criterion: &mut Criterion) -> f64 {
         });
     });
     group.finish();
-    estimate("schedule of ten behaviours", "value and next change")
+    estimate("schedule of ten behaviors", "value and next change")
 }
 
 /// Criterion's own median of a case of this run, in nanoseconds.
@@ -243,5 +243,5 @@ fn main() {
         println!("| {due} due: found and decided | {:.2} ms |", decided.as_secs_f64() * 1e3);
         println!("| {due} due: the whole turn, settled | {:.2} ms |", whole.as_secs_f64() * 1e3);
     }
-    println!("| schedule of ten behaviours: value and next change | {:.2} µs |", schedule / 1e3);
+    println!("| schedule of ten behaviors: value and next change | {:.2} µs |", schedule / 1e3);
 }

@@ -12,19 +12,19 @@ const FILES: usize = 10_000;
 const POLICIES: usize = 50;
 
 fn main() -> anyhow::Result<()> {
-    let folder = std::env::args().nth(1).context("name the folder to write into")?;
+    let folder = std::env::args().nth(1).context("name the directory to write into")?;
     let folder = Path::new(&folder);
     let mut bytes = 0;
     let mut files = 0;
     let mut write = |path: String, text: String| -> anyhow::Result<()> {
         let path = folder.join(path);
-        fs::create_dir_all(path.parent().context("it lies in a folder")?)?;
+        fs::create_dir_all(path.parent().context("the path has no directory")?)?;
         bytes += text.len();
         files += 1;
         fs::write(path, text).context("failed to write a file")
     };
     if let Some(clusters) = std::env::args().nth(2) {
-        for number in 0..clusters.parse().context("the number of clusters is no number")? {
+        for number in 0..clusters.parse().context("the number of clusters is not a number")? {
             let cluster = format!("clusters/cluster-{number}/apps/shop");
             write(format!("{cluster}/hours.yaml"), policy(0, number % 40 + 2))?;
             write(format!("{cluster}/shop.yaml"), deployment(0))?;

@@ -24,7 +24,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const CLUSTERS: usize = 10_000;
 const PLACEMENTS: usize = 1_000;
-/// How many placements select by the same score.
+/// The number of placements that select by the same score.
 const OF_A_SCORE: usize = 10;
 
 fn now() -> Timestamp {
@@ -104,7 +104,7 @@ fn decided(criterion: &mut Criterion, count: usize, of: &str, mut world: World, 
 }
 
 /// The time of the decision if nothing is known of any cluster, as after a start.
-fn decided_anew(
+fn first_decision(
     criterion: &mut Criterion,
     count: usize,
     of: &str,
@@ -113,13 +113,16 @@ fn decided_anew(
 ) {
     add_placement(&mut world, "measured", it);
     let policy = placement_name("measured");
-    criterion.bench_function(&format!("placements/{count} clusters, {of}, anew"), |bencher| {
-        bencher.iter(|| {
-            let input = gather(world.view(), &policy.identity).unwrap();
-            assert_eq!(input.memory, None);
-            black_box(decide(&input, black_box(now())))
-        });
-    });
+    criterion.bench_function(
+        &format!("placements/{count} clusters, {of}, first decision"),
+        |bencher| {
+            bencher.iter(|| {
+                let input = gather(world.view(), &policy.identity).unwrap();
+                assert_eq!(input.memory, None);
+                black_box(decide(&input, black_box(now())))
+            });
+        },
+    );
 }
 
 fn main() {
@@ -136,7 +139,7 @@ fn main() {
         for (of, expression) in EXPRESSIONS {
             let of = format!("an expression of {of}");
             decided(&mut criterion, count, &of, with_objects.clone(), by(expression));
-            decided_anew(&mut criterion, count, &of, with_objects.clone(), by(expression));
+            first_decision(&mut criterion, count, &of, with_objects.clone(), by(expression));
         }
         if count == CLUSTERS {
             with_expressions(&mut criterion, with_objects);
@@ -240,7 +243,7 @@ fn with_expressions(criterion: &mut Criterion, mut world: World) {
         },
     );
     criterion.bench_function(
-        "placements/10000 clusters, a heartbeat of one beside 1000 expressions",
+        "placements/10000 clusters, a heartbeat of one with 1000 expressions",
         |bencher| {
             bencher.iter(|| {
                 number += 1;

@@ -1,4 +1,4 @@
-//! How much memory the clusters take that placements select from, counted by the allocator.
+//! The memory of the clusters that placements select from, counted by the allocator.
 
 #![allow(missing_docs)]
 

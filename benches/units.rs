@@ -126,17 +126,17 @@ fn cluster(pods: usize) -> Ledger {
 fn memory() {
     let region = Region::new(ALLOCATOR);
     let mut ledger = empty_cluster();
-    let taken = |region: &Region<'_, System>| {
+    let memory_used = |region: &Region<'_, System>| {
         let change = region.change();
         change.bytes_allocated - change.bytes_deallocated
     };
-    println!("a node takes {} bytes, ten policies included", taken(&region) / NODES);
+    println!("a node takes {} bytes, ten policies included", memory_used(&region) / NODES);
     let region = Region::new(ALLOCATOR);
     for number in 0..50_000 {
         ledger.set_pod(&pod_name(number), &pod(number, true));
     }
     ledger.cost_changes();
-    println!("a pod takes {} bytes, its name and its UID included", taken(&region) / 50_000);
+    println!("a pod takes {} bytes, its name and its UID included", memory_used(&region) / 50_000);
 }
 
 fn verdicts(criterion: &mut Criterion) {
@@ -186,14 +186,17 @@ fn binding(criterion: &mut Criterion, pods: usize) {
     });
     let other = pod_name(60_001);
     let seen = pod(60_001, true);
-    criterion.bench_function(&format!("units/a pod comes and goes, {pods} pods"), |bencher| {
-        bencher.iter(|| {
-            ledger.set_pod(&other, &seen);
-            ledger.remove_pod(&other, seen.uid.as_ref(), seen.version);
-        });
-    });
+    criterion.bench_function(
+        &format!("units/a pod is added and removed, {pods} pods"),
+        |bencher| {
+            bencher.iter(|| {
+                ledger.set_pod(&other, &seen);
+                ledger.remove_pod(&other, seen.uid.as_ref(), seen.version);
+            });
+        },
+    );
     let [one, two] = [node(4), node(5)];
-    criterion.bench_function(&format!("units/a node is relabelled, {pods} pods"), |bencher| {
+    criterion.bench_function(&format!("units/a node is relabeled, {pods} pods"), |bencher| {
         bencher.iter(|| {
             ledger.set_node(&target, &two);
             ledger.set_node(&target, &one);
@@ -214,7 +217,7 @@ fn large_policy() -> ResourcePolicy {
     ResourcePolicy { units: (0..64).map(unit).collect(), ..policy() }
 }
 
-/// Preparing and adding a policy. Requests of schedulers may have to wait for the second of these, which holds the
+/// Preparing and adding a policy. Requests of schedulers may need to wait for the second of these, which holds the
 /// lock.
 fn taking_in(criterion: &mut Criterion) {
     let mut ledger = cluster(50_000);
@@ -241,7 +244,7 @@ fn rebuilding(criterion: &mut Criterion) {
         (0..50_000).map(|number| (pod_name(number), pod(number, true))).collect();
     let mut group = criterion.benchmark_group("units");
     group.sample_size(10);
-    group.bench_function("a ledger of 50,000 pods made anew", |bencher| {
+    group.bench_function("a ledger of 50,000 pods rebuilt", |bencher| {
         bencher.iter_batched(
             empty_cluster,
             |mut ledger| {

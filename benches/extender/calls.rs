@@ -1,4 +1,4 @@
-//! How long each call takes at the socket, and how much of it is JSON.
+//! The duration of each request at the socket, and the share of JSON in it.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -13,15 +13,15 @@ use crate::connection::Connection;
 
 #[derive(Args)]
 pub(crate) struct Calls {
-    /// How many nodes there are; a line for each, the fewest first
+    /// The number of nodes; a line for each, the fewest first
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "100,1000,5000")]
     nodes: Vec<usize>,
 
-    /// How often each call is made
+    /// The number of requests of each kind
     #[arg(long = "calls", value_name = "N", default_value_t = 1000)]
     times: usize,
 
-    /// How many pods are bound
+    /// The number of bound pods
     #[arg(long, value_name = "N", default_value_t = 200)]
     bindings: usize,
 }
@@ -110,8 +110,9 @@ async fn await_nodes(connection: &mut Connection, arguments: &str, nodes: usize)
     loop {
         let (_, answer) = connection.post("/filter", arguments.as_bytes()).await?;
         let answer: Value = serde_json::from_slice(answer)?;
-        let left = answer["NodeNames"].as_array().context("no names")?.len();
-        if left == nodes.div_ceil(UNITS.len()) && !answer.to_string().contains("not known yet") {
+        let remaining = answer["NodeNames"].as_array().context("no names")?.len();
+        if remaining == nodes.div_ceil(UNITS.len()) && !answer.to_string().contains("not known yet")
+        {
             return Ok(());
         }
         tokio::time::sleep(Duration::from_millis(100)).await;

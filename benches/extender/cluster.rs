@@ -105,8 +105,8 @@ impl Cluster {
             pods.delete(&pod.name_any(), &at_once).await?;
         }
         await_condition("all pods to be gone", PATIENCE, async || {
-            let left = pods.list(&kube::api::ListParams::default()).await?.items.len();
-            Ok(Observation::of(left == 0, format!("{left}")))
+            let remaining = pods.list(&kube::api::ListParams::default()).await?.items.len();
+            Ok(Observation::from_bool(remaining == 0, format!("{remaining}")))
         })
         .await
         .context("failed to delete the pods")

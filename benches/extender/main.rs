@@ -13,18 +13,18 @@ mod rate;
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
 
-/// An extender at work
+/// Benchmarks of the extender
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
-    what: What,
+    benchmark: Benchmark,
 }
 
 #[derive(Subcommand)]
-enum What {
-    /// How long its calls take
+enum Benchmark {
+    /// The duration of its requests
     Calls(calls::Calls),
-    /// How many pods a second kube-scheduler places
+    /// The pods that kube-scheduler places per second
     Rate(rate::Rate),
 }
 
@@ -36,9 +36,9 @@ fn main() -> Result<()> {
         .build()
         .context("failed to start")?;
     runtime.block_on(async {
-        match &arguments.what {
-            What::Calls(it) => it.run().await,
-            What::Rate(it) => it.run().await,
+        match &arguments.benchmark {
+            Benchmark::Calls(it) => it.run().await,
+            Benchmark::Rate(it) => it.run().await,
         }
     })
 }

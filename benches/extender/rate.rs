@@ -1,4 +1,4 @@
-//! How many pods a second a stock kube-scheduler places, with the extender and without it, and how long one pod waits.
+//! The pods per second that a stock kube-scheduler places, with and without the extender, and the wait of one pod.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -17,15 +17,15 @@ use crate::cluster::{Cluster, PATIENCE};
 
 #[derive(Args)]
 pub(crate) struct Rate {
-    /// How many nodes there are
+    /// The number of nodes
     #[arg(long, value_name = "N", default_value_t = 5000)]
     nodes: usize,
 
-    /// How many pods wait when kube-scheduler starts
+    /// The number of pods that are pending when kube-scheduler starts
     #[arg(long, value_name = "N", default_value_t = 2000)]
     pods: usize,
 
-    /// How many pods come one after the other after that, of no policy
+    /// The number of pods that come one after the other after that, of no policy
     #[arg(long, value_name = "N", default_value_t = 100)]
     single: usize,
 }

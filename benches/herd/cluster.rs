@@ -13,7 +13,7 @@ use kube::Client;
 use kube::api::{Api, DynamicObject};
 use kube::runtime::watcher;
 
-use crate::cluster_objects::{check_carried_out, create, define, get, resource, set_back};
+use crate::cluster_objects::{check_applied, create, define, get, resource, set_back};
 use crate::controller::{Controller, WriteLimits, writes};
 use crate::exposition::{Exposition, label_of};
 use crate::figures::{load, spread};
@@ -25,15 +25,15 @@ const AT_REST_AFTER: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub(crate) struct Cluster {
-    /// How many rules
+    /// The number of rules
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     rules: usize,
 
-    /// How many writes the controller may have in flight at once; a run for each
+    /// The writes that the controller may have in flight at the same time; a run for each
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "32")]
     writes_at_once: Vec<usize>,
 
-    /// How long before the firing the controller is started
+    /// The time before the firing at which the controller is started
     #[arg(long, value_name = "SECONDS", default_value_t = 25)]
     lead: i64,
 }
@@ -74,9 +74,9 @@ impl Cluster {
         let controller = Controller::start(program, &plane.kubeconfig(), long_before, limits)?;
         let processes = Processes::look(&running(plane, &controller)?)?;
         let armed = controller.await_armed(self.rules).await?;
-        let written = controller.await_statuses(crate::figures::count(self.rules)).await?;
+        let recorded = controller.await_statuses(crate::figures::count(self.rules)).await?;
         println!("first start: armed after {:.2} s", armed.as_secs_f64());
-        println!("  all statuses written after {:.2} s", written.as_secs_f64());
+        println!("  all statuses written after {:.2} s", recorded.as_secs_f64());
         println!("  processor time {}", processes.line()?);
         tokio::time::sleep(AT_REST_AFTER).await;
         println!("  memory {}", controller.memory()?);
@@ -113,7 +113,7 @@ impl Cluster {
         let applied = writes(&before, "status") + crate::figures::count(self.rules);
         controller.await_statuses(applied).await?;
         let recorded = Timestamp::now().duration_since(boundary).as_secs_f64();
-        println!("  scheduled to applied, as a watch told it: {}", spread(lags));
+        println!("  scheduled to applied, as a watch reported it: {}", spread(lags));
         println!("    processor time until then: {used}");
         println!("  all statuses written {recorded:.2} s after the minute began");
         println!("    processor time until then: {}", processes.line()?);
@@ -123,7 +123,7 @@ impl Cluster {
         print_requests(&requests_since(client, &requests).await?);
         print_writes(&controller.metrics().await?.since(&before));
         controller.stop().await?;
-        check_carried_out(client, self.rules, at).await
+        check_applied(client, self.rules, at).await
     }
 }
 
@@ -156,7 +156,7 @@ pub(crate) async fn await_listed(changes: &mut Changes) -> Result<()> {
     bail!("the watch ended")
 }
 
-/// How long after the boundary the change of each target was observed.
+/// The time after the boundary at which the change of each target was observed.
 async fn lags(changes: &mut Changes, rules: usize, boundary: Timestamp) -> Result<Vec<Duration>> {
     let mut lags = Vec::with_capacity(rules);
     while lags.len() < rules {

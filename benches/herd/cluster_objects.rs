@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::objects::{self, AFTER, BEFORE, POLICIES, TARGETS};
 
-/// How many of our requests are in flight at once.
+/// The number of our requests in flight at the same time.
 const AT_ONCE: usize = 64;
 
 /// Defines the kinds, and waits until they are served.
@@ -92,22 +92,18 @@ where
 }
 
 /// Checks that every target has its replicas, and every status has the firing.
-pub(crate) async fn check_carried_out(
-    client: &Client,
-    rules: usize,
-    firing: Timestamp,
-) -> Result<()> {
+pub(crate) async fn check_applied(client: &Client, rules: usize, firing: Timestamp) -> Result<()> {
     let targets = list(client, TARGETS, "ScalableNodeGroup", "scalablenodegroups").await?;
     let reached = targets.iter().filter(|it| it.data["spec"]["replicas"] == AFTER).count();
     ensure!(reached == rules, "only {reached} of {rules} targets have {AFTER} replicas");
     let policies = list(client, POLICIES, "CronFederatedHPA", "cronfederatedhpas").await?;
     let firing = Value::from(firing.to_string());
-    let is_told = |it: &&DynamicObject| {
+    let is_recorded = |it: &&DynamicObject| {
         let latest = &it.data["status"]["executionHistories"][0]["successfulExecutions"][0];
         latest["scheduleTime"] == firing
     };
-    let told = policies.iter().filter(is_told).count();
-    ensure!(told == rules, "only {told} of {rules} statuses tell of the firing at {firing}");
+    let recorded = policies.iter().filter(is_recorded).count();
+    ensure!(recorded == rules, "only {recorded} of {rules} statuses record the firing at {firing}");
     Ok(())
 }
 

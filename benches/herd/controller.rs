@@ -20,15 +20,15 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Options passed on to the controller.
 #[derive(Args, Clone)]
 pub(crate) struct WriteLimits {
-    /// How many writes the controller may have in flight at once
+    /// The writes that the controller may have in flight at the same time
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub(crate) writes_at_once: usize,
 
-    /// How many it may start per second
+    /// The writes that it may start per second
     #[arg(long, value_name = "N")]
     pub(crate) writes_per_second: Option<f64>,
 
-    /// How many it may start at once after a quiet time
+    /// The writes that it may start immediately after a quiet time
     #[arg(long, value_name = "N", requires = "writes_per_second")]
     pub(crate) write_burst: Option<u32>,
 }
@@ -67,7 +67,7 @@ impl Controller {
         Ok(Self { program, began, offset })
     }
 
-    /// How long ago it was started.
+    /// The time since it was started.
     pub(crate) fn age(&self) -> Duration {
         self.began.elapsed()
     }
@@ -145,7 +145,7 @@ impl Controller {
     }
 }
 
-/// How many writes of a purpose have succeeded.
+/// The number of successful writes of a purpose.
 pub(crate) fn writes(metrics: &Exposition, purpose: &str) -> f64 {
     metrics.sum("almanac_writes_total", &[("purpose", purpose), ("code", "200")])
 }

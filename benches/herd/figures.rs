@@ -1,4 +1,4 @@
-//! How figures are summarized and printed.
+//! Summaries of figures, and their output.
 
 use std::time::Duration;
 

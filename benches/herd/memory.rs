@@ -16,7 +16,7 @@ const AT_REST_AFTER: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 pub(crate) struct Memory {
-    /// How many rules; a run for each, two starts in each
+    /// The number of rules; a run for each, two starts in each
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "0,1000,10000,50000")]
     rules: Vec<usize>,
 

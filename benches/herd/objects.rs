@@ -54,7 +54,7 @@ pub(crate) fn firing(day: i64) -> Result<Timestamp> {
     Ok(first.checked_add((24 * day).hours())?)
 }
 
-/// How far the policy clock has to be ahead for it to show this instant now.
+/// The offset of the policy clock at which it shows this instant now.
 pub(crate) fn offset_to_show(instant: Timestamp) -> SignedDuration {
     instant.duration_since(Timestamp::now())
 }

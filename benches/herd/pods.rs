@@ -21,16 +21,16 @@ use crate::exposition::{Exposition, label_of};
 use crate::figures::{count, load, megabytes, spread};
 use crate::processes::Processes;
 
-/// When the window opens, on the policy clock.
+/// The opening of the window, on the policy clock.
 const BOUNDARY: &str = "2027-03-02T22:00:00Z";
 const NAMESPACE: &str = "default";
 const LEVEL: &str = "volcano.sh/qos-level";
-/// How many of our requests are in flight at once.
+/// The number of our requests in flight at the same time.
 const AT_ONCE: usize = 64;
 
 #[derive(Args)]
 pub(crate) struct Pods {
-    /// How many pods
+    /// The number of pods
     #[arg(long = "pods", value_name = "N", default_value_t = 10_000)]
     count: usize,
 
@@ -38,7 +38,7 @@ pub(crate) struct Pods {
     #[arg(long, value_name = "N", default_value_t = 100)]
     nodes: usize,
 
-    /// How many policies, of which the last one selects the pods
+    /// The number of policies, of which the last one selects the pods
     #[arg(long, value_name = "N", default_value_t = 20)]
     policies: usize,
 
@@ -50,7 +50,7 @@ pub(crate) struct Pods {
     #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
     with: Vec<String>,
 
-    /// How long before the boundary the agents are started
+    /// The time before the boundary at which the agents are started
     #[arg(long, value_name = "SECONDS", default_value_t = 25)]
     lead: i64,
 
@@ -90,14 +90,14 @@ impl Pods {
         let due = agents.len().min(self.nodes);
         let due = if self.agents.is_some() { self.count * due / self.nodes } else { self.count };
         let lags = lags(&mut changes, due, boundary).await?;
-        println!("  boundary to level, as a watch told it: {}", spread(lags));
+        println!("  boundary to level, as a watch reported it: {}", spread(lags));
         println!("    processor time until then: {}", processes.line()?);
         println!("    {}", memory(&agents)?);
         tokio::time::sleep(Duration::from_secs(2)).await;
         print_requests(&requests_since(&client, &requests).await?);
         let text = agents.first().context("no agent")?.get("/metrics").await?.1;
         for line in text.lines().filter(|line| line.starts_with("almanac_writes_total")) {
-            println!("    the first agent says: {line}");
+            println!("    the first agent: {line}");
         }
         stop(agents).await
     }
@@ -234,7 +234,7 @@ fn changed_pods(client: &Client) -> Changes {
     watcher(api, watcher::Config::default()).boxed()
 }
 
-/// How long after the boundary each of the `due` pods had its level.
+/// The time after the boundary at which each of the `due` pods had its level.
 async fn lags(changes: &mut Changes, due: usize, boundary: Timestamp) -> Result<Vec<Duration>> {
     let mut lags = BTreeMap::new();
     while lags.len() < due {

@@ -19,7 +19,7 @@ impl Processes {
         Ok(Self { began: Instant::now(), processes: processes? })
     }
 
-    /// How long ago that was.
+    /// The time since then.
     pub(crate) fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }

@@ -19,11 +19,11 @@ use crate::stub::Server;
 
 #[derive(Args)]
 pub(crate) struct Stubbed {
-    /// How many rules
+    /// The number of rules
     #[arg(long, value_name = "N", default_value_t = 1000)]
     rules: usize,
 
-    /// How long before the firing the controller is started
+    /// The time before the firing at which the controller is started
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     lead: i64,
 
@@ -41,10 +41,10 @@ impl Stubbed {
         let shown = at.checked_sub(SignedDuration::from_hours(2))?;
         let controller = Controller::start(program, server.kubeconfig(), shown, &unlimited)?;
         let armed = controller.await_armed(self.rules).await?;
-        let written = controller.await_statuses(count(self.rules)).await?;
+        let recorded = controller.await_statuses(count(self.rules)).await?;
         println!("{} rules (load {})", self.rules, load()?);
         println!("first start: armed after {:.2} s", armed.as_secs_f64());
-        println!("  all statuses written after {:.2} s", written.as_secs_f64());
+        println!("  all statuses written after {:.2} s", recorded.as_secs_f64());
         controller.stop().await?;
         server.stub.clear_requests();
 
@@ -71,9 +71,10 @@ impl Stubbed {
 fn print(stub: &Stub, boundary: Timestamp, used: &str) -> Result<()> {
     let (now, read_at) = (Timestamp::now(), Instant::now());
     for (what, path) in [("applied", "/scale"), ("recorded", "/status")] {
-        // A rejected request was retried, so the last request for an object counts.
-        let asked = stub.requests_where(|it| it.method == Method::PATCH && it.path.ends_with(path));
-        let last: BTreeMap<&str, Instant> = asked.iter().map(|it| (&*it.path, it.at)).collect();
+        // A rejected request was retried, so only the last request for an object is evaluated.
+        let patches =
+            stub.requests_where(|it| it.method == Method::PATCH && it.path.ends_with(path));
+        let last: BTreeMap<&str, Instant> = patches.iter().map(|it| (&*it.path, it.at)).collect();
         let lags: Result<Vec<Duration>> = last
             .values()
             .map(|at| {
@@ -86,9 +87,9 @@ fn print(stub: &Stub, boundary: Timestamp, used: &str) -> Result<()> {
     println!("  processor time {used}");
     println!("  requests from the second start on:");
     let mut requests: BTreeMap<String, usize> = BTreeMap::new();
-    for asked in stub.requests() {
-        let verb = if asked.is_watch() { "WATCH" } else { asked.method.as_str() };
-        let what = asked.path.rsplit('/').next().unwrap_or_default();
+    for request in stub.requests() {
+        let verb = if request.is_watch() { "WATCH" } else { request.method.as_str() };
+        let what = request.path.rsplit('/').next().unwrap_or_default();
         *requests.entry(format!("{verb} {what}")).or_default() += 1;
     }
     for (request, times) in requests {

@@ -1,4 +1,4 @@
-//! The clusters that the benchmarks of placements select from: what each is, says and scores follows from its number.
+//! The clusters of the benchmarks of placements: the number of a cluster determines its properties and scores.
 
 use almanac_engine::placement::{Cluster, Document, Quantity, Scores};
 use almanac_fixtures::at;
@@ -45,7 +45,7 @@ pub fn object_of(number: usize) -> Document {
             "message": "Managed cluster is available", "lastTransitionTime": "2026-03-01T08:00:00Z",
         })
     };
-    Document::of(&json!({
+    Document::from_json(&json!({
         "metadata": {
             "name": name(number), "uid": "0d3f2a53-3c9d-4f7e-9d0e-6f3d5d1f8a11", "resourceVersion": "123456",
             "creationTimestamp": "2026-01-01T00:00:00Z",

@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::json;
 
 static CLUSTER: LazyLock<Document> = LazyLock::new(|| {
-    Document::of(&json!({
+    Document::from_json(&json!({
         "metadata": { "name": "a", "labels": { "tier": "gold", "region": "eu" } },
         "status": {
             "allocatable": { "cpu": "500m", "memory": "16Gi" },

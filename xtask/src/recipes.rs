@@ -46,7 +46,7 @@ pub(crate) struct Recipe {
 #[derive(Parser)]
 #[command(name = "xtask", bin_name = "cargo xtask", about = "Almanac's task runner")]
 pub(crate) struct Arguments {
-    /// What to do, in this order
+    /// The recipes, in this order
     #[arg(required = true, value_name = "RECIPE", value_parser = names())]
     names: Vec<String>,
     /// With `test`: leave out the tests that need a real cluster
@@ -105,7 +105,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// How many programs of real-cluster tests run at a time.
+    /// The number of programs of real-cluster tests that run at the same time.
     pub(crate) fn jobs(&self) -> usize {
         self.jobs.map_or_else(|| 2 * processors(), usize::from)
     }

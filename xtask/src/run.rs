@@ -24,7 +24,7 @@ pub(crate) struct Run {
     failures: Vec<Failure>,
 }
 
-/// How many tests passed, and how many did not run.
+/// The number of tests that passed, and of those that did not run.
 #[derive(Default)]
 struct Tests {
     passed: usize,

@@ -53,24 +53,24 @@ pub enum Effect {
     FiresLate {
         /// The first of those times.
         first: DateTime,
-        /// How many there are.
+        /// Their number.
         firings: usize,
     },
     /// Firings of a rhythm at civil times that are never shown are skipped.
     Skipped {
-        /// How many there are.
+        /// Their number.
         firings: usize,
     },
     /// Firings at civil times that are shown twice happen only the first time.
     FiresOnce {
         /// The first of those times.
         first: DateTime,
-        /// How many there are.
+        /// Their number.
         firings: usize,
     },
     /// Firings of a rhythm at civil times that are shown twice happen twice.
     Twice {
-        /// How many happen twice.
+        /// The number of firings that happen twice.
         firings: usize,
     },
     /// The window opens when the gap ends, because its start is never shown.
@@ -126,8 +126,8 @@ pub(crate) fn on_firings(
     change: ClockChange,
 ) -> Option<ClockEffect> {
     let Affected { from, to, .. } = Affected::by(change);
-    let first = recurrence.next(CivilMinute::of(from)).filter(|minute| *minute < to)?;
-    let (first, firings) = (shown(first), recurrence.between(from, to).count());
+    let first = recurrence.next(CivilMinute::new(from)).filter(|minute| *minute < to)?;
+    let (first, firings) = (civil_time(first), recurrence.between(from, to).count());
     let effect = match (change.is_gap(), fixed) {
         (true, true) => Effect::FiresLate { first, firings },
         (true, false) => Effect::Skipped { firings },
@@ -138,7 +138,7 @@ pub(crate) fn on_firings(
 }
 
 /// The effect of a clock change on a window; `open` gives its state at an instant, and
-/// `ever_closes` says whether that can change.
+/// `ever_closes` is false if that cannot change.
 pub(crate) fn on_windows(
     start: &Recurrence,
     end: &Recurrence,
@@ -153,10 +153,10 @@ pub(crate) fn on_windows(
         in_fold(start, end, &open, change)
     };
     // The length of a window that never closes does not change.
-    let tells = |effect: &Effect| {
+    let is_relevant = |effect: &Effect| {
         ever_closes || !matches!(effect, Effect::Shorter { .. } | Effect::Longer { .. })
     };
-    effects.into_iter().filter(tells).map(|effect| ClockEffect { change, effect }).collect()
+    effects.into_iter().filter(is_relevant).map(|effect| ClockEffect { change, effect }).collect()
 }
 
 /// The effect of a gap on a window, by its state before and after it.
@@ -168,28 +168,28 @@ fn in_gap(
 ) -> Option<Effect> {
     let Affected { from, to, arrival } = Affected::by(change);
     let closes = end.without(start);
-    let start_from = |minute| start.next(CivilMinute::of(minute));
-    let end_from = |minute| closes.next(CivilMinute::of(minute));
+    let start_from = |minute| start.next(CivilMinute::new(minute));
+    let end_from = |minute| closes.next(CivilMinute::new(minute));
     let first_start = start_from(from).filter(|minute| *minute < to);
     let first_end = end_from(from).filter(|minute| *minute < to);
     let shorter = Effect::Shorter { by: change.shift().abs() };
     let at = instant::floor(change.at);
     match (open(at - 1), open(at)) {
-        (false, true) => Some(Effect::OpensLate { start: shown(first_start?) }),
+        (false, true) => Some(Effect::OpensLate { start: civil_time(first_start?) }),
         (true, false) => {
-            Some(first_end.map_or(shorter, |end| Effect::ClosesLate { end: shown(end) }))
+            Some(first_end.map_or(shorter, |end| Effect::ClosesLate { end: civil_time(end) }))
         }
         // The clock arrives at `arrival`: events due then coincide with those it jumped over.
         (false, false) => {
             let start = first_start?;
             let end = end_from(start + 1).filter(|minute| *minute <= arrival)?;
-            Some(Effect::NeverOpens { start: shown(start), end: shown(end) })
+            Some(Effect::NeverOpens { start: civil_time(start), end: civil_time(end) })
         }
         (true, true) => match first_end {
             None => Some(shorter),
             Some(end) => {
                 let start = start_from(end + 1).filter(|minute| *minute <= arrival)?;
-                Some(Effect::NeverCloses { end: shown(end), start: shown(start) })
+                Some(Effect::NeverCloses { end: civil_time(end), start: civil_time(start) })
             }
         },
     }
@@ -210,8 +210,8 @@ fn in_fold(
         let first_shown = at - (end_of_fold - minute * SECONDS_A_MINUTE);
         open(first_shown - 1) != opened && open(first_shown) == opened
     };
-    let opens = start.between(from, to).find(|minute| becomes(*minute, true)).map(shown);
-    let closes = end.between(from, to).find(|minute| becomes(*minute, false)).map(shown);
+    let opens = start.between(from, to).find(|minute| becomes(*minute, true)).map(civil_time);
+    let closes = end.between(from, to).find(|minute| becomes(*minute, false)).map(civil_time);
     let stays_open = open(at - 1) && open(at);
     let effects = [
         opens.map(|start| Effect::OpensFirst { start }),
@@ -243,7 +243,7 @@ impl Affected {
     }
 }
 
-fn shown(minute: i64) -> DateTime {
+fn civil_time(minute: i64) -> DateTime {
     datetime_of(minute * SECONDS_A_MINUTE)
 }
 

@@ -30,7 +30,7 @@ impl Firings {
     #[must_use]
     pub fn closest_within(&self, limit: SignedDuration) -> Option<SignedDuration> {
         let limit = limit.as_secs();
-        let times = TimesOfDay::of(self.cron())?;
+        let times = TimesOfDay::from_cron(self.cron())?;
         let on_calendar = times.closest(limit);
         let at_changes = closest_at_changes(self, times.least(), limit);
         let closest = on_calendar.into_iter().chain(at_changes).min();
@@ -52,7 +52,7 @@ struct TimesOfDay {
 
 impl TimesOfDay {
     /// `None` for a schedule that does not fire in the whole stretch.
-    fn of(cron: &Cron) -> Option<TimesOfDay> {
+    fn from_cron(cron: &Cron) -> Option<TimesOfDay> {
         let firings = cron.clone().in_zone(Zone::utc());
         let first = next_from(&firings, BEGIN).filter(|first| *first < END)?;
         let midnight = first - first.rem_euclid(SECONDS_A_DAY);

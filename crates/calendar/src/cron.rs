@@ -1,4 +1,4 @@
-//! Cron expressions: what they mean. Their text is read in [`parse`], that of other schedulers in
+//! The meaning of cron expressions. Their text is read in [`parse`], that of other schedulers in
 //! [`dialect`]; they are described in [`crate::describe`], and turned into instants by [`crate::Firings`].
 
 mod advice;

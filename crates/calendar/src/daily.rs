@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::describe;
-use crate::quoted::{Quoted, excerpt};
+use crate::quoted::{QuotedText, excerpt};
 use crate::recurrence::{DateSet, Recurrence, TimeSet};
 use crate::{Windows, Zone};
 
@@ -73,7 +73,7 @@ impl DailyWindow {
         describe::window(&self.start.every_day(), &self.end.every_day())
     }
 
-    /// When the window is open, in a zone.
+    /// The times at which the window is open, in a zone.
     ///
     /// ```
     /// use almanac_calendar::{DailyWindow, Zone};
@@ -127,13 +127,13 @@ fn number(tens: u8, ones: u8) -> Option<u8> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DailyWindowPart {
-    /// When it opens.
+    /// The time at which it opens.
     Start,
-    /// When it closes.
+    /// The time at which it closes.
     End,
 }
 
-/// Why two texts are not a daily window, and how to fix them.
+/// The reason that two texts are not a daily window, and the fix.
 ///
 /// ```
 /// use almanac_calendar::DailyWindow;
@@ -192,7 +192,7 @@ impl DailyWindowError {
         self.kind
     }
 
-    /// Which of the two texts is wrong.
+    /// The wrong one of the two texts.
     ///
     /// ```
     /// use almanac_calendar::{DailyWindow, DailyWindowPart};
@@ -249,7 +249,7 @@ impl DailyWindowError {
 
 impl fmt::Display for DailyWindowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let given = Quoted(&self.given);
+        let given = QuotedText(&self.given);
         match self.kind {
             DailyWindowErrorKind::Format if self.given.is_empty() => {
                 f.write_str("a time of day is missing; write two digits each, as in 08:00")

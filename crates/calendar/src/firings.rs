@@ -240,9 +240,9 @@ impl Firings {
     /// has jumped over the match.
     fn next_shown(&self, now: i64) -> Option<i64> {
         let mut segment = self.zone.segment_at(now);
-        let shown = CivilMinute::of_second(now + segment.offset);
-        let mut from = shown.minute() + 1;
-        let mut found = self.recurrence().next(shown.after())?;
+        let civil = CivilMinute::of_second(now + segment.offset);
+        let mut from = civil.minute() + 1;
+        let mut found = self.recurrence().next(civil.after())?;
         loop {
             let at = found * SECONDS_A_MINUTE - segment.offset;
             if at < segment.end {
@@ -255,7 +255,7 @@ impl Firings {
             let first = first_minute(segment.start + segment.offset);
             if first < from || found < first {
                 from = first;
-                found = self.recurrence().next(CivilMinute::of(from))?;
+                found = self.recurrence().next(CivilMinute::new(from))?;
             }
         }
     }
@@ -263,9 +263,9 @@ impl Firings {
     /// The last instant at or before `now` at which the wall clock shows a matching minute.
     fn last_shown(&self, now: i64) -> Option<i64> {
         let mut segment = self.zone.segment_at(now);
-        let shown = CivilMinute::of_second(now + segment.offset);
-        let mut to = shown.minute();
-        let mut found = self.recurrence().previous(shown)?;
+        let civil = CivilMinute::of_second(now + segment.offset);
+        let mut to = civil.minute();
+        let mut found = self.recurrence().previous(civil)?;
         loop {
             let at = found * SECONDS_A_MINUTE - segment.offset;
             if at >= segment.start {
@@ -278,7 +278,7 @@ impl Firings {
             let last = minute(segment.end - 1 + segment.offset);
             if last > to || found > last {
                 to = last;
-                found = self.recurrence().previous(CivilMinute::of(to))?;
+                found = self.recurrence().previous(CivilMinute::new(to))?;
             }
         }
     }

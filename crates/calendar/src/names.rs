@@ -52,7 +52,7 @@ pub(crate) fn nearest_name(names: &[&'static str], text: &str) -> Option<&'stati
 }
 
 /// A capitalized name, as in a sentence.
-pub(crate) fn capitalised(name: &str) -> String {
+pub(crate) fn capitalized(name: &str) -> String {
     let mut letters = name.chars();
     letters
         .next()

@@ -1,4 +1,4 @@
-//! Patterns and the windows between two of them: what they mean. Their text is read in [`parse`].
+//! The meaning of patterns, and of the windows between two of them. Their text is read in [`parse`].
 
 mod error;
 mod parse;
@@ -140,7 +140,7 @@ impl PatternWindow {
         describe::window(&self.start, &self.end)
     }
 
-    /// When the window is open, in a zone.
+    /// The times at which the window is open, in a zone.
     ///
     /// ```
     /// use almanac_calendar::{Pattern, PatternText, PatternWindow, Zone};

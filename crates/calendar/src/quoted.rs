@@ -14,9 +14,9 @@ pub(crate) fn excerpt(text: &str) -> String {
 
 /// The piece in backticks, with control characters escaped: a message must not move the cursor of
 /// a terminal.
-pub(crate) struct Quoted<'a>(pub(crate) &'a str);
+pub(crate) struct QuotedText<'a>(pub(crate) &'a str);
 
-impl fmt::Display for Quoted<'_> {
+impl fmt::Display for QuotedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("`")?;
         for character in self.0.chars() {

@@ -31,7 +31,7 @@ pub(crate) struct CivilMinute {
 const LAST_TIME: u16 = 24 * 60 - 1;
 
 impl CivilMinute {
-    pub(crate) fn of(minute: i64) -> CivilMinute {
+    pub(crate) fn new(minute: i64) -> CivilMinute {
         let day = minute.div_euclid(MINUTES_A_DAY);
         let time = minute.rem_euclid(MINUTES_A_DAY);
         let time = u16::try_from(time).unwrap_or(LAST_TIME);
@@ -40,7 +40,7 @@ impl CivilMinute {
 
     /// The minute in which a civil second lies.
     pub(crate) fn of_second(civil: i64) -> CivilMinute {
-        CivilMinute::of(civil.div_euclid(SECONDS_A_MINUTE))
+        CivilMinute::new(civil.div_euclid(SECONDS_A_MINUTE))
     }
 
     /// The position from which to search for what comes after this minute.
@@ -79,7 +79,7 @@ impl Recurrence {
 
     /// All matching minutes in `[from, to)`, in order.
     pub(crate) fn between(&self, from: i64, to: i64) -> impl Iterator<Item = i64> {
-        let next = |minute| self.next(CivilMinute::of(minute));
+        let next = |minute| self.next(CivilMinute::new(minute));
         std::iter::successors(next(from), move |minute| next(minute + 1))
             .take_while(move |minute| *minute < to)
     }
@@ -87,7 +87,7 @@ impl Recurrence {
     /// The very first matching minute, when there are years to begin with.
     pub(crate) fn first(&self) -> Option<i64> {
         let year = self.dates.earliest_year()?;
-        self.next(CivilMinute::of(first_day_of_month(year, 1) * MINUTES_A_DAY))
+        self.next(CivilMinute::new(first_day_of_month(year, 1) * MINUTES_A_DAY))
     }
 
     /// The minutes of this recurrence that are not in `other`.
@@ -138,7 +138,7 @@ impl Difference<'_> {
     /// Whether there is no such minute at all.
     pub(crate) fn is_empty(self) -> bool {
         let first_year = self.base.dates.earliest_year().unwrap_or(2000);
-        self.next(CivilMinute::of(first_day_of_month(first_year, 1) * MINUTES_A_DAY)).is_none()
+        self.next(CivilMinute::new(first_day_of_month(first_year, 1) * MINUTES_A_DAY)).is_none()
     }
 
     /// Whether every date of the base keeps at least one minute regardless of the removed dates.

@@ -1,4 +1,4 @@
-//! When windows are open in a zone, and when that changes.
+//! The open times of windows in a zone, and their boundaries.
 //!
 //! Because a later civil time never resolves to an earlier instant, the order of events on the wall
 //! clock is their order in time. So whether a window is open is decided in civil time, by how far
@@ -57,7 +57,7 @@ pub struct Transition {
 /// A position on the wall clock at which the window's state is known.
 #[derive(Clone, Copy)]
 struct Position {
-    /// How far the wall clock has got.
+    /// The progress of the wall clock.
     reached: CivilMinute,
     open: bool,
 }
@@ -268,7 +268,7 @@ impl Windows {
         Position { reached, open: self.is_open_at(reached) }
     }
 
-    /// How far the wall clock has got at an instant.
+    /// The progress of the wall clock at an instant.
     fn reached_at(&self, now: i64) -> CivilMinute {
         CivilMinute::of_second(self.zone.reached_at(now))
     }
@@ -318,7 +318,7 @@ impl Windows {
     /// The civil minute, at or before a position, since which its state has lasted.
     fn last_change(&self, Position { reached, open }: Position) -> Option<i64> {
         let closings = self.end.without(&self.start);
-        let after = |minute| CivilMinute::of(minute).after();
+        let after = |minute| CivilMinute::new(minute).after();
         if open {
             match self.closes.then(|| closings.previous(reached)).flatten() {
                 Some(closed) => self.start.next(after(closed)),

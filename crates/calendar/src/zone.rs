@@ -6,7 +6,7 @@
 //!
 //! The data is the IANA database that is bundled with the program; the host's is never read, so the
 //! same input gives the same output on every machine. [`name`] decides which names are accepted,
-//! [`table`] answers the questions fast, [`change`] says what happens at a clock change.
+//! [`table`] answers the questions fast, [`change`] describes the effect of a clock change.
 
 mod change;
 mod name;
@@ -71,7 +71,7 @@ pub fn tzdata_version() -> &'static str {
 #[derive(Clone, Copy)]
 pub struct Zone(&'static Entry);
 
-/// How far the wall clock of a zone has come at an instant, computed once for all queries about it.
+/// The progress of the wall clock of a zone at an instant, computed once for all queries about it.
 ///
 /// ```
 /// use almanac_calendar::{Reading, Zone};
@@ -100,7 +100,7 @@ impl Zone {
     /// The zone with this IANA name, spelled exactly as published.
     ///
     /// Names that would mean something else on another machine (`Local`, an empty name), offsets
-    /// and abbreviations are rejected with a [`ZoneError`] that says what to write.
+    /// and abbreviations are rejected with a [`ZoneError`] with a suggestion.
     ///
     /// ```
     /// use almanac_calendar::Zone;
@@ -165,7 +165,7 @@ impl Zone {
         civil::datetime_of(second + self.segment_at(second).offset)
     }
 
-    /// How far the wall clock has got at an instant.
+    /// The progress of the wall clock at an instant.
     ///
     /// ```
     /// use almanac_calendar::{DailyWindow, Zone};

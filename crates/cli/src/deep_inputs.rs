@@ -219,7 +219,7 @@ fn files_of_json(text: &str) {
 
 fn object(text: &str) {
     let Ok(value) = serde_json::from_str::<Value>(text) else { return };
-    drop(Document::of(&value.clone()));
+    drop(Document::from_json(&value.clone()));
     for kind in Kind::ALL {
         let object = json!({ "metadata": { "name": "a" }, "spec": value, "data": value });
         drop(check_json(*kind, object, context()));
@@ -260,7 +260,7 @@ fn expression(text: &str) {
 fn pattern_in_expression(text: &str) {
     expression(&format!("'a'.matches(r'{text}')"));
     // One that is not written in the expression.
-    let object = Document::of(&json!({ "a": text }));
+    let object = Document::from_json(&json!({ "a": text }));
     let expression = Expression::compile("'a'.matches(managedCluster.a)").unwrap();
     drop(expression.holds(&Subject { object: &object, scores: &|_| None }, &Meter::new()));
 }

@@ -77,8 +77,8 @@ impl<Inner: Follower> Follower for Excluding<Inner> {
         self.inner.list_complete();
     }
 
-    fn wants_list(&self) -> bool {
-        self.inner.wants_list()
+    fn needs_relist(&self) -> bool {
+        self.inner.needs_relist()
     }
 
     fn failed(&mut self, why: &WatchFailure) {
@@ -249,7 +249,7 @@ mod tests {
         fn delete(&mut self, _: DynamicObject) {}
         fn list_complete(&mut self) {}
         fn failed(&mut self, _: &WatchFailure) {}
-        fn wants_list(&self) -> bool {
+        fn needs_relist(&self) -> bool {
             true
         }
         fn versions_went_back(&mut self) {}
@@ -257,6 +257,6 @@ mod tests {
 
     #[test]
     fn a_follower_behind_an_exemption_gets_its_list() {
-        assert!(Excluding::new(&[], Wanting).wants_list());
+        assert!(Excluding::new(&[], Wanting).needs_relist());
     }
 }

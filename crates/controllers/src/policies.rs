@@ -287,7 +287,7 @@ impl Follower for PolicyFollower {
         }
     }
 
-    fn wants_list(&self) -> bool {
+    fn needs_relist(&self) -> bool {
         let has_refused = |state: &ClusterState| {
             let mut followed = state.policies.iter().filter(|(it, _)| self.covers(it));
             followed.any(|(policy, entry)| self.has_room_again(policy, entry))

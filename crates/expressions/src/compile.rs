@@ -23,18 +23,18 @@ pub(crate) const OBJECT: &str = "managedCluster";
 pub(crate) struct Compiled {
     pub(crate) node: Node,
     pub(crate) scores: ReadScores,
-    /// What of it never has the result that it needs.
+    /// The parts that never have the result that they need.
     pub(crate) warnings: Vec<CompileError>,
     /// The steps that it takes for every object, plus those of the expressions before it.
     pub(crate) steps: usize,
 }
 
-/// Which scores an expression reads.
+/// The scores that an expression reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ReadScores {
-    /// Those in the objects of these names, and no others.
+    /// The scores in the objects of these names, and no others.
     Named(BTreeSet<Arc<str>>),
-    /// It may be any: a name is computed.
+    /// Possibly all scores: a name is computed.
     Any,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn compile(text: &str, allowance: &Allowance) -> Result<Compiled, Com
     };
     let (node, known) = compiler.node(&expression)?;
     if !known.fits(&StaticType::BOOL) {
-        let message = format!("it is never true, because it is of type {known}");
+        let message = format!("the expression is never true, because its type is {known}");
         compiler.warnings.push(CompileError::new(message));
     }
     let Compiler { scores, warnings, steps, .. } = compiler;
@@ -73,7 +73,7 @@ struct Compiler<'a> {
     variables: Vec<(String, StaticType)>,
     scores: ReadScores,
     warnings: Vec<CompileError>,
-    /// How often a part is evaluated at most, as far as the lists around it are written in the expression.
+    /// The most evaluations of a part, as far as the lists around it are written in the expression.
     times: usize,
     /// The steps of all parts so far, each as often as it is evaluated.
     steps: usize,
@@ -191,7 +191,7 @@ impl Compiler<'_> {
         let known = StaticType::map(key, value);
         let constants: Option<Vec<_>> =
             entries.iter().map(|(key, item)| Some((key.constant()?, item.constant()?))).collect();
-        Ok(match constants.map(Map::of).transpose() {
+        Ok(match constants.map(Map::from_entries).transpose() {
             Ok(Some(map)) => (Node::Constant(Value::Map(map)), known),
             // An invalid map fails at its evaluation.
             _ => (Node::Map(entries.into()), known),

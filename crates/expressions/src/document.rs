@@ -1,7 +1,7 @@
 //! A document: an object in as little memory as it can be read from, two kilobytes for one cluster.
 //!
 //! It is two pieces of memory, all values in a row and all texts in a row. So ten thousand of them are neither millions
-//! of allocations nor a tree to walk, and no text has to be checked again when it is read. A value is one word, which
+//! of allocations nor a tree to walk, and no text needs to be checked again when it is read. A value is one word, which
 //! has the position of the rest. So the items of a list and the entries of a map are found without reading their
 //! contents. A repeated text, such as the keys of the maps in a list, is stored once, and the names that are in nearly
 //! all clusters are not stored at all. Maps are in the order of their keys.
@@ -21,7 +21,7 @@ use self::word::{BITS_OF_LENGTH, BITS_OF_TAG, NAME, NULL, SHORT_TEXT, position, 
 pub(crate) use self::name::Name;
 pub(crate) use self::stored::{Content, Stored, StoredList, StoredMap};
 
-/// How many lists and maps are in each other at most: what JSON is read with.
+/// The most lists and maps in each other: the limit of the JSON reader.
 const MOST_NESTED: usize = 128;
 
 /// An object, or any other value that can be written as JSON.
@@ -33,7 +33,7 @@ pub struct Document {
     unreadable: Option<Unreadable>,
 }
 
-/// Why nothing is kept of an object.
+/// The reason that nothing is kept of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unreadable {
     TooDeep,
@@ -41,10 +41,10 @@ enum Unreadable {
 }
 
 impl Document {
-    /// The document that says the same as some JSON. Of what is nested too deep for the stack, no expression has a
+    /// The document with the content of some JSON. Of what is nested too deep for the stack, no expression has a
     /// result.
     #[must_use]
-    pub fn of(json: &Json) -> Document {
+    pub fn from_json(json: &Json) -> Document {
         match writer::write(json) {
             Ok((words, texts)) => Document { words, texts, unreadable: None },
             Err(unreadable) => Document { unreadable: Some(unreadable), ..Document::default() },
@@ -67,7 +67,7 @@ impl Document {
         Stored { word: self.word(0), document: self }
     }
 
-    /// How many bytes it takes.
+    /// Its size in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         size_of_val(&*self.words) + self.texts.len()
@@ -78,7 +78,7 @@ impl Document {
         self.words.get(at).copied().unwrap_or(NULL)
     }
 
-    /// How many bits there are in the two words from one on.
+    /// The number of bits in the two words from one on.
     fn double_word(&self, at: usize) -> u64 {
         u64::from(self.word(at)) | u64::from(self.word(at + 1)) << u32::BITS
     }
@@ -132,11 +132,11 @@ mod tests {
     use super::*;
 
     fn value_text(json: &Json) -> String {
-        format!("{:?}", Document::of(json))
+        format!("{:?}", Document::from_json(json))
     }
 
     #[test]
-    fn a_document_says_what_the_object_says() {
+    fn a_document_has_the_content_of_the_object() {
         let long = "x".repeat(300);
         let json = json!({
             "none": null, "yes": true, "no": false, "whole": -3, "large": i64::MIN, "half": 0.5,
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_map_and_a_list_are_found() {
-        let document = Document::of(&json!({ "a": [10, { "b": "c" }] }));
+        let document = Document::from_json(&json!({ "a": [10, { "b": "c" }] }));
         let Content::Map(map) = document.root().unwrap().content() else { panic!("a map") };
         assert_eq!((map.len(), map.get("b").is_none()), (1, true));
         let Some(Content::List(list)) = map.get("a").map(Stored::content) else { panic!("a list") };
@@ -168,12 +168,12 @@ mod tests {
     fn a_name_of_all_clusters_is_found_like_any_other() {
         assert!(NAMES.is_sorted_by(|one, next| one < next));
         for key in ["status", "stature", "statu", "annotations", "version"] {
-            let document = Document::of(&json!({ (key): key, "other": [] }));
+            let document = Document::from_json(&json!({ (key): key, "other": [] }));
             let Content::Map(map) = document.root().unwrap().content() else { panic!("a map") };
-            for asked in ["status", "stature", "statu", "annotations", "version"] {
-                let found = [map.get(asked), map.field(&Name::new(asked))];
-                for found in found.map(|it| it.is_some_and(|it| it.is_text(asked))) {
-                    assert_eq!(found, key == asked, "{asked} in {key}");
+            for name in ["status", "stature", "statu", "annotations", "version"] {
+                let found = [map.get(name), map.field(&Name::new(name))];
+                for found in found.map(|it| it.is_some_and(|it| it.is_text(name))) {
+                    assert_eq!(found, key == name, "{name} in {key}");
                 }
             }
         }
@@ -183,7 +183,7 @@ mod tests {
     fn a_text_is_there_once_however_often_and_however_long_it_is() {
         let long = "y".repeat(3_000);
         let (once, twice) = (json!([long]), json!([long, long]));
-        let sizes = [&once, &twice].map(|it| Document::of(it).size());
+        let sizes = [&once, &twice].map(|it| Document::from_json(it).size());
         assert_eq!(sizes[1], sizes[0] + 4, "one more word");
         assert_eq!(value_text(&twice), format!("[{long:?}, {long:?}]"));
     }
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn what_is_behind_a_lot_of_text_is_found() {
         let many: Vec<String> = (0..200).map(|it| format!("{it:01500}")).collect();
-        let document = Document::of(&json!({ "many": many, "z": { "far": "ä" } }));
+        let document = Document::from_json(&json!({ "many": many, "z": { "far": "ä" } }));
         let Content::Map(map) = document.root().unwrap().content() else { panic!("a map") };
         let Some(Content::Map(map)) = map.get("z").map(Stored::content) else { panic!("a map") };
         assert_eq!(format!("{:?}", map.get("far")), "Some(\"ä\")");

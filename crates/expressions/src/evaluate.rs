@@ -49,15 +49,15 @@ pub(crate) struct Scope<'f, 'v> {
 
 /// An operand. Constants and variables are borrowed instead of copied.
 enum Operand<'f, 'v> {
-    There(&'f Value<'v>),
-    Made(Value<'v>),
+    Borrowed(&'f Value<'v>),
+    Owned(Value<'v>),
 }
 
 impl<'v> Operand<'_, 'v> {
-    fn made(self) -> Value<'v> {
+    fn into_value(self) -> Value<'v> {
         match self {
-            Operand::There(value) => value.clone(),
-            Operand::Made(value) => value,
+            Operand::Borrowed(value) => value.clone(),
+            Operand::Owned(value) => value,
         }
     }
 }
@@ -67,17 +67,17 @@ impl<'v> Deref for Operand<'_, 'v> {
 
     fn deref(&self) -> &Value<'v> {
         match self {
-            Operand::There(value) => value,
-            Operand::Made(value) => value,
+            Operand::Borrowed(value) => value,
+            Operand::Owned(value) => value,
         }
     }
 }
 
 /// The scope that a part is evaluated in, if there is a macro around it.
-type Within<'f, 'v> = Option<&'f Scope<'f, 'v>>;
+type EnclosingScope<'f, 'v> = Option<&'f Scope<'f, 'v>>;
 
 impl<'v> Evaluation<'_, 'v> {
-    pub(crate) fn evaluate(&self, node: &'v Node, within: Within<'_, 'v>) -> Evaluated<'v> {
+    pub(crate) fn evaluate(&self, node: &'v Node, within: EnclosingScope<'_, 'v>) -> Evaluated<'v> {
         self.meter.spend(1)?;
         match node {
             Node::Logical { parts, decides } => return self.logical(parts, *decides, within),
@@ -98,7 +98,7 @@ impl<'v> Evaluation<'_, 'v> {
 
     /// Evaluates what has no quicker way.
     #[inline(never)]
-    fn operation(&self, node: &'v Node, within: Within<'_, 'v>) -> Evaluated<'v> {
+    fn operation(&self, node: &'v Node, within: EnclosingScope<'_, 'v>) -> Evaluated<'v> {
         match node {
             Node::Logical { parts, decides } => self.logical(parts, *decides, within),
             Node::Constant(value) => Ok(borrowed(value)),
@@ -163,18 +163,18 @@ impl<'v> Evaluation<'_, 'v> {
     fn operand<'f>(
         &self,
         node: &'v Node,
-        within: Within<'f, 'v>,
+        within: EnclosingScope<'f, 'v>,
     ) -> Result<Operand<'f, 'v>, Failure>
     where
         'v: 'f,
     {
         match node {
-            Node::Constant(value) => self.meter.spend(1).map(|()| Operand::There(value)),
+            Node::Constant(value) => self.meter.spend(1).map(|()| Operand::Borrowed(value)),
             Node::Variable(outwards) => {
                 self.meter.spend(1)?;
-                Ok(Operand::There(variable(*outwards, within).unwrap_or(&Value::Null)))
+                Ok(Operand::Borrowed(variable(*outwards, within).unwrap_or(&Value::Null)))
             }
-            node => self.evaluate(node, within).map(Operand::Made),
+            node => self.evaluate(node, within).map(Operand::Owned),
         }
     }
 
@@ -182,7 +182,7 @@ impl<'v> Evaluation<'_, 'v> {
         &self,
         overloads: &[&'static Function],
         arguments: &'v [Node],
-        within: Within<'_, 'v>,
+        within: EnclosingScope<'_, 'v>,
     ) -> Evaluated<'v> {
         match arguments {
             [one] => functions::call(overloads, &[&*self.operand(one, within)?], self.meter),
@@ -199,7 +199,7 @@ impl<'v> Evaluation<'_, 'v> {
         }
     }
 
-    fn scores(&self, name: &'v Node, within: Within<'_, 'v>) -> Evaluated<'v> {
+    fn scores(&self, name: &'v Node, within: EnclosingScope<'_, 'v>) -> Evaluated<'v> {
         let name = self.operand(name, within)?;
         let Value::Text(name) = &*name else { return Err(no_overload("scores", &[&name])) };
         let Some(scores) = (self.subject.scores)(name) else {
@@ -212,7 +212,7 @@ impl<'v> Evaluation<'_, 'v> {
     }
 
     /// A field of a field of something, and so on.
-    fn fields(&self, fields: &'v Fields, within: Within<'_, 'v>) -> Evaluated<'v> {
+    fn fields(&self, fields: &'v Fields, within: EnclosingScope<'_, 'v>) -> Evaluated<'v> {
         let Fields { of, names } = fields;
         // One has been taken.
         let stored = self.stored_map(of, within).and_then(|map| stored::field(map, names));
@@ -222,9 +222,9 @@ impl<'v> Evaluation<'_, 'v> {
         self.meter.spend(names.len() - 1)?;
         let mut value = self.operand(of, within)?;
         for name in names {
-            value = Operand::Made(self.field(&value, name, false)?);
+            value = Operand::Owned(self.field(&value, name, false)?);
         }
-        Ok(value.made())
+        Ok(value.into_value())
     }
 
     fn field(&self, of: &Value<'v>, name: &'v Name, is_optional: bool) -> Evaluated<'v> {
@@ -247,7 +247,7 @@ impl<'v> Evaluation<'_, 'v> {
     }
 
     /// The map in the document that the object is, or a variable.
-    fn stored_map(&self, of: &'v Node, within: Within<'_, 'v>) -> Option<StoredMap<'v>> {
+    fn stored_map(&self, of: &'v Node, within: EnclosingScope<'_, 'v>) -> Option<StoredMap<'v>> {
         match of {
             Node::Object => self.subject.object.root().ok()?.map(),
             Node::Variable(outwards) => match variable(*outwards, within)? {
@@ -266,7 +266,7 @@ impl<'v> Evaluation<'_, 'v> {
         Ok(one.equals(other, self.meter)? != is_negated)
     }
 
-    fn has(&self, of: &'v Node, name: &'v Name, within: Within<'_, 'v>) -> Evaluated<'v> {
+    fn has(&self, of: &'v Node, name: &'v Name, within: EnclosingScope<'_, 'v>) -> Evaluated<'v> {
         let of = self.operand(of, within)?;
         let of = match &*of {
             Value::Optional(None) => return Ok(Value::Bool(false)),
@@ -285,7 +285,7 @@ impl<'v> Evaluation<'_, 'v> {
         of: &'v Node,
         index: &'v Node,
         is_optional: bool,
-        within: Within<'_, 'v>,
+        within: EnclosingScope<'_, 'v>,
     ) -> Evaluated<'v> {
         let of = self.operand(of, within)?;
         let (of, is_optional) = match &*of {
@@ -313,7 +313,12 @@ impl<'v> Evaluation<'_, 'v> {
     }
 
     /// One that decides does so even if another one fails.
-    fn logical(&self, parts: &'v [Node], decides: bool, within: Within<'_, 'v>) -> Evaluated<'v> {
+    fn logical(
+        &self,
+        parts: &'v [Node],
+        decides: bool,
+        within: EnclosingScope<'_, 'v>,
+    ) -> Evaluated<'v> {
         let mut failed = None;
         for part in parts {
             match self.evaluate(part, within) {
@@ -330,7 +335,7 @@ impl<'v> Evaluation<'_, 'v> {
         &self,
         item: &'v Node,
         container: &'v Node,
-        within: Within<'_, 'v>,
+        within: EnclosingScope<'_, 'v>,
     ) -> Evaluated<'v> {
         let (item, container) = (self.operand(item, within)?, self.operand(container, within)?);
         match &*container {
@@ -351,7 +356,11 @@ impl<'v> Evaluation<'_, 'v> {
     }
 
     /// The value of an item of a list or a map; `None` if it is optional and there is none.
-    fn item(&self, item: &'v Item, within: Within<'_, 'v>) -> Result<Option<Value<'v>>, Failure> {
+    fn item(
+        &self,
+        item: &'v Item,
+        within: EnclosingScope<'_, 'v>,
+    ) -> Result<Option<Value<'v>>, Failure> {
         match self.evaluate(&item.node, within)? {
             value if !item.is_optional => Ok(Some(value)),
             Value::Optional(value) => Ok(value.map(|value| (**value).clone())),
@@ -359,7 +368,7 @@ impl<'v> Evaluation<'_, 'v> {
         }
     }
 
-    fn list(&self, items: &'v [Item], within: Within<'_, 'v>) -> Evaluated<'v> {
+    fn list(&self, items: &'v [Item], within: EnclosingScope<'_, 'v>) -> Evaluated<'v> {
         let mut values = Vec::with_capacity(items.len());
         for item in items {
             values.extend(self.item(item, within)?);
@@ -367,7 +376,7 @@ impl<'v> Evaluation<'_, 'v> {
         Value::list(values)
     }
 
-    fn map(&self, entries: &'v [(Node, Item)], within: Within<'_, 'v>) -> Evaluated<'v> {
+    fn map(&self, entries: &'v [(Node, Item)], within: EnclosingScope<'_, 'v>) -> Evaluated<'v> {
         let mut values: Vec<(Value<'v>, Value<'v>)> = Vec::with_capacity(entries.len());
         for (key, item) in entries {
             let key = self.evaluate(key, within)?;
@@ -382,7 +391,7 @@ impl<'v> Evaluation<'_, 'v> {
 }
 
 /// A variable, by how many are between it and where it is read.
-fn variable<'f, 'v>(outwards: usize, within: Within<'f, 'v>) -> Option<&'f Value<'v>> {
+fn variable<'f, 'v>(outwards: usize, within: EnclosingScope<'f, 'v>) -> Option<&'f Value<'v>> {
     let mut scope = within?;
     for _ in 0..outwards {
         scope = scope.outer?;

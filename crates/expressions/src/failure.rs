@@ -1,4 +1,4 @@
-//! Why an expression has no result for an object.
+//! The reasons that an expression has no result for an object.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use crate::meter::MOST_STEPS;
 use crate::source::shortened;
 
-/// Why an expression neither holds nor does not hold.
+/// The reason that an expression is neither true nor false.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// A map has no such key.
@@ -20,11 +20,11 @@ pub enum Failure {
     },
     /// The result is of this type instead of boolean.
     NotABoolean(&'static str),
-    /// It would take too many steps.
+    /// The evaluation would take too many steps.
     TooManySteps,
     /// A text is not what it should be.
     Malformed {
-        /// How it begins.
+        /// The start of the text.
         text: Box<str>,
         /// The required form.
         wanted: &'static str,

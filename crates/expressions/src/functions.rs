@@ -1,4 +1,4 @@
-//! The functions of expressions: what each takes and returns, and who carries it out. A function that is not here
+//! The functions of expressions: their parameters, results and implementations. A function that is not here
 //! is refused by name when an expression is compiled.
 
 mod convert;

@@ -11,13 +11,13 @@
 //! use serde_json::json;
 //!
 //! let expression = Expression::compile("managedCluster.metadata.labels['tier'] in ['gold', 'silver']")?;
-//! let object = Document::of(&json!({ "metadata": { "labels": { "tier": "gold" } } }));
+//! let object = Document::from_json(&json!({ "metadata": { "labels": { "tier": "gold" } } }));
 //! let subject = Subject { object: &object, scores: &|_| None };
 //! assert_eq!(expression.holds(&subject, &Meter::new()), Ok(true));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Which objects are evaluated, and what follows from a result, is up to the engine.
+//! The engine chooses the objects, and what follows from a result.
 //!
 //! | to change | go to |
 //! |---|---|
@@ -25,7 +25,7 @@
 //! | an operator or a macro | `compile/operators.rs`, `compile/macros.rs` |
 //! | the grammar | `syntax/parser.rs`, `syntax/tokens.rs` |
 //! | the limits | `meter.rs` |
-//! | how an object is held in little RAM | `document.rs` and its directory |
+//! | the storage of an object in little RAM | `document.rs` and its directory |
 //! | patterns, as Go reads them | `pattern.rs` |
 //! | messages of failures | `failure.rs` at evaluation, `source.rs` at compilation |
 //!
@@ -100,7 +100,7 @@ impl Expression {
         &self.text
     }
 
-    /// Which scores it reads.
+    /// The scores that it reads.
     #[must_use]
     pub fn read_scores(&self) -> &ReadScores {
         &self.compiled.scores

@@ -1,13 +1,13 @@
-//! How many steps an evaluation may still take, and how much may still be compiled.
+//! The remaining steps of an evaluation, and the remaining size of compiled expressions.
 
 use std::cell::Cell;
 
 use crate::failure::Failure;
 use crate::source::{CompileError, MOST_BYTES};
 
-/// How many expressions a placement has at most.
+/// The most expressions of a placement.
 pub const MOST_EXPRESSIONS: usize = 100;
-/// How many bytes the expressions of a placement have at most, all together.
+/// The most bytes of the expressions of a placement, all together.
 pub const MOST_BYTES_IN_ALL: usize = 64 * 1024;
 
 /// The maximum number of steps for the evaluation of all expressions of one placement over one object. A step is an
@@ -15,7 +15,7 @@ pub const MOST_BYTES_IN_ALL: usize = 64 * 1024;
 /// a cluster needs, and takes some milliseconds.
 pub const MOST_STEPS: usize = 100_000;
 
-/// How many steps it takes at most to compile the patterns that are written in the expressions of one placement. That
+/// The most steps to compile the patterns that are written in the expressions of one placement. That
 /// is done once, and not for each object.
 pub(crate) const MOST_STEPS_OF_PATTERNS: usize = 400_000;
 
@@ -37,27 +37,27 @@ impl Meter {
         Meter::with(MOST_STEPS)
     }
 
-    /// How many steps are left, and never more than one object may take.
+    /// A meter with this number of steps, and never more than one object may take.
     #[must_use]
     pub fn with(steps: usize) -> Meter {
-        Meter::of(steps.min(MOST_STEPS))
+        Meter::from_steps(steps.min(MOST_STEPS))
     }
 
-    fn of(steps: usize) -> Meter {
+    fn from_steps(steps: usize) -> Meter {
         Meter { left: Cell::new(steps.saturating_add(1)) }
     }
 
-    /// How many steps are left.
+    /// The remaining steps.
     #[must_use]
-    pub fn left(&self) -> usize {
+    pub fn remaining_steps(&self) -> usize {
         self.left.get().saturating_sub(1)
     }
 
     /// Spends this number of steps. If fewer are left, none is left after that, and every later call fails.
     pub(crate) fn spend(&self, steps: usize) -> Result<(), Failure> {
-        let left = self.left.get().saturating_sub(steps);
-        self.left.set(left);
-        if left == 0 { Err(Failure::TooManySteps) } else { Ok(()) }
+        let remaining = self.left.get().saturating_sub(steps);
+        self.left.set(remaining);
+        if remaining == 0 { Err(Failure::TooManySteps) } else { Ok(()) }
     }
 
     /// The steps to go through a text.
@@ -99,7 +99,7 @@ impl Allowance {
     #[must_use]
     pub fn new() -> Allowance {
         let (expressions, bytes) = (MOST_EXPRESSIONS, MOST_BYTES_IN_ALL);
-        let (constants, patterns) = (Meter::new(), Meter::of(MOST_STEPS_OF_PATTERNS));
+        let (constants, patterns) = (Meter::new(), Meter::from_steps(MOST_STEPS_OF_PATTERNS));
         Allowance { expressions, bytes, steps: 0, constants, patterns }
     }
 

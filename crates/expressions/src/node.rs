@@ -68,7 +68,7 @@ pub(crate) enum Node {
     /// A macro over the items of a list, or the keys of a map.
     Each {
         range: Box<Node>,
-        each: Each,
+        each: ItemOperation,
     },
     /// A macro over the value of an optional one.
     OptionalMap {
@@ -136,7 +136,7 @@ impl Item {
 
 /// The operation of a macro on each item.
 #[derive(Debug)]
-pub(crate) enum Each {
+pub(crate) enum ItemOperation {
     /// Whether all, or any, are as they should; `decides` is the result that one of them has for all.
     Quantified {
         holds: Box<Node>,
@@ -154,7 +154,7 @@ pub(crate) enum Each {
     },
 }
 
-/// How two values are compared.
+/// The comparison of two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Comparison {
     Less,

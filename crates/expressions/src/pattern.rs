@@ -12,11 +12,11 @@ use crate::failure::Failure;
 use crate::meter::Meter;
 use crate::source::shortened;
 
-/// How large a pattern is at most, compiled: enough for hundreds of alternatives.
+/// The largest size of a compiled pattern: enough for hundreds of alternatives.
 const MOST_BYTES: usize = 1 << 18;
-/// How much of what was found out about texts a pattern keeps for the next ones, in each direction.
+/// The memory in which a pattern caches results about texts for the next ones, in each direction.
 const MOST_BYTES_KEPT: usize = 1 << 15;
-/// How long a text is about which nothing is kept: all of it is found out again, and the memory given back.
+/// The length of a text about which nothing is cached: all results are computed again, and the memory is freed.
 const LONG_TEXT: usize = 256;
 /// The steps to compile a pattern, in addition to those for its contents.
 const STEPS_TO_COMPILE: usize = 300;
@@ -35,7 +35,7 @@ pub fn pattern_from_go(pattern: &str) -> Option<(String, usize)> {
 #[derive(Debug)]
 pub(crate) struct Pattern {
     regex: Regex,
-    /// How many letters it has, each as often as it is repeated.
+    /// The number of its letters, each as often as it is repeated.
     size: usize,
 }
 

@@ -22,7 +22,7 @@ impl Quantity {
         (billionths.unsigned_abs() <= LARGEST).then_some(Quantity(billionths))
     }
 
-    /// How many billionths it is.
+    /// The quantity in billionths.
     #[must_use]
     pub fn billionths(self) -> i128 {
         self.0

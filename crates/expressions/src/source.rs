@@ -1,20 +1,20 @@
-//! Why an expression cannot be used, and where in it the reason is.
+//! The reason that an expression cannot be used, and its position.
 
 use std::fmt;
 
-/// How many bytes an expression has at most.
+/// The most bytes of an expression.
 pub(crate) const MOST_BYTES: usize = 16 * 1024;
-/// How deeply it is nested at most: in brackets, and in operators that are applied to the result of others.
+/// The deepest nesting: in brackets, and in operators that are applied to the result of others.
 pub(crate) const MOST_NESTED: usize = 100;
-/// How many characters of a text a message has at most.
+/// The most characters of a text in a message.
 const MOST_SHOWN: usize = 80;
 
-/// Why an expression cannot be used.
+/// The reason that an expression cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CompileError {
     /// The problem.
     pub message: String,
-    /// Where in the expression.
+    /// The position in the expression.
     pub position: Option<Position>,
     /// Whether it could be used, if it or those before it were shorter or simpler.
     pub is_too_much: bool,

@@ -16,7 +16,7 @@ pub(crate) struct Part {
     /// The byte at which it is. The position of an operation is that of its operator: a sum is at its `+`.
     pub(crate) at: usize,
     pub(crate) syntax: Syntax,
-    /// How many parts are in each other here.
+    /// The depth of nested parts here.
     pub(crate) depth: usize,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Part {
 #[derive(Debug)]
 pub(crate) enum Syntax {
     Literal(Value<'static>),
-    /// It may begin with a dot.
+    /// A name, which may begin with a dot.
     Name(String),
     Field {
         of: Box<Part>,

@@ -10,7 +10,7 @@ use crate::value::Value;
 /// A type as functions are declared with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Type {
-    /// Any type; it is not known at compile time.
+    /// Any type; it is unknown at compile time.
     Dyn,
     Null,
     Bool,
@@ -42,7 +42,7 @@ pub(crate) enum Type {
 }
 
 impl Type {
-    /// How many names, with dots between them, the name of a type has at most.
+    /// The most names, with dots between them, in the name of a type.
     pub(crate) const MOST_NAMES: usize = 3;
     const ORDERED: [Type; 8] = [
         Type::Int,
@@ -137,7 +137,7 @@ pub(crate) enum StaticType {
     Optional(Arc<StaticType>),
 }
 
-/// What `Any` and `Other` stand for in one call.
+/// The types of `Any` and `Other` in one call.
 #[derive(Default)]
 pub(crate) struct Bindings {
     any: Option<StaticType>,
@@ -146,7 +146,7 @@ pub(crate) struct Bindings {
 
 impl StaticType {
     pub(crate) const BOOL: StaticType = StaticType::Plain(Type::Bool);
-    /// How deep a type is at most. Of what is deeper nothing is known: a type may double with every level.
+    /// The largest depth of a type. Deeper types are unknown: a type may double with every level.
     const DEEPEST: usize = 6;
 
     pub(crate) fn list(of: StaticType) -> StaticType {

@@ -55,7 +55,7 @@ impl Url {
         Some(Url { user, host: read_host(host)?, path: as_escaped(path)?, ..url })
     }
 
-    /// How long it is.
+    /// Its length.
     pub(crate) fn length(&self) -> usize {
         let Url { scheme, host, path, opaque, query, user, fragment } = self;
         let texts = [scheme, host, path, opaque, fragment].into_iter().chain(query);
@@ -63,7 +63,7 @@ impl Url {
         texts.map(String::len).chain(user.map(Vec::len)).sum()
     }
 
-    /// How long the query is.
+    /// The length of the query.
     pub(crate) fn query_length(&self) -> usize {
         self.query.as_ref().map_or(0, String::len)
     }
@@ -169,7 +169,7 @@ fn unescaped_host(host: &str, is_zone: bool) -> Option<String> {
     is_known.then(|| unescaped(host, false).map(text))?
 }
 
-/// A path or a fragment as it is escaped: as it is written, if nothing else has to be escaped.
+/// A path or a fragment as it is escaped: as it is written, if nothing else needs to be escaped.
 fn as_escaped(written: &str) -> Option<String> {
     let decoded = unescaped(written, false)?;
     let is_allowed = |it: char| it.is_ascii_alphanumeric() || "-_.~!$&'()*+,;=:@[]/%".contains(it);

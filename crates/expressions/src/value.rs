@@ -21,7 +21,7 @@ use crate::version::Version;
 
 pub(crate) use map::{Map, is_key, steps_to_key};
 
-/// How many lists, maps and optional values an expression may put into each other. Recursion over values goes down the
+/// The most lists, maps and optional values that an expression may nest. Recursion over values goes down the
 /// stack by this many levels more than the deepest document.
 const MOST_NESTED_VALUES: u8 = 128;
 
@@ -41,7 +41,7 @@ pub(crate) enum Value<'v> {
     Duration(SignedDuration),
     /// The type of a value, by its name.
     Type(&'static str),
-    Optional(Option<Arc<Held<'v>>>),
+    Optional(Option<Arc<OptionalValue<'v>>>),
     Quantity(Quantity),
     Version(Arc<Version>),
     Ip(IpAddr),
@@ -66,12 +66,12 @@ pub(crate) enum List<'v> {
 
 /// The value of an optional one, and how deep that is.
 #[derive(Debug)]
-pub(crate) struct Held<'v> {
+pub(crate) struct OptionalValue<'v> {
     value: Value<'v>,
     depth: u8,
 }
 
-impl<'v> Deref for Held<'v> {
+impl<'v> Deref for OptionalValue<'v> {
     type Target = Value<'v>;
 
     fn deref(&self) -> &Value<'v> {
@@ -110,12 +110,12 @@ impl<'v> Value<'v> {
     }
 
     pub(crate) fn list(items: impl IntoIterator<Item = Value<'v>>) -> Result<Value<'v>, Failure> {
-        List::of(items.into_iter().collect()).map(Value::List)
+        List::from_items(items.into_iter().collect()).map(Value::List)
     }
 
     pub(crate) fn some(value: Value<'v>) -> Result<Value<'v>, Failure> {
         let depth = one_deeper([&value])?;
-        Ok(Value::Optional(Some(Arc::new(Held { value, depth }))))
+        Ok(Value::Optional(Some(Arc::new(OptionalValue { value, depth }))))
     }
 
     /// An optional value.
@@ -126,7 +126,7 @@ impl<'v> Value<'v> {
     pub(crate) fn map(
         entries: impl IntoIterator<Item = (Value<'v>, Value<'v>)>,
     ) -> Result<Value<'v>, Failure> {
-        Map::of(entries.into_iter().collect()).map(Value::Map)
+        Map::from_entries(entries.into_iter().collect()).map(Value::Map)
     }
 
     /// A length, or a position.
@@ -134,7 +134,7 @@ impl<'v> Value<'v> {
         Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
     }
 
-    /// How many steps it takes to go through it once: through the letters of a text, and the items of a list.
+    /// The steps to go through it once: through the letters of a text, and the items of a list.
     pub(crate) fn steps(&self) -> usize {
         match self {
             Value::Text(text) => text.len() / 16,
@@ -147,7 +147,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// How many values that an expression has made are in each other here.
+    /// The depth of nested values that an expression has created here.
     fn depth(&self) -> u8 {
         match self {
             Value::List(list) => list.depth(),
@@ -331,7 +331,8 @@ fn compare_numbers(one: &Value<'_>, other: &Value<'_>) -> Option<Ordering> {
 fn one_deeper<'a, 'v: 'a>(values: impl IntoIterator<Item = &'a Value<'v>>) -> Result<u8, Failure> {
     let deepest = values.into_iter().map(Value::depth).max().unwrap_or_default();
     if deepest >= MOST_NESTED_VALUES {
-        let message = format!("it puts values into each other more than {MOST_NESTED_VALUES} deep");
+        let message =
+            format!("the expression nests values more than {MOST_NESTED_VALUES} levels deep");
         return Err(Failure::other(message));
     }
     Ok(deepest + 1)
@@ -339,7 +340,7 @@ fn one_deeper<'a, 'v: 'a>(values: impl IntoIterator<Item = &'a Value<'v>>) -> Re
 
 impl<'v> List<'v> {
     /// The list of some items.
-    pub(crate) fn of(items: Arc<[Value<'v>]>) -> Result<List<'v>, Failure> {
+    pub(crate) fn from_items(items: Arc<[Value<'v>]>) -> Result<List<'v>, Failure> {
         let depth = one_deeper(&*items)?;
         Ok(List::Made(items, depth))
     }

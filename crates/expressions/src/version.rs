@@ -23,7 +23,7 @@ impl Version {
     /// A version in full; `None` for anything else.
     pub(crate) fn parse(text: &str) -> Option<Version> {
         let mut parts = text.splitn(3, '.');
-        Version::of(parts.next()?, parts.next()?, parts.next()?, number)
+        Version::from_parts(parts.next()?, parts.next()?, parts.next()?, number)
     }
 
     /// A version that may begin with a `v`, have leading zeros, and lack the last numbers.
@@ -34,11 +34,11 @@ impl Version {
         let rest = rest.unwrap_or("0");
         let is_without_patch = rest.len() > 1 && rest.starts_with(['+', '-']);
         let rest = if is_without_patch { format!("0{rest}").into() } else { Cow::Borrowed(rest) };
-        Version::of(major, minor.unwrap_or("0"), &rest, lenient_number)
+        Version::from_parts(major, minor.unwrap_or("0"), &rest, lenient_number)
     }
 
     /// A version by its parts, given how numbers are read.
-    fn of(
+    fn from_parts(
         major: &str,
         minor: &str,
         rest: &str,

@@ -38,7 +38,7 @@ fn evaluated(expression: &str, object: &Document, steps: usize) -> (Result<bool,
     let expression = Expression::compile(expression).unwrap();
     let meter = Meter::with(steps);
     let subject = Subject { object, scores: &|_| None };
-    (expression.holds(&subject, &meter), meter.left())
+    (expression.holds(&subject, &meter), meter.remaining_steps())
 }
 
 proptest! {
@@ -50,7 +50,7 @@ proptest! {
     ) {
         let claims = claims.into_iter().map(|(name, value)| json!({ "name": name, "value": value }));
         let claims: Vec<Value> = claims.collect();
-        let object = Document::of(&json!({ "status": { "claims": claims } }));
+        let object = Document::from_json(&json!({ "status": { "claims": claims } }));
         for symbol in ["==", "!="] {
             for (macro_name, rest) in
                 [("exists", ""), ("exists", " && c.value == 'status'"), ("all", ""), ("exists", " || c.value.name == 'east'")]
@@ -68,7 +68,7 @@ proptest! {
 
     #[test]
     fn a_field_is_what_its_key_has(content in content(), name in text()) {
-        let object = Document::of(&json!({ "spec": content }));
+        let object = Document::from_json(&json!({ "spec": content }));
         let of = |expression: String| evaluated(&expression, &object, 1_000).0;
         let by_field = of(format!("managedCluster.spec.{name} == 'east'"));
         let by_key = of(format!("managedCluster['spec']['{name}'] == 'east'"));

@@ -29,7 +29,7 @@ fn cluster() -> Value {
 
 /// The result of an expression, or why there is none; an error at compiling begins with `!`.
 fn result(text: &str) -> String {
-    let document = Document::of(&cluster());
+    let document = Document::from_json(&cluster());
     let expression = match Expression::compile(text) {
         Ok(expression) => expression,
         Err(error) => return format!("!{error}"),
@@ -176,7 +176,7 @@ fn durations_are_written_exactly_and_offsets_may_be_larger_than_those_of_any_zon
 }
 
 #[test]
-fn what_fails_says_why() {
+fn a_failure_has_its_reason() {
     for (text, why) in [
         ("managedCluster.metadata.labels.absent == 'x'", "there is no \"absent\""),
         ("managedCluster.metadata.name.first == 'x'", "selecting a field is not for string"),
@@ -198,20 +198,20 @@ fn what_fails_says_why() {
     let document = Document::default();
     let subject = Subject { object: &document, scores: &|_| None };
     let number = Expression::compile("1").unwrap();
-    assert_eq!(warnings("1"), ["it is never true, because it is of type int"]);
+    assert_eq!(warnings("1"), ["the expression is never true, because its type is int"]);
     assert_eq!(number.holds(&subject, &Meter::new()), Err(Failure::NotABoolean("int")));
 }
 
 #[test]
 fn what_cannot_be_evaluated_is_refused_by_name_where_it_stands() {
     for (text, why) in [
-        ("", "!it ends without a value, at column 1"),
-        ("true &&", "!it ends without a value, at column 8"),
-        ("(true", "!it ends without ), at column 6"),
-        ("true true", "!the end should be here, and not true, at column 6"),
-        ("[1, +]", "!a value should be here, and not +, at column 5"),
+        ("", "!the expression ends without a value, at column 1"),
+        ("true &&", "!the expression ends without a value, at column 8"),
+        ("(true", "!the expression ends without ), at column 6"),
+        ("true true", "!expected the end instead of true, at column 6"),
+        ("[1, +]", "!expected a value instead of +, at column 5"),
         ("'ü\n'", "!the text has no end in its line, at column 1"),
-        ("'a' == '\\q'", "!\\q means nothing in a text, at column 9"),
+        ("'a' == '\\q'", "!\\q is not a valid escape in a text, at column 9"),
         ("true # why", "!'#' has no place in an expression, at column 6"),
         ("package == 1", "!package is a reserved word, at column 1"),
         ("cluster.metadata", "!there is no variable cluster: only managedCluster, at column 1"),
@@ -224,11 +224,17 @@ fn what_cannot_be_evaluated_is_refused_by_name_where_it_stands() {
         ),
         ("1 + 'a' == 2", "!+ is not for int and string, at column 3"),
         ("'a' == 1", "!== is not for string and int, at column 5"),
-        ("'a' && true", "!this is of type string, and has to be true or false, at column 1"),
-        ("[1].all(x, 'a')", "!this is of type string, and has to be true or false, at column 12"),
+        ("'a' && true", "!this part is of type string, but must be true or false, at column 1"),
+        (
+            "[1].all(x, 'a')",
+            "!this part is of type string, but must be true or false, at column 12",
+        ),
         ("'abc'.all(x, true)", "!all is for lists and maps, and not for type string, at column 1"),
         ("'%s'.format(['a']) == 'a'", "!there is no function format, at column 12"),
-        ("Cluster{name: 'a'} == null", "!there are no messages, such as Cluster{}, at column 8"),
+        (
+            "Cluster{name: 'a'} == null",
+            "!message literals such as Cluster{} are not supported, at column 8",
+        ),
         (
             "[managedCluster].exists(c, c.scores('a') == [])",
             "!scores is of managedCluster, and of nothing else, at column 36",
@@ -262,7 +268,7 @@ fn what_always_fails_is_noted_and_fails_where_it_is_needed() {
             "\"yesterday\" is not a valid instant such as 2026-03-02T12:00:00Z, at column 10",
         ),
     ] {
-        assert_eq!(warnings(text), [format!("it always fails: {why}")], "{text}");
+        assert_eq!(warnings(text), [format!("this part always fails: {why}")], "{text}");
         assert_eq!(result(text), why.rsplit_once(", at").unwrap().0, "{text}");
         assert_eq!(result(&format!("true || {text}")), "true");
     }
@@ -298,7 +304,7 @@ fn the_expressions_on_the_page_of_differences_come_to_what_it_says() {
         example.split_once("` ")
     });
     let mut count = 0;
-    for (text, said) in examples {
+    for (text, expected) in examples {
         let found = result(text);
         let came = match &*found {
             "true" => "is true",
@@ -306,7 +312,7 @@ fn the_expressions_on_the_page_of_differences_come_to_what_it_says() {
             refused if refused.starts_with('!') => "is refused",
             _ => "fails",
         };
-        assert_eq!(came, said, "{text}: {found}");
+        assert_eq!(came, expected, "{text}: {found}");
         count += 1;
     }
     assert!(count > 15, "{count} examples");

@@ -66,19 +66,19 @@ pub type Sentence = (Option<String>, String);
 
 /// Sentences in their order, equal ones for several objects as one: `A, B, C, D, E and 3 more: each exists`.
 #[must_use]
-pub fn told_together(sentences: impl IntoIterator<Item = Sentence>) -> Vec<String> {
-    let mut told: Vec<(Vec<String>, String)> = Vec::new();
+pub fn merge_sentences(sentences: impl IntoIterator<Item = Sentence>) -> Vec<String> {
+    let mut merged: Vec<(Vec<String>, String)> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for (subject, sentence) in sentences {
         let Some(subject) = subject else {
-            told.push((Vec::new(), sentence));
+            merged.push((Vec::new(), sentence));
             continue;
         };
         let rest = sentence.strip_prefix(&*subject).unwrap_or(&sentence).trim_start().to_owned();
-        let index = *known.entry(rest.clone()).or_insert(told.len());
-        match told.get_mut(index) {
+        let index = *known.entry(rest.clone()).or_insert(merged.len());
+        match merged.get_mut(index) {
             Some((subjects, _)) => subjects.push(subject),
-            None => told.push((vec![subject], rest)),
+            None => merged.push((vec![subject], rest)),
         }
     }
     let line = |(subjects, rest): (Vec<String>, String)| match &*subjects {
@@ -86,7 +86,7 @@ pub fn told_together(sentences: impl IntoIterator<Item = Sentence>) -> Vec<Strin
         [only] => format!("{only} {rest}"),
         several => format!("{}: each {rest}", few(several)),
     };
-    told.into_iter().map(line).collect()
+    merged.into_iter().map(line).collect()
 }
 
 impl Assumption {
@@ -152,7 +152,9 @@ mod tests {
             let field = Field::Replicas;
             let unknown = Assumption::UnknownAtStart { target: target("a"), field };
             let exist = names.iter().map(|name| exists(name));
-            told_together([other].into_iter().chain(exist).chain([unknown]).map(|it| it.sentence()))
+            merge_sentences(
+                [other].into_iter().chain(exist).chain([unknown]).map(|it| it.sentence()),
+            )
         };
         let in_force = "before 1970-01-01T00:00:00Z, the current rules were in force";
         let unknown = "replicas of Deployment.apps default/a is unknown until a rule sets it";

@@ -10,6 +10,6 @@ mod recurrence;
 mod renamed;
 mod stretch;
 
-pub use comparison::{Compared, Comparison};
+pub use comparison::{Comparison, GroupDifferences};
 pub use recurrence::{CivilStretch, Days, Edge, Recurrence, Span, StretchGroup, recurrences};
 pub use stretch::{Difference, Presence, Side, Stretch, difference};

@@ -12,9 +12,9 @@ use crate::Writer;
 pub struct Excess<'a> {
     /// The exceeded allowance.
     pub allowance: &'a Allowance,
-    /// Which of its bounds.
+    /// The exceeded bound of the allowance.
     pub bound: &'a Bound,
-    /// When, at first.
+    /// The first instant.
     pub at: Timestamp,
     /// The amount needed then.
     pub needed: u128,
@@ -39,7 +39,7 @@ impl Excess<'_> {
         instants
     }
 
-    /// What to do about it.
+    /// The advice.
     #[must_use]
     pub fn advice(&self) -> String {
         match &self.allowance.by {

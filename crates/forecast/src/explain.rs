@@ -1,4 +1,4 @@
-//! Why a target has its values at an instant, as far as one policy is concerned, and what changes next.
+//! Explains the values of a target at an instant, as far as one policy is concerned, and the next change.
 
 mod past;
 mod requests;
@@ -15,7 +15,7 @@ use self::past::Past;
 use self::requests::{ranked, requests_in};
 use crate::{AssumedValues, Assumption, LastWrite, Origin, Simulation};
 
-/// How far the next change is searched for: a leap year, so that the same day of the next year is
+/// The length of the search for the next change: a leap year, so that the same day of the next year is
 /// included.
 const LOOKS_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 
@@ -36,7 +36,7 @@ pub struct Explanation {
     pub requests: Vec<(Field, Vec<RankedRequest>)>,
     /// The next change of any of the values, if one comes within a year.
     pub next: Option<Change>,
-    /// How its value is divided, if it is.
+    /// The divisions of its value; empty if it is not divided.
     pub divisions: Vec<Division>,
     /// The assumptions of this explanation.
     pub assumptions: Vec<Assumption>,
@@ -152,7 +152,7 @@ impl<'w> Explainer<'w> {
             credit_writers(&mut reasons, policy, &values, &ahead.ends);
         }
         let requests = ranked(&values, requests);
-        let Ahead { next, .. } = ahead;
+        let LookAhead { next, .. } = ahead;
         let (policy, target) = (policy.clone(), target.clone());
         Some(Explanation {
             policy,
@@ -219,7 +219,7 @@ impl<'w> Explainer<'w> {
     }
 }
 
-/// Why the selection of a placement is unknown, in place of the verdict on each cluster.
+/// The reason for an unknown selection of a placement, in place of the verdict on each cluster.
 fn why_unknown(world: &World, target: &Identity) -> Option<RuleExplanation> {
     let why = world.why_unknown(target, Field::Clusters)?;
     Some(RuleExplanation {
@@ -328,7 +328,7 @@ fn credit_writers(
     }
 }
 
-struct Ahead {
+struct LookAhead {
     /// The next change of a value.
     next: Option<Change>,
     /// For each field, when it is first set by another rule or to another value, if that has been looked for.
@@ -342,14 +342,14 @@ fn look_ahead(
     at: Timestamp,
     values: &[(Field, LastWrite)],
     ends_matter_of: Option<&PolicyName>,
-) -> Ahead {
+) -> LookAhead {
     let last = at.saturating_add(LOOKS_AHEAD).unwrap_or(Timestamp::MAX);
-    let mut ahead = Ahead { next: None, ends: vec![None; values.len()] };
+    let mut ahead = LookAhead { next: None, ends: vec![None; values.len()] };
     let matters = |write: &LastWrite| {
         let writer = write.origin.writer.as_ref().map(|writer| &writer.policy);
         writer.is_some() && writer == ends_matter_of
     };
-    let is_open = |ahead: &Ahead| {
+    let is_open = |ahead: &LookAhead| {
         let mut ends = values.iter().zip(&ahead.ends);
         ahead.next.is_none() || ends.any(|((_, write), end)| end.is_none() && matters(write))
     };

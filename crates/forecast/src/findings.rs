@@ -4,10 +4,10 @@
 //! supplies the facts about a schedule that time alone determines. The caller determines the locations of rules and the
 //! names of findings.
 
-mod alone;
 mod bounds;
 mod changes;
 mod days;
+mod group_schedules;
 mod held;
 mod losers;
 mod lost_values;
@@ -47,17 +47,17 @@ pub enum Problem {
     Suspended,
     /// A rule does not fire within the search range.
     NeverFires {
-        /// When it last did.
+        /// Its last firing.
         last: Option<Timestamp>,
     },
     /// A window does not open within the search range.
     NeverOpens {
-        /// When it last closed.
+        /// The last time it closed.
         last: Option<Timestamp>,
     },
     /// A rule was due, and each time another one decided.
     NeverWins {
-        /// What decided instead the first time, as a line for a person.
+        /// The decision instead of it the first time, as a line for a person.
         because: String,
         /// The rule that did, if one fires at the same instant.
         winner: Option<Writer>,
@@ -83,7 +83,7 @@ pub enum Problem {
         next: Arc<str>,
         /// The values before, within and after.
         values: [Value; 3],
-        /// When it begins and ends.
+        /// The start and the end of that time.
         span: (Timestamp, Timestamp),
     },
     /// A value of a rule is lowered early. The cause is a rule of another policy or clock, or one that otherwise
@@ -93,15 +93,15 @@ pub enum Problem {
         target: Identity,
         /// Its field.
         field: Field,
-        /// Who has set it.
+        /// The writer.
         by: Writer,
-        /// When.
+        /// The instant of its write.
         since: Timestamp,
         /// The values before and after.
         values: (u32, u32),
-        /// When the cut comes.
+        /// The instant of the cut.
         cut: Timestamp,
-        /// When a rule of the same policy and zone would have lowered it.
+        /// The instant at which a rule of the same policy and zone would have lowered it.
         own_end: Option<Timestamp>,
         /// Whether the rule that has set it comes at most once a year, and the one that lowers it otherwise raises.
         is_rare: bool,
@@ -117,15 +117,15 @@ pub enum Problem {
         /// Since when.
         since: Timestamp,
         /// For what.
-        asked: u32,
+        requested: u32,
         /// The values before and after.
         values: (u32, u32),
-        /// When it is changed.
+        /// The instant of the change.
         at: Timestamp,
-        /// When that writer would have set something else.
+        /// The instant at which that writer would have set something else.
         until: Option<Timestamp>,
     },
-    /// A rule sets one bound so that the other has to yield.
+    /// A rule sets one bound so that the other must yield.
     MovesOtherBound {
         /// The autoscaler.
         target: Identity,
@@ -133,7 +133,7 @@ pub enum Problem {
         moved: Field,
         /// Its values before and after.
         values: (u32, u32),
-        /// When, at first.
+        /// The first instant.
         at: Timestamp,
     },
     /// A number of replicas is outside the bounds of the autoscaler of the workload.
@@ -142,22 +142,22 @@ pub enum Problem {
         target: Identity,
         /// The value that it sets.
         value: u32,
-        /// When that was set, if it is the bounds that are set later.
+        /// The instant at which that was set, if the bounds are set later.
         since: Option<Timestamp>,
         /// The autoscaler.
         autoscaler: Identity,
         /// Its bounds then.
         bounds: (u32, u32),
-        /// When, at first.
+        /// The first instant.
         at: Timestamp,
     },
     /// Pods find no room.
     PodsWait {
-        /// How many, at first.
+        /// Their number at first.
         pods: u32,
         /// The most at one time.
         most: u32,
-        /// Why, as a line for a person.
+        /// The reason, as a line for a person.
         because: Box<str>,
         /// From when on.
         at: Timestamp,
@@ -168,7 +168,7 @@ pub enum Problem {
         score: Arc<str>,
         /// The cluster.
         cluster: Arc<str>,
-        /// When.
+        /// The instant.
         at: Timestamp,
     },
     /// A score ends, and other clusters are selected.
@@ -181,7 +181,7 @@ pub enum Problem {
         cluster: Arc<str>,
         /// The selections before and after.
         values: (Value, Value),
-        /// When.
+        /// The instant.
         at: Timestamp,
     },
     /// A selector selects nothing, although there is something to select.
@@ -190,18 +190,18 @@ pub enum Problem {
         position: Option<u32>,
         /// The kind of object that it selects, in the plural.
         what: &'static str,
-        /// How many of that there are.
+        /// The number of such objects in the input.
         seen: usize,
     },
-    /// Which of several recommendations counts depends on the direction, so that none lasts.
+    /// The direction determines which of several recommendations applies, so that none lasts.
     MetricsAlternate {
-        /// How many metrics there are.
+        /// The number of metrics.
         metrics: usize,
     },
 }
 
 impl Problem {
-    /// What to do about it.
+    /// The advice.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
@@ -262,8 +262,8 @@ impl fmt::Display for Problem {
                 }
                 would_have_ended(f, *own_end)
             }
-            Problem::TwoWriters { target, field, by, since, asked, values, at, until } => {
-                two_writers(f, (target, *field), (by, *since, *asked), *values, *at)?;
+            Problem::TwoWriters { target, field, by, since, requested, values, at, until } => {
+                two_writers(f, (target, *field), (by, *since, *requested), *values, *at)?;
                 would_have_ended(f, *until)
             }
             Problem::MovesOtherBound { target, moved, values: (from, to), at } => write!(
@@ -297,7 +297,7 @@ impl fmt::Display for Problem {
             }
             Problem::MetricsAlternate { metrics } => write!(
                 f,
-                "of {metrics} recommendations the largest counts on the way up, and the smallest on the way down: \
+                "of {metrics} recommendations the largest applies on the way up, and the smallest on the way down: \
                  where they differ, the replicas go up and down without end"
             ),
         }
@@ -327,7 +327,7 @@ fn out_of_bounds(
 fn two_writers(
     f: &mut fmt::Formatter<'_>,
     (target, field): (&Identity, Field),
-    (by, since, asked): (&Writer, Timestamp, u32),
+    (by, since, requested): (&Writer, Timestamp, u32),
     (from, to): (u32, u32),
     at: Timestamp,
 ) -> fmt::Result {
@@ -340,12 +340,12 @@ fn two_writers(
              of their names decides"
         );
     }
-    if from == asked {
+    if from == requested {
         return changed(f, (target, field), (by, since), (from, to), at);
     }
     write!(
         f,
-        "at {at:.0}, sets {field} of {target} from {from} to {to}, though {name} of {policy} set it to {asked} at \
+        "at {at:.0}, sets {field} of {target} from {from} to {to}, though {name} of {policy} set it to {requested} at \
          {since:.0}"
     )
 }

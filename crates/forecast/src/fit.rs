@@ -22,7 +22,7 @@ use crate::{Excess, Forecast, Origin, Period, Simulation, Step, Writer};
 pub struct Fit<'a> {
     forecast: &'a Forecast<'a>,
     demand: &'a Demand,
-    /// Which part of the forecast sets something of an object.
+    /// For each object, the part of the forecast that sets one of its fields.
     part_of: BTreeMap<&'a Identity, usize>,
     /// The workloads that policies scale by queries without a result.
     unknown: BTreeSet<Identity>,
@@ -43,7 +43,7 @@ impl<'a> Fit<'a> {
         Fit { forecast, demand, part_of, unknown: unknown.collect() }
     }
 
-    /// How many groups of allowances there are.
+    /// The number of groups of allowances.
     #[must_use]
     pub fn len(&self) -> usize {
         self.demand.groups.len()
@@ -93,7 +93,7 @@ impl<'a> Fit<'a> {
         account.end()
     }
 
-    /// The stretches of the period that have to be run: where only schedules decide, not those in which rules come as
+    /// The stretches of the period that must be run: where only schedules decide, not those in which rules come as
     /// they came before.
     fn stretches(&self, policies: &[PolicyName]) -> Vec<Period> {
         let (world, period) = (self.forecast.world(), self.forecast.period());
@@ -130,21 +130,21 @@ struct Member<'a> {
     consumer: &'a Consumer,
     allowances: Vec<usize>,
     is_unknown: bool,
-    replicas: Held,
-    min: Held,
-    max: Held,
+    replicas: FieldValue,
+    min: FieldValue,
+    max: FieldValue,
     /// The certain and the possible replicas that are in the sums.
     counted: [u32; 2],
 }
 
 /// The value of a field, and where it comes from if that is known.
 #[derive(Default)]
-struct Held {
+struct FieldValue {
     value: Option<u32>,
     origin: Option<Arc<Origin>>,
 }
 
-impl Held {
+impl FieldValue {
     fn writer(&self) -> Option<&Writer> {
         self.origin.as_ref()?.writer.as_ref()
     }
@@ -153,7 +153,7 @@ impl Held {
 impl Member<'_> {
     /// The certain and the possible replicas, each with the value that they follow from. An autoscaler does not change
     /// a workload without replicas, and keeps any other one within its bounds.
-    fn counts(&self) -> [(u32, &Held); 2] {
+    fn counts(&self) -> [(u32, &FieldValue); 2] {
         let set = (self.replicas.value.unwrap_or(0), &self.replicas);
         if self.is_unknown {
             return [(0, &self.replicas); 2];
@@ -186,7 +186,8 @@ impl<'a> Account<'a> {
         let member = |(index, allowances): (usize, Vec<usize>)| {
             let consumer = consumers.get(index)?;
             let is_unknown = unknown.contains(&consumer.workload);
-            let (replicas, min, max) = (Held::default(), Held::default(), Held::default());
+            let (replicas, min, max) =
+                (FieldValue::default(), FieldValue::default(), FieldValue::default());
             let counted = [0; 2];
             Some(Member { consumer, allowances, is_unknown, replicas, min, max, counted })
         };
@@ -224,9 +225,9 @@ impl<'a> Account<'a> {
         for policy in policies {
             let sets = world.schedules(policy).into_iter().flat_map(|it| it.sets);
             let most = sets.map(|(_, number)| number).max().unwrap_or(0);
-            let written = world.footprint(policy).writes.into_iter().map(|(it, _)| (it, most));
-            let asked = world.asks_for(policy).map(|it| (it.workload, it.most));
-            for (object, most) in written.chain(asked) {
+            let writes = world.footprint(policy).writes.into_iter().map(|(it, _)| (it, most));
+            let requested = world.asks_for(policy).map(|it| (it.workload, it.most));
+            for (object, most) in writes.chain(requested) {
                 let known = highest.entry(object).or_default();
                 *known = most.max(*known);
             }
@@ -259,7 +260,7 @@ impl<'a> Account<'a> {
             let held = |object: &Identity, field: Field, given: Option<u32>| {
                 let write = run.last_writes().get(&(object.clone(), field));
                 let set = write.and_then(|it| it.value.as_ref()).and_then(Value::number);
-                Held { value: set.or(given), origin: write.map(|it| Arc::clone(&it.origin)) }
+                FieldValue { value: set.or(given), origin: write.map(|it| Arc::clone(&it.origin)) }
             };
             *replicas = held(&consumer.workload, Field::Replicas, consumer.replicas);
             if let Some((autoscaler, bounds)) = &consumer.autoscaler {
@@ -286,7 +287,7 @@ impl<'a> Account<'a> {
                     | Field::PendingPods => continue,
                 };
                 let origin = Some(Arc::clone(&set.origin));
-                *held = Held { value: set.value.number(), origin };
+                *held = FieldValue { value: set.value.number(), origin };
                 self.touched.insert(*number);
             }
         }
@@ -377,11 +378,11 @@ impl<'a> Account<'a> {
 
     /// The result: the certain excess, or else the possible one.
     fn end(self) -> Vec<Excess<'a>> {
-        let mut told: BTreeMap<(usize, usize), Excess<'a>> = BTreeMap::new();
+        let mut excesses: BTreeMap<(usize, usize), Excess<'a>> = BTreeMap::new();
         for ((allowance, bound, _), excess) in self.found {
-            told.entry((allowance, bound)).or_insert(excess);
+            excesses.entry((allowance, bound)).or_insert(excess);
         }
-        told.into_values().collect()
+        excesses.into_values().collect()
     }
 }
 

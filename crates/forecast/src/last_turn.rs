@@ -21,7 +21,7 @@ struct Turn {
 }
 
 impl LastTurn {
-    pub(crate) fn of(policy: PolicyName) -> LastTurn {
+    pub(crate) fn for_policy(policy: PolicyName) -> LastTurn {
         LastTurn { policy, turn: None, begun: None }
     }
 

@@ -9,7 +9,7 @@
 //!
 //! Unknown facts about the world are assumed, and every [`Assumption`] is reported.
 //!
-//! Nothing here reads files, knows the current time, or draws: that is up to the caller.
+//! The callers read files, pass the current time, and draw.
 //!
 //! # Islands
 //!
@@ -56,10 +56,10 @@ mod simulation;
 mod totals;
 mod upcoming;
 
-pub use assumption::{AssumedValues, Assumption, Sentence, told_together};
+pub use assumption::{AssumedValues, Assumption, Sentence, merge_sentences};
 pub use difference::{
-    CivilStretch, Compared, Comparison, Days, Difference, Edge, Presence, Recurrence, Side, Span,
-    Stretch, StretchGroup, difference, recurrences,
+    CivilStretch, Comparison, Days, Difference, Edge, GroupDifferences, Presence, Recurrence, Side,
+    Span, Stretch, StretchGroup, difference, recurrences,
 };
 pub use excess::Excess;
 pub use explain::{Change, Explainer, Explanation, explain};

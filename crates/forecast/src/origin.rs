@@ -1,4 +1,4 @@
-//! Where a value comes from: what set it, and why.
+//! The origin of a value: the writer and the reason.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use almanac_engine::{EffectReason, PolicyName, Value, World};
 use jiff::Timestamp;
 
-/// Who set a value.
+/// The writer of a value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Writer {
     /// The policy.
@@ -16,7 +16,7 @@ pub struct Writer {
     pub rule: Option<Arc<str>>,
 }
 
-/// Who set a value, and why.
+/// The writer of a value, and the reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
     /// `None` when no policy has set it.
@@ -28,38 +28,38 @@ pub struct Origin {
 }
 
 impl Origin {
-    fn of_nobody(reason: &str) -> Arc<Origin> {
+    fn without_writer(reason: &str) -> Arc<Origin> {
         Arc::new(Origin { writer: None, reason: reason.into(), moves_other_bound: false })
     }
 
     /// The value is the one before any policy acted.
     pub(crate) fn initial() -> Arc<Origin> {
-        Origin::of_nobody("initial value; no rule has set it yet")
+        Origin::without_writer("initial value; no rule has set it yet")
     }
 
     /// The value is that of the object, and no policy sets it.
     pub(crate) fn standing() -> Arc<Origin> {
-        Origin::of_nobody("value of the object; no policy sets it")
+        Origin::without_writer("value of the object; no policy sets it")
     }
 
     /// The value is unknown.
     pub(crate) fn unknown() -> Arc<Origin> {
-        Origin::of_nobody("unknown; no rule has set it yet")
+        Origin::without_writer("unknown; no rule has set it yet")
     }
 
     /// The value is unknown, and stays so.
     pub(crate) fn unknown_because(why: &str) -> Arc<Origin> {
-        Origin::of_nobody(&format!("unknown: {why}"))
+        Origin::without_writer(&format!("unknown: {why}"))
     }
 
     /// The value is the one that the caller specified.
     pub(crate) fn assumed() -> Arc<Origin> {
-        Origin::of_nobody("assumed, as specified")
+        Origin::without_writer("assumed, as specified")
     }
 
     /// The value has moved because of a bound that the caller specified.
     pub(crate) fn made_way() -> Arc<Origin> {
-        Origin::of_nobody("moved to fit the assumed bound")
+        Origin::without_writer("moved to fit the assumed bound")
     }
 
     /// Another writer has changed the value since a policy set it.
@@ -70,7 +70,7 @@ impl Origin {
         let reason = format!(
             "current value; {policy}{rule} set it to {to}{at}, but it has been changed since"
         );
-        Origin::of_nobody(&reason)
+        Origin::without_writer(&reason)
     }
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Origins {
 
 impl Origins {
     /// The origin of a value that a policy set for this reason.
-    pub(crate) fn of(
+    pub(crate) fn for_reason(
         &mut self,
         world: &World,
         policy: &PolicyName,

@@ -11,10 +11,10 @@ use jiff::Timestamp;
 
 use crate::{Origin, Period, Series, Set, Step, Writer};
 
-/// A time at which rules ask for something that another one decides.
+/// A time at which rules request a value, and another rule decides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Overlap {
-    /// When it begins.
+    /// The start.
     pub from: Timestamp,
     /// The first instant after it; the same as `from` for rules that fire.
     pub to: Timestamp,
@@ -27,13 +27,13 @@ pub struct Overlap {
 pub struct Outranked {
     /// The rule.
     pub rule: Writer,
-    /// Why it does not, as a line for a person.
+    /// The reason, as a line for a person.
     pub because: Box<str>,
-    /// Whether the policy says which of them counts more, rather than only the order in which they are written.
+    /// Whether the policy ranks the rules, rather than only the order in which they are written.
     pub is_by_rank: bool,
 }
 
-/// The times at which several windows of a policy are open that ask for different values.
+/// The times at which several windows of a policy with different values are open.
 #[derive(Debug)]
 pub struct OpenWindows<'a> {
     world: &'a World,
@@ -51,7 +51,7 @@ struct OfPolicy {
 }
 
 impl<'a> OpenWindows<'a> {
-    /// Those of some policies.
+    /// The open windows of some policies.
     pub(crate) fn new(
         world: &'a World,
         policies: &[PolicyName],
@@ -70,11 +70,11 @@ impl<'a> OpenWindows<'a> {
     /// The windows that are open while another one decides about an object, in order. Those that do not concern it are
     /// left out.
     #[must_use]
-    pub fn of(&self, target: &Identity) -> Vec<Overlap> {
+    pub fn for_target(&self, target: &Identity) -> Vec<Overlap> {
         let mut all = Vec::new();
         for of_policy in &self.policies {
-            let written = self.world.footprint(&of_policy.policy).writes;
-            if written.iter().any(|(object, _)| object == target) {
+            let writes = self.world.footprint(&of_policy.policy).writes;
+            if writes.iter().any(|(object, _)| object == target) {
                 all.extend(of_policy.overlaps(self.world, target));
             }
         }
@@ -84,7 +84,7 @@ impl<'a> OpenWindows<'a> {
 }
 
 impl OfPolicy {
-    /// `None` if no windows that ask for different values are open at once.
+    /// `None` if no windows with different values are open at the same time.
     fn new(world: &World, policy: &PolicyName, period: Period) -> Option<OfPolicy> {
         let rules = world.schedules(policy);
         let rules: Vec<RuleSchedule> =
@@ -110,9 +110,9 @@ impl OfPolicy {
     }
 
     fn record(&mut self, open: &BTreeSet<usize>, from: Timestamp, to: Timestamp) {
-        let mut asked = open.iter().map(|rule| self.rules[*rule].asks_for);
-        let first = asked.next();
-        let differ = asked.any(|it| Some(it) != first);
+        let mut requested = open.iter().map(|rule| self.rules[*rule].asks_for);
+        let first = requested.next();
+        let differ = requested.any(|it| Some(it) != first);
         if from == to || !differ {
             return;
         }
@@ -182,21 +182,21 @@ fn changes(rules: &[RuleSchedule], period: Period) -> BTreeMap<Timestamp, Vec<(u
 
 /// Watches a run for rules that fire at one instant.
 #[derive(Debug)]
-pub(crate) struct Meetings {
+pub(crate) struct SharedFirings {
     /// Whether several policies set values here.
     are_several: bool,
     /// The last value set, by the index of the series.
     last: BTreeMap<usize, (Timestamp, Value, Arc<Origin>)>,
     /// The rules of a policy, with their values.
-    asked: BTreeMap<PolicyName, Vec<RuleSchedule>>,
+    rules: BTreeMap<PolicyName, Vec<RuleSchedule>>,
     found: BTreeMap<usize, Vec<Overlap>>,
 }
 
-impl Meetings {
-    pub(crate) fn of(policies: &[PolicyName]) -> Meetings {
+impl SharedFirings {
+    pub(crate) fn for_policies(policies: &[PolicyName]) -> SharedFirings {
         let are_several = policies.len() > 1;
-        let (last, asked, found) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Meetings { are_several, last, asked, found }
+        let (last, rules, found) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        SharedFirings { are_several, last, rules, found }
     }
 
     /// Records the values set in a turn.
@@ -219,8 +219,8 @@ impl Meetings {
                 let Some(by) = set.origin.writer.as_ref().and_then(|it| it.rule.clone()) else {
                     continue;
                 };
-                let is_agreed =
-                    self.asks_for(world, &step.policy, &rule) == set.value.number().map(i64::from);
+                let is_agreed = self.requested_value(world, &step.policy, &rule)
+                    == set.value.number().map(i64::from);
                 let Some(position) = position(series, set).filter(|_| !is_agreed) else { continue };
                 let writer = Writer { policy: step.policy.clone(), rule: Some(Arc::clone(&rule)) };
                 self.note(
@@ -233,8 +233,13 @@ impl Meetings {
         }
     }
 
-    fn asks_for(&mut self, world: &World, policy: &PolicyName, rule: &Arc<str>) -> Option<i64> {
-        let rules = self.asked.entry(policy.clone()).or_insert_with(|| world.schedules(policy));
+    fn requested_value(
+        &mut self,
+        world: &World,
+        policy: &PolicyName,
+        rule: &Arc<str>,
+    ) -> Option<i64> {
+        let rules = self.rules.entry(policy.clone()).or_insert_with(|| world.schedules(policy));
         rules.iter().find(|it| it.rule == *rule).and_then(|it| it.asks_for)
     }
 

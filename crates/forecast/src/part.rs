@@ -15,9 +15,9 @@ use almanac_engine::{Field, Identity, PolicyName, Value, World, islands};
 use jiff::{SignedDuration, Timestamp};
 
 use self::takeover::Takeover;
-pub(crate) use self::takeover::{Inherited, Left};
+pub(crate) use self::takeover::{Inherited, LeftValues};
 use crate::findings::{RECENT, Watch, days_to_run};
-use crate::overlap::Meetings;
+use crate::overlap::SharedFirings;
 use crate::{
     AssumedValues, Assumption, ForecastFinding, LastWrite, OpenWindows, Origin, Overlap, Period,
     Series, Simulation,
@@ -38,13 +38,13 @@ pub struct Forecast<'a> {
 #[derive(Clone, Debug)]
 struct Island {
     policies: Vec<PolicyName>,
-    /// What to show of it: every object, the policies that write it, and which of its fields.
-    shown: BTreeMap<Identity, Written>,
+    /// The contents: every object, the policies that write it, and the fields that they write.
+    objects: BTreeMap<Identity, WrittenFields>,
 }
 
 /// The policies that write an object, and which of its fields.
 #[derive(Clone, Debug, Default)]
-struct Written {
+struct WrittenFields {
     by: Vec<PolicyName>,
     fields: Vec<Field>,
 }
@@ -64,8 +64,9 @@ impl<'a> Forecast<'a> {
     /// A forecast of everything that policies of this world set.
     #[must_use]
     pub fn new(world: &'a World, period: Period, assumed: AssumedValues) -> Forecast<'a> {
-        let islands = islands(world).into_iter().map(|policies| Island::of(world, policies));
-        let islands = islands.filter(|island| !island.shown.is_empty()).collect();
+        let islands =
+            islands(world).into_iter().map(|policies| Island::for_policies(world, policies));
+        let islands = islands.filter(|island| !island.objects.is_empty()).collect();
         Forecast { world, period, assumed, islands, takeover: None }
     }
 
@@ -74,7 +75,7 @@ impl<'a> Forecast<'a> {
     /// version has set. Objects with a status continue from it.
     #[must_use]
     pub fn taking_over(mut self, before: Option<&Forecast<'a>>) -> Forecast<'a> {
-        self.takeover = Some(Arc::new(Takeover::of(before)));
+        self.takeover = Some(Arc::new(Takeover::new(before)));
         self
     }
 
@@ -113,9 +114,9 @@ impl<'a> Forecast<'a> {
     /// policies are still run.
     pub fn narrow(&mut self, keep: impl Fn(&Identity, &[PolicyName]) -> bool) {
         for island in &mut self.islands {
-            island.shown.retain(|object, written| keep(object, &written.by));
+            island.objects.retain(|object, fields| keep(object, &fields.by));
         }
-        self.islands.retain(|island| !island.shown.is_empty());
+        self.islands.retain(|island| !island.objects.is_empty());
     }
 
     /// The period.
@@ -126,14 +127,14 @@ impl<'a> Forecast<'a> {
 
     /// Every shown object with the policies that write it, in the order of the parts.
     pub fn targets(&self) -> impl Iterator<Item = (&Identity, &[PolicyName])> {
-        let shown = self.islands.iter().flat_map(|island| &island.shown);
-        shown.map(|(object, written)| (object, written.by.as_slice()))
+        let objects = self.islands.iter().flat_map(|island| &island.objects);
+        objects.map(|(object, fields)| (object, fields.by.as_slice()))
     }
 
     /// Every shown object with the number of its part, in their order. In one part, each is there once.
     pub(crate) fn objects_of_parts(&self) -> impl Iterator<Item = (usize, &Identity)> {
         let parts = self.islands.iter().enumerate();
-        parts.flat_map(|(part, island)| island.shown.keys().map(move |object| (part, object)))
+        parts.flat_map(|(part, island)| island.objects.keys().map(move |object| (part, object)))
     }
 
     /// The shown objects of all policies that are connected with one of these objects.
@@ -143,9 +144,9 @@ impl<'a> Forecast<'a> {
     ) -> impl Iterator<Item = &Identity> {
         let has_one = move |island: &&Island| {
             island.policies.iter().any(|policy| is_one(&policy.identity))
-                || island.shown.keys().any(&is_one)
+                || island.objects.keys().any(&is_one)
         };
-        self.islands.iter().filter(has_one).flat_map(|island| island.shown.keys())
+        self.islands.iter().filter(has_one).flat_map(|island| island.objects.keys())
     }
 
     /// The world that it is of.
@@ -177,10 +178,10 @@ impl<'a> Forecast<'a> {
     }
 
     /// The values that the other version has left in objects that no policy here sets.
-    pub(crate) fn left_in(&self, objects: &BTreeSet<Identity>) -> Left {
-        let Some(takeover) = &self.takeover else { return Left::new() };
+    pub(crate) fn left_in(&self, objects: &BTreeSet<Identity>) -> LeftValues {
+        let Some(takeover) = &self.takeover else { return LeftValues::new() };
         let kept = objects.iter().filter(|object| !takeover.has_lost(self.world, object));
-        takeover.left(&kept.cloned().collect(), |_, _| false)
+        takeover.left_values(&kept.cloned().collect(), |_, _| false)
     }
 
     /// The policies of a part.
@@ -201,7 +202,7 @@ impl<'a> Forecast<'a> {
         })
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.islands.len()
@@ -222,16 +223,16 @@ impl<'a> Forecast<'a> {
         };
         let mut simulation = self.simulation(island);
         let assumptions = simulation.assumptions().to_vec();
-        let shown = simulation
+        let last_writes = simulation
             .last_writes()
             .iter()
-            .filter(|((object, _), _)| island.shown.contains_key(object));
-        let mut series: Vec<Series> = shown
+            .filter(|((object, _), _)| island.objects.contains_key(object));
+        let mut series: Vec<Series> = last_writes
             .map(|((object, field), write)| {
                 Series::start(object.clone(), *field, write, self.period)
             })
             .collect();
-        let mut meetings = Meetings::of(&island.policies);
+        let mut meetings = SharedFirings::for_policies(&island.policies);
         while let Some(step) = simulation.step(self.period.to()) {
             meetings.record(simulation.world(), &step, &series);
             for set in &step.set {
@@ -246,7 +247,7 @@ impl<'a> Forecast<'a> {
         Part { series, assumptions, meetings: meetings.end() }
     }
 
-    /// The windows of one part that are open at once though they ask for different values.
+    /// The windows of one part that are open at the same time with different values.
     #[must_use]
     pub fn open_windows(&self, part: usize) -> OpenWindows<'a> {
         OpenWindows::new(self.world, self.policies_of(part), self.period)
@@ -349,26 +350,26 @@ impl<'a> Forecast<'a> {
 }
 
 impl Island {
-    fn of(world: &World, policies: Vec<PolicyName>) -> Island {
-        let mut shown: BTreeMap<Identity, Written> = BTreeMap::new();
+    fn for_policies(world: &World, policies: Vec<PolicyName>) -> Island {
+        let mut objects: BTreeMap<Identity, WrittenFields> = BTreeMap::new();
         for policy in &policies {
             for (object, field) in world.footprint(policy).writes {
-                let written = shown.entry(object).or_default();
-                if !written.fields.contains(&field) {
-                    written.fields.push(field);
+                let object_fields = objects.entry(object).or_default();
+                if !object_fields.fields.contains(&field) {
+                    object_fields.fields.push(field);
                 }
-                if written.by.last() != Some(policy) {
-                    written.by.push(policy.clone());
+                if object_fields.by.last() != Some(policy) {
+                    object_fields.by.push(policy.clone());
                 }
             }
         }
-        Island { policies, shown }
+        Island { policies, objects }
     }
     fn join(&mut self, other: Island) {
         self.policies.extend(other.policies);
         // Those of one family follow each other.
         self.policies.sort();
-        self.shown.extend(other.shown);
+        self.objects.extend(other.objects);
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Segment {
     pub to: Timestamp,
     /// The value; `None` when it is unknown.
     pub value: Option<Value>,
-    /// Who set it, and why.
+    /// The writer and the reason.
     pub origin: Arc<Origin>,
 }
 

@@ -19,13 +19,13 @@ use crate::{AssumedValues, Assumption, Origin};
 
 /// A world in which time passes.
 ///
-/// Where it begins is up to the engine: at the current state, or at the state that earlier firings
+/// The engine chooses the start: the current state, or the state that earlier firings
 /// have left. Anything before the beginning is run through the same turns as everything after it.
 #[derive(Debug)]
 pub struct Simulation {
     world: World,
     agenda: Agenda,
-    /// Those that were woken at this instant, and have no turn yet.
+    /// The policies that were woken at this instant, and have had no turn since.
     woken: BTreeSet<PolicyName>,
     origins: Origins,
     last_writes: BTreeMap<(Identity, Field), LastWrite>,
@@ -36,16 +36,16 @@ pub struct Simulation {
     /// Until the start: the instant of the first turn of each policy. It has no turn before that.
     first_turns: BTreeMap<PolicyName, Timestamp>,
     /// The values found by policies whose first turns came before everything else at the start.
-    found: BTreeMap<(Identity, Field), LastWrite>,
+    earlier_values: BTreeMap<(Identity, Field), LastWrite>,
     watched: Option<LastTurn>,
 }
 
-/// Who set a field last, and when.
+/// The last write of a field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LastWrite {
     /// The value since then.
     pub value: Option<Value>,
-    /// Who, and why.
+    /// The writer and the reason.
     pub origin: Arc<Origin>,
     /// The instant at which it was set; `None` when no policy has set it, or too long ago to be
     /// known.
@@ -55,13 +55,13 @@ pub struct LastWrite {
 /// One policy's turn.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// When.
+    /// The instant.
     pub at: Timestamp,
-    /// Whose.
+    /// The policy that has the turn.
     pub policy: PolicyName,
     /// The records of the turn.
     pub recorded: Vec<Recorded>,
-    /// Which fields it set, whether or not they had the value before.
+    /// The fields that it set, whether or not they had the value before.
     pub set: Vec<Set>,
 }
 
@@ -76,7 +76,7 @@ pub struct Set {
     pub before: Option<Value>,
     /// The value since.
     pub value: Value,
-    /// Who, and why.
+    /// The writer and the reason.
     pub origin: Arc<Origin>,
 }
 
@@ -141,8 +141,8 @@ impl Simulation {
             assumptions,
             influences,
             first_turns: BTreeMap::new(),
-            found: BTreeMap::new(),
-            watched: watched.cloned().map(LastTurn::of),
+            earlier_values: BTreeMap::new(),
+            watched: watched.cloned().map(LastTurn::for_policy),
         };
         simulation.take_over_prior_writes(begun.prior_writes);
         simulation.first_turns = begun.first_turns.into_iter().collect();
@@ -167,7 +167,7 @@ impl Simulation {
         &self.world
     }
 
-    /// Who set each field last.
+    /// The last write of each field.
     #[must_use]
     pub fn last_writes(&self) -> &BTreeMap<(Identity, Field), LastWrite> {
         &self.last_writes
@@ -175,8 +175,8 @@ impl Simulation {
 
     /// The value of a field before the first turn of a policy at the beginning set it, if the policy was one of those
     /// for which nothing changes there.
-    pub(crate) fn found(&self, place: &(Identity, Field)) -> Option<&LastWrite> {
-        self.found.get(place)
+    pub(crate) fn earlier_value(&self, place: &(Identity, Field)) -> Option<&LastWrite> {
+        self.earlier_values.get(place)
     }
 
     /// The world before the last turn of the policy that is watched, and when that was. It is watched no longer.
@@ -190,7 +190,7 @@ impl Simulation {
         &self.assumptions
     }
 
-    /// When the next turn is.
+    /// The instant of the next turn.
     #[must_use]
     pub fn next(&self) -> Option<Timestamp> {
         self.agenda.next()
@@ -227,7 +227,7 @@ impl Simulation {
         let turn = turn::take(&mut self.world, &policy, at);
         self.agenda.set(&policy, turn.as_ref().and_then(|it| it.wake_at));
         if let Some(turn) = &turn {
-            self.tell_followers(&policy, turn, at);
+            self.wake_followers(&policy, turn, at);
         }
         self.queue_woken(at);
         let Turn { recorded, effects, .. } = turn?;
@@ -241,7 +241,7 @@ impl Simulation {
     }
 
     /// Gives another turn to the policies that depend on an object that this one has changed.
-    fn tell_followers(&mut self, policy: &PolicyName, turn: &Turn, at: Timestamp) {
+    fn wake_followers(&mut self, policy: &PolicyName, turn: &Turn, at: Timestamp) {
         let mut done = turn.done.iter().filter(|(_, outcome)| *outcome == Outcome::Done).peekable();
         if done.peek().is_none() {
             return;
@@ -274,7 +274,7 @@ impl Simulation {
 
     fn set_field(&mut self, policy: &PolicyName, at: Timestamp, effect: Effect) -> Option<Set> {
         let Effect { target, field, value, reason } = effect;
-        let origin = self.origins.of(&self.world, policy, reason)?;
+        let origin = self.origins.for_reason(&self.world, policy, reason)?;
         let place = (target, field);
         let write = self.last_writes.get_mut(&place)?;
         let now =
@@ -296,7 +296,7 @@ impl Simulation {
             }
         }
         for (place, held) in latest {
-            let origin = self.origins.of(&self.world, &held.policy, held.reason);
+            let origin = self.origins.for_reason(&self.world, &held.policy, held.reason);
             let (Some(origin), Some(write)) = (origin, self.last_writes.get_mut(&place)) else {
                 continue;
             };
@@ -315,15 +315,15 @@ impl Simulation {
         for policy in arriving {
             let has_arrived = arrive(&mut self.world, policy, from);
             // A value that derives from an assumed one is a change.
-            let written = self.world.footprint(policy).writes;
-            if has_arrived && !written.iter().any(|it| assumed.contains_key(it)) {
+            let writes = self.world.footprint(policy).writes;
+            if has_arrived && !writes.iter().any(|it| assumed.contains_key(it)) {
                 settling.push(policy);
             }
         }
         for policy in settling {
             for place in self.world.footprint(policy).writes {
                 if let Some(write) = self.last_writes.get(&place) {
-                    self.found.entry(place).or_insert_with(|| write.clone());
+                    self.earlier_values.entry(place).or_insert_with(|| write.clone());
                 }
             }
             self.take_turn(policy.clone(), from);
@@ -378,8 +378,8 @@ fn add_missing_targets(world: &mut World) -> Vec<Assumption> {
 /// Every field that a policy can set, with its value in the world.
 fn initial_writes(world: &World) -> BTreeMap<(Identity, Field), LastWrite> {
     let (given, unknown) = (Origin::initial(), Origin::unknown());
-    let written = world.policies().flat_map(|policy| world.footprint(&policy).writes);
-    let last_writes = written.map(|(object, field)| {
+    let writes = world.policies().flat_map(|policy| world.footprint(&policy).writes);
+    let last_writes = writes.map(|(object, field)| {
         let value = field.read(world, &object);
         let origin = match (&value, world.why_unknown(&object, field)) {
             (Some(_), _) => Arc::clone(&given),

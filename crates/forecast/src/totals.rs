@@ -10,7 +10,7 @@ use almanac_engine::Value;
 
 use crate::{Period, Segment, Series};
 
-/// How many nanoseconds are a hundredth of an hour.
+/// The nanoseconds of a hundredth of an hour.
 const HUNDREDTH: i128 = 36_000_000_000;
 
 /// The peak and the sum of a number over a period.
@@ -33,7 +33,7 @@ const WEEK: i128 = 7 * 24 * 100 * HUNDREDTH;
 impl PodHours {
     /// A number of pods over a number of nanoseconds.
     #[must_use]
-    pub fn of(pods: i64, nanoseconds: i128) -> PodHours {
+    pub fn new(pods: i64, nanoseconds: i128) -> PodHours {
         PodHours { nanoseconds: nanoseconds.saturating_mul(i128::from(pods)) }
     }
 

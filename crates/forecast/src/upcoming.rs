@@ -19,7 +19,7 @@ pub struct Upcoming {
 /// Something that happens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// When.
+    /// The instant.
     pub at: Timestamp,
     /// The policy of the rule.
     pub policy: PolicyName,
@@ -50,9 +50,9 @@ impl Upcoming {
     fn record(&mut self, step: &Step) {
         let has_objects = step.recorded.iter().all(|it| it.object().is_some());
         let footprint = || self.simulation.world().footprint(&step.policy);
-        let written = || footprint().writes.into_iter().map(|(object, _)| object).next();
-        let written = if has_objects { None } else { written() };
-        let target = written.unwrap_or_else(|| step.policy.identity.clone());
+        let target_of_write = || footprint().writes.into_iter().map(|(object, _)| object).next();
+        let target_of_write = if has_objects { None } else { target_of_write() };
+        let target = target_of_write.unwrap_or_else(|| step.policy.identity.clone());
         let world = self.simulation.world();
         for recorded in &step.recorded {
             let occurrence = recorded.occurrence(world, &step.policy.identity);

@@ -1,6 +1,6 @@
 //! A forecast holds one island in memory at a time, however many there are.
 //!
-//! It counts the bytes of the whole process, so this binary has only one test.
+//! The allocator counts the bytes of the whole process, so this binary has only one test.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its builders too")]
 

@@ -7,7 +7,7 @@
 // the upstream commands keep signal handlers, feature gates and metrics in package variables.
 // Processes of their own are also what a test can kill, stop and restart one at a time.
 //
-// What starts them, with which flags and certificates, is crates/local.
+// The crate crates/local starts them, and sets their flags and certificates.
 package main
 
 import (
@@ -49,7 +49,7 @@ func main() {
 	}
 	if len(os.Args) > 1 {
 		if run, ok := programs[os.Args[1]]; ok {
-			// The commands read os.Args themselves, so their name has to stand first.
+			// The commands read os.Args themselves, so their name must stand first.
 			os.Args = os.Args[1:]
 			run()
 			return

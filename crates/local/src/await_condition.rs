@@ -21,13 +21,13 @@ const LONGEST_PAUSE_AFTER_SLOW: Duration = Duration::from_millis(500);
 pub enum Observation<T> {
     /// The condition holds; the test continues with the value.
     Holds(T),
-    /// It does not hold yet; the text has the current state.
+    /// The condition does not hold yet; the text has the current state.
     NotYet(String),
 }
 
 impl Observation<()> {
     /// `Holds` when it is true; else `NotYet` with what was seen.
-    pub fn of(holds: bool, seen: impl std::fmt::Display) -> Self {
+    pub fn from_bool(holds: bool, seen: impl std::fmt::Display) -> Self {
         if holds { Self::Holds(()) } else { Self::NotYet(seen.to_string()) }
     }
 }

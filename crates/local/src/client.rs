@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use kube::Client;
 use kube::config::Kubeconfig;
 
-/// A client for the cluster of a kubeconfig. It retries nothing by itself: a test wants to see the
+/// A client for the cluster of a kubeconfig. It retries nothing by itself: a test must observe the
 /// first answer.
 pub fn client_for(kubeconfig: &Path) -> Result<Client> {
     client_from(kubeconfig, None, None)

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 pub const KUBEBUILDER_ASSETS: &str = "KUBEBUILDER_ASSETS";
 /// The version of Kubernetes that is built, such as `1.36`; the newest unless it is set.
 pub const KUBERNETES_VERSION: &str = "ALMANAC_KUBERNETES_VERSION";
-/// Where built programs and the directories of runs are kept.
+/// The directory of built programs and of the directories of runs.
 pub const CACHE: &str = "ALMANAC_CACHE";
 
 /// The directory for what is built and what is running: `ALMANAC_CACHE`, else `almanac` in the

@@ -19,7 +19,7 @@ pub struct Kubectl {
 }
 
 impl Kubectl {
-    /// That of the control plane's programs, for the cluster of a kubeconfig and a default namespace.
+    /// The kubectl of the control plane's programs, for the cluster of a kubeconfig and a default namespace.
     pub async fn provide(kubeconfig: &Path, namespace: Option<&str>) -> Result<Self> {
         let program = match Binaries::provide_async().await {
             Ok(binaries) => binaries.program(KUBECTL)?,
@@ -72,8 +72,8 @@ impl Kubectl {
         let ((), output) = tokio::join!(feed, child.wait_with_output());
         let output = output?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            bail!("kubectl {} failed: {}", arguments.join(" "), said.trim());
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            bail!("kubectl {} failed: {}", arguments.join(" "), stderr.trim());
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }

@@ -1,8 +1,8 @@
 //! A real Kubernetes on this machine: etcd, kube-apiserver, kube-controller-manager and kube-scheduler as processes on
 //! loopback, and nodes that are simulated.
 //!
-//! It finds the programs or builds them, starts them, waits until they are ready, and ends them. What is done with
-//! the cluster is up to the caller. Errors are for people; no caller distinguishes them, so there is no type for each.
+//! This crate finds or builds the programs, starts them, waits until they are ready, and ends them. The callers use the
+//! cluster. Errors are for people; no caller distinguishes them, so there is no type for each.
 //!
 //! # Where to change what
 //!

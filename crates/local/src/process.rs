@@ -17,7 +17,7 @@ use rustix::process::{
 
 use crate::await_condition::{Observation, await_condition};
 
-/// How every program is started. The shell leaves a watcher behind that holds the read end of a pipe, and then becomes
+/// Starts every program. The shell leaves a watcher behind that holds the read end of a pipe, and then becomes
 /// the program, so that the program has the process id we know. When the owner of the write end dies, in any way, the
 /// kernel closes the pipe; the watcher's `read` fails, and it kills the program, even a stopped one, and all processes
 /// of its group. A line on the pipe makes the watcher exit.
@@ -51,13 +51,13 @@ pub struct Process {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     folder: PathBuf,
-    running: Mutex<Option<Running>>,
-    /// How it ended by itself the last time; nothing while it runs and after it was killed.
+    running: Mutex<Option<RunningProcess>>,
+    /// The status with which it ended by itself the last time; nothing while it runs and after it was killed.
     end: Mutex<Option<ExitStatus>>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningProcess {
     child: Child,
     watcher: ChildStdin,
 }
@@ -123,12 +123,12 @@ impl Process {
             .spawn()
             .with_context(|| format!("failed to start {}", self.program.display()))?;
         let watcher = child.stdin.take().context("the process has no standard input")?;
-        let said = child.stdout.take().context("the process has no standard output")?;
-        *running = Some(Running { child, watcher });
+        let stdout = child.stdout.take().context("the process has no standard output")?;
+        *running = Some(RunningProcess { child, watcher });
         self.note_end(None);
         // It takes the shell a moment, and is not worth the runtime's while.
         let mut line = String::new();
-        BufReader::new(said).read_line(&mut line)?;
+        BufReader::new(stdout).read_line(&mut line)?;
         ensure!(line == "watched\n", "failed to start the watcher of {}: {line:?}", self.name);
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Process {
             .with_context(|| format!("failed to interrupt {}", self.name))
     }
 
-    /// How it ended by itself, if it has. One that was killed is not running, which is an error.
+    /// The status with which it ended by itself, if it has. One that was killed is not running, which is an error.
     pub fn check_end(&self) -> Result<Option<ExitStatus>> {
         let mut running = self.lock();
         let Some(process) = running.as_mut() else {
@@ -242,7 +242,7 @@ impl Process {
     }
 
     /// A test that panicked while it held the lock left a consistent value behind.
-    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+    fn lock(&self) -> MutexGuard<'_, Option<RunningProcess>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -292,7 +292,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let process = shell(folder.path(), "while :; do sleep 1; done");
         process.pause().expect("stopped");
-        let Running { mut child, watcher } = process.lock().take().expect("running");
+        let RunningProcess { mut child, watcher } = process.lock().take().expect("running");
         drop(watcher);
         let signal = await_condition("the process to be killed", PATIENCE, async || {
             Ok(match child.try_wait()? {

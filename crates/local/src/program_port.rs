@@ -1,7 +1,7 @@
 //! A port on loopback for a program under test, which binds it without `SO_REUSEPORT`, so that
 //! nothing else can reserve it for the program.
 //!
-//! It is chosen below the ephemeral ports of the kernel, and a lock file keeps other tests off it:
+//! The port is below the ephemeral ports of the kernel, and a lock file keeps other tests off it:
 //! it belongs to the program while it runs and while it is down.
 
 use std::fs::{self, File};

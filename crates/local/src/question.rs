@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use crate::process::{dismiss, watched_by};
 
 /// As the programs that keep running are watched, but with an output of its own.
-const ASKED: &str = r#"exec 3<&0
+const WATCHED_SCRIPT: &str = r#"exec 3<&0
 { read -r farewell <&3 || kill -s KILL -- -$$; } >/dev/null 2>&1 &
 exec "$0" "$@" 3<&- </dev/null"#;
 
@@ -16,12 +16,12 @@ exec "$0" "$@" 3<&- </dev/null"#;
 /// input.
 #[must_use]
 pub fn question_to(program: &Path) -> Command {
-    watched_by(ASKED, program)
+    watched_by(WATCHED_SCRIPT, program)
 }
 
-/// Waits for its answer.
+/// Waits for the end of the program, and returns its output.
 pub fn answer_of(question: Command) -> io::Result<Output> {
-    let (child, watcher) = asked(question)?;
+    let (child, watcher) = spawn(question)?;
     let answer = child.wait_with_output()?;
     dismiss(watcher);
     Ok(answer)
@@ -29,14 +29,14 @@ pub fn answer_of(question: Command) -> io::Result<Output> {
 
 /// The same without blocking the runtime. Dropping the future kills the program.
 pub async fn await_answer_of(question: Command) -> io::Result<Output> {
-    let (child, watcher) = asked(question)?;
+    let (child, watcher) = spawn(question)?;
     let answer = tokio::task::spawn_blocking(move || child.wait_with_output()).await??;
     dismiss(watcher);
     Ok(answer)
 }
 
-/// The program, and what its watcher waits for: dropped without a word, it ends the program.
-fn asked(mut question: Command) -> io::Result<(Child, ChildStdin)> {
+/// The program, and the input of its watcher, which kills the program if the input closes without a line.
+fn spawn(mut question: Command) -> io::Result<(Child, ChildStdin)> {
     let mut child = question.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let watcher = child.stdin.take().ok_or_else(|| io::Error::other("it has no watcher"))?;
     Ok((child, watcher))
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_what_the_program_says_and_how_it_ends() {
+    fn an_answer_is_the_output_and_the_exit_status_of_the_program() {
         let mut question = question_to(Path::new("/bin/sh"));
         question.args(["-c", "echo said; echo wrong >&2; cat; exit 3"]);
         let answer = answer_of(question).unwrap();
@@ -61,9 +61,9 @@ mod tests {
         let mut question = question_to(Path::new("/bin/sh"));
         question.args(["-c", "echo begun; exec sleep 600"]);
         let mut child = question.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut said = io::BufReader::new(child.stdout.take().unwrap());
+        let mut output = io::BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
-        io::BufRead::read_line(&mut said, &mut line).unwrap();
+        io::BufRead::read_line(&mut output, &mut line).unwrap();
         assert_eq!(line, "begun\n");
         // The kernel closes the pipe in the same way when the parent is killed.
         drop(child.stdin.take());

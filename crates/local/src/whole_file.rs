@@ -1,5 +1,5 @@
 //! Atomic file writes: a crash leaves the old file or the new one. Also rejects directories whose path is not UTF-8:
-//! flags and files have to contain it.
+//! flags and files must contain it.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub fn write_whole(file: &Path, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// An error for a directory whose name is not text: it is passed to programs in flags and files that have to be.
+/// An error for a directory whose name is not text: it is passed to programs in flags and files that must be.
 pub(crate) fn check_name(folder: &Path) -> Result<()> {
     ensure!(
         folder.to_str().is_some(),

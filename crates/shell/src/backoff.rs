@@ -1,4 +1,4 @@
-//! How long to wait before the next attempt: longer each time, with jitter.
+//! The delay before the next attempt: longer each time, with jitter.
 
 use std::time::Duration;
 

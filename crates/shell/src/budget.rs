@@ -18,11 +18,11 @@ use tokio::time::Instant;
 /// The purpose of a write, most urgent first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Urgency {
-    /// It changes capacity or a priority.
+    /// A change of capacity or of a priority.
     Capacity,
-    /// It records a finished action.
+    /// The record of a finished action.
     Status,
-    /// It reports something.
+    /// A report.
     Event,
 }
 
@@ -39,14 +39,14 @@ impl Urgency {
     }
 }
 
-/// How much may be written.
+/// The limits on writes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WriteLimits {
-    /// How many writes may be in flight at once.
+    /// The most writes in flight at the same time.
     pub at_once: usize,
-    /// How many may start per second, sustained; `None` for unlimited.
+    /// The writes that may start per second, sustained; `None` for unlimited.
     pub per_second: Option<f64>,
-    /// How many may start at once after a quiet time, if there is a sustained limit.
+    /// The writes that may start immediately after a quiet time, if there is a sustained limit.
     pub burst: u32,
 }
 
@@ -61,10 +61,10 @@ impl Default for WriteLimits {
 /// Gives out permits to write.
 #[derive(Clone)]
 pub struct WriteBudget {
-    shared: Arc<Shared>,
+    shared: Arc<BudgetInner>,
 }
 
-struct Shared {
+struct BudgetInner {
     limits: WriteLimits,
     state: Mutex<State>,
 }
@@ -83,7 +83,7 @@ struct State {
 /// Permission for one write in flight. Dropping it returns the slot.
 pub struct Permit {
     /// `None` once there is nothing to return.
-    place: Option<Arc<Shared>>,
+    place: Option<Arc<BudgetInner>>,
 }
 
 impl WriteBudget {
@@ -98,7 +98,7 @@ impl WriteBudget {
             came: 0,
             is_awaited: false,
         };
-        Self { shared: Arc::new(Shared { limits, state: Mutex::new(state) }) }
+        Self { shared: Arc::new(BudgetInner { limits, state: Mutex::new(state) }) }
     }
 
     /// Waits for a permit.
@@ -119,7 +119,7 @@ impl WriteBudget {
         }
     }
 
-    /// How many writes are waiting.
+    /// The number of waiting writes.
     #[must_use]
     pub fn waiting(&self) -> usize {
         Urgency::ALL.into_iter().map(|urgency| self.waiting_for(urgency)).sum()
@@ -153,7 +153,7 @@ impl Collector for WriteBudget {
     }
 }
 
-impl Shared {
+impl BudgetInner {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -231,7 +231,7 @@ mod tests {
             let (budget, sender) = (budget.clone(), sender.clone());
             tokio::spawn(async move {
                 let _permit = budget.permit(urgency).await;
-                sender.send(urgency).expect("somebody listens");
+                sender.send(urgency).expect("the receiver waits");
             });
             tokio::task::yield_now().await;
         }

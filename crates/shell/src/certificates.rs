@@ -37,7 +37,7 @@ impl std::fmt::Debug for Pair {
 
 /// The stored certificates.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Kept {
+pub struct StoredCertificates {
     /// The authority that signs.
     pub authority: Pair,
     /// The CA that signs next, published already.
@@ -50,28 +50,28 @@ pub struct Kept {
 
 /// The requirements on the certificates.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Wanted {
+pub struct CertificateRequirements {
     /// The names and addresses by which the server is called.
     pub names: Vec<String>,
-    /// How long a certificate of the server lasts. It is renewed when a third of that is left.
+    /// The lifetime of a certificate of the server. It is renewed when a third of that is left.
     pub lifetime: SignedDuration,
-    /// How callers come to trust its authority.
+    /// The way in which clients come to trust its authority.
     pub publishing: Publishing,
 }
 
 /// The names of the webhook configurations of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Configurations {
-    /// The `ValidatingWebhookConfiguration`, which has to exist.
+    /// The `ValidatingWebhookConfiguration`, which must exist.
     pub validating: String,
-    /// The `MutatingWebhookConfiguration`. Validating calls are answered also while it cannot be written.
+    /// The `MutatingWebhookConfiguration`. Validating requests get responses also while it cannot be written.
     pub mutating: Option<String>,
 }
 
-/// How callers come to trust an authority.
+/// The way in which clients come to trust an authority.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Publishing {
-    /// It is written into these objects, so it is replaced now and then.
+    /// The controller writes it into these objects, so it is replaced now and then.
     Into(Configurations),
     /// An administrator copies it there, so it lasts.
     ByHand,
@@ -89,15 +89,15 @@ const LIVES_LEFT_AT_THE_NEXT: i32 = 2;
 /// A new authority signs when it has been published for this part of a certificate's life.
 const PART_TO_SETTLE: i32 = 10;
 
-impl Wanted {
+impl CertificateRequirements {
     /// The desired certificates; `None` if the current ones stay.
     pub fn decide(
         &self,
-        kept: Option<&Kept>,
+        kept: Option<&StoredCertificates>,
         now: Timestamp,
-    ) -> Result<Option<Kept>, CertificateError> {
+    ) -> Result<Option<StoredCertificates>, CertificateError> {
         let holds = |certificate: &String| {
-            Validity::of(certificate).is_ok_and(|validity| validity.holds_at(now))
+            Validity::from_pem(certificate).is_ok_and(|validity| validity.holds_at(now))
         };
         let authority = kept.filter(|kept| self.can_sign(&kept.authority, now));
         let Some(kept) = authority else {
@@ -105,30 +105,30 @@ impl Wanted {
             let serving = make_certificate(&authority, self, now)?;
             // Others may still show a certificate of the CA that can no longer sign.
             let previous = kept.map(|kept| kept.authority.certificate.clone()).filter(holds);
-            return Ok(Some(Kept { authority, next: None, previous, serving }));
+            return Ok(Some(StoredCertificates { authority, next: None, previous, serving }));
         };
-        let mut wanted = kept.clone();
-        wanted.previous = wanted.previous.filter(holds);
+        let mut renewed = kept.clone();
+        renewed.previous = renewed.previous.filter(holds);
         // A copied bundle does not contain the next authority.
         let is_copied = self.publishing == Publishing::ByHand;
-        wanted.next = wanted.next.filter(|next| !is_copied && self.can_sign(next, now));
-        let left = Validity::of(&wanted.authority.certificate)?.left(now);
-        let is_due = !is_copied && left < self.lifetime * LIVES_LEFT_AT_THE_NEXT;
-        if wanted.next.is_none() && is_due {
-            wanted.next = Some(make_authority(now, self.authority_lifetime())?);
+        renewed.next = renewed.next.filter(|next| !is_copied && self.can_sign(next, now));
+        let remaining = Validity::from_pem(&renewed.authority.certificate)?.remaining(now);
+        let is_due = !is_copied && remaining < self.lifetime * LIVES_LEFT_AT_THE_NEXT;
+        if renewed.next.is_none() && is_due {
+            renewed.next = Some(make_authority(now, self.authority_lifetime())?);
         }
-        if let Some(next) = wanted.next.take() {
-            if Validity::of(&next.certificate)?.age(now) >= self.lifetime / PART_TO_SETTLE {
-                wanted.previous = Some(wanted.authority.certificate);
-                wanted.authority = next;
+        if let Some(next) = renewed.next.take() {
+            if Validity::from_pem(&next.certificate)?.age(now) >= self.lifetime / PART_TO_SETTLE {
+                renewed.previous = Some(renewed.authority.certificate);
+                renewed.authority = next;
             } else {
-                wanted.next = Some(next);
+                renewed.next = Some(next);
             }
         }
-        if !self.serves(&wanted, now) {
-            wanted.serving = make_certificate(&wanted.authority, self, now)?;
+        if !self.serves(&renewed, now) {
+            renewed.serving = make_certificate(&renewed.authority, self, now)?;
         }
-        Ok((wanted != *kept).then_some(wanted))
+        Ok((renewed != *kept).then_some(renewed))
     }
 
     /// The interval of the checks for renewal: a few times before a new authority signs.
@@ -145,35 +145,35 @@ impl Wanted {
         }
     }
 
-    /// The instant at which the certificate expires, or an administrator has to copy another authority.
-    fn holds_until(&self, kept: &Kept) -> Result<Timestamp, CertificateError> {
-        let until = Validity::of(&kept.serving.certificate)?.until();
+    /// The instant at which the certificate expires, or an administrator must copy another authority.
+    fn holds_until(&self, kept: &StoredCertificates) -> Result<Timestamp, CertificateError> {
+        let until = Validity::from_pem(&kept.serving.certificate)?.until();
         if matches!(self.publishing, Publishing::Into(..)) {
             return Ok(until);
         }
-        let signs = Validity::of(&kept.authority.certificate)?.until();
+        let signs = Validity::from_pem(&kept.authority.certificate)?.until();
         Ok(until.min(signs.saturating_sub(self.lifetime).unwrap_or(signs)))
     }
 
     /// Whether an authority can sign a certificate that lasts as long as it should.
     fn can_sign(&self, authority: &Pair, now: Timestamp) -> bool {
-        let lasts = || Validity::of(&authority.certificate);
+        let lasts = || Validity::from_pem(&authority.certificate);
         making::belong_together(authority)
-            && lasts().is_ok_and(|it| it.holds_at(now) && it.left(now) > self.lifetime)
+            && lasts().is_ok_and(|it| it.holds_at(now) && it.remaining(now) > self.lifetime)
     }
 
     /// Whether the server's certificate can go on to be shown.
-    fn serves(&self, kept: &Kept, now: Timestamp) -> bool {
+    fn serves(&self, kept: &StoredCertificates, now: Timestamp) -> bool {
         let serving = &kept.serving;
-        let lasts = Validity::of(&serving.certificate);
+        let lasts = Validity::from_pem(&serving.certificate);
         making::belong_together(serving)
             && is_signed_by(&serving.certificate, &kept.authority.certificate)
             && has_names(&serving.certificate, &self.names)
-            && lasts.is_ok_and(|it| it.holds_at(now) && it.left(now) > self.lifetime / 3)
+            && lasts.is_ok_and(|it| it.holds_at(now) && it.remaining(now) > self.lifetime / 3)
     }
 }
 
-impl Kept {
+impl StoredCertificates {
     /// The certificates of all authorities to trust, as PEM.
     #[must_use]
     pub fn bundle(&self) -> String {

@@ -1,6 +1,6 @@
-//! The client: which cluster, which credentials, and how long a request may take.
+//! The client: its cluster, its credentials, and the timeouts of its requests.
 //!
-//! It does not retry by itself: writers have to check the lease before another attempt, and watchers have a
+//! It does not retry by itself: writers must check the lease before another attempt, and watchers have a
 //! backoff of their own.
 
 mod kubeconfig;
@@ -20,8 +20,8 @@ pub use kubeconfig::{UnusableKubeconfig, configuration_of};
 pub use proxy::ProxyError;
 pub use read_once::ReadOnce;
 
-/// Which cluster is meant. Empty: what `KUBECONFIG` or `~/.kube/config` say, or else the cluster
-/// that the process runs in.
+/// The options that select a cluster. By default, `KUBECONFIG` or `~/.kube/config` selects it; without them, it is the
+/// cluster that the process runs in.
 #[derive(Clone, Debug, Default)]
 pub struct ClientOptions {
     /// A kubeconfig file to use instead of the usual ones.
@@ -30,8 +30,8 @@ pub struct ClientOptions {
     pub context: Option<String>,
 }
 
-/// Why there is no client. Causes are included here as far as people need them: those of the
-/// library repeat themselves at every level, and do not say which file they are about.
+/// The reason that there is no client. Causes are included here as far as people need them: those of the
+/// library repeat themselves at every level, and do not name their file.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The kubeconfig cannot be used.
@@ -74,7 +74,7 @@ pub struct Connection {
 /// Waiting longer for a connection is useless; another address or another attempt is not.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// See [`crate::following`], which checks a watch sooner that says nothing.
+/// See [`crate::following`], which checks a silent watch sooner.
 const READ_TIMEOUT: Duration = Duration::from_secs(150);
 
 /// The name of our requests in an audit log.
@@ -136,7 +136,7 @@ fn configuration(options: &ClientOptions) -> Result<(Config, ReadOnce), ClientEr
     Err(ClientError::Kubeconfig { files, cause: cause_of(&error, &contexts) })
 }
 
-/// Where kubectl looks.
+/// The files that kubectl reads.
 fn usual_files() -> Vec<PathBuf> {
     let named = std::env::var_os("KUBECONFIG").unwrap_or_default();
     let named: Vec<PathBuf> =
@@ -175,10 +175,10 @@ fn cause_of(error: &UnusableKubeconfig, contexts: &[String]) -> String {
             format!("there is no context {name:?} in it; there are {}", contexts.join(", "))
         }
         KubeconfigError::LoadClusterOfContext(name) => {
-            format!("its context names the cluster {name:?}, which is not in it")
+            format!("the context names the cluster {name:?}, but the file has no such cluster")
         }
         KubeconfigError::CurrentContextNotSet => {
-            "it has no current context, and none was requested".to_owned()
+            "the file has no current context, and none was requested".to_owned()
         }
         other => other.to_string(),
     }

@@ -1,6 +1,6 @@
 //! The clock that policies follow.
 //!
-//! It is passed in, so that a test can choose the time. Leases have a clock of their own, see
+//! The clock is passed in, so that a test can choose the time. Leases have a clock of their own, see
 //! [`crate::monotonic`].
 
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl Clock {
         Self { source: Arc::new(Timestamp::now), setting }
     }
 
-    /// A clock that shows what the function says.
+    /// A clock that returns the value of the function.
     pub fn from_fn(source: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self { source: Arc::new(source), setting: PolicyClock::REAL }
     }
@@ -56,14 +56,14 @@ impl Clock {
     /// Waits until the clock shows the instant, or has been set past it.
     pub async fn sleep_until(&self, at: Timestamp) {
         loop {
-            let left = at.duration_since(self.now());
-            let Ok(left) = Duration::try_from(left) else { return };
-            if left.is_zero() {
+            let remaining = at.duration_since(self.now());
+            let Ok(remaining) = Duration::try_from(remaining) else { return };
+            if remaining.is_zero() {
                 return;
             }
             // Never less than a timer can wait for, or the loop would spin.
-            let left = (left / self.setting.rate()).max(SHORTEST_SLEEP);
-            tokio::time::sleep(left.min(RECHECK_INTERVAL)).await;
+            let remaining = (remaining / self.setting.rate()).max(SHORTEST_SLEEP);
+            tokio::time::sleep(remaining.min(RECHECK_INTERVAL)).await;
         }
     }
 }

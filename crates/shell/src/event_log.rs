@@ -1,6 +1,6 @@
-//! Events: what people see at the end of `kubectl describe`.
+//! Events, as at the end of `kubectl describe`.
 //!
-//! They are informational, and nothing depends on them. So they wait behind all other writes in a bounded
+//! Events are informational, and nothing depends on them. So they wait behind all other writes in a bounded
 //! queue, and the excess is counted and dropped. Repetitions are counted in the same series.
 
 mod series;
@@ -62,16 +62,16 @@ struct QueuedEvent {
 
 /// The longest note that the API accepts.
 const MAX_NOTE_LENGTH: usize = 1024;
-/// How many Events are written, and how many may wait.
+/// The limits on written and on waiting Events.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EventPace {
     /// The length of each queue. Warnings have their own, so that thousands of normal Events do not
     /// crowd them out.
     pub waiting: usize,
-    /// How many are written per second, sustained. When many objects report the same in one minute, not
+    /// The Events per second, sustained. When many objects report the same in one minute, not
     /// every one is worth a request at once.
     pub per_second: f64,
-    /// How many are written at once after a quiet time.
+    /// The Events that are written immediately after a quiet time.
     pub burst: u32,
 }
 
@@ -227,7 +227,7 @@ impl EventLogWriter {
         // does not find it.
         let created = self.writer.create_event(&collection, &object).await;
         if matches!(created, Err(WriteError::Refused(_))) {
-            recent.forget(&event);
+            recent.remove(&event);
         }
         created
     }

@@ -50,7 +50,7 @@ impl Fence {
         self.open_until.store(0, Ordering::SeqCst);
     }
 
-    /// How long it remains open.
+    /// The time for which it remains open.
     pub fn check(&self) -> Result<Duration, Fenced> {
         let now = nanoseconds(self.clock.now());
         let open_until = self.open_until.load(Ordering::SeqCst);

@@ -56,7 +56,7 @@ pub trait Follower: Send {
 
     /// Whether objects should be delivered again although they have not changed. Called at the end of each watch,
     /// every few minutes.
-    fn wants_list(&self) -> bool {
+    fn needs_relist(&self) -> bool {
         false
     }
 
@@ -68,7 +68,7 @@ pub trait Follower: Send {
     fn versions_went_back(&mut self);
 }
 
-/// Why a kind cannot be watched.
+/// The reason that a kind cannot be watched.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WatchFailure {
     /// Whether the cluster does not have the kind.
@@ -82,11 +82,11 @@ pub struct WatchFailure {
 /// A watch that has not ended this long after its end is dead.
 const WATCH_GRACE: Duration = Duration::from_secs(10);
 
-/// How long a watch is trusted that delivers nothing, not even the bookmark that an API server sends every
+/// The longest silence of a watch that is trusted, without even the bookmark that an API server sends every
 /// minute.
 const MAX_SILENCE: Duration = Duration::from_secs(130);
 
-/// How long the first byte of a response is awaited.
+/// The timeout of the first byte of a response.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A page of a list takes the API server longer than other responses.
@@ -185,7 +185,7 @@ enum Next {
     WatchFrom(String),
 }
 
-/// Why it failed, and how to continue after a delay.
+/// The reason for the failure, and the request after the delay.
 struct Failure {
     unseen: WatchFailure,
     next: Next,
@@ -202,7 +202,7 @@ impl Failure {
         Self { unseen: WatchFailure { is_absent: false, is_forbidden: false, reason }, next }
     }
 
-    fn of(error: &kube::Error, next: Next) -> Self {
+    fn from_error(error: &kube::Error, next: Next) -> Self {
         let code = match error {
             kube::Error::Api(status) => status.code,
             _ => 0,
@@ -260,16 +260,16 @@ impl<F: Follower> Following<'_, F> {
                 Ok(Ok(None)) => break,
                 Ok(Err(error)) => {
                     self.is_cache_behind = cached_since.is_some() && is_too_large(&error);
-                    return Err(Failure::of(&error, Next::List));
+                    return Err(Failure::from_error(&error, Next::List));
                 }
                 Err(_) => return Err(Failure::no_answer(LIST_TIMEOUT, Next::List)),
             };
             if version.is_none() {
-                let told = page.version.clone();
-                if told.is_empty() {
+                let listed_version = page.version.clone();
+                if listed_version.is_empty() {
                     return Err(Failure::new("the list has no resourceVersion", Next::List));
                 }
-                if self.has_gone_back(&told) {
+                if self.has_gone_back(&listed_version) {
                     tracing::warn!(
                         kind = self.kind,
                         "resource versions went backwards, as after a restore from a backup; \
@@ -277,9 +277,9 @@ impl<F: Follower> Following<'_, F> {
                     );
                     self.follower.versions_went_back();
                 }
-                self.newest = number(&told).unwrap_or_default();
-                self.follower.listing_at(&told);
-                version = Some(told);
+                self.newest = number(&listed_version).unwrap_or_default();
+                self.follower.listing_at(&listed_version);
+                version = Some(listed_version);
                 self.follower.begin_list();
             }
             let read = page.for_each(|read| {
@@ -287,7 +287,7 @@ impl<F: Follower> Following<'_, F> {
                     self.follower.upsert(object);
                 }
             });
-            read.map_err(|error| Failure::of(&kube::Error::SerdeError(error), Next::List))?;
+            read.map_err(|error| Failure::from_error(&kube::Error::SerdeError(error), Next::List))?;
         }
         self.is_cache_behind = false;
         self.follower.list_complete();
@@ -299,12 +299,12 @@ impl<F: Follower> Following<'_, F> {
     async fn watch(&mut self, mut version: String) -> Result<Next, Failure> {
         let lasting = self.selection.lasting;
         let begun = Instant::now();
-        let mut heard = begun;
+        let mut last_line_at = begun;
         let url = self.api.resource_url();
         let mut lines = lines(&self.client, url, self.selection, &version).await?;
         let (mut is_silent, mut was_cut) = (true, false);
         loop {
-            let deadline = (begun + lasting + WATCH_GRACE).min(heard + MAX_SILENCE);
+            let deadline = (begun + lasting + WATCH_GRACE).min(last_line_at + MAX_SILENCE);
             let line = match timeout_at(deadline, lines.next()).await {
                 Ok(Some(Ok(line))) => line,
                 // A proxy may end a long connection without a close.
@@ -314,7 +314,7 @@ impl<F: Follower> Following<'_, F> {
                 }
                 Ok(Some(Err(error))) => {
                     let error = kube::Error::ReadEvents(error);
-                    return Err(Failure::of(&error, Next::WatchFrom(version)));
+                    return Err(Failure::from_error(&error, Next::WatchFrom(version)));
                 }
                 Ok(None) => break,
                 Err(_) if begun.elapsed() < lasting => {
@@ -323,28 +323,28 @@ impl<F: Follower> Following<'_, F> {
                 }
                 Err(_) => return Err(Failure::new("the watch did not end in time", Next::List)),
             };
-            heard = Instant::now();
+            last_line_at = Instant::now();
             let change = match reading::change(&line) {
                 Ok(Ok(change)) => change,
                 Ok(Err(status)) => {
                     let error = kube::Error::Api(status);
-                    return Err(Failure::of(&error, Next::WatchFrom(version)));
+                    return Err(Failure::from_error(&error, Next::WatchFrom(version)));
                 }
                 // The connection ended in the middle of a line.
                 Err(error) if error.is_eof() => break,
                 // The same would be delivered again. A list shows the current objects.
                 Err(error) => {
-                    return Err(Failure::of(&kube::Error::SerdeError(error), Next::List));
+                    return Err(Failure::from_error(&kube::Error::SerdeError(error), Next::List));
                 }
             };
-            let (object, is_gone, told) = self.taken_in(change);
-            if self.has_gone_back(&told) {
+            let (object, is_gone, change_version) = self.taken_in(change);
+            if self.has_gone_back(&change_version) {
                 return Ok(Next::List);
             }
-            self.newest = number(&told).unwrap_or(self.newest);
+            self.newest = number(&change_version).unwrap_or(self.newest);
             // If not even the version of an object can be read, its version is unknown.
-            if !told.is_empty() {
-                version = told;
+            if !change_version.is_empty() {
+                version = change_version;
             }
             is_silent = false;
             self.watch_age.mark_fresh();
@@ -358,7 +358,7 @@ impl<F: Follower> Following<'_, F> {
         self.unread.warn(self.kind);
         // A proxy that cuts a watch before its first event may cut each one.
         let is_suspicious = was_cut && is_silent && begun.elapsed() < lasting / 2;
-        if self.follower.wants_list() || is_suspicious {
+        if self.follower.needs_relist() || is_suspicious {
             return Ok(Next::List);
         }
         if is_silent {
@@ -373,12 +373,12 @@ impl<F: Follower> Following<'_, F> {
         let (read, is_gone) = match change {
             Change::Present(read) => (read, false),
             Change::Gone(read) => (read, true),
-            Change::Bookmark(told) => return (None, false, told),
+            Change::Bookmark(version) => return (None, false, version),
         };
         let object = self.unread.record(read, &self.watch_age);
         self.unread.warn(self.kind);
-        let told = object.as_ref().and_then(|it| it.metadata.resource_version.clone());
-        (object, is_gone, told.unwrap_or_default())
+        let version = object.as_ref().and_then(|it| it.metadata.resource_version.clone());
+        (object, is_gone, version.unwrap_or_default())
     }
 
     /// A watch has delivered nothing, not even a bookmark. Either nothing has happened, or versions
@@ -400,7 +400,7 @@ impl<F: Follower> Following<'_, F> {
                 pause_after(begun).await;
                 Ok(Next::WatchFrom(version))
             }
-            Ok(Err(error)) => Err(Failure::of(&error, Next::WatchFrom(version))),
+            Ok(Err(error)) => Err(Failure::from_error(&error, Next::WatchFrom(version))),
             Err(_) => Err(Failure::no_answer(LIST_TIMEOUT, Next::WatchFrom(version))),
         }
     }

@@ -87,9 +87,9 @@ impl<'a> Parts<'a> {
     /// The rest after white space.
     fn rest(&mut self) -> &'a str {
         let rest = &self.text[self.at..];
-        let left = rest.trim_start_matches([' ', '\n', '\t', '\r']);
-        self.at += rest.len() - left.len();
-        left
+        let trimmed = rest.trim_start_matches([' ', '\n', '\t', '\r']);
+        self.at += rest.len() - trimmed.len();
+        trimmed
     }
 }
 

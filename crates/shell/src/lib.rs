@@ -3,22 +3,22 @@
 //! | module | what it provides |
 //! |---|---|
 //! | [`client`] | the connection to the API server |
-//! | [`clock`] | the policies' clock, which a test can shift |
-//! | [`lease`] | leader election, and the fence that every write has to pass |
+//! | [`clock`] | the policy clock, which a test can shift |
+//! | [`lease`] | leader election, and the fence that every write must pass |
 //! | [`writer`] | every write but the lease's: fenced, within the budget, and with a precondition |
-//! | [`budget`] | how many writes are in flight, and which go first |
+//! | [`budget`] | the limit on writes in flight, and their order |
 //! | [`following`] | a kind of objects, listed and watched, and the age of the view of it |
 //! | [`event_log`] | Events, bounded |
 //! | [`endpoints`] | metrics and health over HTTP |
-//! | [`server`] | calls from other programs, answered over HTTP, and passed on |
+//! | [`server`] | requests of other programs over HTTP, answered or forwarded |
 //! | [`certificates`] | certificates that processes make, keep and renew themselves |
 //! | [`prometheus`] | queries to a Prometheus, and the problems of their responses |
 //! | [`process_metrics`] | the version, and the resources that the process uses |
 //! | [`log`] | one line per event, for machines or for people |
 //! | [`shutdown`] | a signal, and a token for everything that waits for it |
-//! | [`backoff`] | how long to wait before the next attempt |
+//! | [`backoff`] | the wait before the next attempt |
 //!
-//! What is written, and when, is decided elsewhere.
+//! The callers decide the content and the time of each write.
 //!
 //! # Rules
 //!

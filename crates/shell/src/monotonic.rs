@@ -1,6 +1,6 @@
 //! The clock that leases use: it cannot be set, and keeps running while the machine sleeps.
 //!
-//! It is passed in, so that a test can choose the time.
+//! The clock is passed in, so that a test can choose the time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ impl Monotonic {
         Self::from_fn(now)
     }
 
-    /// A clock that shows what the function says, which must never be less than before.
+    /// A clock that returns the value of the function, which must never be less than before.
     pub fn from_fn(source: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         Self { source: Arc::new(source) }
     }

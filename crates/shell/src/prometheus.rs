@@ -1,4 +1,4 @@
-//! Instant queries to a Prometheus through its HTTP API, each of which has to yield one finite number.
+//! Instant queries to a Prometheus through its HTTP API, each of which must yield one finite number.
 //!
 //! Any other response is a [`QueryProblem`] with the next step. Time, response size and the number of queries in flight are
 //! limited, also for each namespace, so that a slow or hostile server cannot exhaust the process. Redirects are not
@@ -37,8 +37,8 @@ pub use query_permits::QueryPermit;
 use query_permits::QueryPermits;
 use response::PrometheusResponse;
 
-/// How long Prometheus may evaluate a query. It reports itself when it gives up, which explains more than a missing
-/// response.
+/// The time in which Prometheus must evaluate a query. It reports the end of that time itself. That explains more than
+/// a missing response.
 const EVALUATION_SECONDS: u64 = 5;
 
 /// A response that is not complete by then is not waited for.
@@ -57,7 +57,7 @@ const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 /// not, because some proxies require more permissions for a POST.
 const MAX_QUERY_IN_ADDRESS: usize = 2048;
 
-/// Which Prometheus, with authentication and TLS.
+/// The Prometheus, with authentication and TLS.
 #[derive(Clone, Debug)]
 pub struct PrometheusOptions {
     /// Its address.

@@ -33,41 +33,41 @@ pub use self::tls::{ServingCertificate, Tls, TlsError, TlsFiles};
 use crate::endpoints::listener::next;
 use crate::slots::{Slot, Slots};
 
-/// A call.
+/// A request.
 #[derive(Clone, Debug)]
 pub struct ServerRequest {
-    /// The path of the request, such as `/filter`.
+    /// The path, such as `/filter`.
     pub path: String,
-    /// With which words.
+    /// The body.
     pub body: Bytes,
     /// The client's bearer token, if any.
     pub token: Option<String>,
 }
 
-/// The answer to a call.
+/// The response to a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ServerResponse {
-    /// How it went.
+    /// The status code.
     pub status: StatusCode,
-    /// JSON if it went well, and otherwise a sentence that says why not.
+    /// JSON after a success, and otherwise a sentence with the reason.
     pub body: Bytes,
 }
 
 impl ServerResponse {
-    /// JSON.
+    /// A success with this JSON.
     #[must_use]
     pub fn json(body: impl Into<Bytes>) -> ServerResponse {
         ServerResponse { status: StatusCode::OK, body: body.into() }
     }
 
-    /// The reason for the refusal, as a sentence.
+    /// A refusal with its reason, as a sentence.
     #[must_use]
     pub fn refusal(status: StatusCode, why: &str) -> ServerResponse {
         ServerResponse { status, body: format!("{why}\n").into() }
     }
 }
 
-/// Answers calls.
+/// Responds to requests.
 pub trait Handler: Send + Sync + 'static {
     /// Whether a client with this token is allowed; if not, the response. It is called before the body is read, so
     /// that an unauthorized request costs no more than this check.
@@ -78,35 +78,35 @@ pub trait Handler: Send + Sync + 'static {
         std::future::ready(Ok(()))
     }
 
-    /// The answer to a call.
+    /// The response to a request.
     fn handle(&self, request: ServerRequest) -> impl Future<Output = ServerResponse> + Send;
 }
 
-/// The limits for callers.
+/// The limits for clients.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerLimits {
-    /// Connections at once.
+    /// Connections at the same time.
     pub connections: usize,
     /// Of these, connections from one address.
     pub of_one_address: usize,
     /// Bytes of a body.
     pub body: usize,
-    /// Bytes of all large bodies at once, each without its first 64 KiB; one more waits until there is room.
+    /// Bytes of all large bodies at the same time, each without its first 64 KiB; one more waits until memory is free.
     pub large_bodies: usize,
     /// Whether a request in progress is never canceled to free its slot for another one, because its effect cannot be
     /// undone.
     pub keeps_requests: bool,
-    /// How long the body may take to arrive.
+    /// The time in which the body must arrive.
     pub body_time: Duration,
-    /// How long a large body waits for room.
+    /// The longest wait of a large body for memory.
     pub room_time: Duration,
-    /// How long a connection is kept without a request, and how long the head of a request may take.
+    /// The time that a connection without a request is kept, and in which the head of a request must arrive.
     pub idle_time: Duration,
 }
 
 impl Default for ServerLimits {
-    /// A caller that keeps connections usually drops them after a minute and a half without a request. If we were the
-    /// first to drop one, its next request might be lost with it.
+    /// A client that keeps connections usually drops them after a minute and a half without a request. If the server
+    /// dropped one first, the next request might be lost with it.
     fn default() -> Self {
         Self {
             connections: 256,
@@ -121,17 +121,17 @@ impl Default for ServerLimits {
     }
 }
 
-/// Bytes of a body that is read without a look at how many others there are.
+/// Bytes of a body that is read without a memory permit.
 const SMALL_BODY: usize = 64 * 1024;
 
 /// Bytes of a request before its body.
 const HEAD: usize = 16 * 1024;
 
-/// How long the body of a call may take to arrive after the end has come, and how often it is looked at.
+/// The time in which the body of a request must arrive after the shutdown has begun, and the interval of the checks.
 const BODY_AT_THE_END: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long a handshake may take.
+/// The timeout of a handshake.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 
 /// Serves requests until the token is canceled; those in progress are finished.
@@ -172,7 +172,7 @@ struct Connection<A> {
 
 impl<A: Handler> Connection<A> {
     async fn accept(self, stream: TcpStream, tls: Option<Tls>) {
-        // Answers are short, and the caller waits for them.
+        // Responses are short, and the client waits for them.
         let _is_faster = stream.set_nodelay(true);
         let Some(tls) = tls else { return self.serve(stream).await };
         let shaken = tokio::select! {
@@ -245,7 +245,7 @@ impl<A: Handler> Connection<A> {
         response
     }
 
-    /// Whether the call is answered: another connection may have taken its slot.
+    /// Whether the request gets a response: another connection may have taken its slot.
     fn begin(&self) -> bool {
         if self.limits.keeps_requests {
             return self.slot.begin_request();
@@ -254,7 +254,7 @@ impl<A: Handler> Connection<A> {
         true
     }
 
-    /// The call, and the room that it takes until it is answered.
+    /// The request, and the memory permit that it keeps until its response.
     async fn read(
         &self,
         request: Request<Incoming>,
@@ -314,7 +314,7 @@ impl<A: Handler> Connection<A> {
         Ok((read.into(), room))
     }
 
-    /// Reserves memory for this number of bytes more. Requests that wait for it may hold some already, so none waits
+    /// Reserves memory for this number of bytes more. Waiting requests may have reserved some already, so none waits
     /// long.
     async fn make_room(&self, bytes: usize) -> Result<SemaphorePermit<'_>, ServerResponse> {
         let permits = u32::try_from(bytes).unwrap_or(u32::MAX);

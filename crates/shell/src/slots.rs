@@ -1,13 +1,13 @@
-//! Slots for connections: how many there are, and who has them.
+//! Slots for connections: their limit, and their holders.
 //!
 //! No new connection waits, because an unbounded queue would only be another way to run out of memory. When all slots
 //! are taken, the oldest connection without a request is closed; if all have one, the oldest one whose client is slow to
-//! read the response. A client that sends its request and reads the response at once, as the kubelet does, is gone before
-//! that, so others cannot starve it, from however many addresses they connect. No address may have all the slots, so a
-//! single one only displaces itself.
+//! read the response. A client that sends its request and reads the response immediately, as the kubelet does, is gone
+//! before that, so others cannot starve it, from however many addresses they connect. No address may have all the
+//! slots, so a single one only displaces itself.
 //!
-//! A request that changes something is never displaced, nor is its answer for a moment: the new connection is refused
-//! where all others are such.
+//! A request that changes something is never displaced, and for a moment its response is not either. The new connection
+//! is refused where all others are such.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -19,13 +19,13 @@ use tokio_util::sync::CancellationToken;
 
 /// All slots of a listener.
 pub(crate) struct Slots {
-    taken: Taken,
+    taken: OpenConnections,
     all: usize,
     of_one_address: usize,
 }
 
 /// The connections with a slot, in order of arrival.
-type Taken = Arc<Mutex<BTreeMap<u64, Arc<Holder>>>>;
+type OpenConnections = Arc<Mutex<BTreeMap<u64, Arc<Holder>>>>;
 
 struct Holder {
     address: IpAddr,
@@ -33,27 +33,27 @@ struct Holder {
     makes_way: CancellationToken,
 }
 
-/// How far a connection is.
+/// The progress of a connection.
 #[derive(Clone, Copy)]
 enum Phase {
     /// There is no request.
     Silent,
     /// The body of a request has yet to arrive.
     Arriving,
-    /// A request has been answered or is being answered at once, and the client has yet to read it.
+    /// A request has its response or gets it immediately, and the client has yet to read it.
     Read,
-    /// A request is being answered that must not be cut off.
+    /// The response to a request is computed, and must not be cut off.
     Kept,
-    /// It was answered then.
+    /// The instant of the response.
     Answered(Instant),
 }
 
-/// How long a client has to read an answer that must not be lost.
+/// The time in which a client must read a response that must not be lost.
 const READ_WITHIN: Duration = Duration::from_secs(1);
 
 /// One slot, until it is dropped.
 pub(crate) struct Slot {
-    taken: Taken,
+    taken: OpenConnections,
     number: u64,
     holder: Arc<Holder>,
 }
@@ -89,8 +89,8 @@ fn make_way(
     is_meant: impl Fn(&Holder) -> bool,
 ) -> Option<()> {
     let now = Instant::now();
-    let meant = taken.iter().filter(|(_, holder)| is_meant(holder));
-    let ranked = meant.filter_map(|(number, holder)| Some((holder.phase().rank(now)?, *number)));
+    let matching = taken.iter().filter(|(_, holder)| is_meant(holder));
+    let ranked = matching.filter_map(|(number, holder)| Some((holder.phase().rank(now)?, *number)));
     let (_, number) = ranked.min()?;
     taken.remove(&number)?.makes_way.cancel();
     Some(())
@@ -119,7 +119,7 @@ impl Slot {
         *self.holder.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
     }
 
-    /// Notes that the client has sent a request, which is answered at once, and may be cut off.
+    /// Records that the client has sent a request with an immediate response, which may be cut off.
     pub(crate) fn answer_at_once(&self) {
         self.note(Phase::Read);
     }
@@ -141,7 +141,7 @@ impl Slot {
         is_taken
     }
 
-    /// Notes that the request has been answered, and that the connection may be kept for another one.
+    /// Records that the response is complete, and that the connection may be kept for another request.
     pub(crate) fn end_request(&self) {
         let was_kept = matches!(self.holder.phase(), Phase::Kept);
         self.note(if was_kept { Phase::Answered(Instant::now()) } else { Phase::Silent });

@@ -38,7 +38,7 @@ use sending::{REQUEST_TIMEOUT, as_yaml, metadata_only};
 /// The name under which all our writes are recorded in the objects' managed fields.
 pub const FIELD_MANAGER: &str = "almanac";
 
-/// Why a write did not happen, or may not have.
+/// The reason that a write did not happen, or might not have.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// This process no longer leads. Nothing was sent.
@@ -47,18 +47,18 @@ pub enum WriteError {
     /// The API server rejected it. Nothing was written.
     #[error("{0}")]
     Refused(Refusal),
-    /// It is unknown whether it was written.
+    /// The outcome of the write is unknown.
     #[error("{0}")]
     Unknown(String),
-    /// It is no longer wanted. Nothing was sent.
+    /// The write is no longer wanted. Nothing was sent.
     #[error("the write is no longer wanted")]
     Withdrawn,
 }
 
-/// Says whether a write that has waited for the budget is still wanted.
+/// Reports whether a write that has waited for the budget is still wanted.
 pub type StillWanted<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// Where an object is: the path of its collection, and its name.
+/// The path of an object: the path of its collection, and its name.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectPath<'a> {
     /// Such as `/apis/apps/v1/namespaces/default/deployments`.
@@ -69,7 +69,7 @@ pub struct ObjectPath<'a> {
 
 /// The part of an object that is read back after a write.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub struct Written {
+pub struct WriteResponse {
     /// Its metadata.
     #[serde(default)]
     pub metadata: ObjectMeta,
@@ -131,7 +131,7 @@ impl Writer {
         version: &str,
         replicas: u32,
         still_wanted: StillWanted<'_>,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let patch = json!({
             "metadata": { "resourceVersion": version },
             "spec": { "replicas": replicas },
@@ -146,7 +146,7 @@ impl Writer {
         version: &str,
         fields: Value,
         still_wanted: StillWanted<'_>,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let patch = json!({ "metadata": { "resourceVersion": version }, "spec": fields });
         self.patch((Urgency::Capacity, still_wanted), place, None, &patch).await
     }
@@ -157,7 +157,7 @@ impl Writer {
         collection: &str,
         object: &Value,
         still_wanted: StillWanted<'_>,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         self.post((Urgency::Capacity, still_wanted), collection, object).await
     }
 
@@ -187,7 +187,7 @@ impl Writer {
         version: &str,
         mut fields: Map<String, Value>,
         still_wanted: StillWanted<'_>,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         fields.insert("resourceVersion".to_owned(), json!(version));
         let patch = json!({ "metadata": fields });
         self.patch((Urgency::Capacity, still_wanted), place, None, &patch).await
@@ -201,7 +201,7 @@ impl Writer {
         version: &str,
         fields: Value,
         still_wanted: StillWanted<'_>,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let patch = json!({ "metadata": { "resourceVersion": version }, "status": fields });
         self.patch((Urgency::Capacity, still_wanted), place, Some("status"), &patch).await
     }
@@ -214,7 +214,7 @@ impl Writer {
         version: &str,
         annotations: &[(&str, Option<&str>)],
         still_wanted: StillWanted<'_>,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let annotations: BTreeMap<_, _> = annotations.iter().copied().collect();
         let fields = Map::from_iter([("annotations".to_owned(), json!(annotations))]);
         self.patch_metadata(place, version, fields, still_wanted).await
@@ -237,8 +237,10 @@ impl Writer {
         };
         let request = request.map_err(|error| WriteError::unbuilt(&error))?;
         let _permit = budget.permit(Urgency::Status).await;
-        let left = fence.check()?;
-        match timeout(left.min(REQUEST_TIMEOUT), client.request::<Written>(request)).await {
+        let remaining = fence.check()?;
+        match timeout(remaining.min(REQUEST_TIMEOUT), client.request::<WriteResponse>(request))
+            .await
+        {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(kube::Error::Api(status))) => {
                 Err(WriteError::of_only_attempt(Refusal::from(*status)))
@@ -249,14 +251,14 @@ impl Writer {
     }
 
     /// Replaces an object's status, if the object still has this version. The status is a merge patch: a field to
-    /// remove has to be null in it. This costs the API server less than applying. The status is JSON as text, because
-    /// it may be long and have to wait.
+    /// remove must be null in it. This costs the API server less than applying. The status is JSON as text, because
+    /// it may be long, and may need to wait.
     pub async fn patch_status(
         &self,
         place: ObjectPath<'_>,
         version: &str,
         status: &str,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let ObjectPath { collection, name } = place;
         let path = format!("{collection}/{name}/status?fieldManager={FIELD_MANAGER}");
         let metadata = json!({ "resourceVersion": version });
@@ -279,7 +281,7 @@ impl Writer {
         time: Duration,
         binding: impl FnOnce() -> Option<Value>,
     ) -> Result<(), WriteError> {
-        let left = self.inner.fence.check()?;
+        let remaining = self.inner.fence.check()?;
         let Some(binding) = binding() else { return Err(WriteError::Withdrawn) };
         let ObjectPath { collection, name } = pod;
         let seconds = time.as_secs();
@@ -289,7 +291,8 @@ impl Writer {
             .header(http::header::CONTENT_TYPE, "application/json")
             .body(binding.to_string().into_bytes());
         let request = request.map_err(|error| WriteError::unbuilt(&error))?;
-        let bound = self.exchange::<IgnoredAny>(Urgency::Capacity, request, left.min(time), time);
+        let bound =
+            self.exchange::<IgnoredAny>(Urgency::Capacity, request, remaining.min(time), time);
         bound.await.map(|_| ()).map_err(|error| match error {
             WriteError::Refused(refusal) => WriteError::of_only_attempt(refusal),
             other => other,
@@ -305,7 +308,7 @@ impl Writer {
         kind: (&str, &str),
         version: &str,
         status: &Value,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let (api_version, kind) = kind;
         let object = json!({
             "apiVersion": api_version,
@@ -343,7 +346,7 @@ impl Writer {
         (urgency, still_wanted): (Urgency, StillWanted<'_>),
         collection: &str,
         object: &Value,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let (body, parameters) = (object.to_string().into_bytes(), post_params());
         let request = || Request::new(collection).create(&parameters, body.clone());
         self.send(urgency, still_wanted, request).await
@@ -355,7 +358,7 @@ impl Writer {
         place: ObjectPath<'_>,
         subresource: Option<&str>,
         patch: &(impl Serialize + Debug),
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let (parameters, patch) = (patch_params(), Patch::Merge(patch));
         self.send(urgency, still_wanted, || {
             let request = Request::new(place.collection);

@@ -19,7 +19,7 @@ use kube::Client;
 use kube::api::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 
-/// How many objects of each kind there are, if the environment does not say it.
+/// The number of objects of each kind, unless the environment sets it.
 const FEW: usize = 300;
 const PATIENCE: Duration = Duration::from_mins(2);
 const AT_ONCE: usize = 32;
@@ -76,7 +76,7 @@ fn pod(number: usize, word: &str) -> Value {
     })
 }
 
-/// A node with the images that it has, as it says of itself.
+/// A node with its images, as in its status.
 fn node(number: usize, word: &str) -> Value {
     let image =
         |it| json!({"names": [format!("registry.example.org/images/{it:064}")], "sizeBytes": 1});
@@ -178,7 +178,7 @@ async fn await_seen(
             (seen.held.len(), seen.complete)
         };
         let described: Vec<_> = seen.iter().map(described).collect();
-        Ok(Observation::of(seen.iter().all(is_so), format!("{described:?}")))
+        Ok(Observation::from_bool(seen.iter().all(is_so), format!("{described:?}")))
     })
     .await
 }
@@ -240,7 +240,7 @@ fn pods_nodes_and_config_maps_are_followed_through_changes_and_broken_watches() 
         }
         let wanted = [(1, Some("changed")), (2, None), (count, Some("made"))];
         await_seen(&seen, (count, 1), &wanted).await?;
-        eprintln!("changes told after {:.2} s", begun.elapsed().as_secs_f64());
+        eprintln!("changes reported after {:.2} s", begun.elapsed().as_secs_f64());
 
         let discard_versions = |kind: &Kind| {
             let gone = Fault::respond(InjectedResponse::with(StatusCode::GONE))
@@ -260,7 +260,7 @@ fn pods_nodes_and_config_maps_are_followed_through_changes_and_broken_watches() 
         await_seen(&seen, (count, 2), &wanted).await?;
         let [after, peak] = memory()?;
         let took = begun.elapsed().as_secs_f64();
-        eprintln!("listed anew after {took:.2} s; {after} MB after, {peak} at most");
+        eprintln!("listed again after {took:.2} s; {after} MB after, {peak} at most");
         Ok(())
     })
 }

@@ -73,7 +73,7 @@ fn check_endings(
         has_room
     };
     violations.unless(all.filter(has_room).eq(after.executions.iter()), || {
-        format!("{} records {ended:?}, and its history says otherwise", after.name)
+        format!("{} records {ended:?}, and its history differs", after.name)
     });
 }
 

@@ -112,7 +112,7 @@ impl RuleCheck<'_> {
             && fresh.is_empty()
             && after.pending.as_ref().map(|it| it.at) == self.tried_before();
         violations.unless(!is_unread || is_idle || is_as_before, || {
-            format!("{name} is carried out, or skipped, before it is known whether it is exempt")
+            format!("{name} is applied, or skipped, before it is known whether it is exempt")
         });
         let waits = is_idle || is_unread;
         let latest = rule.firings.previous(now).filter(|at| *at > handled && !waits);
@@ -139,7 +139,7 @@ impl RuleCheck<'_> {
         });
         let expected = known.filter(|at| self.is_wrong(*at)).max();
         violations.unless(reported.eq(expected), || {
-            format!("{} does not tell once of a clock at {expected:?}", self.rule.name)
+            format!("{} does not report once a clock at {expected:?}", self.rule.name)
         });
     }
 
@@ -201,7 +201,7 @@ impl RuleCheck<'_> {
             });
             let room = limit.saturating_sub(of_kind(fresh));
             violations.unless(of_kind(kept) == of_kind(old).min(room), || {
-                format!("{} forgets executions it has room for", self.rule.name)
+                format!("{} drops executions it has room for", self.rule.name)
             });
         }
         fresh

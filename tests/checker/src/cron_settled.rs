@@ -17,13 +17,13 @@ use crate::cron_write::applied_to;
 pub struct ClosedTurn<'a> {
     /// The rules when it was opened.
     pub policy: &'a CronScaling,
-    /// When it was opened.
+    /// The instant at which it was opened.
     pub opened_at: Timestamp,
     /// The decision.
     pub decision: &'a Decision,
     /// The outcome of each action.
     pub outcomes: &'a [Outcome],
-    /// When it was closed.
+    /// The instant at which it was closed.
     pub closed_at: Timestamp,
     /// Its result.
     pub turn: &'a Turn,
@@ -113,7 +113,7 @@ fn is_kept(
 fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
     let cron_records = of_cron_rules(&closed.turn.recorded);
     violations.unless(cron_records.len() == closed.turn.recorded.len(), || {
-        format!("{:?} is told of cron rules", closed.turn.recorded)
+        format!("{:?} is recorded for cron rules", closed.turn.recorded)
     });
     let place = |it: &Recorded| {
         let (at, name) = match it {
@@ -127,12 +127,14 @@ fn check_recorded_by(violations: &mut Violations, closed: &ClosedTurn<'_>) {
         (at, index.unwrap_or(usize::MAX))
     };
     violations.unless(cron_records.is_sorted_by_key(place), || {
-        format!("{cron_records:?} is told out of order")
+        format!("{cron_records:?} is recorded out of order")
     });
     let mut added = cron_records;
     for one in &closed.decision.recorded {
         let matching = added.iter().position(|it| it == one);
-        violations.unless(matching.is_some(), || format!("{one:?} was recorded, and is not told"));
+        violations.unless(matching.is_some(), || {
+            format!("{one:?} is in the decision, and not in the records of the turn")
+        });
         matching.map(|index| added.remove(index));
     }
     let is_of_a_clock = |it: &Recorded| matches!(it, Recorded::ClockWasAhead { .. });
@@ -168,8 +170,9 @@ fn check_effects(violations: &mut Violations, closed: &ClosedTurn<'_>) {
                     && effect.value == value
                     && is_for(closed.policy, effect.reason, rule)
             });
-            violations
-                .unless(matching.is_some(), || format!("{rule} has set {field} to {value} untold"));
+            violations.unless(matching.is_some(), || {
+                format!("{rule} has set {field} to {value} without a record")
+            });
             matching.map(|index| left.swap_remove(index));
             let live = field.read(closed.world, target);
             violations.unless(live.as_ref() == Some(&value), || {

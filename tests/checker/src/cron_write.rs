@@ -29,7 +29,7 @@ pub(crate) fn check_write(
             rule.pending.as_ref().is_some_and(|it| it.applying.is_none() && it.at <= now)
         });
     violations.unless(!is_left_alone || firings.is_empty(), || {
-        format!("{firings:?} are carried out, and others that are due are not")
+        format!("{firings:?} are applied, and others that are due are not")
     });
     for field in Field::of_target(&input.policy.target) {
         check_field(violations, input, *field, &firings);
@@ -108,7 +108,7 @@ fn check_field(
     let mut holders = firings.iter().filter(|it| it.sets(field).is_some());
     let Some(holder) = holders.next() else {
         violations
-            .unless(named.is_none(), || format!("{named:?} names {field}, and nobody sets it"));
+            .unless(named.is_none(), || format!("{named:?} names {field}, and no rule sets it"));
         return;
     };
     violations.unless(holders.next().is_none(), || format!("{firings:?} set {field} twice"));
@@ -193,7 +193,7 @@ fn check_action(violations: &mut Violations, input: &Input<'_>, decision: &Decis
     });
 }
 
-/// If nothing can be written, every due firing waits for the next attempt, and says why.
+/// If nothing can be written, every due firing waits for the next attempt, and has a reason.
 fn check_nothing_can_be_done(
     violations: &mut Violations,
     input: &Input<'_>,

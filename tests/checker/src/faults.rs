@@ -14,7 +14,7 @@ pub type Fault<Spoil> = (&'static str, &'static str, Spoil);
 ///
 /// # Panics
 ///
-/// When a fault is not caught, or a check catches none.
+/// If a fault is not caught, or a check catches none.
 pub fn prove<Spoil, Failures: IntoIterator<Item = String>>(
     files: &[&str],
     faults: &[Fault<Spoil>],

@@ -7,8 +7,8 @@
 //!
 //! `faults` proves that every check can fail: no check passes for every decision.
 //!
-//! It does not check sequences: that a firing is carried out once over restarts and retries is a property, which the
-//! ledger of the property tests checks.
+//! The checker does not check sequences. That a firing is applied once over restarts and retries is a property: the
+//! ledger of the property tests checks it.
 
 mod cron_recorded;
 mod cron_scaling;

@@ -50,7 +50,7 @@ pub fn check_metric_scaling(input: &Input<'_>, now: Timestamp, decision: &Decisi
     violations
 }
 
-/// The memory is in order, and says each thing once.
+/// The memory is in order, and has each entry once.
 fn check_memory(violations: &mut Violations, memory: &Memory) {
     let recommendations = &memory.recommendations;
     violations.unless(recommendations.is_sorted_by_key(|it| it.since), || {
@@ -62,7 +62,7 @@ fn check_memory(violations: &mut Violations, memory: &Memory) {
     });
 }
 
-/// A number outside the bounds goes to the nearest of them at once; all others keep to windows and policies.
+/// A number outside the bounds goes to the nearest of them immediately; all others keep to windows and policies.
 fn check_speed(
     violations: &mut Violations,
     policy: &MetricScaling,
@@ -114,7 +114,7 @@ fn held(memory: &Memory, seconds: u32, now: Timestamp) -> Vec<u32> {
     within.map(|(_, it)| it.replicas).collect()
 }
 
-/// How many replicas there were when the period of a policy began, and by how many it lets them change since.
+/// The replicas when the period of a policy began, and by how many it lets them change since.
 fn allowance(policy: RatePolicy, memory: &Memory, from: u32, now: Timestamp) -> (i64, i64) {
     let period = SignedDuration::from_secs(policy.period_seconds.into());
     let within = memory.scale_events.iter().filter(|it| now.duration_since(it.at) < period);

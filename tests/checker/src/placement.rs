@@ -74,7 +74,7 @@ fn matches(input: &Input<'_>, candidate: &Candidate<'_>, steps: usize, now: Time
         let meter = Meter::with(part);
         let mut results = predicate.expressions.iter().map(|it| it.holds(&subject, &meter));
         let first = results.find(|it| *it != Ok(true));
-        left -= part - meter.left();
+        left -= part - meter.remaining_steps();
         match first {
             None => {
                 holds = Some(true);
@@ -230,7 +230,7 @@ fn check_selection(
         |clusters: &[Arc<str>]| clusters.iter().map(ToString::to_string).collect::<Vec<_>>();
     violations
         .unless(texts(&decision.added) == added && texts(&decision.removed) == removed, || {
-            format!("tells of {:?} and {:?} as added and removed", decision.added, decision.removed)
+            format!("reports {:?} and {:?} as added and removed", decision.added, decision.removed)
         });
 }
 

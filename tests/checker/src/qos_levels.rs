@@ -73,7 +73,7 @@ fn check_pod(
         violations.unless(!is_marked, || format!("{pod} is left as a policy has made it"));
         return;
     };
-    let wanted = &decided.wanted;
+    let annotations = &decided.wanted;
     violations.unless(decided.found == found, || format!("{pod} is taken for another"));
     let users = word_of_user(&found);
     let Some(name) = &decided.policy else {
@@ -82,8 +82,8 @@ fn check_pod(
         });
         let level = Some(Arc::from(&*users)).filter(|it: &Arc<str>| !it.is_empty());
         let restored = QosAnnotations { level, ..QosAnnotations::default() };
-        violations.unless(*wanted == restored, || {
-            format!("{pod} should be {restored:?}, and becomes {wanted:?}")
+        violations.unless(*annotations == restored, || {
+            format!("{pod} should be {restored:?}, and becomes {annotations:?}")
         });
         return;
     };
@@ -91,17 +91,17 @@ fn check_pod(
         format!("{name} sets the level of {pod}, but is not the first in force")
     });
     let target = in_force.first().map(|it| it.target.written(input.format));
-    violations.unless(target.as_ref() == Some(&wanted.level), || {
-        format!("{pod} gets {:?}, and {name} says {target:?}", wanted.level)
+    violations.unless(target.as_ref() == Some(&annotations.level), || {
+        format!("{pod} gets {:?}, and {name} sets {target:?}", annotations.level)
     });
-    violations.unless(wanted.original.as_deref() == Some(&*users), || {
-        format!("{users:?} is what the user of {pod} wants, not {:?}", wanted.original)
+    violations.unless(annotations.original.as_deref() == Some(&*users), || {
+        format!("{users:?} is what the user of {pod} wants, not {:?}", annotations.original)
     });
-    violations.unless(wanted.policy.as_ref() == Some(name), || {
+    violations.unless(annotations.policy.as_ref() == Some(name), || {
         format!("{pod} does not say that {name} sets its level")
     });
-    let applied = wanted.applied.as_deref();
-    violations.unless(applied == Some(wanted.level.as_deref().unwrap_or_default()), || {
+    let applied = annotations.applied.as_deref();
+    violations.unless(applied == Some(annotations.level.as_deref().unwrap_or_default()), || {
         format!("{pod} does not say what it was set to")
     });
 }

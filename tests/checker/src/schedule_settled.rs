@@ -16,7 +16,7 @@ pub struct ClosedSchedule<'a> {
     pub identity: &'a Identity,
     /// The policy when the turn was opened.
     pub policy: &'a ScheduledCapacity,
-    /// When that was.
+    /// The instant.
     pub opened_at: Timestamp,
     /// The number published before.
     pub before: Option<Published>,
@@ -87,7 +87,7 @@ fn check_recorded(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_p
                 && it.at == closed.opened_at
                 && it.before == before
                 && it.published == after
-                && says_what_happened(closed, *it)
+                && is_what_happened(closed, *it)
         }
         _ => false,
     };
@@ -96,7 +96,7 @@ fn check_recorded(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_p
 
 /// A behavior that opens wins; one that closes had won and is closed. One that was never published
 /// cannot close.
-fn says_what_happened(closed: &ClosedSchedule<'_>, recorded: Recorded) -> bool {
+fn is_what_happened(closed: &ClosedSchedule<'_>, recorded: Recorded) -> bool {
     let won_before = closed.before.and_then(|before| before.winner);
     let is_open = |index: u32| {
         let behavior = closed.policy.behaviours.get(index as usize);

@@ -92,7 +92,7 @@ fn check_next(
         Some(_) => open.any(|behavior| behavior.value == next.value),
     };
     violations.unless(is_justified, || {
-        format!("nothing that is open at {} says {}", next.at, next.value)
+        format!("nothing that is open at {} has the value {}", next.at, next.value)
     });
     let changes = |it: &almanac_engine::scheduled_capacity::Behaviour| {
         it.windows.previous_transition(next.at).is_some_and(|change| change.at == next.at)
@@ -106,8 +106,8 @@ fn check_action(violations: &mut Violations, input: &Input<'_>, decision: &Decis
     let value = decision.memory.value;
     let publish = Action::Publish { schedule: input.identity.clone(), value };
     let is_so = input.published.is_some_and(|before| before.value == value);
-    let wanted = if is_so { vec![] } else { vec![publish] };
-    violations.unless(decision.actions == wanted, || {
-        format!("does {:?} instead of {wanted:?}", decision.actions)
+    let expected = if is_so { vec![] } else { vec![publish] };
+    violations.unless(decision.actions == expected, || {
+        format!("does {:?} instead of {expected:?}", decision.actions)
     });
 }

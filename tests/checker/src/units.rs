@@ -27,7 +27,7 @@ pub fn check_units(input: &Input<'_>, now: Timestamp, decision: &Decision) -> Vi
             }
             None if !pod.gates.is_empty() => {}
             None => violations.unless(is_scheduling || pod.node.is_some(), || {
-                format!("{identity} waits, and nobody looks for a node")
+                format!("{identity} waits, and no scheduler looks for a node")
             }),
         }
     }

@@ -29,7 +29,7 @@ impl Violations {
     ///
     /// # Panics
     ///
-    /// When anything does not hold, with all of it in the message.
+    /// If anything does not hold, with all of it in the message.
     pub fn stop(&self) {
         assert!(self.is_empty(), "the decision breaks a rule:\n{self}");
     }

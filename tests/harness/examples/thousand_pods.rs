@@ -1,5 +1,5 @@
-//! How long it takes to create, schedule and make ready 1,000 pods on 50 simulated nodes, and which process the time
-//! goes into. It prints figures and does not judge them.
+//! Measures the time to create, schedule and make ready 1,000 pods on 50 simulated nodes, and the CPU time of each
+//! process. The example prints figures and does not judge them.
 //!
 //! `cargo run -p almanac-harness --example thousand_pods`
 
@@ -65,7 +65,7 @@ async fn measure(test: &OwnTest) -> TestResult {
     Ok(())
 }
 
-/// When the last pod was created, scheduled and ready, as a watch showed it.
+/// The times at which the last pod was created, scheduled and ready, as a watch reported them.
 async fn watch_phases(test: &OwnTest, began: Instant) -> Result<[Duration; 3]> {
     let pods: Api<Pod> = Api::default_namespaced(test.client());
     let config = watcher::Config::default().streaming_lists();

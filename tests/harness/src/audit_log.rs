@@ -1,4 +1,4 @@
-//! Who changed what at an API server, and what one user read, from its own audit log. The API
+//! The changes at an API server with their authors, and the reads of one user, from its own audit log. The API
 //! server's counters have no user names and include its own housekeeping (roles, leases,
 //! priorities); the log distinguishes them.
 
@@ -23,14 +23,14 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 #[derive(Clone, Debug)]
 pub struct AuditLog {
     file: PathBuf,
-    /// Where it begins in the file, in bytes.
+    /// Its start in the file, in bytes.
     begin: usize,
 }
 
-/// A request, as the API server answered it. Absent parts are empty.
+/// A request with the response of the API server. Absent parts are empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditedRequest {
-    /// When it was answered, as in the log (RFC 3339 with microseconds).
+    /// The time of the response, as in the log (RFC 3339 with microseconds).
     pub at: String,
     /// The user, such as `system:serviceaccount:harbour:almanac`.
     pub user: String,
@@ -51,7 +51,7 @@ pub struct AuditedRequest {
     pub name: String,
     /// The path and the query.
     pub uri: String,
-    /// The status it was answered with.
+    /// The status of the response.
     pub code: u16,
 }
 
@@ -95,7 +95,7 @@ impl fmt::Display for AuditedRequest {
 }
 
 impl AuditLog {
-    /// That of a control plane which was started with [`ControlPlaneOptions::audited`].
+    /// The audit log of a control plane which was started with [`ControlPlaneOptions::audited`].
     ///
     /// [`ControlPlaneOptions::audited`]: crate::ControlPlaneOptions::audited
     pub fn open(plane: &ControlPlane) -> Result<Self> {
@@ -110,7 +110,7 @@ impl AuditLog {
         Ok(Self { file: self.file.clone(), begin: text.rfind('\n').map_or(0, |end| end + 1) })
     }
 
-    /// All writes that were answered before this was called, in the order of the log.
+    /// All writes with a response before this call, in the order of the log.
     ///
     /// The result of a later call starts with that of an earlier one; the rest came in between.
     ///

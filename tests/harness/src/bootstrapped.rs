@@ -15,7 +15,7 @@ use almanac_local::{
 };
 use anyhow::{Context as _, Result};
 
-/// Where a control plane has its data, in its directory.
+/// The directory of a control plane's data, in its directory.
 const DATA: &str = "etcd";
 
 /// Starts a control plane in a directory that goes with it.
@@ -27,7 +27,7 @@ pub(crate) async fn start(options: &ControlPlaneOptions) -> Result<ControlPlane>
     ControlPlane::start_in(ControlPlaneDir::Run(folder), &binaries, options).await
 }
 
-/// The data that these programs begin with; the first process to ask for it makes it.
+/// The data that these programs begin with; the first process that needs it creates it.
 async fn provide(binaries: &Binaries) -> Result<PathBuf> {
     let parent = cache_folder()?.join(BOOTSTRAPPED);
     fs::create_dir_all(&parent)?;

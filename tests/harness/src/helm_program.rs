@@ -56,8 +56,13 @@ fn build(go: &Path, kept_in: &Path, folder: &Path) -> Result<()> {
         .env_remove("GOARCH")
         .current_dir(kept_in);
     let answer = answer_of(question).context("failed to start go")?;
-    let said = String::from_utf8_lossy(&answer.stderr);
-    ensure!(answer.status.success(), "`go install` ended with {}: {}", answer.status, said.trim());
+    let stderr = String::from_utf8_lossy(&answer.stderr);
+    ensure!(
+        answer.status.success(),
+        "`go install` ended with {}: {}",
+        answer.status,
+        stderr.trim()
+    );
     fs::rename(&unfinished, folder)
         .with_context(|| format!("failed to move it to {}", folder.display()))
 }

@@ -1,7 +1,7 @@
 //! A limit on the memory of a program, enforced by the kernel as for a container: a program beyond
 //! it is killed.
 //!
-//! It is a cgroup, which requires permission to create one below the test's own, with the memory
+//! The limit is a cgroup, which requires permission to create one below the test's own, with the memory
 //! controller. Otherwise the peak memory reported by the kernel is compared with the limit instead.
 //! That is stricter: it includes memory that could have been reclaimed.
 
@@ -18,7 +18,7 @@ const PREFIX: &str = "almanac-test-";
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// A memory limit for one program. It has to outlive the program.
+/// A memory limit for one program. It must outlive the program.
 #[derive(Debug)]
 pub struct MemoryLimit {
     bytes: u64,
@@ -104,7 +104,7 @@ fn make_group(bytes: u64) -> Result<PathBuf> {
 
 type Limits = &'static [(&'static str, Option<u64>)];
 
-/// Where a group can be created, and the contents of its files; an unnamed limit is the requested
+/// The place where a group can be created, and the contents of its files; an unnamed limit is the requested
 /// one.
 fn parent() -> Result<(PathBuf, Limits)> {
     let groups =
@@ -156,9 +156,10 @@ mod tests {
                 Ok(peak) => Observation::NotYet(format!("{peak} bytes")),
                 Err(error) => {
                     // While it ends, it has no memory to look at.
-                    let said = error.to_string();
-                    let is_about_memory = said.contains("signal 9") || said.contains("are allowed");
-                    Observation::of(is_about_memory, said)
+                    let message = error.to_string();
+                    let is_about_memory =
+                        message.contains("signal 9") || message.contains("are allowed");
+                    Observation::from_bool(is_about_memory, message)
                 }
             })
         });

@@ -28,9 +28,9 @@ pub enum Needs {
 /// Whether tests with some needs can run here.
 #[derive(Clone, Debug)]
 pub enum Verdict {
-    /// They can.
+    /// The tests can run.
     CanRun,
-    /// They cannot, because of this.
+    /// The tests cannot run, because of this.
     NotRun(String),
 }
 
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_prefix_says_what_a_file_needs() {
+    fn the_longest_prefix_determines_the_needs_of_a_file() {
         let of = |name| Needs::of_file(name);
         assert_eq!(of("cluster_own_api_restarts"), Some(Needs::OwnApi));
         assert_eq!(of("cluster_own_runs"), Some(Needs::Own));

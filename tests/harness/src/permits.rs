@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result};
 /// The memory that a control plane of etcd and the API server takes in nearly all tests, including the replicas it
 /// serves.
 const KIBIBYTES_EACH: usize = 500_000;
-/// How many of these a control plane with all components counts for.
+/// The permits that a control plane with all components takes.
 const WHOLE: usize = 2;
 /// With six on two busy processors, an agent took fourteen seconds to be in place, and tests with deadlines failed.
 const STEADY_A_PROCESSOR: usize = 2;
@@ -21,7 +21,7 @@ const STEADY_A_PROCESSOR: usize = 2;
 const AT_MOST_A_PROCESSOR: usize = 6;
 /// The machine is idle if programs waited for a processor during at most this share of `LATELY`.
 const IDLE: f64 = 0.25;
-/// How long is lately: a control plane that has just begun to start shows in it.
+/// The time over which the load is measured: a control plane that has just begun to start shows in it.
 const LATELY: Duration = Duration::from_secs(1);
 /// Short enough not to be felt, long enough to leave the processors to the control planes.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
@@ -42,7 +42,7 @@ pub(crate) async fn to_start() -> Result<Permit> {
     take("starting", Limit::new(processors()), 1).await
 }
 
-/// How many permits there are.
+/// The number of permits.
 #[derive(Clone, Copy, Debug)]
 struct Limit {
     /// At any time.
@@ -80,16 +80,16 @@ fn take_in(
     let mut free = files.collect::<Result<Vec<_>, _>>()?;
     let wanted = wanted.min(limit.steady);
     let mut idle = Idle { since: Instant::now(), stalled: stalled() };
-    let mut taken = Vec::new();
+    let mut permits = Vec::new();
     loop {
         let most = if idle.is_now(&stalled) { limit.all } else { limit.steady };
         let mut open: Vec<File> = free.extract_if(.., |file| file.try_lock().is_ok()).collect();
         // Other processes hold the rest, including extra permits.
-        let may = most.saturating_sub(free.len() + taken.len()).min(wanted - taken.len());
+        let may = most.saturating_sub(free.len() + permits.len()).min(wanted - permits.len());
         let others = open.split_off(may.min(open.len()));
-        taken.append(&mut open);
-        if taken.len() == wanted {
-            return Ok(Permit(taken));
+        permits.append(&mut open);
+        if permits.len() == wanted {
+            return Ok(Permit(permits));
         }
         for file in &others {
             file.unlock()?;

@@ -17,7 +17,7 @@ use almanac_local::{Process, ProgramPort};
 
 /// The name of its log file.
 const NAME: &str = "program";
-/// How many lines of its log are included in an error.
+/// The number of lines of its log in an error.
 const LINES: usize = 20;
 /// A paused program accepts a request and never answers it.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -25,8 +25,8 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// A program that runs during a test, in its own directory, which is also its home. It is killed when this is dropped
 /// and when the test process ends for any reason.
 ///
-/// When the test fails, the end of its log is shown and the directory kept: by `on_shared_cluster` and
-/// `on_own_control_plane` however a test fails, by a test without them when it panics.
+/// `on_shared_cluster` and `on_own_control_plane` print the end of its log and keep the directory however a test
+/// fails; a test without them does so when it panics.
 #[derive(Debug)]
 pub struct Program {
     // First, so that it has ended before its directory is deleted.
@@ -143,8 +143,8 @@ impl Program {
 
     /// Waits until its output contains this. Fails at once if the program has ended without it.
     pub async fn await_log(&self, needle: &str) -> Result<()> {
-        let what = format!("the program to say {needle:?}");
-        let said = await_condition(&what, PATIENCE, async || {
+        let what = format!("the program to print {needle:?}");
+        let output = await_condition(&what, PATIENCE, async || {
             // Checked before the log is read, so that the last output is included.
             let alive = self.process.check_alive();
             if self.log()?.contains(needle) {
@@ -155,7 +155,7 @@ impl Program {
                 Err(death) => Observation::Holds(Err(death)),
             })
         });
-        said.await.map_err(|error| self.with_log(&error))?
+        output.await.map_err(|error| self.with_log(&error))?
     }
 
     /// The directory it runs in, with its log.
@@ -167,7 +167,7 @@ impl Program {
     /// The address it listens on.
     pub fn address(&self) -> Result<String> {
         let port = self.port.as_ref();
-        port.map(address_of).context("the program was not told to listen: use start_listening")
+        port.map(address_of).context("the program has no port: use start_listening")
     }
 
     /// Sends it a request over plain HTTP; returns the status and the body.
@@ -190,7 +190,7 @@ impl Program {
         }
     }
 
-    /// Waits until `GET /readyz` is answered with 200. Fails at once if the program ends.
+    /// Waits until `GET /readyz` returns 200. Fails immediately if the program ends.
     pub async fn await_ready(&self) -> Result<()> {
         let ready = await_condition("the program to be ready", PATIENCE, async || {
             if let Err(death) = self.process.check_alive() {

@@ -160,7 +160,7 @@ impl Prometheus {
         }
     }
 
-    /// How many series an instant query yields.
+    /// The number of series that an instant query yields.
     pub async fn count_series(&self, promql: &str) -> Result<usize> {
         Ok(self.evaluate(promql).await?.as_array().map_or(0, Vec::len))
     }

@@ -1,5 +1,5 @@
-//! Where the Prometheus program comes from: the path, the cache directory, or the distribution's
-//! package, unpacked into the cache directory. It does not run it.
+//! Finds the Prometheus program: on the path, in the cache directory, or in the distribution's package, unpacked into
+//! the cache directory. This file does not run it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -69,8 +69,8 @@ fn unpack_package(apt: &Path, cache: &Path, folder: &Path) -> Result<()> {
 fn run(command: &mut Command) -> Result<()> {
     let output = command.output().with_context(|| format!("failed to start {command:?}"))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("{command:?} failed: {}", said.trim());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        bail!("{command:?} failed: {}", stderr.trim());
     }
     Ok(())
 }

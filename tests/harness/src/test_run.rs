@@ -28,7 +28,7 @@ use almanac_local::{Observation, PATIENCE, await_condition};
 /// The result of a test.
 pub type TestResult = Result<()>;
 
-/// How many lines of each log a failed test shows.
+/// The number of lines of each log that a failed test prints.
 const LINES: usize = 15;
 /// A test that takes longer hangs; even the ten-minute test does not.
 const AT_MOST: Duration = Duration::from_mins(15);
@@ -181,7 +181,7 @@ pub fn on_shared_plane<T: Sync>(
     })
 }
 
-/// Says that a test of this process lasts so long by itself. Those that hang are ended that much later.
+/// Declares that a test of this process lasts so long by itself. Those that hang are ended that much later.
 pub fn lasting(time: Duration) {
     LASTING.fetch_max(time.as_secs(), Ordering::SeqCst);
 }
@@ -270,7 +270,7 @@ impl SharedTest {
             let accounts: Api<ServiceAccount> = Api::default_namespaced(client.clone());
             await_condition("the namespace's service account", PATIENCE, async || {
                 let found = accounts.get_opt("default").await?;
-                Ok(Observation::of(found.is_some(), "none"))
+                Ok(Observation::from_bool(found.is_some(), "none"))
             })
             .await?;
         }
@@ -318,7 +318,7 @@ impl SharedTest {
             await_condition(&what, PATIENCE, async || {
                 let left = namespaces.get_opt(&self.namespace).await?;
                 let phase = left.as_ref().and_then(|left| left.status.as_ref()?.phase.clone());
-                Ok(Observation::of(left.is_none(), phase.unwrap_or_default()))
+                Ok(Observation::from_bool(left.is_none(), phase.unwrap_or_default()))
             })
             .await?;
         }

@@ -13,7 +13,7 @@ async fn cpu_use_is_measured_and_stays_flat_while_a_program_is_paused() -> TestR
     let enough = Duration::from_millis(200);
     await_condition("processor time to be used", PATIENCE, async || {
         let used = program.processor_time()?;
-        Ok(Observation::of(used >= enough, format!("{used:?}")))
+        Ok(Observation::from_bool(used >= enough, format!("{used:?}")))
     })
     .await?;
     program.pause()?;
@@ -25,7 +25,7 @@ async fn cpu_use_is_measured_and_stays_flat_while_a_program_is_paused() -> TestR
     program.resume()?;
     await_condition("processor time to be used again", PATIENCE, async || {
         let used = program.processor_time()?;
-        Ok(Observation::of(used > paused_at, format!("{used:?}")))
+        Ok(Observation::from_bool(used > paused_at, format!("{used:?}")))
     })
     .await?;
     program.kill()?;

@@ -8,7 +8,7 @@ use crate::moments::{Day, Moments};
 use crate::schedule::Rule;
 use crate::walk::{Flip, Observation, is_open, observe};
 
-/// How far to look, in years, beyond every year that is named. An event of the rarest set comes
+/// The length of the search, in years, beyond every year that is named. An event of the rarest set comes
 /// within 40 years; a window may wait for a rare start and then for a rare end.
 const REACH: i64 = 100;
 

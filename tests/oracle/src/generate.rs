@@ -1,6 +1,6 @@
 //! Random schedules, odd but well formed.
 //!
-//! They concentrate where mistakes are likely: in the night hours in which clocks change, at the
+//! The cases concentrate where mistakes are likely: in the night hours in which clocks change, at the
 //! ends of months, in both day fields at once. A few never fire; those must be rejected.
 
 use fastrand::Rng;

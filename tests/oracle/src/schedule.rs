@@ -14,16 +14,16 @@ pub enum Schedule {
     Cron(String),
     /// A daily window: `daily 22:00 06:00`.
     Daily {
-        /// When it starts.
+        /// The start.
         start: String,
-        /// When it ends.
+        /// The end.
         end: String,
     },
     /// A pattern window: `pattern hours=9; weekdays=Mon, Tue -> hours=17`.
     Pattern {
-        /// When it starts.
+        /// The start.
         start: Box<PatternTexts>,
-        /// When it ends.
+        /// The end.
         end: Box<PatternTexts>,
     },
 }
@@ -89,7 +89,7 @@ impl Rule {
     /// Whether a schedule that reads like this may be accepted: everything in it fires at some
     /// time, and a window's start is not always its end.
     ///
-    /// An all-day window starts and ends every midnight and says what it means.
+    /// An all-day window starts and ends every midnight.
     #[must_use]
     pub fn is_acceptable(&self, all_day: bool) -> bool {
         match self {

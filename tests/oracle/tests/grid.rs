@@ -40,7 +40,7 @@ fn every_offset_and_every_change_from_1970_to_2100_lies_on_the_grid() {
     assert_eq!(odd_zones, [ODD_ZONE]);
 }
 
-/// Before 1970 the oracle looks only when asked for the event before a year. There a change may
+/// Before 1970 the oracle looks only for the event before a year. There a change may
 /// fall between minutes only if an offset gives it away.
 #[test]
 fn before_1970_a_change_off_the_minute_has_an_offset_off_the_minute() {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// The window of scaling down where a case says none, in seconds, on both sides.
+/// The window of scaling down where a case has none, in seconds, on both sides.
 pub const DEFAULT_DOWN_WINDOW: u32 = 300;
 
 /// As long as any window of a case, in seconds.
@@ -21,17 +21,17 @@ pub struct Case {
     pub maximum: u32,
     /// The replicas in the target's spec at the beginning.
     pub replicas: u32,
-    /// How far a metric may be off its target without a change, in thousandths of the target.
+    /// The tolerated deviation of a metric from its target, in thousandths of the target.
     pub tolerance: u32,
     /// Whether the target's status follows its spec one step late, or at once.
     pub is_behind: bool,
     /// For how many seconds after a write of our own another writer is let be.
     pub query_period: u32,
-    /// How many of the target's replicas are not ready.
+    /// The number of the target's replicas that are not ready.
     pub unready: u32,
-    /// How fast to scale up.
+    /// The behavior of scaling up.
     pub up: Rules,
-    /// How fast to scale down.
+    /// The behavior of scaling down.
     pub down: Rules,
     /// The measured metrics.
     pub metrics: Vec<Metric>,
@@ -39,18 +39,18 @@ pub struct Case {
     pub steps: Vec<Step>,
 }
 
-/// How fast to scale in one direction. A `None` is not written.
+/// The behavior of scaling in one direction. A `None` is not written.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
     /// The stabilization window, in seconds.
     pub window: Option<u32>,
-    /// Which policy counts.
+    /// The policy that applies.
     pub select: Option<Select>,
-    /// How much may change within what time.
+    /// The allowed changes, each within a time.
     pub policies: Vec<Policy>,
 }
 
-/// Which of several policies counts.
+/// The selection of one of several policies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the words of the API")]
 pub enum Select {
@@ -59,16 +59,16 @@ pub enum Select {
     Disabled,
 }
 
-/// How much may change within what time.
+/// The allowed change within a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
-    /// How much.
+    /// The allowed change.
     pub amount: Amount,
     /// Within how many seconds.
     pub period: u32,
 }
 
-/// How much a policy allows.
+/// The change that a policy allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Amount {
     /// A number of replicas.
@@ -80,13 +80,13 @@ pub enum Amount {
 /// A measured metric, and its target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Metric {
-    /// How it is compared.
+    /// The comparison with the target.
     pub kind: MetricKind,
     /// With what, in thousandths.
     pub target: u32,
 }
 
-/// How a metric is compared with its target.
+/// The comparison of a metric with its target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MetricKind {
     /// With the target itself; the replicas there are change it.
@@ -107,7 +107,7 @@ pub struct Step {
 }
 
 impl Case {
-    /// A case without limits, for tests that say only what they are about: one metric, and a target of one for
+    /// A case without limits, for tests that set only what they are about: one metric, and a target of one for
     /// each replica, so that what is measured is what is recommended.
     #[must_use]
     pub fn following(replicas: u32, recommended: &[(u32, u32)]) -> Case {

@@ -10,9 +10,9 @@ pub struct Difference {
     pub name: &'static str,
     /// A case of it.
     pub case: Case,
-    /// What Kubernetes answers.
+    /// The answer of Kubernetes.
     pub kubernetes: Vec<u32>,
-    /// What we answer.
+    /// Our answer.
     pub ours: Vec<u32>,
 }
 

@@ -1,8 +1,8 @@
-//! What Kubernetes' own libraries for CEL say of a thousand expressions over two dozen clusters, recorded, so that
-//! ours can be compared with it where there is no Go.
+//! The results of Kubernetes' own libraries for CEL for a thousand expressions over two dozen clusters, recorded, so
+//! that ours can be compared with them where there is no Go.
 //!
-//! Some expressions are written manually: every function and operator there is, and what is not one. The others are
-//! made of a seed.
+//! Some expressions are written manually: every function and operator, and names that are neither. The others are
+//! generated from a seed.
 
 mod random;
 
@@ -17,7 +17,7 @@ use crate::record::{Record, RecordError};
 
 pub use random::random_expression;
 
-/// How many random expressions there are.
+/// The number of random expressions.
 const RANDOM: usize = 400;
 /// Their seed.
 const SEED: u64 = 20_261_122;

@@ -13,7 +13,7 @@ use crate::case::{
     Amount, Case, LONGEST_PERIOD, LONGEST_WINDOW, Metric, MetricKind, Rules, Select, Step,
 };
 
-/// How a case is adjusted so that Kubernetes behaves as we do.
+/// The adjustment of a case after which Kubernetes behaves as we do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Adjustment {
     /// We limit nothing where there are no policies. Kubernetes has policies of its own then, so it is given
@@ -128,7 +128,7 @@ fn step(step: &Step) -> Value {
     written
 }
 
-/// The replicas after each step of each case, as the code of Kubernetes says. Requires Go, and the first time a
+/// The replicas after each step of each case, as the code of Kubernetes computes them. Requires Go, and the first time a
 /// minute or two to compile that code.
 pub fn run_kubernetes(cases: &[Value]) -> Result<Vec<Vec<u32>>> {
     let input: String = cases.iter().map(|case| case.to_string() + "\n").collect();

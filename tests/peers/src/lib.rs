@@ -32,7 +32,7 @@ pub use kubernetes::{Adjustment, for_kubernetes, run_kubernetes, version};
 pub use random::random_case;
 pub use record::{Record, RecordError};
 
-/// How many random cases are recorded.
+/// The number of recorded random cases.
 pub const CASES: usize = 4_000;
 
 /// The seed of the recorded cases.

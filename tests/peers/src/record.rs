@@ -31,10 +31,10 @@ pub struct RecordError {
 impl Record {
     /// A digest of the cases: the same in every run, and different for other cases.
     #[must_use]
-    pub fn digest_of<'a>(asked: impl IntoIterator<Item = &'a Value>) -> String {
+    pub fn digest_of<'a>(cases: impl IntoIterator<Item = &'a Value>) -> String {
         // FNV-1a: stable over machines and versions.
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-        for case in asked {
+        for case in cases {
             for byte in format!("{case}\n").bytes() {
                 hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
             }

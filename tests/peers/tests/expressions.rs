@@ -29,7 +29,7 @@ const DIFFERENCES: &[Difference] = &[
         expressions: &["'%s'.format(['a']) == 'a'", "format.named('dns1123Label').hasValue()"],
     },
     Difference {
-        why: "there are no messages",
+        why: "message literals are not supported",
         expressions: &["google.protobuf.Duration{seconds: 1} == duration('1s')"],
     },
     Difference {
@@ -73,7 +73,7 @@ const DIFFERENCES: &[Difference] = &[
         ],
     },
     Difference {
-        why: "keys of maps are what the specification says",
+        why: "keys of maps follow the specification",
         expressions: &["{[1]: 'a'}.size() == 1", "{timestamp(0): 'a'}.size() == 1"],
     },
     Difference {
@@ -120,7 +120,7 @@ fn record() -> ExpressionsRecord {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What we answer, in the letters of the record.
+/// Our answer, in the letters of the record.
 fn ours(expression: &str, objects: &[(String, Document)]) -> String {
     let Ok(compiled) = Expression::compile(expression) else { return "!".to_owned() };
     let letters = objects.iter().map(|(name, object)| {
@@ -137,7 +137,7 @@ fn ours(expression: &str, objects: &[(String, Document)]) -> String {
 
 fn objects() -> Vec<(String, Document)> {
     let named = |it: serde_json::Value| {
-        (it["metadata"]["name"].as_str().unwrap().to_owned(), Document::of(&it))
+        (it["metadata"]["name"].as_str().unwrap().to_owned(), Document::from_json(&it))
     };
     clusters().into_iter().map(named).collect()
 }
@@ -166,5 +166,5 @@ fn every_answer_is_that_of_kubernetes_but_for_the_differences_that_are_meant() {
         }
     }
     assert!(failures.is_empty(), "{} answers:\n{}", failures.len(), failures.join("\n"));
-    assert_eq!(found, meant.len(), "a difference is in no expression that is asked");
+    assert_eq!(found, meant.len(), "a difference is in no expression of the comparison");
 }

@@ -1,6 +1,6 @@
 //! Random hubs, and their changes: small and large, unusual but such as an API server would admit.
 //!
-//! They concentrate where mistakes are likely: a few instants at which all scores and tolerations expire, few names
+//! The hubs concentrate where mistakes are likely: a few instants at which all scores and tolerations expire, few names
 //! and values so that they coincide, equal amounts in different notations, ties. Now and then a placement has an
 //! invalid spec.
 
@@ -30,7 +30,7 @@ pub struct Step {
     pub changes: Vec<Change>,
     /// The namespace and name of the placement.
     pub placement: (String, String),
-    /// When it has its turn.
+    /// The instant of its turn.
     pub now: Timestamp,
 }
 
@@ -53,7 +53,7 @@ impl Change {
     }
 }
 
-/// How many clusters there may be.
+/// The most clusters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Size {
     /// A handful.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::objects::{list, name_of};
 use crate::selector;
 
-/// How many clusters one `PlacementDecision` names at most.
+/// The most clusters in one `PlacementDecision`.
 const CLUSTERS_PER_DECISION: usize = 100;
 
 /// The content of a `PlacementDecision`.
@@ -53,7 +53,7 @@ pub(crate) fn decisions(placement: &Value, selected: &[&Value]) -> Vec<Decision>
     decisions
 }
 
-/// How many clusters a group has at most: a number, or a percentage of all, rounded up.
+/// The most clusters of a group: a number, or a percentage of all, rounded up.
 fn group_size(written: &Value, total: usize) -> usize {
     let size = match written {
         Value::Number(number) => number.as_u64().and_then(|it| usize::try_from(it).ok()),

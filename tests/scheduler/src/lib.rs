@@ -1,6 +1,6 @@
 //! A second scheduler of placements, to test ours against.
 //!
-//! It is slow and plain on purpose, and shares no code with the engine or the reading of objects. It takes the
+//! This crate is slow and plain on purpose, and shares no code with the engine or the reading of objects. It takes the
 //! objects as API servers have them, in JSON, and an instant, and follows the rules of placements step by step:
 //! candidates, predicates, taints, prioritizers, selection, groups. Every lookup goes through all objects, every
 //! score is a fraction until it is truncated, and changes by time alone are found by scheduling again at every

@@ -41,7 +41,7 @@ impl Objects {
         &mut self.0
     }
 
-    /// Those of a kind.
+    /// The objects of a kind.
     pub fn of_kind<'o>(&'o self, kind: &'o str) -> impl Iterator<Item = &'o Value> {
         self.0.iter().filter(move |object| object["kind"] == kind)
     }

@@ -1,4 +1,4 @@
-//! The fourth step: what each prioritizer says of a cluster.
+//! The fourth step: the score of each prioritizer for a cluster.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -16,11 +16,11 @@ pub struct Part {
     pub raw: i64,
     /// Its weight.
     pub weight: i64,
-    /// Why it counts as 0 without saying anything.
+    /// The reason that it counts as 0 without a score.
     pub missing: Option<MissingScore>,
 }
 
-/// Why a prioritizer has nothing to say.
+/// The reason that a prioritizer has no score.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum MissingScore {
     /// The cluster lacks the allocatable amount or the capacity.
@@ -131,7 +131,7 @@ pub(crate) fn parts(
 ) -> Vec<Part> {
     let on = prioritizers.iter().filter(|it| it.weight != 0);
     let parts = on.map(|Prioritizer { of, weight }| {
-        let said = match of {
+        let result = match of {
             Coordinate::Balance => Ok(balance(objects, placement, name_of(cluster))),
             Coordinate::Steady if is_decided(objects, placement, cluster) => Ok(100),
             Coordinate::Steady => Ok(0),
@@ -142,7 +142,7 @@ pub(crate) fn parts(
                 add_on(objects, name_of(cluster), resource, score, now)
             }
         };
-        let (raw, missing) = (said.unwrap_or(0), said.err());
+        let (raw, missing) = (result.unwrap_or(0), result.err());
         Part { of: of.name(), raw, weight: *weight, missing }
     });
     parts.collect()

@@ -20,11 +20,11 @@ const DISABLED: &str = "cluster.open-cluster-management.io/experimental-scheduli
 pub struct Schedule {
     /// The clusters that could be selected, the best first.
     pub ranked: Vec<RankedCluster>,
-    /// How many of them are selected, from the first on.
+    /// The number of selected ones, from the first on.
     pub selected: usize,
     /// The candidates that could not, by name.
     pub excluded: Vec<(String, Exclusion)>,
-    /// The candidates that match, with a taint that is tolerated only because it does not say when it was added.
+    /// The candidates that match, with a taint that is tolerated only because its time of addition is missing.
     pub undated: Vec<String>,
     /// The clusters, by name, of which an expression has read scores that have expired, and their objects.
     pub expired: Vec<(String, BTreeSet<String>)>,
@@ -49,18 +49,18 @@ pub struct RankedCluster {
     pub parts: Vec<Part>,
 }
 
-/// Why a candidate cannot be selected.
+/// The reason that a candidate cannot be selected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Exclusion {
-    /// It is being deleted.
+    /// The candidate is being deleted.
     Terminating,
     /// No predicate matches it.
     Predicates,
-    /// This taint is not tolerated.
+    /// The candidate does not tolerate this taint.
     Taint {
         /// The taint, as kubectl writes those of nodes.
         taint: String,
-        /// When it ceased to be tolerated, if it was.
+        /// The instant at which it ceased to be tolerated, if it was.
         ended: Option<Timestamp>,
     },
 }
@@ -131,7 +131,7 @@ pub fn schedule(
     Ok(Schedule { ranked, selected, excluded, undated, expired, decisions, is_satisfied, reason })
 }
 
-/// How many clusters are wanted; all of them without a number.
+/// The number of desired clusters; all of them without a number.
 fn wanted(placement: &Value) -> Option<usize> {
     placement["spec"]["numberOfClusters"].as_i64().map(|it| usize::try_from(it).unwrap_or(0))
 }

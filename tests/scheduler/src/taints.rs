@@ -7,14 +7,14 @@ use crate::objects::{instant, list};
 
 /// The effect of the taints of a cluster.
 pub(crate) enum Tainted {
-    /// It may not be selected.
+    /// The cluster must not be selected.
     Out {
         /// The taint that keeps it out.
         taint: String,
-        /// When it ceased to be tolerated, if it was.
+        /// The instant at which it ceased to be tolerated, if it was.
         ended: Option<Timestamp>,
     },
-    /// It may be selected.
+    /// The cluster may be selected.
     In {
         /// Other clusters with the same total go first.
         is_last: bool,
@@ -59,13 +59,13 @@ fn is_tolerated(placement: &Value, taint: &Value, now: Timestamp) -> bool {
     matching.any(|it| ends_at(it, taint).is_none_or(|end| now.as_nanosecond() < end))
 }
 
-/// When the last of the tolerations of a taint ran out.
+/// The instant at which the last of the tolerations of a taint expired.
 fn ended(placement: &Value, taint: &Value) -> Option<Timestamp> {
     let end = matching(placement, taint).filter_map(|it| ends_at(it, taint)).max()?;
     Timestamp::from_nanosecond(end).ok()
 }
 
-/// Whether a cluster has a taint that is tolerated only because it does not say when it was added.
+/// Whether a cluster has a taint that is tolerated only because its time of addition is missing.
 pub(crate) fn is_undated(placement: &Value, cluster: &Value) -> bool {
     list(&cluster["spec"]["taints"]).iter().any(|taint| {
         let counts = taint["effect"] != "NoSelectIfNew" && taint["timeAdded"].is_null();
@@ -84,7 +84,7 @@ fn is_about(toleration: &Value, taint: &Value) -> bool {
             || text(&toleration["value"]) == text(&taint["value"]))
 }
 
-/// When a toleration runs out, in nanoseconds; never without both a period and a beginning of it.
+/// The instant at which a toleration expires, in nanoseconds; never without both a period and a beginning of it.
 pub(crate) fn ends_at(toleration: &Value, taint: &Value) -> Option<i128> {
     let seconds = toleration["tolerationSeconds"].as_i64()?;
     if taint["effect"] == "NoSelectIfNew" {

@@ -1,4 +1,4 @@
-//! When time alone next changes a schedule, found by scheduling at every instant that any object mentions.
+//! The instant at which time alone next changes a schedule: schedules at every instant that any object mentions.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub fn next_change(objects: &Objects, placement: &Value, now: Timestamp) -> Opti
     })
 }
 
-/// The schedule at an instant. Of what has nothing to say, the reason may change without changing anything.
+/// The schedule at an instant. The reason for a missing score may change without an effect.
 fn at(objects: &Objects, placement: &Value, instant: Timestamp) -> Option<Schedule> {
     let mut schedule = schedule(objects, placement, instant).ok()?;
     for part in schedule.ranked.iter_mut().flat_map(|it| &mut it.parts) {

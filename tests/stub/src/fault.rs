@@ -31,56 +31,56 @@ pub(crate) enum Effect {
 }
 
 impl Fault {
-    /// It is rejected with this code and message.
+    /// The request is rejected with this code and message.
     #[must_use]
     pub fn respond(code: StatusCode, message: impl Into<String>) -> Self {
         Self::with_effect(Effect::Respond(Refusal::new(code, message)))
     }
 
-    /// It is rejected with this code, with a `Retry-After` of this many seconds.
+    /// The request is rejected with this code, with a `Retry-After` of this many seconds.
     #[must_use]
     pub fn wait(code: StatusCode, seconds: u32) -> Self {
         let refusal = Refusal::new(code, "try again later");
         Self::with_effect(Effect::Respond(refusal.retry_after(seconds)))
     }
 
-    /// It is carried out, and the connection is cut instead of the answer.
+    /// The request is applied, and the connection is cut instead of the response.
     #[must_use]
     pub fn lose_response() -> Self {
         Self::with_effect(Effect::LoseResponse)
     }
 
-    /// The connection is cut before anything is carried out.
+    /// The connection is cut before anything is applied.
     #[must_use]
     pub fn refuse() -> Self {
         Self::with_effect(Effect::Refuse)
     }
 
-    /// It is never answered, nor carried out.
+    /// The request gets no response, and is not applied.
     #[must_use]
     pub fn hang() -> Self {
         Self::with_effect(Effect::Hang)
     }
 
-    /// It is answered with success, and then nothing comes.
+    /// The request succeeds, and then the stream stays silent.
     #[must_use]
     pub fn silence() -> Self {
         Self::with_effect(Effect::Silence)
     }
 
-    /// A concurrent change happens just before it is carried out.
+    /// A concurrent change happens just before the request is applied.
     #[must_use]
     pub fn concurrent_change(act: impl Fn(&Stub) + Send + Sync + 'static) -> Self {
         Self::with_effect(Effect::ConcurrentChange(Arc::new(act)))
     }
 
-    /// It is carried out, and answered only after a concurrent change that all watches have delivered.
+    /// The request is applied. Its response comes only after a concurrent change that all watches have delivered.
     #[must_use]
     pub fn overtake(act: impl Fn(&Stub) + Send + Sync + 'static) -> Self {
         Self::with_effect(Effect::Overtake(Arc::new(act)))
     }
 
-    /// An admission webhook changes what is sent before it is carried out.
+    /// An admission webhook changes the object before the request is applied.
     #[must_use]
     pub fn admit(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
         Self::with_effect(Effect::Admit(Arc::new(change)))

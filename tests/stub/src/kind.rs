@@ -20,7 +20,7 @@ impl Kind {
         Self { api_version, name, plural, has_scale: false, is_cluster_scoped: false }
     }
 
-    /// It can be scaled: by its `spec.replicas`.
+    /// Makes the kind scalable, by its `spec.replicas`.
     #[must_use]
     pub fn with_scale(mut self) -> Self {
         self.has_scale = true;

@@ -1,11 +1,11 @@
 //! A stub of the Kubernetes API, in the process of the test: no sockets, so that it runs under a
 //! paused clock.
 //!
-//! It keeps objects and their versions and answers as an API server does: discovery, lists in pages,
-//! watches with bookmarks, gets, creates, updates and merge patches with preconditions, the `status`
-//! and `scale` subresources, dry runs. Any request can be made to go wrong, and all are recorded.
+//! The stub keeps objects and their versions and responds as an API server does. It has discovery, lists in pages,
+//! watches with bookmarks, gets, creates, updates, and merge patches with preconditions. It also has the `status` and
+//! `scale` subresources and dry runs. A test can let any request fail, and all are recorded.
 //!
-//! It does not validate, default, admit, authorize or collect garbage, and does not know who owns a
+//! The stub does not validate, default, admit, authorize or collect garbage, and does not track the owner of a
 //! field: an apply is a merge patch. Where any of that matters, a test needs a real API server.
 
 mod fault;

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// A request as received.
 #[derive(Clone, Debug)]
 pub struct ReceivedRequest {
-    /// When, by the runtime's clock.
+    /// The instant, by the runtime's clock.
     pub at: Instant,
     /// Its method.
     pub method: Method,

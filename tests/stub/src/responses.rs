@@ -217,8 +217,8 @@ impl Store {
             })?,
         };
         let limit = request.number("limit").and_then(|limit| usize::try_from(limit).ok());
-        let left = listed.objects.len() - sent_count;
-        let end = sent_count + limit.filter(|limit| *limit > 0).unwrap_or(left).min(left);
+        let remaining = listed.objects.len() - sent_count;
+        let end = sent_count + limit.filter(|limit| *limit > 0).unwrap_or(remaining).min(remaining);
         let mut metadata = json!({ "resourceVersion": listed.version.to_string() });
         if end < listed.objects.len() {
             metadata["continue"] = json!(self.token(key.kind, &listed, end));

@@ -90,10 +90,13 @@ impl Store {
         self.version
     }
 
-    #[expect(clippy::panic, reason = "a test that asks for what nobody serves is wrong itself")]
+    #[expect(
+        clippy::panic,
+        reason = "a test that requests a kind that is not served is wrong itself"
+    )]
     pub(crate) fn key(&self, plural: &str, namespace: &str, name: &str) -> Key {
         let kind = self.kinds.iter().position(|kind| kind.plural == plural);
-        let kind = kind.unwrap_or_else(|| panic!("nobody serves {plural}"));
+        let kind = kind.unwrap_or_else(|| panic!("{plural} is not served"));
         Key { kind, namespace: namespace.to_owned(), name: name.to_owned() }
     }
 
@@ -128,12 +131,15 @@ impl Store {
         token
     }
 
-    #[expect(clippy::panic, reason = "a test that puts what nobody serves is wrong itself")]
+    #[expect(
+        clippy::panic,
+        reason = "a test that stores a kind that is not served is wrong itself"
+    )]
     pub(crate) fn put(&mut self, object: Value) {
         let kind = self.kinds.iter().position(|kind| {
             object["apiVersion"] == kind.api_version && object["kind"] == kind.name
         });
-        let kind = kind.unwrap_or_else(|| panic!("nobody serves {object}"));
+        let kind = kind.unwrap_or_else(|| panic!("{object} is not served"));
         let text = |name: &str| object["metadata"][name].as_str().unwrap_or_default().to_owned();
         let key = Key { kind, namespace: text("namespace"), name: text("name") };
         self.write(key, object);
@@ -149,11 +155,11 @@ impl Store {
         {
             return Arc::clone(before);
         }
-        let of = if before.is_some() { "MODIFIED" } else { "ADDED" };
+        let event_type = if before.is_some() { "MODIFIED" } else { "ADDED" };
         let object = Arc::new(object);
         self.version = version;
         self.objects.insert(key.clone(), Arc::clone(&object));
-        self.send_change(Change { version, of, key, object: Arc::clone(&object) });
+        self.send_change(Change { version, of: event_type, key, object: Arc::clone(&object) });
         object
     }
 
@@ -198,8 +204,8 @@ impl Store {
         let version = self.version;
         object["metadata"]["resourceVersion"] = json!(version.to_string());
         let object = Arc::new(object);
-        let (of, key) = ("DELETED", key.clone());
-        self.send_change(Change { version, of, key, object: Arc::clone(&object) });
+        let (event_type, key) = ("DELETED", key.clone());
+        self.send_change(Change { version, of: event_type, key, object: Arc::clone(&object) });
         Some(object)
     }
 

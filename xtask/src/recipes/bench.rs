@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: the criterion benchmarks, in the distribution profile.
 //!
-//! They print figures and never pass or fail by time.
+//! The benchmarks print figures and never pass or fail by time.
 
 use anyhow::ensure;
 

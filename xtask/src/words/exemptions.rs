@@ -87,8 +87,8 @@ mod tests {
             finding("b.md", 1, "told"),
         ];
         assert_eq!(apply(&exemptions, &mut findings), [""; 0]);
-        let left: Vec<_> = findings.iter().map(ToString::to_string).collect();
-        assert_eq!(left, ["a.md:2: news: advice", "b.md:1: told: advice"]);
+        let remaining: Vec<_> = findings.iter().map(ToString::to_string).collect();
+        assert_eq!(remaining, ["a.md:2: news: advice", "b.md:1: told: advice"]);
     }
 
     #[test]

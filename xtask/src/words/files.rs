@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-/// How a file is read.
+/// The reader of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
     Markdown,
@@ -52,7 +52,7 @@ pub(crate) fn list(root: &Path) -> anyhow::Result<Vec<(String, Language)>> {
     Ok(files)
 }
 
-/// How a file is read; `None` if it is not checked.
+/// The reader of a file; `None` if it is not checked.
 fn language(path: &str) -> Option<Language> {
     let name = path.rsplit('/').next().unwrap_or(path);
     if GENERATED_FILES.contains(&name) || name.ends_with(".min.js") {

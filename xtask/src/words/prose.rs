@@ -14,7 +14,7 @@ pub(crate) struct Token<'a> {
     /// In lower case.
     pub(crate) text: Cow<'a, str>,
     pub(crate) is_word: bool,
-    /// Where the token begins and ends in the text, in bytes.
+    /// The start and the end of the token in the text, in bytes.
     pub(crate) start: usize,
     pub(crate) end: usize,
     /// Whether the first letter is a capital one.

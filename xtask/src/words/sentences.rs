@@ -4,14 +4,14 @@
 const MAX_WORDS: usize = 35;
 const MAX_SENTENCES: usize = 6;
 
-/// These end with a period and end no sentence.
+/// Abbreviations that end with a period and end no sentence.
 const ABBREVIATIONS: [&str; 10] =
     ["e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "resp.", "No.", "Fig.", "St."];
 
 /// A sentence, or a paragraph, that is too long.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooLong {
-    /// Where it begins, in bytes.
+    /// Its start, in bytes.
     pub(crate) at: usize,
     /// `40 words`, `7 sentences`.
     pub(crate) length: String,

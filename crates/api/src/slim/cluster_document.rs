@@ -123,7 +123,7 @@ pub(super) fn document(object: &Value, status: &Value) -> Document {
         }
     }
     STATUS.give(&mut status);
-    Document::of(&json!({ "metadata": metadata, "spec": spec, "status": status }))
+    Document::from_json(&json!({ "metadata": metadata, "spec": spec, "status": status }))
 }
 
 /// The objects in a list.

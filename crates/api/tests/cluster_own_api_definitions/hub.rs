@@ -24,7 +24,7 @@ fn on_a_hub(test: impl AsyncFnOnce(&Kubectl) -> TestResult) -> TestResult {
         await_condition("the definitions are established", PATIENCE, async || {
             let path = "jsonpath={range .items[*]}{.status.conditions[?(@.type=='Established')].status} {end}";
             let found = kubectl.run(&["get", "crd", "-o", path]).await?;
-            Ok(Observation::of(found.matches("True").count() == 6, found))
+            Ok(Observation::from_bool(found.matches("True").count() == 6, found))
         })
         .await?;
         let path =

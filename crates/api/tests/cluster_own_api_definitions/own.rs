@@ -238,7 +238,7 @@ async fn install(kubectl: &Kubectl) -> TestResult {
             "jsonpath={range .items[*]}{.status.conditions[?(@.type=='Established')].status} {end}";
         let found = kubectl.run(&["get", "crd", "-o", path]).await?;
         let established = found.matches("True").count() == 12;
-        Ok(Observation::of(established, found))
+        Ok(Observation::from_bool(established, found))
     })
     .await?;
     let path = "jsonpath={.items[*].status.conditions[?(@.type=='NonStructuralSchema')].message}";

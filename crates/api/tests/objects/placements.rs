@@ -102,7 +102,7 @@ fn fields_without_effect_are_reported_and_the_rest_is_used() {
         ),
         (
             "{predicates: [{requiredClusterSelector: {celSelector: {celExpressions: [size('a')]}}}]}",
-            "never-holds spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]: it is never true, because it is of type int",
+            "never-holds spec.predicates[0].requiredClusterSelector.celSelector.celExpressions[0]: the expression is never true, because its type is int",
         ),
         (
             "{sortBy: Score}",
@@ -297,7 +297,7 @@ fn expressions_are_compiled_with_the_placement() {
     let long = format!("'{}'", "x".repeat(20_000));
     let message = only_message(&cel(&long));
     assert!(
-        message.ends_with("it has more than 16384 bytes") && message.len() < 400,
+        message.ends_with("the expression has more than 16384 bytes") && message.len() < 400,
         "{message:.400}"
     );
 }

@@ -50,26 +50,26 @@ pub struct OtherDialect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Reading {
     dialect: Dialect,
-    meant: Result<Meant, Loss>,
+    equivalent: Result<Equivalent, Loss>,
 }
 
 /// The equivalent in five fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Meant {
+struct Equivalent {
     expression: String,
-    /// The second that has to be left out; zero for none.
+    /// The second that is dropped; zero for none.
     second: u8,
     /// Whether weekdays were written as numbers.
     by_number: bool,
 }
 
-impl From<String> for Meant {
+impl From<String> for Equivalent {
     fn from(expression: String) -> Self {
         Self { expression, second: 0, by_number: false }
     }
 }
 
-/// Why there is no equivalent in five fields.
+/// The reason that there is no equivalent in five fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Loss {
     /// More than one second of a minute.
@@ -78,7 +78,7 @@ enum Loss {
     Years(String),
     /// A day of the month and a weekday.
     BothDays,
-    /// It fires once.
+    /// The schedule fires once.
     Once,
     /// An interval that divides neither an hour nor a day.
     Uneven,
@@ -128,19 +128,21 @@ impl OtherDialect {
     /// The equivalent expression, if it is unambiguous and lossless.
     pub(super) fn same(&self) -> Option<&str> {
         match self.readings.as_slice() {
-            [Reading { meant: Ok(meant), .. }] if meant.second == 0 => Some(&meant.expression),
+            [Reading { equivalent: Ok(equivalent), .. }] if equivalent.second == 0 => {
+                Some(&equivalent.expression)
+            }
             _ => None,
         }
     }
 
-    /// What to do where no single expression means the same.
+    /// The advice where no single expression means the same.
     pub(super) fn advice(&self) -> Option<String> {
-        let meant = self.readings.iter().filter_map(|reading| {
-            let expression = &reading.meant.as_ref().ok()?.expression;
+        let equivalent = self.readings.iter().filter_map(|reading| {
+            let expression = &reading.equivalent.as_ref().ok()?.expression;
             Some((reading.dialect, expression))
         });
-        match meant.collect::<Vec<_>>().as_slice() {
-            [] => self.readings.first()?.meant.as_ref().err()?.advice(),
+        match equivalent.collect::<Vec<_>>().as_slice() {
+            [] => self.readings.first()?.equivalent.as_ref().err()?.advice(),
             [(_, expression)] => Some(format!("write {expression:?}")),
             several => {
                 let each = several
@@ -151,20 +153,21 @@ impl OtherDialect {
         }
     }
 
-    fn of(readings: Vec<Reading>) -> Option<Self> {
+    fn from_readings(readings: Vec<Reading>) -> Option<Self> {
         (!readings.is_empty()).then_some(Self { readings })
     }
 }
 
 /// The dialect of a text that has parentheses, or something else than five fields.
-pub(super) fn recognise(text: &str) -> Option<OtherDialect> {
-    let only = |dialect, meant| OtherDialect::of(vec![Reading { dialect, meant }]);
+pub(super) fn recognize(text: &str) -> Option<OtherDialect> {
+    let only =
+        |dialect, equivalent| OtherDialect::from_readings(vec![Reading { dialect, equivalent }]);
     if let Some(inside) = call(text, "rate") {
         return only(Dialect::Rate, interval::rate(inside));
     }
     if let Some(interval) = text.get(..6).filter(|it| it.eq_ignore_ascii_case("@every")) {
-        let meant = interval::every(text[interval.len()..].trim())?;
-        return only(Dialect::Every, meant);
+        let equivalent = interval::every(text[interval.len()..].trim())?;
+        return only(Dialect::Every, equivalent);
     }
     if call(text, "at").is_some() {
         return only(Dialect::At, Err(Loss::Once));
@@ -175,20 +178,22 @@ pub(super) fn recognise(text: &str) -> Option<OtherDialect> {
     let fields: Vec<&str> = text.split_whitespace().collect();
     let mut readings: Vec<Reading> = Vec::new();
     for dialect in likely(&fields) {
-        let meant = Fields::in_dialect(dialect, &fields).and_then(Fields::translate);
-        let is_new = |meant: &Result<Meant, Loss>| match meant {
-            Ok(meant) => readings.iter().all(|known| !known.says(&meant.expression)),
+        let equivalent = Fields::in_dialect(dialect, &fields).and_then(Fields::translate);
+        let is_new = |equivalent: &Result<Equivalent, Loss>| match equivalent {
+            Ok(equivalent) => {
+                readings.iter().all(|known| !known.is_equivalent_to(&equivalent.expression))
+            }
             Err(_) => readings.is_empty(),
         };
-        if let Some(meant) = meant.filter(is_new) {
-            readings.push(Reading { dialect, meant });
+        if let Some(equivalent) = equivalent.filter(is_new) {
+            readings.push(Reading { dialect, equivalent });
         }
     }
-    OtherDialect::of(readings)
+    OtherDialect::from_readings(readings)
 }
 
 /// The meaning of `cron(…)`: the dialect is always `EventBridge`'s.
-fn in_parentheses(inside: &str) -> Result<Meant, Loss> {
+fn in_parentheses(inside: &str) -> Result<Equivalent, Loss> {
     let fields: Vec<&str> = inside.split_whitespace().collect();
     if let &[.., weekday] = fields.as_slice()
         && fields.len() == 5
@@ -197,7 +202,7 @@ fn in_parentheses(inside: &str) -> Result<Meant, Loss> {
         return if weekday.bytes().any(|it| it.is_ascii_digit()) {
             Err(Loss::WeekdayNumbers)
         } else {
-            parse::expression_of(inside).map(Meant::from).map_err(|_| first_mistake(&fields))
+            parse::expression_of(inside).map(Equivalent::from).map_err(|_| first_mistake(&fields))
         };
     }
     let read = Fields::in_dialect(Dialect::EventBridge, &fields).and_then(Fields::translate);
@@ -215,8 +220,8 @@ fn first_mistake(fields: &[&str]) -> Loss {
 }
 
 impl Reading {
-    fn says(&self, expression: &str) -> bool {
-        self.meant.as_ref().is_ok_and(|meant| meant.expression == expression)
+    fn is_equivalent_to(&self, expression: &str) -> bool {
+        self.equivalent.as_ref().is_ok_and(|equivalent| equivalent.expression == expression)
     }
 }
 
@@ -255,7 +260,7 @@ fn likely(fields: &[&str]) -> Vec<Dialect> {
 
 impl fmt::Display for OtherDialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, Reading { dialect, meant }) in self.readings.iter().enumerate() {
+        for (index, Reading { dialect, equivalent }) in self.readings.iter().enumerate() {
             let name = match dialect {
                 Dialect::EventBridge => "EventBridge's dialect, with the year last",
                 Dialect::Rate => {
@@ -268,16 +273,16 @@ impl fmt::Display for OtherDialect {
             };
             f.write_str(if index == 0 { "this is " } else { "; or " })?;
             f.write_str(name)?;
-            match meant {
-                Ok(meant) => meant.write(*dialect, f)?,
-                Err(loss) => write!(f, "; {}", loss.told(*dialect))?,
+            match equivalent {
+                Ok(equivalent) => equivalent.write(*dialect, f)?,
+                Err(loss) => write!(f, "; {}", loss.message(*dialect))?,
             }
         }
         Ok(())
     }
 }
 
-impl Meant {
+impl Equivalent {
     fn write(&self, dialect: Dialect, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.by_number && matches!(dialect, Dialect::EventBridge | Dialect::Quartz) {
             f.write_str(", where weekdays count from 1 for Sunday")?;
@@ -291,7 +296,7 @@ impl Meant {
 }
 
 impl Loss {
-    fn told(&self, dialect: Dialect) -> String {
+    fn message(&self, dialect: Dialect) -> String {
         match self {
             Loss::Seconds => "cron fires at most once a minute, on the minute".into(),
             Loss::Years(years) => format!("five fields have no year, so {years} can't be kept"),
@@ -317,7 +322,7 @@ impl Loss {
             }
             Loss::NotValid => "it takes six fields, and these are not valid there".into(),
             Loss::Never => "it never fires: no such date exists in the given months".into(),
-            Loss::Value(kind, field) => kind.told(*field),
+            Loss::Value(kind, field) => kind.value_message(*field),
         }
     }
 

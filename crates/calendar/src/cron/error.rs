@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::dialect::OtherDialect;
 use crate::names::{MONTHS, WEEKDAYS, number};
-use crate::quoted::Quoted;
+use crate::quoted::QuotedText;
 use crate::{Zone, ZoneError};
 
 /// One of the five fields of a cron expression.
@@ -29,7 +29,7 @@ pub enum CronField {
     Weekday,
 }
 
-/// Why a text is not a cron expression, where, and how to fix it.
+/// The reason that a text is not a cron expression, the position, and the fix.
 ///
 /// ```
 /// use almanac_calendar::Cron;
@@ -87,7 +87,7 @@ impl CronError {
         self.span.clone()
     }
 
-    /// What to do, in a few words, where the message does not say it.
+    /// The advice in a few words, where the message does not include it.
     ///
     /// ```
     /// use almanac_calendar::Cron;
@@ -128,7 +128,7 @@ impl CronError {
 pub enum CronErrorKind {
     /// Not five fields, but this many.
     FieldCount(usize),
-    /// It is written for another scheduler.
+    /// The expression is written for another scheduler.
     OtherDialect(OtherDialect),
     /// A comment after the five fields.
     Comment {
@@ -142,7 +142,7 @@ pub enum CronErrorKind {
     },
     /// `H` of Jenkins, which stands for any value; with a step, one item that fires as often.
     AnyValue {
-        /// What to write, where it has a step.
+        /// The replacement, where it has a step.
         stepped: Option<String>,
     },
     /// `@every` without a length of time.
@@ -241,7 +241,7 @@ impl fmt::Display for CronError {
                 f,
                 "{} is not a macro; the macros are @yearly, @annually, @monthly, @weekly, @daily, \
                  @midnight and @hourly",
-                Quoted(given)
+                QuotedText(given)
             ),
             CronErrorKind::ZoneInside { zone, expression } => {
                 f.write_str("a zone is not part of a cron expression")?;
@@ -260,12 +260,12 @@ impl fmt::Display for CronError {
                 f.write_str("a step is missing; write a number after the slash, such as */5")
             }
             CronErrorKind::NotAStep(given) => {
-                write!(f, "{} is not a step; write a number, such as */5", Quoted(given))
+                write!(f, "{} is not a step; write a number, such as */5", QuotedText(given))
             }
             CronErrorKind::NeverFires => f.write_str(
                 "it never fires: no such date exists in the given months; write a date that exists",
             ),
-            kind => f.write_str(&kind.told(self.field.unwrap_or(CronField::Minute))),
+            kind => f.write_str(&kind.value_message(self.field.unwrap_or(CronField::Minute))),
         }
     }
 }
@@ -282,7 +282,7 @@ fn field_count(count: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 impl CronErrorKind {
     /// The message about a single value.
-    pub(super) fn told(&self, field: CronField) -> String {
+    pub(super) fn value_message(&self, field: CronField) -> String {
         match self {
             CronErrorKind::EmptyItem => "the list has an empty item; remove the extra comma".into(),
             CronErrorKind::OpenRange => "a range has two ends, such as 1-5".into(),
@@ -313,16 +313,16 @@ impl CronErrorKind {
             CronErrorKind::StarWithMore(given) => format!(
                 "{} mixes a star with something else; a star is used alone or with a step, such \
                  as */5",
-                Quoted(given)
+                QuotedText(given)
             ),
             CronErrorKind::LongName { given, short } => {
                 format!(
                     "{} is too long for a name; write its three letters, {short}",
-                    Quoted(given)
+                    QuotedText(given)
                 )
             }
             CronErrorKind::NotAValue { given, nearest: Some(nearest) } => {
-                format!("{} is not {}; did you mean {nearest}?", Quoted(given), field.value())
+                format!("{} is not {}; did you mean {nearest}?", QuotedText(given), field.value())
             }
             CronErrorKind::NotAValue { given, nearest: None } => {
                 let (first, last) = field.bounds();
@@ -331,7 +331,7 @@ impl CronErrorKind {
                     CronField::Weekday => "0 to 7 (0 and 7 are Sunday) or sun to sat".to_owned(),
                     _ => format!("{first} to {last}"),
                 };
-                format!("{} is not {}; write {values}", Quoted(given), field.value())
+                format!("{} is not {}; write {values}", QuotedText(given), field.value())
             }
             _ => String::new(),
         }

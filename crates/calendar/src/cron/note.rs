@@ -5,11 +5,11 @@ use std::fmt;
 use super::error::CronField;
 use super::field::FieldText;
 use super::{Cron, dialect, parse};
-use crate::names::{MONTHS, WEEKDAYS, capitalised};
-use crate::quoted::{Quoted, excerpt};
+use crate::names::{MONTHS, WEEKDAYS, capitalized};
+use crate::quoted::{QuotedText, excerpt};
 use crate::recurrence::DayRule;
 
-/// A part of an expression that does not do what it seems to say.
+/// A part of an expression with another effect than it seems to have.
 ///
 /// Its `Display` is a sentence for a person.
 ///
@@ -99,7 +99,7 @@ impl fmt::Display for CronNote {
             CronNote::LongStep { field, item, value, .. } => {
                 let step = item.split_once('/').map_or("", |(_, step)| step);
                 let named = |names: &[&str], at: u8| {
-                    names.get(usize::from(at)).map_or_else(String::new, |name| capitalised(name))
+                    names.get(usize::from(at)).map_or_else(String::new, |name| capitalized(name))
                 };
                 let only = match field {
                     CronField::Minute => format!("minute {value}"),
@@ -108,7 +108,11 @@ impl fmt::Display for CronNote {
                     CronField::Month => named(&MONTHS, value.saturating_sub(1)),
                     CronField::Weekday => named(&WEEKDAYS, value % 7),
                 };
-                write!(f, "a step of {step} reaches no second value: {} is {only}", Quoted(item))
+                write!(
+                    f,
+                    "a step of {step} reaches no second value: {} is {only}",
+                    QuotedText(item)
+                )
             }
             CronNote::EitherDay => f.write_str(
                 "it names days of the month and weekdays, and fires on a date that matches either \
@@ -118,7 +122,7 @@ impl fmt::Display for CronNote {
                 f,
                 "`?` comes from Quartz or EventBridge, which count weekdays from 1 for Sunday: \
                  {} is {here} here, and {there} there",
-                Quoted(given)
+                QuotedText(given)
             ),
         }
     }

@@ -35,7 +35,7 @@ pub(super) fn parse(text: &str) -> Result<Cron, CronError> {
         .map_err(|error| CronError { instead: instead(&error, text, MOST_CORRECTIONS), ..error })
 }
 
-/// How many values of an expression are corrected at most.
+/// The most corrected values of an expression.
 const MOST_CORRECTIONS: usize = 16;
 
 /// The correction of an invalid expression, if it can be determined.
@@ -96,7 +96,7 @@ fn read(text: &str) -> Result<Cron, CronError> {
         return Err(CronError::new(kind, None, at..at + prefix.len()));
     }
     if trimmed.ends_with(')')
-        && let Some(found) = dialect::recognise(trimmed)
+        && let Some(found) = dialect::recognize(trimmed)
     {
         return Err(wrong(CronErrorKind::OtherDialect(found)));
     }
@@ -120,14 +120,14 @@ fn read(text: &str) -> Result<Cron, CronError> {
         let span = day.1..month.1 + month.0.len();
         return Err(CronError::new(CronErrorKind::NeverFires, Some(CronField::DayOfMonth), span));
     }
-    let times = TimeSet::of(minutes.bits, hours.bits);
+    let times = TimeSet::from_bits(minutes.bits, hours.bits);
     Ok(Cron { recurrence: Recurrence { dates, times }, fixed: !minutes.rhythm && !hours.rhythm })
 }
 
 fn dates(days: FieldSet, months: FieldSet, weekdays: FieldSet) -> DateSet {
     // An unrestricted field may list other values next to its star; they have no effect.
     let bits = |field: FieldSet| (!field.free).then_some(field.bits);
-    let both = DateSet::of(bits(days), bits(months), bits(weekdays));
+    let both = DateSet::from_bits(bits(days), bits(months), bits(weekdays));
     let everything = DateSet::EVERY_DAY;
     if days.free || weekdays.free {
         both
@@ -139,7 +139,7 @@ fn dates(days: FieldSet, months: FieldSet, weekdays: FieldSet) -> DateSet {
     }
 }
 
-/// Where a comment begins: at a `#` behind a space, or at a semicolon, unless another expression follows that.
+/// The start of a comment: a `#` behind a space, or a semicolon, unless another expression follows that.
 fn comment(text: &str) -> Option<usize> {
     let begins = |(at, sign): &(usize, &str)| match *sign {
         "#" => text[..*at].ends_with(char::is_whitespace),
@@ -169,7 +169,7 @@ fn not_five_fields(text: &str) -> CronErrorKind {
     {
         return CronErrorKind::ZoneInside { zone: Ok(zone), expression: Some(expression) };
     }
-    if let Some(dialect) = dialect::recognise(text) {
+    if let Some(dialect) = dialect::recognize(text) {
         return CronErrorKind::OtherDialect(dialect);
     }
     if text.starts_with('@') {

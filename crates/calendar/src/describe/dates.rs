@@ -1,14 +1,14 @@
 //! Dates in English.
 
 use super::lists::{joined, listed, members, ordinal, run, step};
-use crate::names::{MONTHS, WEEKDAYS, capitalised};
+use crate::names::{MONTHS, WEEKDAYS, capitalized};
 use crate::recurrence::{DateSet, DayRule};
 
 /// Up to this many days of the month are listed; more are described as every second or third.
 const MOST_LISTED: usize = 4;
 
 /// ` on 1 January`, `, Monday to Friday`, ` every day from June to August` and the like, with what
-/// separates it from the time before it. After a rhythm, which says "every" already, it is shorter.
+/// separates it from the time before it. After a rhythm, which includes "every" already, it is shorter.
 pub(super) fn date_phrase(dates: &DateSet, after_rhythm: bool) -> String {
     let everything = DateSet::EVERY_DAY;
     let days = (dates.days != everything.days).then(|| members(u64::from(dates.days)));
@@ -23,9 +23,9 @@ pub(super) fn date_phrase(dates: &DateSet, after_rhythm: bool) -> String {
         (None, None) => format!(" every day{}", period.within()),
         (None, Some(weekdays)) => weekday_phrase(&weekdays, after_rhythm) + &period.within(),
         (Some(days), None) => match (days.as_slice(), period.months.as_deref()) {
-            (&[day], Some(&[_])) => format!(" on {day} {}", period.of()),
+            (&[day], Some(&[_])) => format!(" on {day} {}", period.phrase()),
             (days, _) => {
-                format!(" on {} of {}{}", day_list(days), period.of(), period.lacking(days))
+                format!(" on {} of {}{}", day_list(days), period.phrase(), period.lacking(days))
             }
         },
         (Some(days), Some(weekdays)) => match dates.rule {
@@ -52,7 +52,7 @@ impl Period<'_> {
     }
 
     /// `every month`, `January and July`, `November 2026`, `each month from June to August`.
-    fn of(&self) -> String {
+    fn phrase(&self) -> String {
         let months = match self.months.as_deref() {
             None => "every month".to_owned(),
             Some(months) if run(months).is_some() => return format!("each month{}", self.within()),
@@ -97,7 +97,7 @@ fn either(days: &[u8], weekdays: &[u8], period: &Period<'_>) -> String {
     };
     if period.months.is_none() {
         let lacking = period.lacking(days);
-        format!(" on {} of {}{lacking} and {weekdays}", day_list(days), period.of())
+        format!(" on {} of {}{lacking} and {weekdays}", day_list(days), period.phrase())
     } else {
         format!(" on {} and {weekdays},{}", day_list(days), period.within())
     }
@@ -106,7 +106,7 @@ fn either(days: &[u8], weekdays: &[u8], period: &Period<'_>) -> String {
 /// Days of the month that are also one of the weekdays.
 fn both(days: &[u8], weekdays: &[u8], period: &Period<'_>) -> String {
     let names: Vec<String> = weekdays.iter().map(|it| weekday_name(*it)).collect();
-    format!(" on {} of {} where it is a {}", day_list(days), period.of(), joined(&names, "or"))
+    format!(" on {} of {} where it is a {}", day_list(days), period.phrase(), joined(&names, "or"))
 }
 
 /// `the 1st and 15th`, `the 1st to 7th`, `every 2nd day from the 1st to the 31st`.
@@ -137,9 +137,9 @@ fn week_from_monday(weekdays: u8) -> Vec<u8> {
 }
 
 fn weekday_name(day: u8) -> String {
-    capitalised(WEEKDAYS[usize::from(day % 7)])
+    capitalized(WEEKDAYS[usize::from(day % 7)])
 }
 
 fn month_name(month: u8) -> String {
-    capitalised(MONTHS[usize::from(month.clamp(1, 12)) - 1])
+    capitalized(MONTHS[usize::from(month.clamp(1, 12)) - 1])
 }

@@ -11,7 +11,7 @@ const MOST_LISTED_AT_ONE_MINUTE: usize = 8;
 pub(super) enum TimePhrase {
     /// Certain times: `at 08:30`.
     At(String),
-    /// A rhythm, which says "every" already: `every 15 minutes`.
+    /// A rhythm, which includes "every" already: `every 15 minutes`.
     Every(String),
 }
 

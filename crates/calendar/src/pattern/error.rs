@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::daily::{as_people_write_it, is_midnight};
-use crate::quoted::Quoted;
+use crate::quoted::QuotedText;
 
 /// The fields of a pattern.
 ///
@@ -72,7 +72,7 @@ impl PatternField {
     }
 }
 
-/// Why a text is not a pattern, in which field, where, and how to fix it.
+/// The reason that a text is not a pattern, the field, the position, and the fix.
 ///
 /// ```
 /// use almanac_calendar::{Pattern, PatternField, PatternText};
@@ -177,7 +177,7 @@ impl PatternError {
         matches!(&self.kind, PatternErrorKind::NotAValue { given, .. } if is_midnight(given))
     }
 
-    /// What to do, in a few words, where the message does not say it.
+    /// The advice in a few words, where the message does not include it.
     ///
     /// ```
     /// use almanac_calendar::{Pattern, PatternText};
@@ -282,14 +282,14 @@ impl fmt::Display for PatternError {
                 write!(f, ", not {given}")
             }
             PatternErrorKind::Range { given, instead } => {
-                write!(f, "{} is a range, and a pattern takes lists; write ", Quoted(given))?;
+                write!(f, "{} is a range, and a pattern takes lists; write ", QuotedText(given))?;
                 f.write_str(instead.as_deref().unwrap_or("its values with commas between them"))
             }
             PatternErrorKind::Step(given) => write!(
                 f,
                 "{} is a step, and a pattern takes lists; write its values with commas between \
                  them",
-                Quoted(given)
+                QuotedText(given)
             ),
             PatternErrorKind::Star if self.field.may_be_any() => {
                 write!(f, "a pattern takes no stars; leave {field} out for any")
@@ -300,10 +300,14 @@ impl fmt::Display for PatternError {
                  they are 0)"
             ),
             PatternErrorKind::NotAValue { given, nearest: Some(nearest) } => {
-                write!(f, "{} is not one of the {field}; did you mean {nearest}?", Quoted(given))
+                write!(
+                    f,
+                    "{} is not one of the {field}; did you mean {nearest}?",
+                    QuotedText(given)
+                )
             }
             PatternErrorKind::NotAValue { given, nearest: None } => {
-                write!(f, "{} is not one of the {field}; write ", Quoted(given))?;
+                write!(f, "{} is not one of the {field}; write ", QuotedText(given))?;
                 match self.field {
                     PatternField::Months => f.write_str("1 to 12 or names, such as Jan"),
                     PatternField::Weekdays => {

@@ -7,11 +7,11 @@ use crate::quoted::excerpt;
 use crate::recurrence::{DateSet, Recurrence, TimeSet};
 
 pub(super) fn parse(text: PatternText<'_>) -> Result<Pattern, PatternError> {
-    let times = TimeSet::of(
+    let times = TimeSet::from_bits(
         bits(PatternField::Minutes, text.minutes)?.unwrap_or(1),
         bits(PatternField::Hours, text.hours)?.unwrap_or(1),
     );
-    let any_year = DateSet::of(
+    let any_year = DateSet::from_bits(
         bits(PatternField::Days, text.days)?,
         bits(PatternField::Months, text.months)?,
         bits(PatternField::Weekdays, text.weekdays)?,
@@ -143,5 +143,5 @@ impl Item<'_> {
 }
 
 fn short(name: &str) -> String {
-    crate::names::capitalised(&name[..3])
+    crate::names::capitalized(&name[..3])
 }

@@ -1,11 +1,11 @@
-//! Which dates: days of the month, months, weekdays and years, and how the two kinds of day combine.
+//! The dates: days of the month, months, weekdays and years, and the combination of the two kinds of day.
 //!
 //! A month is one word with a bit for each day, so the search goes from month to month, not from
 //! day to day.
 
 use crate::civil::{Date, YEARS_A_CYCLE, days_in_month, first_day_of_month, weekday};
 
-/// How days of the month and weekdays combine.
+/// The combination of days of the month and weekdays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum DayRule {
     /// A date needs both: the rule of pattern windows, and of cron if one of them is unrestricted.
@@ -45,7 +45,11 @@ impl DateSet {
     /// The dates with these days of the month, months and weekdays, as one bit each; `None` is any.
     /// Weekdays are 0 to 7, where both 0 and 7 are Sunday.
     #[expect(clippy::cast_possible_truncation, reason = "no day, month or weekday is over 31")]
-    pub(crate) fn of(days: Option<u64>, months: Option<u64>, weekdays: Option<u64>) -> DateSet {
+    pub(crate) fn from_bits(
+        days: Option<u64>,
+        months: Option<u64>,
+        weekdays: Option<u64>,
+    ) -> DateSet {
         let week = |bits: u64| (bits | bits >> 7) as u8 & ALL_WEEKDAYS;
         DateSet {
             days: days.map_or(ALL_DAYS, |bits| bits as u32),

@@ -1,4 +1,4 @@
-//! Which minutes of a day: a set of minutes in each of a set of hours.
+//! The minutes of a day: a set of minutes in each of a set of hours.
 
 /// The minutes (0 to 59) of certain hours (0 to 23), as one bit each.
 ///
@@ -15,7 +15,7 @@ impl TimeSet {
 
     /// These minutes of these hours, as one bit each.
     #[expect(clippy::cast_possible_truncation, reason = "no hour is over 23")]
-    pub(crate) fn of(minutes: u64, hours: u64) -> TimeSet {
+    pub(crate) fn from_bits(minutes: u64, hours: u64) -> TimeSet {
         TimeSet { minutes, hours: hours as u32 }
     }
 

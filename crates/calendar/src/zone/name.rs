@@ -1,10 +1,10 @@
-//! Which zone names are accepted, and what to write instead of the others.
+//! The accepted zone names, and the suggestions for the others.
 
 use std::fmt;
 use std::ops::Range;
 
 use super::ENTRIES;
-use crate::quoted::{Quoted, excerpt};
+use crate::quoted::{QuotedText, excerpt};
 
 /// `Factory` means "not set up yet"; it is in the database, but never intended.
 pub(super) fn is_accepted(name: &str) -> bool {
@@ -33,7 +33,7 @@ const ABBREVIATIONS: &[(&str, &str)] = &[
 ];
 
 /// Places that have been renamed, with the names they have today. The bundled database keeps both names
-/// and does not say which is which.
+/// and does not distinguish them.
 const RENAMED: &[(&str, &str)] = &[
     ("America/Buenos_Aires", "America/Argentina/Buenos_Aires"),
     ("America/Catamarca", "America/Argentina/Catamarca"),
@@ -70,7 +70,7 @@ fn current(name: &'static str) -> &'static str {
     renamed.map_or(name, |(_, current)| current)
 }
 
-/// Why a text is not the name of a time zone, and what would be.
+/// The reason that a text is not the name of a time zone, and a suggestion.
 ///
 /// ```
 /// use almanac_calendar::{Zone, ZoneErrorKind};
@@ -168,7 +168,7 @@ impl ZoneError {
 impl fmt::Display for ZoneError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ZoneError { kind, given, instead, .. } = self;
-        let (given, instead) = (Quoted(given), instead.as_deref());
+        let (given, instead) = (QuotedText(given), instead.as_deref());
         match kind {
             ZoneErrorKind::Empty => f.write_str(
                 "a time zone is an IANA name such as Europe/Berlin; leave it out for UTC",
@@ -272,7 +272,7 @@ const BY_OFFSET: [(i32, &str, &str); 22] = [
     (720, "Pacific/Fiji", "Pacific/Auckland"),
 ];
 
-/// What to write instead of an offset: places that have it, or the zone of the database that has nothing but it. That
+/// The suggestions for an offset: places that have it, or the zone of the database that has nothing but it. That
 /// one has the opposite sign, and there is one for whole hours from -12 to +14.
 fn zones_of_offset(sign: char, digits: &str) -> Option<String> {
     // `530` is half past five.

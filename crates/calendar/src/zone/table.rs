@@ -14,7 +14,7 @@ use crate::civil::{DAYS_A_CYCLE, SECONDS_A_DAY, first_day_of_month};
 /// explicit entry of the database is older (the last one is Morocco's, in 2087).
 const CYCLE_START: i64 = first_day_of_month(2100, 1) * SECONDS_A_DAY;
 const CYCLE: i64 = DAYS_A_CYCLE * SECONDS_A_DAY;
-/// How far past the cycle the table goes, so that a clock change on its edge is inside.
+/// The length of the table past the cycle, so that a clock change on its edge is inside.
 const MARGIN: i64 = 400 * SECONDS_A_DAY;
 
 /// The index has an entry every 97 days (2²³ seconds) from 1970 on: at most a few offsets begin in
@@ -54,12 +54,12 @@ impl Segment {
     }
 }
 
-/// When an offset began.
+/// The start of an offset.
 #[derive(Clone, Copy, Debug)]
 struct Beginning {
     start: i64,
     offset: i32,
-    /// How far the wall clock had got by then, as an offset from `start`: at least the offset
+    /// The progress of the wall clock by then, as an offset from `start`: at least the offset
     /// before, and more when it has not yet made up for having been set back.
     reached: i32,
 }
@@ -140,7 +140,7 @@ impl OffsetTable {
         }
     }
 
-    /// By how many seconds `at` has to go back to lie in the table.
+    /// The seconds by which `at` must go back to lie in the table.
     fn cycles_before(&self, at: i64) -> i64 {
         if self.cyclic && at >= CYCLE_START + CYCLE {
             (at - CYCLE_START).div_euclid(CYCLE) * CYCLE

@@ -1,4 +1,4 @@
-//! What is advised instead of another scheduler's expression fires at the very instants of the original, by an
+//! The replacement advised for another scheduler's expression fires at the very instants of the original, by an
 //! evaluation of its own that knows nothing of cron.
 
 use almanac_calendar::{Cron, CronErrorKind, Zone};
@@ -170,7 +170,7 @@ proptest! {
         }
     }
 
-    /// What these five fields cannot say as they are written.
+    /// The part that these five fields cannot express as they are written.
     #[test]
     fn the_suggested_expression_for_a_wrapping_range_fires_at_the_same_instants(
         [minute, hour, _, month, _] in fields(),
@@ -178,7 +178,7 @@ proptest! {
         let fields = [minute, hour, Field::any("*"), month, Field::any("*")];
         let text = joined(&fields);
         let mut instead = text.clone();
-        // One mistake is told at a time.
+        // A message reports one mistake at a time.
         while let Err(error) = Cron::parse(&instead) {
             let CronErrorKind::Backwards { .. } = error.kind() else { panic!("{text}: {error}") };
             instead = match error.instead() {

@@ -3,7 +3,7 @@
 
 use almanac_calendar::{Cron, CronErrorKind, CronNote};
 
-fn told(text: &str) -> String {
+fn message_of(text: &str) -> String {
     Cron::parse(text).expect_err(text).to_string()
 }
 
@@ -14,7 +14,7 @@ const RATE: &str = "this is EventBridge's rate(…), which counts from when the 
 const EVERY: &str = "this is @every, which counts from when the scheduler started";
 const A_ZONE: &str = "a zone is not part of a cron expression";
 
-/// A text, what it is said to be, and the whole expression to write instead, or what is said if there is none.
+/// A text, the name of its dialect, and the whole expression to write instead, or the message if there is none.
 type Translation = (&'static str, &'static str, Result<&'static str, &'static str>);
 
 const TRANSLATIONS: &[Translation] = &[
@@ -139,7 +139,7 @@ const TRANSLATIONS: &[Translation] = &[
     ("@Daily", "macros are written in lower case", Ok("@daily")),
 ];
 
-/// Texts of which one field is wrong, what is said about it, and the whole expression to write instead.
+/// Texts of which one field is wrong, the message about it, and the whole expression to write instead.
 const WRONG_FIELDS: &[(&str, &str, Option<&str>)] = &[
     ("0 8 * * *; 0 20 * * *", "a cron expression has five fields, this has ten", None),
     ("0 22-2/2 * * *", "the range 22-2 runs backwards; write 22,0,2", Some("0 22,0,2 * * *")),
@@ -159,7 +159,7 @@ const WRONG_FIELDS: &[(&str, &str, Option<&str>)] = &[
     ),
 ];
 
-fn assert_told(text: &str, message: &str, instead: Option<&str>) {
+fn assert_message(text: &str, message: &str, instead: Option<&str>) {
     let error = Cron::parse(text).expect_err(text);
     assert_eq!(error.to_string(), message, "{text}");
     assert_eq!(error.instead(), instead, "{text}");
@@ -175,10 +175,10 @@ fn other_dialects_are_named_and_translated() {
             Ok(instead) => format!("write {instead}"),
             Err(reason) => reason.to_owned(),
         };
-        assert_told(text, &format!("{what}; {advice}"), translation.ok());
+        assert_message(text, &format!("{what}; {advice}"), translation.ok());
     }
     for &(text, message, instead) in WRONG_FIELDS {
-        assert_told(text, message, instead);
+        assert_message(text, message, instead);
     }
 }
 
@@ -212,7 +212,7 @@ fn an_unlikely_meaning_is_noted() {
 
 #[test]
 fn an_error_before_a_comment_or_inside_a_call_is_reported_first() {
-    assert_eq!(told("0 25 * * * # late"), "hours run from 0 to 23, not 25");
+    assert_eq!(message_of("0 25 * * * # late"), "hours run from 0 to 23, not 25");
     let event_bridge = "this is EventBridge's dialect, with the year last; ";
     for (text, message) in [
         ("cron(0 25 ? * * *)", "hours run from 0 to 23, not 25"),
@@ -223,9 +223,9 @@ fn an_error_before_a_comment_or_inside_a_call_is_reported_first() {
         ),
         ("cron(0 8 * *)", "it takes six fields, and these are not valid there"),
     ] {
-        assert_eq!(told(text), format!("{event_bridge}{message}"), "{text}");
+        assert_eq!(message_of(text), format!("{event_bridge}{message}"), "{text}");
     }
-    assert_eq!(told("0 25 0 0 0 0 0"), "a cron expression has five fields, this has seven");
+    assert_eq!(message_of("0 25 0 0 0 0 0"), "a cron expression has five fields, this has seven");
     assert_eq!(Cron::parse("  0 25 * * * # late").unwrap_err().span(), 4..6);
     assert!(matches!(Cron::parse("@every").unwrap_err().kind(), CronErrorKind::Every));
 }

@@ -1,4 +1,4 @@
-//! Where years, centuries and jiff's own range end.
+//! The ends of years, centuries and jiff's own range.
 
 use almanac_calendar::{PatternText, Zone};
 use jiff::{SignedDuration, Timestamp};

@@ -103,13 +103,13 @@ proptest! {
     #[test]
     fn the_iterator_repeats_next(firings in firings(), now in instant()) {
         let listed: Vec<_> = firings.between(now + NANOSECOND, Timestamp::MAX).take(10).collect();
-        let mut asked = Vec::new();
+        let mut requested = Vec::new();
         let mut from = now;
-        while asked.len() < 10 {
+        while requested.len() < 10 {
             from = firings.next(from).unwrap();
-            asked.push(from);
+            requested.push(from);
         }
-        prop_assert_eq!(listed, asked);
+        prop_assert_eq!(listed, requested);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Expected results of the calendar, worked out by hand.
 //!
 //! Instants are written as people read them, with the offset that the zone has there. The reasons
-//! stand beside them; the random cases are in the oracle's comparison.
+//! are next to them; the random cases are in the oracle's comparison.
 
 #![expect(
     clippy::expect_used,

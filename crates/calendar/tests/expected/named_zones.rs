@@ -280,7 +280,7 @@ fn troll_changes_by_two_hours() {
 }
 
 #[test]
-fn a_zone_knows_its_clock_changes_and_resolves_civil_times() {
+fn a_zone_has_its_clock_changes_and_resolves_civil_times() {
     let zone = Zone::named("America/New_York").unwrap();
     let changes: Vec<_> = zone
         .changes(at("2026-01-01T00:00Z"), at("2027-01-01T00:00Z"))

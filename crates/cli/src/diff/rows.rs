@@ -139,7 +139,7 @@ fn rows_of(group: &[&Stretch], unit: Option<Unit>, period: Period, zone: Zone) -
             }
         };
         let stretches = || positions.iter().filter_map(|position| group.get(*position));
-        let pod_hours = |it: &&Stretch| Some(PodHours::of(it.growth()?, it.nanoseconds()));
+        let pod_hours = |it: &&Stretch| Some(PodHours::new(it.growth()?, it.nanoseconds()));
         let growth = unit.and_then(|_| stretches().map(pod_hours).sum::<Option<PodHours>>());
         let first = (*stretches().next()?).clone();
         Some(Row { when, recurrence, first, times: positions.len(), growth })

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use almanac_engine::{Field, Value};
-use almanac_forecast::{Assumption, PodHours, Presence, Side, Stretch, told_together};
+use almanac_forecast::{Assumption, PodHours, Presence, Side, Stretch, merge_sentences};
 
 use super::change_groups::ChangeGroup;
 use super::question::{Assumptions, Question};
@@ -71,7 +71,7 @@ pub(super) fn assumed([old, new]: &Assumptions) -> Vec<String> {
 
 /// Assumptions in lines. Equal assumptions about several objects are one line.
 pub(super) fn lines<'a>(assumptions: impl Iterator<Item = &'a Assumption>) -> Vec<String> {
-    let mut lines = told_together(assumptions.map(Assumption::sentence));
+    let mut lines = merge_sentences(assumptions.map(Assumption::sentence));
     lines.sort();
     lines
 }
@@ -284,8 +284,8 @@ mod tests {
         for (pods, expected) in
             [(2432, "+2,432"), (-1_000_000, "-1,000,000"), (0, "0"), (999, "+999")]
         {
-            assert_eq!(signed(PodHours::of(pods, hour)), expected);
+            assert_eq!(signed(PodHours::new(pods, hour)), expected);
         }
-        assert_eq!(signed(PodHours::of(1, hour / 4)), "+0.25");
+        assert_eq!(signed(PodHours::new(1, hour / 4)), "+0.25");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::mem;
 
-use almanac_forecast::{Assumption, Sentence, told_together};
+use almanac_forecast::{Assumption, Sentence, merge_sentences};
 
 use super::question::{Assumptions, Question};
 use crate::cron_jobs;
@@ -35,7 +35,7 @@ impl Question<'_> {
                 of_places.entry(places).or_default().push(sentence);
             }
             let lines = of_places.into_iter().flat_map(|(places, sentences)| {
-                told_together(sentences).into_iter().map(move |it| format!("{places}{it}"))
+                merge_sentences(sentences).into_iter().map(move |it| format!("{places}{it}"))
             });
             let mut lines: Vec<String> = lines.collect();
             let more = lines.len().saturating_sub(TOLD);

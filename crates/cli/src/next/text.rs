@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use almanac_engine::{Occurrence, Value};
-use almanac_forecast::told_together;
+use almanac_forecast::merge_sentences;
 use anstyle::{AnsiColor, Style};
 
 use super::{NextEntry, Question};
@@ -42,7 +42,7 @@ pub(super) fn write(
         writeln!(output, "{WARNING}!{WARNING:#} {}", printable(&said))?;
     }
     let formulas = Formulas::of(question.input);
-    for assumption in question.assumptions(told_together) {
+    for assumption in question.assumptions(merge_sentences) {
         let assumption = printable(&formulas.kept_whole(&assumption));
         writeln!(output, "{QUIET}{assumption}{QUIET:#}")?;
     }

@@ -9,7 +9,7 @@ use almanac_api::policy_clock::PolicyClock;
 use almanac_controllers::namespaces::Namespaces;
 use almanac_controllers::webhook::{Certificate, Webhook, WebhookEndpoints, WebhookOptions};
 use almanac_shell::certificates::manager::{CertificateManager, SecretName};
-use almanac_shell::certificates::{Configurations, Publishing, Wanted};
+use almanac_shell::certificates::{CertificateRequirements, Configurations, Publishing};
 use almanac_shell::client::Connection;
 use almanac_shell::clock::Clock;
 use almanac_shell::server::{Tls, TlsFiles};
@@ -168,7 +168,11 @@ fn manager(
     Ok(CertificateManager {
         client: connection.client.clone(),
         secret_name,
-        wanted: Wanted { names, lifetime: arguments.certificate_lifetime, publishing },
+        requirements: CertificateRequirements {
+            names,
+            lifetime: arguments.certificate_lifetime,
+            publishing,
+        },
         // The clients that check a certificate do not follow the policy clock.
         clock: Clock::system(PolicyClock::REAL),
     })

@@ -26,7 +26,7 @@ fn a_kind_is_discovered_once_however_many_policies_name_it() -> TestResult {
             let all = cluster.list(CRON, home).await?;
             let reasons = all.iter().map(|it| condition(&it["status"], "Active")[1]);
             let reporting = reasons.filter(|reason| *reason == "TargetUnknownKind").count();
-            Ok(Observation::of(reporting == MANY, reporting))
+            Ok(Observation::from_bool(reporting == MANY, reporting))
         })
         .await?;
         let requests = proxy.requests();

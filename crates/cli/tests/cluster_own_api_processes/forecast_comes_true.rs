@@ -136,7 +136,7 @@ async fn await_record(cluster: &Cluster, policy: &str, rule: &str, segment: &Val
             let at = execution["scheduleTime"].as_str().and_then(|at| at.parse().ok());
             at.is_some_and(|at: Timestamp| at >= begins)
         });
-        Ok(Observation::of(is_recorded, object["status"].to_string()))
+        Ok(Observation::from_bool(is_recorded, object["status"].to_string()))
     })
     .await
 }

@@ -130,14 +130,14 @@ async fn await_event(
         let object = get(kubectl, &["-n", HARBOR, kind, name]).await?;
         let ready @ [_, reason, message] = condition(&object["status"], "Ready");
         let holds = reason == "UndoneByAnotherWriter" && message.contains(advice);
-        Ok(Observation::of(holds, format!("{ready:?}")))
+        Ok(Observation::from_bool(holds, format!("{ready:?}")))
     })
     .await?;
     let selector = format!("reason=UndoneByAnotherWriter,regarding.name={name}");
     let events = ["-n", HARBOR, "events.events.k8s.io", "--field-selector", &selector];
     await_condition(&format!("an Event of {name}"), PATIENCE, async || {
         let note = get(kubectl, &events).await?["items"][0]["note"].to_string();
-        Ok(Observation::of(note.contains(manager) && note.contains(advice), note))
+        Ok(Observation::from_bool(note.contains(manager) && note.contains(advice), note))
     })
     .await
 }

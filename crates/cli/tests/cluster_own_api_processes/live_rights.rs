@@ -82,7 +82,10 @@ async fn await_answer(reader: &Path, expected: &str) -> TestResult {
     await_condition("the reader sees what the administrator sees", PATIENCE, async || {
         let output = almanac(reader, &QUESTION).await?;
         let same = stdout(&output) == expected && output.stderr.is_empty();
-        Ok(Observation::of(same && output.status.success(), stdout(&output) + &stderr(&output)))
+        Ok(Observation::from_bool(
+            same && output.status.success(),
+            stdout(&output) + &stderr(&output),
+        ))
     })
     .await
 }
@@ -101,7 +104,7 @@ async fn what_policies_need_is_named(kubectl: &Kubectl, reader: &Path) -> TestRe
             let output = almanac(reader, &QUESTION).await?;
             let (code, text) = (output.status.code(), stderr(&output));
             let whole = code == Some(2) && text.contains(&named) && text.contains("cannot list");
-            Ok(Observation::of(whole && output.stdout.is_empty(), text))
+            Ok(Observation::from_bool(whole && output.stdout.is_empty(), text))
         })
         .await?;
     }
@@ -135,7 +138,7 @@ async fn the_rest_is_assumed(kubectl: &Kubectl, reader: &Path) -> TestResult {
             serde_json::from_slice(&output.stdout).with_context(|| stderr(&output))?;
         let report: Vec<_> = report["assumptions"].as_array().into_iter().flatten().collect();
         let all = expected.iter().all(|line| report.iter().any(|it| it.as_str() == Some(line)));
-        Ok(Observation::of(all && output.status.success(), format!("{report:#?}")))
+        Ok(Observation::from_bool(all && output.status.success(), format!("{report:#?}")))
     })
     .await?;
     let next = almanac(reader, &["next", "--from", PRESENT]).await?;
@@ -219,7 +222,10 @@ async fn await_assumptions(reader: &Path, expected: &[&str]) -> TestResult {
         let report: Value =
             serde_json::from_slice(&output.stdout).with_context(|| stderr(&output))?;
         let same = report["assumptions"] == json!(expected);
-        Ok(Observation::of(same && output.status.success(), format!("{:#}", report["assumptions"])))
+        Ok(Observation::from_bool(
+            same && output.status.success(),
+            format!("{:#}", report["assumptions"]),
+        ))
     })
     .await
 }

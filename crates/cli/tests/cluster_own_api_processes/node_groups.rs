@@ -41,7 +41,7 @@ async fn nodes(cluster: &Cluster) -> Result<Vec<String>> {
 async fn await_nodes(cluster: &Cluster, expected: &[&str]) -> TestResult {
     await_condition(&format!("the nodes {expected:?}"), PATIENCE, async || {
         let nodes = nodes(cluster).await?;
-        Ok(Observation::of(nodes == expected, format!("{nodes:?}")))
+        Ok(Observation::from_bool(nodes == expected, format!("{nodes:?}")))
     })
     .await
 }
@@ -98,7 +98,7 @@ fn simulated_nodes_follow_the_replicas_of_their_group() -> TestResult {
         await_condition("another spot-1", PATIENCE, async || {
             let created =
                 node_writes(cluster).await?.iter().filter(|it| it.verb == "create").count();
-            Ok(Observation::of(created == 4, format!("{created} were created")))
+            Ok(Observation::from_bool(created == 4, format!("{created} were created")))
         })
         .await?;
         await_nodes(cluster, &["spot-0", "spot-1", "spot-2"]).await?;

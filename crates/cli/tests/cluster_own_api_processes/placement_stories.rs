@@ -31,7 +31,7 @@ fn scores_of_agents_select_until_they_expire() -> TestResult {
         // The Event comes a moment after the decision, so the page may show it or not.
         await_condition("the Event of the decision", PATIENCE, async || {
             let output = kubectl.run(&["events", "-n", "shop", "--for", "placement/idle"]).await?;
-            Ok(Observation::of(output.contains("added north; removed east"), output))
+            Ok(Observation::from_bool(output.contains("added north; removed east"), output))
         })
         .await?;
         ensure!(output.contains("usage/cpuratio counts 0: it was valid until"), "{output}");

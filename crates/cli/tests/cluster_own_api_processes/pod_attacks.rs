@@ -72,7 +72,7 @@ async fn await_policy(client: &Client, victim: PodName<'_>, refusal: &str) -> Te
     await_condition("the admission policy to be enforced", PATIENCE, async || {
         let sent = dry_run(client, victim, &Patch::Merge(&other), "almanac").await;
         let seen = format!("{sent:?}");
-        Ok(Observation::of(sent.is_err_and(|why| why.contains(refusal)), seen))
+        Ok(Observation::from_bool(sent.is_err_and(|why| why.contains(refusal)), seen))
     })
     .await
 }

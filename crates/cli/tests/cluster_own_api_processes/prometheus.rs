@@ -99,7 +99,7 @@ async fn extenders(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<[Program
         let call = ServerRequest { path: "/filter".to_owned(), body: request.into(), token: None };
         let address = format!("127.0.0.1:{}", port.number());
         let answer = forwarder.forward(&address, call, PATIENCE).await?;
-        Ok(Observation::of(answer.status == 200, format!("{answer:?}")))
+        Ok(Observation::from_bool(answer.status == 200, format!("{answer:?}")))
     })
     .await?;
     Ok([deciding, standby])
@@ -137,7 +137,7 @@ async fn webhook(kubectl: &Kubectl, test: &OwnTest) -> anyhow::Result<(Program, 
     await_condition("the webhook to get a request", PATIENCE, async || {
         kubectl.run_with_input(&request, &probe).await?;
         let (_, metrics) = webhook.get("/metrics").await?;
-        Ok(Observation::of(metrics.contains("almanac_webhook_reviews_total{"), metrics))
+        Ok(Observation::from_bool(metrics.contains("almanac_webhook_reviews_total{"), metrics))
     })
     .await?;
     Ok((webhook, port))
@@ -150,7 +150,7 @@ fn seconds(at: Timestamp) -> f64 {
 async fn await_query(prometheus: &Prometheus, promql: &str, expected: Option<f64>) -> TestResult {
     await_condition(&format!("{promql} to be {expected:?}"), PATIENCE, async || {
         let actual = prometheus.query(promql).await?;
-        Ok(Observation::of(actual == expected, format!("{actual:?}")))
+        Ok(Observation::from_bool(actual == expected, format!("{actual:?}")))
     })
     .await
 }
@@ -293,7 +293,7 @@ async fn the_dashboard_is_filled(prometheus: &Prometheus) -> TestResult {
         let what = format!("{expression} to have series: {}", !is_empty);
         await_condition(&what, PATIENCE, async || {
             let series = prometheus.count_series(&expression).await?;
-            Ok(Observation::of((series == 0) == is_empty, series))
+            Ok(Observation::from_bool((series == 0) == is_empty, series))
         })
         .await?;
     }

@@ -190,7 +190,7 @@ async fn all_is_seen(kubectl: &Kubectl) -> TestResult {
         await_condition(&format!("{kind} {name} to have conditions"), PATIENCE, async || {
             let object = get(kubectl, &["-n", HARBOR, kind, name]).await?;
             let conditions = &object["status"]["conditions"];
-            Ok(Observation::of(conditions.is_array(), object.to_string()))
+            Ok(Observation::from_bool(conditions.is_array(), object.to_string()))
         })
         .await?;
     }

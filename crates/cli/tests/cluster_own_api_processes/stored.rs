@@ -230,7 +230,7 @@ fn stored_state_of_an_earlier_version_is_continued() -> TestResult {
                 events_by_name.push((name, cluster.events(NAMESPACE, name).await?));
             }
             let is_one = events_by_name.iter().all(|(_, events)| events.len() == 1);
-            Ok(Observation::of(is_one, format!("{events_by_name:#?}")))
+            Ok(Observation::from_bool(is_one, format!("{events_by_name:#?}")))
         })
         .await?;
         controller.stop().await

@@ -36,7 +36,7 @@ async fn await_nodes_for_pods(kubectl: &Kubectl) -> TestResult {
         let nodes = get(kubectl, &["nodes"]).await?;
         let items = nodes["items"].as_array().map(Vec::as_slice).unwrap_or_default();
         let taken = items.iter().filter(|node| node["spec"]["taints"].is_null()).count();
-        Ok(Observation::of(taken == 2, format!("{taken} of {}", items.len())))
+        Ok(Observation::from_bool(taken == 2, format!("{taken} of {}", items.len())))
     })
     .await
 }
@@ -76,7 +76,7 @@ async fn the_service_finds_both(kubectl: &Kubectl) -> TestResult {
         let count = slice["endpoints"].as_array().map_or(0, Vec::len);
         let port = &slice["ports"][0];
         let holds = count == 2 && port["name"] == "metrics" && port["port"] == 8080;
-        Ok(Observation::of(holds, slices.to_string()))
+        Ok(Observation::from_bool(holds, slices.to_string()))
     })
     .await
 }

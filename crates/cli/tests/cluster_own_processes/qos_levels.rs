@@ -84,7 +84,7 @@ fn the_commands_of_the_page_change_pods_at_the_boundary_and_restore_them() -> Te
         await_condition("the Events of the page", PATIENCE, async || {
             let activated = ["get", "events", "-A", "--field-selector", "reason=PolicyActivated"];
             let events = kubectl.run(&activated).await?;
-            Ok(Observation::of(events.contains(message), events))
+            Ok(Observation::from_bool(events.contains(message), events))
         })
         .await?;
         stop(agents).await?;

@@ -136,7 +136,7 @@ impl User {
         let home = self.home.path().display().to_string();
         await_condition("everything to have ended", PATIENCE, async || {
             let left = processes_of(&home)?;
-            Ok(Observation::of(left.is_empty(), left.join("\n")))
+            Ok(Observation::from_bool(left.is_empty(), left.join("\n")))
         })
         .await?;
         let config = fs::read_to_string(self.home.path().join(".kube/config"))?;
@@ -170,7 +170,7 @@ async fn await_replicas(client: &Client, wanted: i32) -> TestResult {
         let status = deployments.get("web").await?.status.unwrap_or_default();
         let ready = status.ready_replicas;
         let is_so = replicas(client).await? == Some(wanted) && ready == Some(wanted);
-        Ok(Observation::of(is_so, format!("{ready:?} are ready")))
+        Ok(Observation::from_bool(is_so, format!("{ready:?} are ready")))
     })
     .await
 }

@@ -10,7 +10,7 @@ use almanac_engine::{Action, Identity, Outcome, Reach, Recorded};
 use almanac_shell::backoff::Backoff;
 use almanac_shell::event_log::EventLog;
 use almanac_shell::lease::Switch;
-use almanac_shell::writer::{ObjectPath, WriteError, Writer, Written};
+use almanac_shell::writer::{ObjectPath, WriteError, WriteResponse, Writer};
 use jiff::Timestamp;
 
 use super::contest::LastWrite;
@@ -104,7 +104,7 @@ impl Turns {
         TurnPlan::Write(Box::new(PodWrite { open, wanted, uid, version }))
     }
 
-    async fn write(&self, pod: &Identity, pod_write: &PodWrite) -> Result<Written, WriteError> {
+    async fn write(&self, pod: &Identity, pod_write: &PodWrite) -> Result<WriteResponse, WriteError> {
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
         let path = ObjectPath { collection: &collection, name: pod.name() };
         let QosAnnotations { level, original, policy, applied } = &pod_write.wanted;
@@ -146,9 +146,9 @@ impl Turns {
         &self,
         pod: &Identity,
         pod_write: &PodWrite,
-        response: &Written,
+        response: &WriteResponse,
         response_annotations: &QosAnnotations,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let admitted = response_annotations.level.as_deref().unwrap_or_default();
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
         let path = ObjectPath { collection: &collection, name: pod.name() };
@@ -173,7 +173,7 @@ impl Turns {
         &self,
         pod: &Identity,
         pod_write: PodWrite,
-        result: Result<Written, WriteError>,
+        result: Result<WriteResponse, WriteError>,
     ) -> Option<Timestamp> {
         let now = self.resync.clock.now();
         let PodWrite { open, wanted, uid, .. } = pod_write;
@@ -294,7 +294,7 @@ impl Turns {
 fn note(
     state: &mut AgentState,
     pod: &Identity,
-    response: &Written,
+    response: &WriteResponse,
     wanted: &QosAnnotations,
 ) -> Outcome {
     let version = response.metadata.resource_version.as_deref().unwrap_or_default();
@@ -322,7 +322,7 @@ fn wanted(open: &OpenTurn) -> Option<&QosAnnotations> {
 }
 
 /// Whether the pod has what was sent.
-fn outcome_of(response: &Written, wanted: &QosAnnotations) -> Outcome {
+fn outcome_of(response: &WriteResponse, wanted: &QosAnnotations) -> Outcome {
     if slim::level_annotations(&response.metadata) == *wanted {
         Outcome::Done
     } else {

@@ -373,11 +373,11 @@ fn an_autoscaler_without_room_for_its_patterns_is_unusable_until_there_is_room()
     for name in ["large", "same"] {
         watched.follower.delete(to_dynamic(autoscaler(name, 5, "a")));
     }
-    assert!(watched.follower.wants_list());
+    assert!(watched.follower.needs_relist());
     watched.follower.begin_list();
     watched.follower.upsert(to_dynamic(autoscaler("late", 2, "[a-y]{250}")));
     watched.follower.upsert(to_dynamic(autoscaler("small", 4, "a|b")));
     watched.follower.list_complete();
     assert!(is_usable(&watched, "late") && is_usable(&watched, "small"));
-    assert!(!watched.follower.wants_list());
+    assert!(!watched.follower.needs_relist());
 }

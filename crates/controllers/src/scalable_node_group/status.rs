@@ -12,7 +12,7 @@ use almanac_api::status::conditions::{
 use almanac_api::status::scalable_node_group::write;
 use almanac_engine::{Exempt, Identity};
 use almanac_shell::backoff::Backoff;
-use almanac_shell::writer::{ObjectPath, WriteError, Written};
+use almanac_shell::writer::{ObjectPath, WriteError, WriteResponse};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -282,7 +282,7 @@ impl NodeGroups {
         version: &str,
         status: &Value,
         is_left_alone: bool,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let kind = Kind::ScalableNodeGroup;
         let collection = kind.collection(name.namespace());
         let path = ObjectPath { collection: &collection, name: name.name() };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use almanac_api::status::TargetProblem;
 use almanac_engine::{Action, Identity, Outcome, Target, TargetReference};
 use almanac_shell::lease::Fenced;
-use almanac_shell::writer::{ObjectPath, StillWanted, WriteError, Written};
+use almanac_shell::writer::{ObjectPath, StillWanted, WriteError, WriteResponse};
 use serde_json::{Map, Value, json};
 
 use super::kind::Kind;
@@ -149,7 +149,7 @@ impl Targets {
         version: &str,
         action: &Action,
         still_wanted: StillWanted<'_>,
-    ) -> Result<Written, WriteError> {
+    ) -> Result<WriteResponse, WriteError> {
         let collection = kind.collection(target);
         let path = ObjectPath { collection: &collection, name: target.name() };
         match action {
@@ -171,12 +171,12 @@ impl Targets {
             | Action::Annotate { .. }
             | Action::WriteDecision { .. }
             | Action::RemoveDecision { .. }
-            | Action::SchedulePods { .. } => Ok(Written::default()),
+            | Action::SchedulePods { .. } => Ok(WriteResponse::default()),
         }
     }
 
     /// Updates the world with the written target before the watch delivers it.
-    fn note(&self, target: &Identity, action: &Action, response: Written) {
+    fn note(&self, target: &Identity, action: &Action, response: WriteResponse) {
         let version = response.metadata.resource_version.unwrap_or_default();
         let mut state = self.cluster.lock();
         let listing = match state.targets.get(target) {

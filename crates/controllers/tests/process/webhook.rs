@@ -5,7 +5,7 @@ use std::sync::Arc;
 use almanac_api::policy_clock::PolicyClock;
 use almanac_controllers::webhook::{Certificate, Webhook, WebhookEndpoints, WebhookOptions};
 use almanac_shell::certificates::manager::{CertificateManager, SecretName};
-use almanac_shell::certificates::{Publishing, Wanted};
+use almanac_shell::certificates::{CertificateRequirements, Publishing};
 use tokio::net::TcpListener;
 
 use super::*;
@@ -22,7 +22,7 @@ async fn a_limited_webhook_responds_for_its_namespaces() {
     }));
     limited::forbid(&stub, "north");
     let secret = "almanac-webhook".to_owned();
-    let wanted = Wanted {
+    let requirements = CertificateRequirements {
         names: vec!["localhost".to_owned()],
         lifetime: SignedDuration::from_hours(24),
         publishing: Publishing::ByHand,
@@ -31,7 +31,7 @@ async fn a_limited_webhook_responds_for_its_namespaces() {
     let manager = CertificateManager {
         client: stub.client(),
         secret_name: SecretName { namespace: "default".to_owned(), secret },
-        wanted,
+        requirements,
         clock: clock.clone(),
     };
     let options = WebhookOptions {

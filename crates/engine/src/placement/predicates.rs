@@ -223,7 +223,7 @@ impl Budget {
             [_] => 1,
             several => several.iter().filter(asks).count(),
         };
-        let granted = Meter::with(steps).left();
+        let granted = Meter::with(steps).remaining_steps();
         Budget { granted, left: granted, asking }
     }
 
@@ -274,7 +274,7 @@ impl<'i, 'a> Reading<'i, 'a> {
             return Ok(());
         }
         let meter = budget.share();
-        let share = meter.left();
+        let share = meter.remaining_steps();
         let judged = predicate.expressions.iter().try_for_each(|expression| {
             match self.holds(expression, &meter) {
                 Ok(true) => Ok(()),
@@ -282,7 +282,7 @@ impl<'i, 'a> Reading<'i, 'a> {
                 Err(failure) => Err(Mismatch::Fails(expression, failure, share)),
             }
         });
-        budget.left -= share - meter.left();
+        budget.left -= share - meter.remaining_steps();
         judged
     }
 

@@ -11,7 +11,7 @@ use crate::syntax::{Part, Syntax};
 use crate::types::{Bindings, StaticType, Type};
 use crate::value::Value;
 
-/// How many parts that always fail are mentioned.
+/// The most parts that always fail in one message.
 const MAX_WARNINGS: usize = 10;
 
 impl Compiler<'_> {
@@ -170,7 +170,7 @@ impl Compiler<'_> {
     /// Notes a call that fails whenever it is made. It may be made for no object.
     pub(super) fn warn(&mut self, part: &Part, failure: &Failure) {
         if self.warnings.len() < MAX_WARNINGS {
-            self.warnings.push(self.error(part, format!("it always fails: {failure}")));
+            self.warnings.push(self.error(part, format!("this part always fails: {failure}")));
         }
     }
 
@@ -186,8 +186,8 @@ impl Compiler<'_> {
             return self.error(part, format!("there is no function {}", shortened(name)));
         }
         if named().all(|it| it.is_method != is_method) {
-            let written = if is_method { format!("{name}(…)") } else { format!("….{name}()") };
-            return self.error(part, format!("{name} is written {written}"));
+            let usage = if is_method { format!("{name}(…)") } else { format!("….{name}()") };
+            return self.error(part, format!("{name} is written {usage}"));
         }
         self.no_overload(part, name, known)
     }

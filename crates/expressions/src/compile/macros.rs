@@ -2,7 +2,7 @@
 
 use super::{Compiler, Typed};
 use crate::document::Name;
-use crate::node::{Each, Node};
+use crate::node::{ItemOperation, Node};
 use crate::source::CompileError;
 use crate::syntax::{Part, Syntax};
 use crate::types::StaticType;
@@ -59,19 +59,23 @@ impl Compiler<'_> {
         self.variables.push((variable, item.clone()));
         let holds = |compiler: &mut Self, part| compiler.boolean(part).map(Box::new);
         let (each, known) = match name {
-            "all" => {
-                (Each::Quantified { holds: holds(self, last)?, decides: false }, StaticType::BOOL)
+            "all" => (
+                ItemOperation::Quantified { holds: holds(self, last)?, decides: false },
+                StaticType::BOOL,
+            ),
+            "exists" => (
+                ItemOperation::Quantified { holds: holds(self, last)?, decides: true },
+                StaticType::BOOL,
+            ),
+            "filter" => {
+                (ItemOperation::Filter { holds: holds(self, last)? }, StaticType::list(item))
             }
-            "exists" => {
-                (Each::Quantified { holds: holds(self, last)?, decides: true }, StaticType::BOOL)
-            }
-            "filter" => (Each::Filter { holds: holds(self, last)? }, StaticType::list(item)),
             "map" => {
                 let holds = parts.first().map(|part| holds(self, part)).transpose()?;
                 let (result, known) = self.node(last)?;
-                (Each::Map { holds, result: result.into() }, StaticType::list(known))
+                (ItemOperation::Map { holds, result: result.into() }, StaticType::list(known))
             }
-            _ => (Each::ExactlyOne { holds: holds(self, last)? }, StaticType::BOOL),
+            _ => (ItemOperation::ExactlyOne { holds: holds(self, last)? }, StaticType::BOOL),
         };
         self.variables.pop();
         self.times = times;
@@ -115,14 +119,14 @@ fn is_macro(name: &str, arguments: usize) -> bool {
     }
 }
 
-/// How many items a list has that is written in the expression.
+/// The number of items of a list that is written in the expression.
 fn written_length(range: &Node) -> Option<usize> {
     match range {
         Node::List(items) => Some(items.len()),
         Node::Constant(Value::List(list)) => Some(list.len()),
         Node::Constant(Value::Map(map)) => Some(map.len()),
         Node::Map(entries) => Some(entries.len()),
-        Node::Each { range, each: Each::Map { holds: None, .. } } => written_length(range),
+        Node::Each { range, each: ItemOperation::Map { holds: None, .. } } => written_length(range),
         _ => None,
     }
 }

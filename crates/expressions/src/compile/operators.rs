@@ -9,7 +9,7 @@ use crate::syntax::{Binary, Part};
 use crate::types::{Bindings, StaticType, Type};
 
 /// A part that is compiled.
-type One = (Node, StaticType);
+type TypedNode = (Node, StaticType);
 
 impl Compiler<'_> {
     pub(super) fn binary(&mut self, part: &Part, operator: Binary, parts: &[Part; 2]) -> Typed {
@@ -23,13 +23,13 @@ impl Compiler<'_> {
         }
     }
 
-    /// A part that has to be true or false.
+    /// A part that must be true or false.
     pub(super) fn boolean(&mut self, part: &Part) -> Result<Node, CompileError> {
         let (node, known) = self.node(part)?;
         if known.fits(&StaticType::BOOL) {
             return Ok(node);
         }
-        let message = format!("this is of type {known}, and has to be true or false");
+        let message = format!("this part is of type {known}, but must be true or false");
         Err(self.error(part, message))
     }
 
@@ -68,7 +68,7 @@ impl Compiler<'_> {
         Ok((Node::Condition { condition, then, otherwise }, known.joined(&other)))
     }
 
-    fn equals(&self, part: &Part, one: One, other: One, is_negated: bool) -> Typed {
+    fn equals(&self, part: &Part, one: TypedNode, other: TypedNode, is_negated: bool) -> Typed {
         let ((one, known), (other, of_other)) = (one, other);
         if !known.fits(&of_other) {
             let symbol = if is_negated { "!=" } else { "==" };
@@ -77,7 +77,13 @@ impl Compiler<'_> {
         Ok((Node::Equals { one: one.into(), other: other.into(), is_negated }, StaticType::BOOL))
     }
 
-    fn compare(&self, part: &Part, one: One, other: One, comparison: Comparison) -> Typed {
+    fn compare(
+        &self,
+        part: &Part,
+        one: TypedNode,
+        other: TypedNode,
+        comparison: Comparison,
+    ) -> Typed {
         let ((one, known), (other, of_other)) = (one, other);
         let is_ordered =
             |known: &StaticType| known.is_taken_by(Type::Ordered, &mut Bindings::default());
@@ -92,7 +98,13 @@ impl Compiler<'_> {
         Ok((Node::Compare { one: one.into(), other: other.into(), comparison }, StaticType::BOOL))
     }
 
-    fn arithmetic(&self, part: &Part, one: One, other: One, operator: Operator) -> Typed {
+    fn arithmetic(
+        &self,
+        part: &Part,
+        one: TypedNode,
+        other: TypedNode,
+        operator: Operator,
+    ) -> Typed {
         let ((one, known), (other, of_other)) = (one, other);
         let mut returned: Option<StaticType> = None;
         for (takes, takes_other, returns) in operator.overloads() {
@@ -111,7 +123,7 @@ impl Compiler<'_> {
         Ok((Node::Arithmetic { one: one.into(), other: other.into(), operator }, returned))
     }
 
-    fn contained(&self, part: &Part, item: One, container: One) -> Typed {
+    fn contained(&self, part: &Part, item: TypedNode, container: TypedNode) -> Typed {
         let ((item, known), (container, of_container)) = (item, container);
         let fits = match &of_container {
             StaticType::Dyn => true,

@@ -45,7 +45,7 @@ impl<'d> Stored<'d> {
         (tag(self.word) == MAP).then_some(StoredMap { at, document: self.document })
     }
 
-    /// How long it is, if it is a text.
+    /// Its length, if it is a text.
     pub(crate) fn length_of_text(self) -> Option<usize> {
         match tag(self.word) {
             NAME => Some(self.document.text(self.word).len()),

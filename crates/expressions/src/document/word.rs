@@ -2,7 +2,7 @@
 
 use super::Unreadable;
 
-// The lowest bits of a word say what a value is, and the others which, or where in the words it is.
+// The lowest bits of a word are the kind of the value. The others are the value, or its position in the words.
 pub(super) const BITS_OF_TAG: u32 = 3;
 pub(super) const SIMPLE: u32 = 0;
 /// The number of one of the names that are in nearly all clusters.
@@ -15,9 +15,9 @@ pub(super) const DOUBLE: u32 = 3;
 pub(super) const SHORT_TEXT: u32 = 4;
 /// Two words: where in the texts it begins, and how long it is.
 pub(super) const LONG_TEXT: u32 = 5;
-/// How many items there are, and a word for each.
+/// The number of items, and a word for each.
 pub(super) const LIST: u32 = 6;
-/// How many entries there are, and two words for each: its key and its value.
+/// The number of entries, and two words for each: its key and its value.
 pub(super) const MAP: u32 = 7;
 
 pub(super) const NULL: u32 = SIMPLE;

@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
-use super::stored::FirstQuestion;
-use super::{Evaluated, Evaluation, Scope, Within, no_overload, not_boolean};
+use super::stored::FirstCondition;
+use super::{EnclosingScope, Evaluated, Evaluation, Scope, no_overload, not_boolean};
 use crate::failure::Failure;
-use crate::node::{Each, Node};
+use crate::node::{ItemOperation, Node};
 use crate::value::{List, Map, Value};
 
 impl<'v> Evaluation<'_, 'v> {
     /// Evaluates something with a variable.
-    fn with(&self, variable: &Value<'v>, node: &'v Node, within: Within<'_, 'v>) -> Evaluated<'v> {
+    fn with(
+        &self,
+        variable: &Value<'v>,
+        node: &'v Node,
+        within: EnclosingScope<'_, 'v>,
+    ) -> Evaluated<'v> {
         self.evaluate(node, Some(&Scope { variable, outer: within }))
     }
 
@@ -18,7 +23,7 @@ impl<'v> Evaluation<'_, 'v> {
         &self,
         variable: &Value<'v>,
         node: &'v Node,
-        within: Within<'_, 'v>,
+        within: EnclosingScope<'_, 'v>,
     ) -> Result<bool, Failure> {
         match self.with(variable, node, within)? {
             Value::Bool(value) => Ok(value),
@@ -29,27 +34,29 @@ impl<'v> Evaluation<'_, 'v> {
     pub(super) fn each(
         &self,
         range: &'v Node,
-        each: &'v Each,
-        within: Within<'_, 'v>,
+        each: &'v ItemOperation,
+        within: EnclosingScope<'_, 'v>,
     ) -> Evaluated<'v> {
         let range = match self.evaluate(range, within)? {
             Value::List(list) => list,
             Value::Map(map) => {
                 self.meter.spend(map.len())?;
-                List::of(keys(&map))?
+                List::from_items(keys(&map))?
             }
             other => return Err(no_overload("going through its items", &[&other])),
         };
         match each {
-            Each::Quantified { holds, decides } => self.quantified(&range, holds, *decides, within),
-            Each::ExactlyOne { holds } => {
+            ItemOperation::Quantified { holds, decides } => {
+                self.quantified(&range, holds, *decides, within)
+            }
+            ItemOperation::ExactlyOne { holds } => {
                 let mut found = 0_usize;
                 for item in range.iter() {
                     found += usize::from(self.holds(&item, holds, within)?);
                 }
                 Ok(Value::Bool(found == 1))
             }
-            Each::Filter { holds } => {
+            ItemOperation::Filter { holds } => {
                 let mut kept = Vec::new();
                 for item in range.iter() {
                     if self.holds(&item, holds, within)? {
@@ -58,18 +65,18 @@ impl<'v> Evaluation<'_, 'v> {
                 }
                 Value::list(kept)
             }
-            Each::Map { holds, result } => {
-                let mut made = Vec::new();
+            ItemOperation::Map { holds, result } => {
+                let mut results = Vec::new();
                 for item in range.iter() {
                     let is_kept = match holds {
                         Some(holds) => self.holds(&item, holds, within)?,
                         None => true,
                     };
                     if is_kept {
-                        made.push(self.with(&item, result, within)?);
+                        results.push(self.with(&item, result, within)?);
                     }
                 }
-                Value::list(made)
+                Value::list(results)
             }
         }
     }
@@ -79,9 +86,9 @@ impl<'v> Evaluation<'_, 'v> {
         range: &List<'v>,
         holds: &'v Node,
         decides: bool,
-        within: Within<'_, 'v>,
+        within: EnclosingScope<'_, 'v>,
     ) -> Evaluated<'v> {
-        let first = FirstQuestion::of(holds).filter(|_| decides);
+        let first = FirstCondition::from_condition(holds).filter(|_| decides);
         let mut failed = None;
         for position in 0..range.len() {
             if let (Some(first), List::Stored(list)) = (&first, range)
@@ -107,7 +114,7 @@ impl<'v> Evaluation<'_, 'v> {
         of: &'v Node,
         result: &'v Node,
         is_flat: bool,
-        within: Within<'_, 'v>,
+        within: EnclosingScope<'_, 'v>,
     ) -> Evaluated<'v> {
         match &*self.operand(of, within)? {
             Value::Optional(None) => Ok(Value::Optional(None)),

@@ -42,16 +42,16 @@ pub(super) fn is_text(map: StoredMap<'_>, names: &[Name], text: &str) -> Option<
 
 /// The first condition on each item of a list, if it compares a field with a text. If it does not hold, the rest is
 /// skipped: of many claims or conditions, an expression needs one.
-pub(super) struct FirstQuestion<'v> {
+pub(super) struct FirstCondition<'v> {
     names: &'v [Name],
     text: &'v str,
     /// The steps that are taken in addition to those of the condition.
     around: usize,
 }
 
-impl<'v> FirstQuestion<'v> {
+impl<'v> FirstCondition<'v> {
     /// The first condition of `holds`, if it is about the variable of the item.
-    pub(super) fn of(holds: &'v Node) -> Option<FirstQuestion<'v>> {
+    pub(super) fn from_condition(holds: &'v Node) -> Option<FirstCondition<'v>> {
         let (first, around) = match holds {
             Node::Logical { parts, decides: false } => (parts.first()?, 2),
             first => (first, 1),
@@ -62,7 +62,7 @@ impl<'v> FirstQuestion<'v> {
         else {
             return None;
         };
-        matches!(**of, Node::Variable(0)).then_some(FirstQuestion { names, text, around })
+        matches!(**of, Node::Variable(0)).then_some(FirstCondition { names, text, around })
     }
 
     /// The steps to find out that an item does not hold; `None` if it may.

@@ -158,7 +158,7 @@ fn to_text<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
         Value::Bool(value) => value.to_string(),
         Value::Int(value) => value.to_string(),
         Value::Uint(value) => value.to_string(),
-        Value::Double(value) => shown(*value),
+        Value::Double(value) => format_double(*value),
         Value::Bytes(bytes) => {
             it.meter.spend(bytes.len() / 16)?;
             let text = std::str::from_utf8(bytes);
@@ -176,7 +176,7 @@ fn to_text<'v>(it: &Arguments<'_, 'v>) -> Result<Value<'v>, Failure> {
 }
 
 /// A number as Go shows it: with an exponent below a ten-thousandth and from a million on.
-fn shown(value: f64) -> String {
+fn format_double(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
     }

@@ -57,9 +57,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::method("compareTo", &[AMOUNT, AMOUNT], Type::Int, |it| {
         Ok(order(it.quantity(0).cmp(&it.quantity(1))))
     }),
-    Function::global("semver", &[TEXT], VERSION, |it| known(it, version(it, Version::parse)?)),
+    Function::global("semver", &[TEXT], VERSION, |it| {
+        version_value(it, version(it, Version::parse)?)
+    }),
     Function::global("semver", &[TEXT, Type::Bool], VERSION, |it| {
-        known(it, version(it, parser(it))?)
+        version_value(it, version(it, parser(it))?)
     }),
     Function::global("isSemver", &[TEXT], Type::Bool, |it| {
         Ok(Value::Bool(version(it, Version::parse)?.is_some()))
@@ -103,7 +105,10 @@ fn version(
     Ok(parse(it.text(0)))
 }
 
-fn known<'v>(it: &Arguments<'_, 'v>, version: Option<Version>) -> Result<Value<'v>, Failure> {
+fn version_value<'v>(
+    it: &Arguments<'_, 'v>,
+    version: Option<Version>,
+) -> Result<Value<'v>, Failure> {
     let version = version.map(|version| Value::Version(Arc::new(version)));
     version.ok_or_else(|| it.is_no("semantic version such as 1.30.2"))
 }

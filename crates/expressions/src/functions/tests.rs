@@ -42,7 +42,7 @@ const TEXTS: &[(&str, Text, usize)] = &[
     ("url", Text { start: "/", part: "é", end: "" }, 1_000),
 ];
 
-/// Those that go through a text, or to a place in it, and do no more with it.
+/// The functions that go through a text, or to a position in it, and do no more with it.
 const READ: [&str; 19] = [
     "bool",
     "charAt",
@@ -155,8 +155,8 @@ fn called(
     let values: Vec<Value<'static>> = function.takes.iter().enumerate().map(of).collect();
     let meter = Meter::new();
     let result = call(&[function], &values.iter().collect::<Vec<_>>(), &meter);
-    assert!(meter.left() > 0, "{function:?} takes too many steps to compare them");
-    (MOST_STEPS - meter.left(), result.ok())
+    assert!(meter.remaining_steps() > 0, "{function:?} takes too many steps to compare them");
+    (MOST_STEPS - meter.remaining_steps(), result.ok())
 }
 
 /// Every function with the position of every argument of it that may be long.
@@ -186,7 +186,7 @@ fn what_does_more_with_a_text_than_go_through_it_takes_steps_for_that() {
     {
         let name = function.name;
         let Some((_, text, least)) = TEXTS.iter().find(|it| it.0 == name) else {
-            assert!(READ.contains(&name), "say what {name} does with a text");
+            assert!(READ.contains(&name), "list what {name} does with a text");
             continue;
         };
         let (length, steps) = (text.long(2 * LONG).len(), called(function, 0, 2 * LONG).0);
@@ -194,7 +194,7 @@ fn what_does_more_with_a_text_than_go_through_it_takes_steps_for_that() {
     }
 }
 
-/// How many texts, items and letters a value has: sixteen letters count as one.
+/// The number of texts, items and letters of a value: sixteen letters count as one.
 fn value_size(value: &Value<'_>) -> usize {
     let of_text = |length: usize| 1 + length / 16;
     match value {

@@ -34,10 +34,16 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::method("lastIndexOf", &[TEXT, TEXT, Type::Int], Type::Int, |it| {
         last_index_of(it, it.int(2))
     }),
-    Function::method("lowerAscii", &[TEXT], TEXT, |it| made(it, it.text(0).to_ascii_lowercase())),
-    Function::method("upperAscii", &[TEXT], TEXT, |it| made(it, it.text(0).to_ascii_uppercase())),
-    Function::method("reverse", &[TEXT], TEXT, |it| made(it, it.text(0).chars().rev().collect())),
-    Function::method("trim", &[TEXT], TEXT, |it| made(it, it.text(0).trim().to_owned())),
+    Function::method("lowerAscii", &[TEXT], TEXT, |it| {
+        new_text(it, it.text(0).to_ascii_lowercase())
+    }),
+    Function::method("upperAscii", &[TEXT], TEXT, |it| {
+        new_text(it, it.text(0).to_ascii_uppercase())
+    }),
+    Function::method("reverse", &[TEXT], TEXT, |it| {
+        new_text(it, it.text(0).chars().rev().collect())
+    }),
+    Function::method("trim", &[TEXT], TEXT, |it| new_text(it, it.text(0).trim().to_owned())),
     Function::method("replace", &[TEXT, TEXT, TEXT], TEXT, |it| replace(it, usize::MAX)),
     Function::method("replace", &[TEXT, TEXT, TEXT, Type::Int], TEXT, |it| {
         replace(it, usize::try_from(it.int(3)).unwrap_or(usize::MAX))
@@ -57,15 +63,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     Function::method("join", &[TEXTS], TEXT, |it| join(it, "")),
     Function::method("join", &[TEXTS, TEXT], TEXT, |it| join(it, it.text(1))),
-    Function::global("strings.quote", &[TEXT], TEXT, |it| made(it, quoted(it.text(0)))),
+    Function::global("strings.quote", &[TEXT], TEXT, |it| new_text(it, quoted(it.text(0)))),
 ];
 
 fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// A text that has been made.
-fn made<'v>(it: &Arguments<'_, 'v>, text: String) -> Result<Value<'v>, Failure> {
+/// A new text, with the steps that it takes.
+fn new_text<'v>(it: &Arguments<'_, 'v>, text: String) -> Result<Value<'v>, Failure> {
     it.meter.spend_on(&text)?;
     Ok(Value::text(text))
 }
@@ -74,7 +80,7 @@ fn out_of_range(position: i64) -> Failure {
     Failure::other(format!("the position {position} is out of range"))
 }
 
-/// Where a character begins, in bytes; the end is one too.
+/// The start of a character, in bytes; the end is one too.
 fn offset(text: &str, position: i64) -> Option<usize> {
     let position = usize::try_from(position).ok()?;
     let starts = text.char_indices().map(|(start, _)| start);
@@ -163,7 +169,7 @@ fn substring<'v>(it: &Arguments<'_, 'v>, start: i64, end: i64) -> Result<Value<'
     if let Value::Text(Text::Stored(stored)) = it.value(0) {
         return Ok(Value::Text(Text::Stored(&stored[from..to])));
     }
-    made(it, text[from..to].to_owned())
+    new_text(it, text[from..to].to_owned())
 }
 
 fn join<'v>(it: &Arguments<'_, 'v>, separator: &str) -> Result<Value<'v>, Failure> {

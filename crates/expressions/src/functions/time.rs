@@ -96,7 +96,7 @@ fn duration(it: &Arguments<'_, '_>) -> SignedDuration {
     }
 }
 
-/// How many whole units a duration has.
+/// The whole units of a duration.
 #[expect(clippy::unnecessary_wraps, reason = "the type of every function")]
 fn whole<'v>(it: &Arguments<'_, 'v>, unit: i128) -> Result<Value<'v>, Failure> {
     Ok(Value::Int(i64::try_from(duration(it).as_nanos() / unit).unwrap_or(i64::MAX)))

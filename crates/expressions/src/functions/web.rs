@@ -75,11 +75,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
         url.ok_or_else(|| it.is_no("URL"))
     }),
     Function::global("isURL", &[TEXT], Type::Bool, |it| Ok(Value::Bool(url(it)?.is_some()))),
-    Function::method("getScheme", &[URL], TEXT, |it| made(it, &it.url(0)?.scheme)),
-    Function::method("getHost", &[URL], TEXT, |it| made(it, &it.url(0)?.host)),
-    Function::method("getHostname", &[URL], TEXT, |it| made(it, it.url(0)?.hostname())),
-    Function::method("getPort", &[URL], TEXT, |it| made(it, it.url(0)?.port())),
-    Function::method("getEscapedPath", &[URL], TEXT, |it| made(it, &it.url(0)?.path)),
+    Function::method("getScheme", &[URL], TEXT, |it| new_text(it, &it.url(0)?.scheme)),
+    Function::method("getHost", &[URL], TEXT, |it| new_text(it, &it.url(0)?.host)),
+    Function::method("getHostname", &[URL], TEXT, |it| new_text(it, it.url(0)?.hostname())),
+    Function::method("getPort", &[URL], TEXT, |it| new_text(it, it.url(0)?.port())),
+    Function::method("getEscapedPath", &[URL], TEXT, |it| new_text(it, &it.url(0)?.path)),
     Function::method("getQuery", &[URL], QUERY, query),
 ];
 
@@ -94,7 +94,7 @@ fn url(it: &Arguments<'_, '_>) -> Result<Option<Url>, Failure> {
     Ok(Url::parse(it.text(0)))
 }
 
-fn made<'v>(it: &Arguments<'_, 'v>, part: &str) -> Result<Value<'v>, Failure> {
+fn new_text<'v>(it: &Arguments<'_, 'v>, part: &str) -> Result<Value<'v>, Failure> {
     it.meter.spend_on(part)?;
     Ok(Value::text(part))
 }

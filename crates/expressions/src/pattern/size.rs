@@ -1,12 +1,12 @@
-//! How large a pattern is: what it takes to compile it, and to compare a text with it.
+//! The size of a pattern: the cost of compiling it, and of comparing a text with it.
 
-/// How often a part may be repeated at most, all repetitions around it together.
+/// The most repetitions of a part, all repetitions around it together.
 const MOST_REPEATED: usize = 1000;
 
-/// How large a pattern is, or a part of it, with everything as often as it is repeated.
+/// The size of a pattern, or of a part of it, with everything as often as it is repeated.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Size {
-    /// How many letters it has, and how many places between them that lead on: what a letter of a text is compared
+    /// The number of its letters, and of the places between them that lead on: what a letter of a text is compared
     /// with at worst.
     pub(super) letters: usize,
     /// The steps to compile it.
@@ -58,7 +58,7 @@ pub(super) struct Group {
     /// The operand of the next repetition.
     pub(super) last: Option<Atom>,
     pub(super) size: Size,
-    /// How often a part of it is repeated at most.
+    /// The most repetitions of a part of it.
     pub(super) repeated: usize,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Atom {
 }
 
 impl Atom {
-    pub(super) fn of(size: Size) -> Atom {
+    pub(super) fn from_size(size: Size) -> Atom {
         Atom { size, repeated: 1, is_repeated: false }
     }
 }

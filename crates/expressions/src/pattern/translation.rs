@@ -86,7 +86,7 @@ impl Translation<'_> {
             '[' => reader.class()?,
             '.' | '^' | '$' => {
                 reader.translated.push(letter);
-                Atom::of(if letter == '.' { Size::CLASS } else { Size::ANCHOR })
+                Atom::from_size(if letter == '.' { Size::CLASS } else { Size::ANCHOR })
             }
             letter => reader.letter(letter),
         };
@@ -103,7 +103,7 @@ fn is_of_class(letter: char) -> bool {
 struct Reader<'p> {
     rest: &'p str,
     translated: String,
-    /// How far from the end of the pattern the last `:]` begins.
+    /// The distance of the start of the last `:]` from the end of the pattern.
     named_classes_end: Option<usize>,
     /// Whether letters stand for both cases, from here on or in a part of what follows.
     ignores_case: bool,
@@ -125,9 +125,9 @@ impl Reader<'_> {
     /// As many letters as there are of a kind.
     fn take_while(&mut self, is_taken: impl Fn(char) -> bool) -> &str {
         let end = self.rest.find(|letter| !is_taken(letter)).unwrap_or(self.rest.len());
-        let (taken, rest) = self.rest.split_at(end);
+        let (prefix, rest) = self.rest.split_at(end);
         self.rest = rest;
-        taken
+        prefix
     }
 
     fn take_lazy(&mut self) {
@@ -138,7 +138,7 @@ impl Reader<'_> {
 
     fn letter(&mut self, letter: char) -> Atom {
         let _ = write!(self.translated, "\\x{{{:x}}}", u32::from(letter));
-        Atom::of(if self.ignores_case { Size::FOLDED_LETTER } else { Size::LETTER })
+        Atom::from_size(if self.ignores_case { Size::FOLDED_LETTER } else { Size::LETTER })
     }
 
     /// Reads the text after an opening bracket, and returns whether a group begins. If not, there were flags for the
@@ -185,7 +185,7 @@ impl Reader<'_> {
         "imsU".chars().filter(|flag| written.contains(*flag)).collect()
     }
 
-    /// How often at least and at most; `None` if the bracket is a letter.
+    /// The least and the most repetitions; `None` if the bracket is a letter.
     fn repetition(&mut self) -> Option<(usize, Option<usize>)> {
         let is_within = |letter: char| letter.is_ascii_digit() || letter == ',';
         let (inner, rest) = self.rest.split_at(self.rest.find(|letter| !is_within(letter))?);
@@ -223,7 +223,7 @@ impl Reader<'_> {
         };
         self.next();
         self.translated.push_str(anchor);
-        Some(Atom::of(Size::ANCHOR))
+        Some(Atom::from_size(Size::ANCHOR))
     }
 
     /// A class that is written with a backslash, inside or outside of brackets.
@@ -239,7 +239,7 @@ impl Reader<'_> {
             _ => return self.unicode_class(letter == 'P'),
         };
         self.translated.push_str(class);
-        Some(Atom::of(Size::CLASS))
+        Some(Atom::from_size(Size::CLASS))
     }
 
     /// A category or a script of Unicode. The crate supports other properties too.
@@ -266,7 +266,7 @@ impl Reader<'_> {
             (true, "Any") => steps_to_fold(0, u32::from(char::MAX)),
             (true, _) => Size::UNICODE_CLASS.steps,
         };
-        Some(Atom::of(Size::UNICODE_CLASS.plus(Size { letters: 0, steps })))
+        Some(Atom::from_size(Size::UNICODE_CLASS.plus(Size { letters: 0, steps })))
     }
 
     /// The letter that is written with a backslash.
@@ -323,7 +323,7 @@ impl Reader<'_> {
         }
         self.next();
         self.translated.push(']');
-        Some(Atom::of(size))
+        Some(Atom::from_size(size))
     }
 
     /// A range in a class, a letter of it, or a class of its own, with its first letter and its last one. A class has

@@ -9,7 +9,7 @@ use crate::value::Value;
 
 /// An operator between parts.
 #[derive(Clone, Copy)]
-enum Between {
+enum InfixOperator {
     Logical { decides: bool },
     Binary(Binary),
 }
@@ -35,12 +35,13 @@ const RESERVED: [&str; 17] = [
     "while",
 ];
 
-type Parsed = Result<Part, CompileError>;
+type PartResult = Result<Part, CompileError>;
 
 /// Reads an expression.
-pub(crate) fn parse(text: &str) -> Parsed {
+pub(crate) fn parse(text: &str) -> PartResult {
     if text.len() > MOST_BYTES {
-        return Err(CompileError::new(format!("it has more than {MOST_BYTES} bytes")).too_much());
+        return Err(CompileError::new(format!("the expression has more than {MOST_BYTES} bytes"))
+            .too_much());
     }
     let mut tokens = Tokens::new(text);
     let next = tokens.next()?;
@@ -56,7 +57,7 @@ struct Parser<'a> {
     tokens: Tokens<'a>,
     /// The next word. Nothing looks further.
     next: Token,
-    /// How many parts around are not complete.
+    /// The number of incomplete parts around.
     nested: usize,
 }
 
@@ -82,21 +83,21 @@ impl Parser<'_> {
     fn unexpected(&self, wanted: &str) -> CompileError {
         let Token { start, end, kind } = &self.next;
         let message = if *kind == Kind::End {
-            format!("it ends without {wanted}")
+            format!("the expression ends without {wanted}")
         } else {
             let found = shortened(self.tokens.text.get(*start..*end).unwrap_or_default());
-            format!("{wanted} should be here, and not {found}")
+            format!("expected {wanted} instead of {found}")
         };
         error_at(self.tokens.text, *start, message)
     }
 
     fn too_deep(&self, at: usize) -> CompileError {
-        let message = format!("it is nested more than {MOST_NESTED} levels deep");
+        let message = format!("the expression is nested more than {MOST_NESTED} levels deep");
         error_at(self.tokens.text, at, message).too_much()
     }
 
     /// Reads a part within another one.
-    fn nested(&mut self, parse: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
+    fn nested(&mut self, parse: impl FnOnce(&mut Self) -> PartResult) -> PartResult {
         if self.nested == MOST_NESTED {
             return Err(self.too_deep(self.next.start));
         }
@@ -106,7 +107,7 @@ impl Parser<'_> {
         part
     }
 
-    fn part(&self, at: usize, syntax: Syntax) -> Parsed {
+    fn part(&self, at: usize, syntax: Syntax) -> PartResult {
         let deepest = |parts: &[Part]| parts.iter().map(|it| it.depth).max().unwrap_or_default();
         let within = match &syntax {
             Syntax::Literal(_) | Syntax::Name(_) => 0,
@@ -132,7 +133,7 @@ impl Parser<'_> {
         if within >= MOST_NESTED { Err(self.too_deep(at)) } else { Ok(within + 1) }
     }
 
-    fn expression(&mut self) -> Parsed {
+    fn expression(&mut self) -> PartResult {
         self.nested(|it| {
             let condition = it.binary(0)?;
             let at = it.next.start;
@@ -147,38 +148,38 @@ impl Parser<'_> {
     }
 
     /// The operator that is next, and how strongly it binds.
-    fn operator(&self) -> Option<(Between, usize)> {
+    fn operator(&self) -> Option<(InfixOperator, usize)> {
         let Kind::Symbol(symbol) = self.next.kind else { return None };
         let equals = |is_negated| Binary::Equals { is_negated };
         Some(match symbol {
-            "||" => (Between::Logical { decides: true }, 0),
-            "&&" => (Between::Logical { decides: false }, 1),
-            "==" => (Between::Binary(equals(false)), 2),
-            "!=" => (Between::Binary(equals(true)), 2),
-            "<" => (Between::Binary(Binary::Compare(Comparison::Less)), 2),
-            "<=" => (Between::Binary(Binary::Compare(Comparison::LessOrEqual)), 2),
-            ">" => (Between::Binary(Binary::Compare(Comparison::Greater)), 2),
-            ">=" => (Between::Binary(Binary::Compare(Comparison::GreaterOrEqual)), 2),
-            "in" => (Between::Binary(Binary::In), 2),
-            "+" => (Between::Binary(Binary::Arithmetic(Operator::Add)), 3),
-            "-" => (Between::Binary(Binary::Arithmetic(Operator::Subtract)), 3),
-            "*" => (Between::Binary(Binary::Arithmetic(Operator::Multiply)), 4),
-            "/" => (Between::Binary(Binary::Arithmetic(Operator::Divide)), 4),
-            "%" => (Between::Binary(Binary::Arithmetic(Operator::Remainder)), 4),
+            "||" => (InfixOperator::Logical { decides: true }, 0),
+            "&&" => (InfixOperator::Logical { decides: false }, 1),
+            "==" => (InfixOperator::Binary(equals(false)), 2),
+            "!=" => (InfixOperator::Binary(equals(true)), 2),
+            "<" => (InfixOperator::Binary(Binary::Compare(Comparison::Less)), 2),
+            "<=" => (InfixOperator::Binary(Binary::Compare(Comparison::LessOrEqual)), 2),
+            ">" => (InfixOperator::Binary(Binary::Compare(Comparison::Greater)), 2),
+            ">=" => (InfixOperator::Binary(Binary::Compare(Comparison::GreaterOrEqual)), 2),
+            "in" => (InfixOperator::Binary(Binary::In), 2),
+            "+" => (InfixOperator::Binary(Binary::Arithmetic(Operator::Add)), 3),
+            "-" => (InfixOperator::Binary(Binary::Arithmetic(Operator::Subtract)), 3),
+            "*" => (InfixOperator::Binary(Binary::Arithmetic(Operator::Multiply)), 4),
+            "/" => (InfixOperator::Binary(Binary::Arithmetic(Operator::Divide)), 4),
+            "%" => (InfixOperator::Binary(Binary::Arithmetic(Operator::Remainder)), 4),
             _ => return None,
         })
     }
 
     /// Parts between operators that bind at least as strongly as `weakest`. Operators of the same strength go from left
     /// to right.
-    fn binary(&mut self, weakest: usize) -> Parsed {
+    fn binary(&mut self, weakest: usize) -> PartResult {
         let mut one = self.unary()?;
         while let Some((operator, strength)) = self.operator().filter(|it| it.1 >= weakest) {
             let at = self.advance()?.start;
             let other = self.nested(|it| it.binary(strength + 1))?;
             let syntax = match (operator, one) {
                 (
-                    Between::Logical { decides },
+                    InfixOperator::Logical { decides },
                     Part { syntax: Syntax::Logical { mut parts, decides: same }, depth, .. },
                 ) if same == decides => {
                     // Only the new part is counted: there may be thousands before it.
@@ -187,10 +188,12 @@ impl Parser<'_> {
                     one = Part { at, syntax: Syntax::Logical { parts, decides }, depth };
                     continue;
                 }
-                (Between::Logical { decides }, one) => {
+                (InfixOperator::Logical { decides }, one) => {
                     Syntax::Logical { parts: vec![one, other], decides }
                 }
-                (Between::Binary(operator), one) => Syntax::Binary(operator, [one, other].into()),
+                (InfixOperator::Binary(operator), one) => {
+                    Syntax::Binary(operator, [one, other].into())
+                }
             };
             one = self.part(at, syntax)?;
         }
@@ -198,7 +201,7 @@ impl Parser<'_> {
     }
 
     /// Two of the same signs cancel each other out.
-    fn unary(&mut self) -> Parsed {
+    fn unary(&mut self) -> PartResult {
         let at = self.next.start;
         let Kind::Symbol(symbol @ ("!" | "-")) = self.next.kind else {
             return self.primary(false).and_then(|part| self.members(part));
@@ -225,7 +228,7 @@ impl Parser<'_> {
     }
 
     /// A part with its fields, items and methods.
-    fn members(&mut self, mut of: Part) -> Parsed {
+    fn members(&mut self, mut of: Part) -> PartResult {
         loop {
             let at = self.next.start;
             of = if self.take(".")? {
@@ -245,8 +248,10 @@ impl Parser<'_> {
                 self.part(at, Syntax::Index { of: of.into(), index, is_optional })?
             } else {
                 if let (Kind::Symbol("{"), Some(name)) = (&self.next.kind, of.dotted_name()) {
-                    let message =
-                        format!("there are no messages, such as {}{{}}", shortened(&name));
+                    let message = format!(
+                        "message literals such as {}{{}} are not supported",
+                        shortened(&name)
+                    );
                     return Err(error_at(self.tokens.text, at, message));
                 }
                 return Ok(of);
@@ -301,7 +306,7 @@ impl Parser<'_> {
         }
     }
 
-    fn primary(&mut self, is_negative: bool) -> Parsed {
+    fn primary(&mut self, is_negative: bool) -> PartResult {
         let at = self.next.start;
         let syntax = match &self.next.kind {
             Kind::Symbol("(") => {
@@ -335,7 +340,7 @@ impl Parser<'_> {
     }
 
     /// A variable, a type or a function.
-    fn named(&mut self, at: usize, dot: &str) -> Parsed {
+    fn named(&mut self, at: usize, dot: &str) -> PartResult {
         let name = self.name()?;
         if RESERVED.contains(&&*name) {
             return Err(error_at(self.tokens.text, at, format!("{name} is a reserved word")));
@@ -348,7 +353,7 @@ impl Parser<'_> {
         self.part(at, Syntax::Name(format!("{dot}{name}")))
     }
 
-    fn literal(&mut self, is_negative: bool) -> Parsed {
+    fn literal(&mut self, is_negative: bool) -> PartResult {
         let is_literal = !matches!(self.next.kind, Kind::Symbol(_) | Kind::End)
             || matches!(self.next.kind, Kind::Symbol("true" | "false" | "null"));
         if !is_literal {

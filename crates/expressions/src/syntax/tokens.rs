@@ -117,7 +117,7 @@ impl<'a> Tokens<'a> {
                             error_at(
                                 self.text,
                                 here(rest),
-                                format!("{shown} means nothing in a text"),
+                                format!("{shown} is not a valid escape in a text"),
                             )
                         })?;
                     bytes.extend(escaped);

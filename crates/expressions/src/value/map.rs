@@ -32,7 +32,9 @@ pub(crate) struct MadeMap<'v> {
 
 impl<'v> Map<'v> {
     /// The map of some entries. Of two with the same key, the last counts.
-    pub(crate) fn of(mut entries: Vec<(Value<'v>, Value<'v>)>) -> Result<Map<'v>, Failure> {
+    pub(crate) fn from_entries(
+        mut entries: Vec<(Value<'v>, Value<'v>)>,
+    ) -> Result<Map<'v>, Failure> {
         if let Some((key, _)) = entries.iter().find(|(key, _)| !is_key(key)) {
             return Err(Failure::other(format!("a map has no keys of type {}", key.type_name())));
         }
@@ -59,7 +61,7 @@ impl<'v> Map<'v> {
         }
         let mut is_kept = is_kept.into_iter();
         entries.retain(|_| is_kept.next().unwrap_or(true));
-        Map::of(entries)
+        Map::from_entries(entries)
     }
 
     pub(super) fn depth(&self) -> u8 {

@@ -9,7 +9,7 @@ use crate::{error, holds, on_small_stack};
 
 #[test]
 fn what_is_too_long_or_too_deep_is_refused_before_it_is_parsed() {
-    assert_eq!(error(&"a".repeat(1_000_000)), "it has more than 16384 bytes");
+    assert_eq!(error(&"a".repeat(1_000_000)), "the expression has more than 16384 bytes");
     let deep = [
         format!("{}true{}", "(".repeat(8_000), ")".repeat(8_000)),
         "(".repeat(16_000),
@@ -32,7 +32,10 @@ fn what_is_too_long_or_too_deep_is_refused_before_it_is_parsed() {
     ];
     for text in deep {
         let error = error(&text);
-        assert!(error.starts_with("it is nested more than 100 levels deep"), "{text:.40} {error}");
+        assert!(
+            error.starts_with("the expression is nested more than 100 levels deep"),
+            "{text:.40} {error}"
+        );
     }
 }
 
@@ -59,7 +62,7 @@ fn what_is_as_deep_as_allowed_is_evaluated_on_a_small_stack() {
 fn a_list_in_lists_of_an_object_is_shown_and_compared_on_a_small_stack() {
     // As deep as JSON is read.
     let text = format!("{}{}", "[".repeat(100), "]".repeat(100));
-    let object = Document::of(&json!({ "a": text.parse::<Value>().unwrap() }));
+    let object = Document::from_json(&json!({ "a": text.parse::<Value>().unwrap() }));
     on_small_stack(move || {
         assert_eq!(holds("managedCluster.a == managedCluster.a", &object), Ok(true));
         assert!(format!("{object:?}").starts_with("{\"a\": [["));

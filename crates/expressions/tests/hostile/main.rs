@@ -23,19 +23,19 @@ pub(crate) fn large() -> Document {
     let labels: serde_json::Map<_, _> =
         (0..5_000).map(|it| (format!("label-{it}"), json!("x"))).collect();
     let text = "a".repeat(500_000);
-    Document::of(&json!({
+    Document::from_json(&json!({
         "metadata": { "name": "east", "labels": labels },
         "status": { "clusterClaims": list, "text": text }
     }))
 }
 
-/// How many steps an expression takes over an object, and its result.
+/// The steps of an expression over an object, and its result.
 pub(crate) fn steps(text: &str, object: &Document) -> (usize, Result<bool, Failure>) {
     let subject = Subject { object, scores: &|_| None };
     let expression = Expression::compile(text).unwrap_or_else(|it| panic!("{it}: {text:.200}"));
     let meter = Meter::new();
     let result = expression.holds(&subject, &meter);
-    (MOST_STEPS - meter.left(), result)
+    (MOST_STEPS - meter.remaining_steps(), result)
 }
 
 pub(crate) fn error(text: &str) -> String {

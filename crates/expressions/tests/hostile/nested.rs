@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{holds, on_small_stack};
 
-const TOO_DEEP: &str = "it puts values into each other more than 128 deep";
+const TOO_DEEP: &str = "the expression nests values more than 128 levels deep";
 
 /// Texts that put a variable into ten values, each in the next one.
 fn wrappers() -> [String; 3] {
@@ -40,7 +40,7 @@ fn values_that_are_put_into_each_other_thousands_deep_are_refused() {
 fn values_as_deep_as_they_may_be_are_compared_and_dropped_on_a_small_stack() {
     // As deep as JSON is read.
     let inner: Value = format!("{}{}", "[".repeat(127), "]".repeat(127)).parse().unwrap();
-    let object = Document::of(&json!({ "a": inner }));
+    let object = Document::from_json(&json!({ "a": inner }));
     for wrapper in wrappers() {
         let deep =
             |times| format!("[managedCluster.a]{}[0]", format!(".map(x, {wrapper})").repeat(times));
@@ -60,7 +60,7 @@ fn values_as_deep_as_they_may_be_are_compared_and_dropped_on_a_small_stack() {
 fn a_text_in_json_is_read_as_deep_as_the_stack_allows_and_no_deeper() {
     let object = |levels| {
         let text = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-        Document::of(
+        Document::from_json(
             &json!({ "text": text, "maps": "{\"a\":".repeat(levels) + "0" + &"}".repeat(levels) }),
         )
     };
@@ -79,7 +79,7 @@ fn a_text_in_json_is_read_as_deep_as_the_stack_allows_and_no_deeper() {
 
 #[test]
 fn no_key_of_an_object_is_more_than_a_key() {
-    let object = Document::of(&json!({
+    let object = Document::from_json(&json!({
         "raw": { "$serde_json::private::RawValue": "[1" },
         "number": { "$serde_json::private::Number": "x" },
         "text": "{\"$serde_json::private::RawValue\": \"[1\"}",
@@ -103,7 +103,7 @@ fn no_key_of_an_object_is_more_than_a_key() {
         let lists = format!("{}{nested}{}", "[".repeat(100), "]".repeat(100));
         nested = json!({ "$serde_json::private::RawValue": lists }).to_string();
     }
-    let object = Document::of(&json!({ "text": nested }));
+    let object = Document::from_json(&json!({ "text": nested }));
     on_small_stack(move || {
         assert_eq!(holds("managedCluster.text.parseJSON().size() == 1", &object), Ok(true));
     });
@@ -119,7 +119,7 @@ fn an_object_that_is_nested_too_deep_has_no_result() {
         nested
     };
     on_small_stack(move || {
-        let (deep, too_deep) = (Document::of(&nested(64)), Document::of(&nested(65)));
+        let (deep, too_deep) = (Document::from_json(&nested(64)), Document::from_json(&nested(65)));
         assert_eq!(holds("managedCluster == managedCluster", &deep), Ok(true));
         let failed = holds("managedCluster == managedCluster", &too_deep).unwrap_err();
         assert_eq!(failed.to_string(), "the object is nested more than 128 levels deep");

@@ -7,7 +7,7 @@ use crate::{holds, on_small_stack, steps};
 
 #[test]
 fn a_pattern_that_is_computed_is_bounded_too() {
-    let object = Document::of(
+    let object = Document::from_json(
         &json!({ "p": "((a{100}){100}){100}", "q": "a|".repeat(10_000), "r": "x".repeat(5_000) }),
     );
     for (text, why) in [
@@ -24,7 +24,7 @@ fn a_pattern_that_is_computed_is_bounded_too() {
 
 #[test]
 fn a_pattern_takes_steps_for_its_own_length_too() {
-    let object = Document::of(&json!({ "text": "a".repeat(4_000), "list": vec![1; 30] }));
+    let object = Document::from_json(&json!({ "text": "a".repeat(4_000), "list": vec![1; 30] }));
     let alternatives: Vec<String> = (0..400).map(|it| format!("a{{{it}}}b")).collect();
     let long = alternatives[..60].join("|");
     for (text, result) in [
@@ -44,7 +44,7 @@ fn a_pattern_takes_steps_for_its_own_length_too() {
 
 /// The steps to compile a pattern that an object has, and to compare it with one letter.
 fn to_compile(pattern: &str) -> usize {
-    let object = Document::of(&json!({ "pattern": pattern }));
+    let object = Document::from_json(&json!({ "pattern": pattern }));
     let (steps, result) = steps("'!'.matches(managedCluster.pattern) || true", &object);
     assert!(
         result == Ok(true) || result == Err(Failure::TooManySteps),
@@ -80,7 +80,7 @@ fn letters_in_either_case_take_steps_for_every_letter_that_a_class_may_have() {
     // A few of them are more than one object may take.
     let several = r"(?i)[\x{0}-\x{10FFFF}]".repeat(3);
     assert_eq!(
-        holds("'!'.matches(managedCluster.p)", &Document::of(&json!({ "p": several }))),
+        holds("'!'.matches(managedCluster.p)", &Document::from_json(&json!({ "p": several }))),
         Err(Failure::TooManySteps)
     );
     assert!(
@@ -137,7 +137,7 @@ fn written_patterns_that_take_too_long_to_compile_are_refused_where_they_stand()
 
 #[test]
 fn groups_are_matched_as_they_are_written() {
-    let object = Document::of(&json!({ "text": "ab-12" }));
+    let object = Document::from_json(&json!({ "text": "ab-12" }));
     for text in [
         r"managedCluster.text.matches(r'^(a)(?P<name>b)-(?<other>\d)(?:2)$')",
         r"managedCluster.text.find(r'(b|c)-(1)') == 'b-1'",
@@ -159,7 +159,7 @@ fn brackets_in_brackets_need_no_more_than_a_small_stack() {
         "[".repeat(4_000),
     ] {
         on_small_stack(move || {
-            let object = Document::of(&json!({ "pattern": pattern }));
+            let object = Document::from_json(&json!({ "pattern": pattern }));
             let results = [
                 holds("'!'.matches(managedCluster.pattern) || true", &object),
                 holds(
@@ -174,7 +174,7 @@ fn brackets_in_brackets_need_no_more_than_a_small_stack() {
 
 #[test]
 fn the_empty_text_and_the_end_are_compared_with_the_whole_pattern_too() {
-    let object = Document::of(&json!({ "none": "", "many": vec![1; 100] }));
+    let object = Document::from_json(&json!({ "none": "", "many": vec![1; 100] }));
     for pattern in ["(?:a?){900}b", "(?:(?:|){10}){90}b", "(?:a*|){450}b"] {
         let text = format!("managedCluster.many.all(i, !managedCluster.none.matches('{pattern}'))");
         let (steps, held) = steps(&text, &object);

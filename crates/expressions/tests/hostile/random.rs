@@ -143,7 +143,7 @@ proptest! {
 
     #[test]
     fn no_sequence_of_pieces_panics(pieces in proptest::collection::vec(select(&PIECES[..]), 0..20)) {
-        let object = Document::of(&json!({ "metadata": { "name": "a" } }));
+        let object = Document::from_json(&json!({ "metadata": { "name": "a" } }));
         if let Ok(expression) = Expression::compile(&pieces.concat()) {
             let _ = expression.holds(&Subject { object: &object, scores: &|_| Some([("a", 1)].into()) }, &Meter::new());
         }
@@ -156,7 +156,7 @@ proptest! {
         operator in select(&["+", "-", "*", "/", "%", "==", "<", "in", "&&", "?true:"][..]),
         method in select(&METHODS[..]),
     ) {
-        let object = Document::of(&json!({
+        let object = Document::from_json(&json!({
             "metadata": { "name": "a" },
             "status": { "text": "äöü", "clusterClaims": [1, "a", { "b": null }] }
         }));

@@ -222,7 +222,7 @@ fn no_function_and_no_operator_goes_through_a_long_text_for_nothing() {
 #[test]
 fn a_map_that_is_written_takes_steps_in_proportion_to_its_keys() {
     let entries: Vec<String> = (0..600).map(|it| format!("c.name + '{it}': 1")).collect();
-    let object = Document::of(
+    let object = Document::from_json(
         &json!({ "list": (0..10).map(|it| json!({ "name": it.to_string() })).collect::<Vec<_>>() }),
     );
     let text = format!("managedCluster.list.all(c, {{{}}}.size() == 600)", entries.join(", "));
@@ -235,7 +235,7 @@ fn a_map_that_is_written_takes_steps_in_proportion_to_its_keys() {
 #[test]
 fn a_failure_quotes_no_more_than_the_beginning_of_a_long_text() {
     let long = "a".repeat(5_000);
-    let object = Document::of(&json!({ "text": long }));
+    let object = Document::from_json(&json!({ "text": long }));
     for text in [
         "quantity(managedCluster.text) == quantity('1')".to_owned(),
         "semver(managedCluster.text).major() == 1".to_owned(),

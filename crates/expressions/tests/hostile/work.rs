@@ -10,7 +10,7 @@ fn object(fields: Value) -> Document {
     if let (Value::Object(object), Value::Object(fields)) = (&mut object, fields) {
         object.extend(fields);
     }
-    Document::of(&object)
+    Document::from_json(&object)
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn every_part_of_an_address_takes_steps_for_its_length() {
         "nothing": format!("/a?{}", "&".repeat(20_000)),
         "no_parameters": format!("/a?{}", "a;".repeat(10_000)),
     }));
-    for (field, asked) in [
+    for (field, condition) in [
         ("path", "u.getEscapedPath() == ''"),
         ("host", "u.getHost() == ''"),
         ("host", "u.getHostname() == ''"),
@@ -39,7 +39,7 @@ fn every_part_of_an_address_takes_steps_for_its_length() {
         ("no_parameters", "u.getQuery().size() == 1"),
     ] {
         let text = format!(
-            "[url(managedCluster.{field})].all(u, managedCluster.many.all(i, {asked} || true))"
+            "[url(managedCluster.{field})].all(u, managedCluster.many.all(i, {condition} || true))"
         );
         assert_eq!(holds(&text, &object), Err(Failure::TooManySteps), "{text}");
     }
@@ -54,11 +54,11 @@ fn every_part_of_a_version_takes_steps() {
         "long": format!("1.2.3-{}", "a".repeat(40_000)),
     }));
     for field in ["parts", "long"] {
-        for asked in
+        for condition in
             ["v == v", "v.compareTo(v) == 0", "!v.isLessThan(v)", "v in [v]", "v.major() == 1"]
         {
             let text = format!(
-                "[semver(managedCluster.{field})].all(v, managedCluster.many.all(i, {asked}))"
+                "[semver(managedCluster.{field})].all(v, managedCluster.many.all(i, {condition}))"
             );
             assert_eq!(holds(&text, &object), Err(Failure::TooManySteps), "{text}");
         }
@@ -93,7 +93,7 @@ fn each_score_takes_steps() {
     let meter = Meter::new();
     let subject = Subject { object: &object, scores: &scores };
     assert_eq!(expression.holds(&subject, &meter), Ok(true));
-    assert!(MOST_STEPS - meter.left() > 4_000);
+    assert!(MOST_STEPS - meter.remaining_steps() > 4_000);
 }
 
 #[test]
@@ -105,10 +105,10 @@ fn what_takes_exactly_as_many_steps_as_there_are_has_a_result() {
     let subject = Subject { object: &object, scores: &|_| None };
     let enough = Meter::with(needed);
     assert_eq!(expression.holds(&subject, &enough), Ok(true));
-    assert_eq!(enough.left(), 0);
+    assert_eq!(enough.remaining_steps(), 0);
     let too_few = Meter::with(needed - 1);
     assert_eq!(expression.holds(&subject, &too_few), Err(Failure::TooManySteps));
-    assert_eq!(too_few.left(), 0);
+    assert_eq!(too_few.remaining_steps(), 0);
     let free = Expression::compile("true").unwrap();
     assert_eq!(free.holds(&subject, &too_few), Err(Failure::TooManySteps), "nothing is free");
 }

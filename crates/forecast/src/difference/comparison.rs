@@ -12,7 +12,7 @@ use almanac_engine::{Field, Identity};
 use super::carriers::remove_renamed;
 use super::renamed::RenamedAutoscalers;
 use super::stretch::{Difference, Presence, difference};
-use crate::part::Left;
+use crate::part::LeftValues;
 use crate::{Assumption, Forecast, Series};
 
 /// Two forecasts of one period.
@@ -32,14 +32,14 @@ struct Group {
     after: Vec<usize>,
 }
 
-/// How the objects of a group differ.
+/// The differences of the objects of a group.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Compared {
+pub struct GroupDifferences {
     /// In the order of the objects and of their fields.
     pub differences: Vec<Difference>,
-    /// How many fields have been compared.
+    /// The number of compared fields.
     pub fields: usize,
-    /// How many have not been, as they are unknown on one side, or on both though their policies differ.
+    /// The number of other fields: unknown on one side, or on both though their policies differ.
     pub unknown: usize,
     /// The assumptions before, of groups with a difference.
     pub assumed_before: Vec<Assumption>,
@@ -62,7 +62,7 @@ impl<'a> Comparison<'a> {
         Comparison { before, after, groups, renamed, autoscalers }
     }
 
-    /// How many groups there are.
+    /// The number of groups.
     #[must_use]
     pub fn len(&self) -> usize {
         self.groups.len()
@@ -76,7 +76,7 @@ impl<'a> Comparison<'a> {
 
     /// Compares one group; out of range, an empty one. They can be compared in any order, and at the same time.
     #[must_use]
-    pub fn part(&self, group: usize) -> Compared {
+    pub fn part(&self, group: usize) -> GroupDifferences {
         let nothing = Group::default();
         let group = self.groups.get(group).unwrap_or(&nothing);
         let (before, assumed_before) = run(self.before.as_ref(), &group.before);
@@ -95,7 +95,8 @@ impl<'a> Comparison<'a> {
         );
         let (mut fields, mut differences) = (before.len() + same_but_for_names, Vec::new());
         let mut unknown = 0;
-        let left = self.left(before.keys().filter(|place| !after.contains_key(*place)));
+        let left_values =
+            self.left_values(before.keys().filter(|place| !after.contains_key(*place)));
         for (place, one) in &before {
             differences.extend(match after.remove(place) {
                 Some(other) if self.are_incomparable(one, &other) => {
@@ -103,7 +104,7 @@ impl<'a> Comparison<'a> {
                     None
                 }
                 Some(other) => difference(Some(one), Some(&other)),
-                None => self.removed(one, &left),
+                None => self.removed(one, &left_values),
             });
         }
         fields += after.len();
@@ -114,10 +115,10 @@ impl<'a> Comparison<'a> {
         for difference in &mut differences {
             self.autoscalers.explain(difference, self.after.as_ref());
         }
-        let says_nothing = differences.is_empty() && unknown == 0;
-        let told = |assumed| if says_nothing { Vec::new() } else { assumed };
-        let (assumed_before, assumed_after) = (told(assumed_before), told(assumed_after));
-        Compared { differences, fields, unknown, assumed_before, assumed_after }
+        let is_unchanged = differences.is_empty() && unknown == 0;
+        let relevant = |assumed| if is_unchanged { Vec::new() } else { assumed };
+        let (assumed_before, assumed_after) = (relevant(assumed_before), relevant(assumed_after));
+        GroupDifferences { differences, fields, unknown, assumed_before, assumed_after }
     }
 
     /// Whether these are selections of a placement that cannot be compared: one of them is unknown, or both are and
@@ -148,23 +149,24 @@ impl<'a> Comparison<'a> {
     }
 
     /// The values that policies have left in fields that no policy sets any more.
-    fn left<'p>(&self, gone: impl Iterator<Item = &'p (Identity, Field)>) -> Left {
+    fn left_values<'p>(&self, gone: impl Iterator<Item = &'p (Identity, Field)>) -> LeftValues {
         let objects = gone.filter(|(_, field)| field.can_be_assumed()).map(|(it, _)| it.clone());
         let objects: BTreeSet<Identity> = objects.collect();
         let after = self.after.as_ref().filter(|_| !objects.is_empty());
         after.map(|it| it.left_in(&objects)).unwrap_or_default()
     }
 
-    /// A field that is set by no policy any more. It keeps what was set last, or has what the object says, if that is
+    /// A field that is set by no policy any more. It keeps what was set last, or has the value in the object, if that is
     /// known.
-    fn removed(&self, one: &Series, left: &Left) -> Option<Difference> {
-        let left = left.get(&(one.target.clone(), one.field));
-        let standing = self.after.as_ref().and_then(|it| it.standing(&one.target, one.field, left));
+    fn removed(&self, one: &Series, left_values: &LeftValues) -> Option<Difference> {
+        let left_value = left_values.get(&(one.target.clone(), one.field));
+        let standing =
+            self.after.as_ref().and_then(|it| it.standing(&one.target, one.field, left_value));
         let found = difference(Some(one), standing.as_ref())?;
         Some(Difference { presence: Presence::Removed, ..found })
     }
 
-    /// A field that no policy has set so far. It had what the object says, if that is known.
+    /// A field that no policy has set so far. It had the value in the object, if that is known.
     fn added(&self, one: &Series) -> Option<Difference> {
         let before = self.before.as_ref();
         let standing = before.and_then(|it| it.standing(&one.target, one.field, None));
@@ -173,7 +175,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// The groups in order, compared lazily.
-    pub fn parts(&self) -> impl Iterator<Item = Compared> {
+    pub fn parts(&self) -> impl Iterator<Item = GroupDifferences> {
         (0..self.len()).map(|group| self.part(group))
     }
 }
@@ -201,11 +203,11 @@ fn groups(
     let count = before.map_or(0, Forecast::len);
     let mut leaders: Vec<usize> = (0..count + after.map_or(0, Forecast::len)).collect();
     let mut of_object: BTreeMap<&Identity, usize> = BTreeMap::new();
-    let shown = |forecast: Option<&'_ Forecast<'_>>, offset: usize| {
+    let series_at = |forecast: Option<&'_ Forecast<'_>>, offset: usize| {
         let parts = forecast.into_iter().flat_map(Forecast::objects_of_parts);
         parts.map(move |(part, object)| (part + offset, object.clone())).collect::<Vec<_>>()
     };
-    let all = [shown(before, 0), shown(after, count)].concat();
+    let all = [series_at(before, 0), series_at(after, count)].concat();
     for (node, object) in &all {
         let object = if *node < count { renamed.new_name(object) } else { object };
         match of_object.get(object) {

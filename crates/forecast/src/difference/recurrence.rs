@@ -16,7 +16,7 @@ const LONGEST_GAP: i32 = 21;
 /// Nothing that lasts longer comes every week.
 const LONGEST_SPAN: i32 = 7;
 
-/// Where a stretch begins or ends, as a wall clock shows it.
+/// The start or the end of a stretch, as civil time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edge {
     /// With the period: it may go on outside of it.
@@ -30,13 +30,13 @@ pub enum Edge {
 /// A stretch as a wall clock shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CivilStretch {
-    /// Where it begins.
+    /// The start.
     pub from: Edge,
-    /// Where it ends.
+    /// The end.
     pub to: Edge,
 }
 
-/// How stretches are listed.
+/// An entry of a list of stretches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum StretchGroup {
     /// Several as one, by their positions.
@@ -72,11 +72,11 @@ pub enum Days {
 /// A time of the day, and how long it lasts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Span {
-    /// When it begins.
+    /// The start.
     pub from: Time,
-    /// How many days later it ends.
+    /// The days from the start to the end.
     pub days: i32,
-    /// When on that day.
+    /// The time of the end on that day.
     pub to: Time,
 }
 
@@ -99,20 +99,21 @@ pub fn recurrences(stretches: &[CivilStretch], period: CivilPeriod) -> Vec<Stret
             all.extend(positions);
         }
     }
-    let mut is_told = vec![false; stretches.len()];
-    let mut told: Vec<(usize, StretchGroup)> = Vec::new();
+    let mut is_recurring = vec![false; stretches.len()];
+    let mut groups: Vec<(usize, StretchGroup)> = Vec::new();
     for (recurrence, (spans, mut positions)) in found {
         positions.sort_unstable();
         for position in &positions {
-            is_told[*position] = true;
+            is_recurring[*position] = true;
         }
         let first = positions.first().copied().unwrap_or_default();
-        told.push((first, StretchGroup::Recurring(Recurrence { spans, ..recurrence }, positions)));
+        groups
+            .push((first, StretchGroup::Recurring(Recurrence { spans, ..recurrence }, positions)));
     }
-    let single = is_told.iter().enumerate().filter(|(_, is_told)| !**is_told);
-    told.extend(single.map(|(position, _)| (position, StretchGroup::Once(position))));
-    told.sort_by_key(|(first, _)| *first);
-    told.into_iter().map(|(_, told)| told).collect()
+    let single = is_recurring.iter().enumerate().filter(|(_, is_recurring)| !**is_recurring);
+    groups.extend(single.map(|(position, _)| (position, StretchGroup::Once(position))));
+    groups.sort_by_key(|(first, _)| *first);
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
 /// On which days each span begins, and the positions of the stretches. One that the period cuts off counts as one
@@ -144,8 +145,8 @@ fn dates_of_spans(
         let free = fitting.filter(|(_, date, dates)| !dates.contains_key(date));
         // Of several that it could be, rather one that comes on that day of the week.
         let likely = |date: Date, dates: &BTreeMap<Date, usize>| {
-            let alike = dates.keys().filter(|it| it.weekday() == date.weekday()).count();
-            (alike, dates.len())
+            let same_weekday = dates.keys().filter(|it| it.weekday() == date.weekday()).count();
+            (same_weekday, dates.len())
         };
         let best = free.max_by_key(|(_, date, dates)| likely(*date, dates));
         if let Some((span, date, _)) = best {
@@ -185,7 +186,7 @@ fn of_weeks(span: Span, dates: &[Date], period: CivilPeriod) -> Vec<(Recurrence,
     if dates.len() > 2 && together.0.except.len() * 6 <= dates.len() {
         return vec![together];
     }
-    let mut alike: BTreeMap<(bool, bool), Vec<Vec<Date>>> = BTreeMap::new();
+    let mut by_bounds: BTreeMap<(bool, bool), Vec<Vec<Date>>> = BTreeMap::new();
     for weekday in 0..7 {
         let of_day: Vec<Date> = dates.iter().copied().filter(|it| number(*it) == weekday).collect();
         let (Some(first), Some(last)) = (of_day.first(), of_day.last()) else { continue };
@@ -194,11 +195,11 @@ fn of_weeks(span: Span, dates: &[Date], period: CivilPeriod) -> Vec<(Recurrence,
         let missing = usize::try_from(weeks).unwrap_or(usize::MAX) - of_day.len();
         let is_every_week = of_day.len() > 1 || bounds == (true, true);
         if is_every_week && missing * 3 <= of_day.len() {
-            alike.entry(bounds).or_default().push(of_day);
+            by_bounds.entry(bounds).or_default().push(of_day);
         }
     }
     let mut found = Vec::new();
-    for weekdays in alike.into_values() {
+    for weekdays in by_bounds.into_values() {
         let together = recurring(span, &weekdays.concat(), period);
         if together.0.except.len() * 3 <= together.1.len() {
             found.push(together);

@@ -18,15 +18,15 @@ const NOTE: &str = "the renamed autoscaler begins without recommendations";
 pub(super) struct RenamedAutoscalers(BTreeMap<Identity, SignedDuration>);
 
 impl RenamedAutoscalers {
-    /// Those between a version and one that takes over from it.
+    /// The renamed autoscalers between a version and one that takes over from it.
     pub(super) fn between(before: &Forecast<'_>, after: &Forecast<'_>) -> RenamedAutoscalers {
         if !after.takes_over() {
             return RenamedAutoscalers::default();
         }
-        let gone = only_in(before.world(), after.world());
+        let removed = only_in(before.world(), after.world());
         let new = only_in(after.world(), before.world());
         let renamed = new.into_iter().filter_map(|(target, new)| {
-            let is_it = gone.get(target)?.scales_as(new);
+            let is_it = removed.get(target)?.scales_as(new);
             let seconds = i64::from(new.history_seconds());
             is_it.then(|| (target.clone(), SignedDuration::from_secs(seconds)))
         });

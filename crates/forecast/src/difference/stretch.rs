@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::{Origin, Segment, Series, Total};
 
-/// How the forecasts of one field differ.
+/// The difference of the forecasts of one field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
     /// The object.
@@ -47,7 +47,7 @@ pub struct Stretch {
     pub before: Option<Side>,
     /// The side after; `None` if no policy sets the field.
     pub after: Option<Side>,
-    /// Why it differs, where the policies do not say that.
+    /// The reason for the difference, where the policies do not state it.
     pub note: Option<&'static str>,
 }
 
@@ -56,11 +56,11 @@ pub struct Stretch {
 pub struct Side {
     /// The value; `None` when it is unknown.
     pub value: Option<Value>,
-    /// Who set it at the start of the stretch, and why. The writer may change later in the stretch.
+    /// The writer at the start of the stretch, and the reason. The writer may change later in the stretch.
     pub origin: Arc<Origin>,
 }
 
-/// How two forecasts of a field over one period differ; `None` if it always has the same value, as far as is known. A
+/// The difference of two forecasts of a field over one period; `None` if the known values are always equal. A
 /// forecast without the field is `None`.
 #[must_use]
 pub fn difference(before: Option<&Series>, after: Option<&Series>) -> Option<Difference> {
@@ -144,7 +144,7 @@ fn add(
 }
 
 impl Stretch {
-    /// How many nanoseconds it lasts.
+    /// Its length in nanoseconds.
     #[must_use]
     pub fn nanoseconds(&self) -> i128 {
         self.to.as_nanosecond() - self.from.as_nanosecond()

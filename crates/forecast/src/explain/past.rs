@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{is_same, just_after};
 use crate::{AssumedValues, LastWrite, Period, Segment, Series, Simulation};
 
-/// How far back the start of a decided value is searched for, from the beginning of the day in UTC.
+/// The length of the search for the start of a decided value, back from the beginning of the day in UTC.
 const LOOKS_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
@@ -18,7 +18,7 @@ pub(super) struct Past {
     policies: Vec<PolicyName>,
     /// Until when the state of the policies is known.
     known_until: Option<Timestamp>,
-    /// Where the run begins.
+    /// The start of the run.
     from: Timestamp,
     /// The run, up to the latest instant that was requested.
     simulation: Simulation,
@@ -79,7 +79,7 @@ impl Past {
     }
 }
 
-/// Where the run before an instant begins: a week before its day, or where the state of the policies is known.
+/// The start of the run before an instant: a week before its day, or where the state of the policies is known.
 fn beginning(known_until: Option<Timestamp>, at: Timestamp) -> Timestamp {
     let day = at.as_second().div_euclid(DAY_SECONDS) * DAY_SECONDS;
     let from = Timestamp::from_second(day - LOOKS_BACK.as_secs()).unwrap_or(Timestamp::MIN);

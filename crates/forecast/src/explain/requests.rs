@@ -1,4 +1,4 @@
-//! The requests for the fields of an object: which policies set them, and which of these wins.
+//! The requests for the fields of an object: the policies that set them, and the winner.
 
 use almanac_engine::{
     CurrentValue, Field, Identity, Inactive, PolicyName, RankedRequest, Request, World, rank,

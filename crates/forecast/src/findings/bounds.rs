@@ -1,4 +1,4 @@
-//! Replicas and the bounds of autoscalers while a run is watched: which are outside, and which bound had to move.
+//! Replicas and the bounds of autoscalers while a run is watched: values outside the bounds, and bounds that moved.
 
 use almanac_engine::{Field, Identity};
 
@@ -16,7 +16,7 @@ impl Watch<'_> {
             let current = self.held.get(&place).map(|it| it.current.clone());
             // A bound that was set again at the same instant has not moved.
             if let Some(write) = current.filter(|it| it.origin.moves_other_bound) {
-                self.tell_moved_bound(&place.0, place.1, &write, before);
+                self.report_moved_bound(&place.0, place.1, &write, before);
             }
         }
     }
@@ -56,7 +56,7 @@ impl Watch<'_> {
 
     /// Reports the bound that had to move: the upper one if it was raised, or the lower one if it was lowered. A bound
     /// that the rule itself names changes the other way.
-    pub(super) fn tell_moved_bound(
+    pub(super) fn report_moved_bound(
         &mut self,
         target: &Identity,
         field: Field,

@@ -1,5 +1,5 @@
-//! Changes of numbers while a run is watched: which values are cut short, whose they were, and which hold only in
-//! between.
+//! Changes of numbers while a run is watched: values that are cut short, their writers, and values that last only for
+//! a short time in between.
 
 use almanac_engine::{Field, Identity, RuleSchedule, Value};
 use jiff::{SignedDuration, Timestamp};
@@ -19,27 +19,27 @@ const OCCASION: SignedDuration = SignedDuration::from_hours(24 * 8);
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 impl Watch<'_> {
-    pub(super) fn tell(&mut self, place: &(Identity, Field), findings: HeldValueFindings) {
+    pub(super) fn report(&mut self, place: &(Identity, Field), findings: HeldValueFindings) {
         let HeldValueFindings { lost, gap, change } = findings;
         for lost in lost {
             if lost.by.at < self.known_since {
                 continue;
             }
             if lost.is_cut {
-                self.tell_cut(place, (&lost.asked, &lost.by), lost.values, lost.end, false);
-            } else if lost.asked.policy() != lost.by.policy() {
-                self.tell_two_writers(place, &lost);
+                self.report_cut(place, (&lost.write, &lost.by), lost.values, lost.end, false);
+            } else if lost.write.policy() != lost.by.policy() {
+                self.report_two_writers(place, &lost);
             }
         }
         if let Some(change) = change {
-            self.tell_change(place, change);
+            self.record_change(place, change);
         }
         if let Some(gap) = gap {
-            self.tell_gap(place, &gap);
+            self.report_gap(place, &gap);
         }
     }
 
-    fn tell_cut(
+    fn report_cut(
         &mut self,
         (target, field): &(Identity, Field),
         (held, by): (&Write, &Write),
@@ -59,7 +59,7 @@ impl Watch<'_> {
     }
 
     /// Records a change of a number, and its meaning for the rules.
-    fn tell_change(&mut self, place: &(Identity, Field), change: Change) {
+    fn record_change(&mut self, place: &(Identity, Field), change: Change) {
         let (Some(before), Some(after)) =
             (change.before.writer().cloned(), change.after.writer().cloned())
         else {
@@ -77,28 +77,28 @@ impl Watch<'_> {
     }
 
     /// A policy changes the value that another one sets, earlier or at the same instant.
-    pub(super) fn tell_two_writers(
+    pub(super) fn report_two_writers(
         &mut self,
         (target, field): &(Identity, Field),
         lost: &LostValue,
     ) {
-        let LostValue { asked, by: after, values, end, .. } = lost;
-        let makes_way = asked.origin.moves_other_bound || after.origin.moves_other_bound;
-        let writers = asked.writer().cloned().zip(after.writer().cloned());
+        let LostValue { write, by: after, values, end, .. } = lost;
+        let makes_way = write.origin.moves_other_bound || after.origin.moves_other_bound;
+        let writers = write.writer().cloned().zip(after.writer().cloned());
         let contend = |(one, other): &(Writer, Writer)| {
             ![one, other].iter().any(|writer| writer.policy.family.shares_targets())
         };
         let writers = writers.filter(|it| !makes_way && contend(it));
         let Some((by, Writer { policy, rule })) = writers else { return };
-        let Some(number) = asked.number() else { return };
+        let Some(number) = write.number() else { return };
         let (one, other) = in_order(&policy, &by.policy);
-        let at = [Some(asked.at), Some(after.at).filter(|at| *at > asked.at), *end];
+        let at = [Some(write.at), Some(after.at).filter(|at| *at > write.at), *end];
         let problem = Problem::TwoWriters {
             target: target.clone(),
             field: *field,
             by,
-            since: asked.at,
-            asked: number,
+            since: write.at,
+            requested: number,
             values: *values,
             at: after.at,
             until: *end,
@@ -115,12 +115,12 @@ impl Watch<'_> {
     }
 
     /// Reports values that a rare rule raised, and that a rule lowered which otherwise only raises.
-    pub(super) fn tell_undone(&mut self) {
+    pub(super) fn report_undone(&mut self) {
         for (place, change) in std::mem::take(&mut self.undone) {
             let Some(by) = change.after.writer() else { continue };
             if self.raising.contains(by) && !self.lowering.contains(by) {
                 let writes = (&change.before, &change.after);
-                self.tell_cut(&place, writes, change.values, None, true);
+                self.report_cut(&place, writes, change.values, None, true);
             }
         }
     }
@@ -149,7 +149,7 @@ impl Watch<'_> {
         self.rule(writer).is_some_and(|rule| day(rule, one) == day(rule, other))
     }
 
-    fn tell_gap(&mut self, (target, field): &(Identity, Field), gap: &ShortGap) {
+    fn report_gap(&mut self, (target, field): &(Identity, Field), gap: &ShortGap) {
         let ShortGap { before, within, after } = gap;
         let (Some(writer), Some(between), Some(next)) =
             (before.writer(), within.writer(), after.writer().and_then(|it| it.rule.clone()))

@@ -1,4 +1,4 @@
-//! The days that have to be run to show everything that a run of the whole period would show. A day with the same
+//! The days that must be run to show everything that a run of the whole period would show. A day with the same
 //! rules as an earlier one, and the same state before it, shows nothing new.
 //!
 //! The state that rules leave behind depends on the order in which they last fired, and on the clock differences
@@ -23,7 +23,7 @@ const LEAD: i64 = 8;
 /// one week after the previous one.
 const WEEKS: i64 = LEAD + 16;
 
-/// The stretches of a period that have to be run, in order. They neither touch nor overlap. Where several policies meet,
+/// The stretches of a period that must be run, in order. They neither touch nor overlap. Where several policies meet,
 /// what there was before matters as well, which is not known of the first days.
 pub(crate) fn days_to_run(
     rules: &[&RuleSchedule],
@@ -59,7 +59,7 @@ fn on_different_days<'r>(rules: &[&'r RuleSchedule], period: Period) -> Vec<&'r 
     let next = |month: &Date| month.checked_add(jiff::Span::new().months(1)).ok();
     let months = std::iter::successors(Some(first.first_of_month()), next);
     let months: Vec<Date> = months.take_while(|month| *month <= last).collect();
-    let mut known: BTreeSet<(Option<usize>, Before, Vec<[u32; 2]>)> = BTreeSet::new();
+    let mut known: BTreeSet<(Option<usize>, RuleState, Vec<[u32; 2]>)> = BTreeSet::new();
     let mut different = Vec::new();
     for rule in rules {
         if different.len() > MOST_RULES {
@@ -109,8 +109,8 @@ struct Days<'r> {
     are_of_several: bool,
     next: Day,
     /// The state of each rule before the day.
-    before: Vec<Before>,
-    /// Which rules came on the day before, as bits: those that fired or opened, and those that closed.
+    before: Vec<RuleState>,
+    /// The rules of the day before, as bits: those that fired or opened, and those that closed.
     came: [u128; 2],
     seen: BTreeSet<Vec<i64>>,
 }
@@ -125,10 +125,10 @@ struct Day {
 
 /// The state of a rule before a day.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Before {
-    /// It fired last on that day.
+enum RuleState {
+    /// The day of its last firing.
     Fired(i64),
-    /// It was open or closed, or opened, closed or did both on the last day of its own.
+    /// The window was open or closed, or opened, closed or did both on the last day of its own.
     Window(i64),
 }
 
@@ -161,11 +161,11 @@ impl<'r> Days<'r> {
         })
     }
 
-    /// The next day that shows something new, with the first day that has to be run for it.
+    /// The next day that shows something new, with the first day that must be run for it.
     fn next_to_run(&mut self) -> Option<(i64, i64)> {
         while self.next.number <= self.last {
             let day = self.next.number;
-            let comes = self.next.comes();
+            let comes = self.next.rule_bits();
             // The first day may have begun already, so it shows nothing for the others.
             let is_known = day >= if self.are_of_several { LEAD } else { 1 };
             let is_new =
@@ -198,13 +198,13 @@ impl<'r> Days<'r> {
         for before in &self.before {
             key.push(match before {
                 // What several had to do with each other depends on how long before it was as well.
-                Before::Fired(last) if self.are_of_several && *last >= day - LEAD => *last - day,
-                Before::Fired(last) => {
+                RuleState::Fired(last) if self.are_of_several && *last >= day - LEAD => *last - day,
+                RuleState::Fired(last) => {
                     let is_later =
-                        |it: &&Before| matches!(it, Before::Fired(other) if other > last);
+                        |it: &&RuleState| matches!(it, RuleState::Fired(other) if other > last);
                     i64::try_from(self.before.iter().filter(is_later).count()).unwrap_or(i64::MAX)
                 }
-                Before::Window(state) => *state,
+                RuleState::Window(state) => *state,
             });
         }
         self.seen.insert(key)
@@ -212,20 +212,22 @@ impl<'r> Days<'r> {
 
     /// The first of the differences that is the same as the one at a position.
     fn same_difference(&self, position: usize) -> i64 {
-        let of = |position: usize| self.differences.get(position).map(|(_, seconds)| seconds);
-        let same = (0..position).find(|it| of(*it) == of(position)).unwrap_or(position);
+        let seconds_at =
+            |position: usize| self.differences.get(position).map(|(_, seconds)| seconds);
+        let same =
+            (0..position).find(|it| seconds_at(*it) == seconds_at(position)).unwrap_or(position);
         i64::try_from(same).unwrap_or(i64::MAX)
     }
 
-    /// The first day that has to be run to know what there was on a day. A change on that day may also end an earlier
+    /// The first day that must be run to know what there was on a day. A change on that day may also end an earlier
     /// interaction of several policies.
     fn lead(&self, day: i64) -> i64 {
         if self.are_of_several {
             return day - LEAD;
         }
         let fired = self.before.iter().filter_map(|before| match before {
-            Before::Fired(last) => Some(*last),
-            Before::Window(_) => None,
+            RuleState::Fired(last) => Some(*last),
+            RuleState::Window(_) => None,
         });
         fired.filter(|last| *last >= day - LEAD).min().unwrap_or(day).min(day - 1)
     }
@@ -235,8 +237,8 @@ impl<'r> Days<'r> {
             let does = comes.map(|bits| bits >> rule & 1 == 1);
             match (before, does) {
                 (_, [false, false]) => {}
-                (Before::Fired(last), _) => *last = day,
-                (Before::Window(state), [opens, closes]) => {
+                (RuleState::Fired(last), _) => *last = day,
+                (RuleState::Window(state), [opens, closes]) => {
                     *state = 1 + i64::from(opens) + 2 * i64::from(closes);
                 }
             }
@@ -272,7 +274,7 @@ impl<'r> Days<'r> {
     fn skip_to(&mut self, number: i64) -> Option<()> {
         let skipped = number - (self.next.number + 1);
         for before in &mut self.before {
-            if let Before::Fired(last) = before {
+            if let RuleState::Fired(last) = before {
                 *last = last.saturating_add(skipped);
             }
         }
@@ -296,25 +298,25 @@ impl<'r> Days<'r> {
 }
 
 impl Day {
-    /// Which rules fire or open on it, and which close, as bits.
-    fn comes(&self) -> [u128; 2] {
-        let mut comes = [0; 2];
+    /// The rules of the day, as bits: those that fire or open, and those that close.
+    fn rule_bits(&self) -> [u128; 2] {
+        let mut bits_of_day = [0; 2];
         for (rule, days) in self.month.iter().enumerate() {
-            for (bits, days) in comes.iter_mut().zip(days) {
+            for (bits, days) in bits_of_day.iter_mut().zip(days) {
                 *bits |= u128::from(days >> self.date.day() & 1) << rule;
             }
         }
-        comes
+        bits_of_day
     }
 }
 
 /// The state of a rule before a period, by days from the first.
-fn before(rule: &RuleSchedule, first: Date, period: Period) -> Before {
+fn before(rule: &RuleSchedule, first: Date, period: Period) -> RuleState {
     if rule.has_windows() {
-        return Before::Window(i64::from(rule.is_open(period.from())));
+        return RuleState::Window(i64::from(rule.is_open(period.from())));
     }
     let last = rule.last(period.from()).map(|at| rule.zone().civil(at).date());
-    Before::Fired(last.map_or(i64::MIN, |date| days_between(first, date)))
+    RuleState::Fired(last.map_or(i64::MIN, |date| days_between(first, date)))
 }
 
 fn month_of(rules: &[&RuleSchedule], date: Date) -> Vec<[u32; 2]> {

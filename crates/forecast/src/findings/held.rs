@@ -1,12 +1,12 @@
-//! One field while a run is watched: who has set it, and what was lost or only in between.
+//! One field while a run is watched: its writers, and the values that were lost or only in between.
 
 use std::sync::Arc;
 
 use almanac_engine::{PolicyName, Value};
 use jiff::{SignedDuration, Timestamp};
 
-use super::alone::{Alone, Group};
-use super::lost_values::{Asks, LostValue};
+use super::group_schedules::{Group, GroupSchedules};
+use super::lost_values::{LostValue, Requests};
 use crate::{Origin, Writer};
 
 /// A gap between windows is at most this long. A longer one may be meant.
@@ -52,14 +52,14 @@ pub(super) struct HeldValueFindings {
 
 /// A field.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct FieldHistory {
     /// The last values that have lasted, the latest last; at most two.
     lasted: Vec<Write>,
     /// The value of this instant. It may be set again at once.
     pub(super) current: Write,
     is_settled: bool,
     /// The value that each group sets, if there are several.
-    asks: Option<Asks>,
+    requests: Option<Requests>,
 }
 
 impl Write {
@@ -76,24 +76,28 @@ impl Write {
     }
 }
 
-impl Held {
-    pub(super) fn begin(initial: Write, asks: Option<Asks>) -> Held {
-        Held { lasted: Vec::new(), current: initial, is_settled: false, asks }
+impl FieldHistory {
+    pub(super) fn begin(initial: Write, requests: Option<Requests>) -> FieldHistory {
+        FieldHistory { lasted: Vec::new(), current: initial, is_settled: false, requests }
     }
 
     /// Takes a new value. If the one before has lasted, what shows by that.
-    pub(super) fn set(&mut self, write: Write, alone: &mut Alone) -> HeldValueFindings {
+    pub(super) fn set(
+        &mut self,
+        write: Write,
+        schedules: &mut GroupSchedules,
+    ) -> HeldValueFindings {
         let mut findings = HeldValueFindings::default();
         if write.at > self.current.at {
-            findings = self.settle(alone);
+            findings = self.settle(schedules);
         }
         let was = self.lasted.last().and_then(Write::number);
-        if let Some(asks) = &mut self.asks {
+        if let Some(requests) = &mut self.requests {
             // A value that should have come back before this instant has not, independent of which policy sets one
             // now.
             let moment_before = write.at.saturating_sub(NANOSECOND).unwrap_or(write.at);
-            findings.lost.extend(asks.decide(moment_before, was, alone));
-            findings.lost.extend(asks.set(&write, was, alone));
+            findings.lost.extend(requests.decide(moment_before, was, schedules));
+            findings.lost.extend(requests.set(&write, was, schedules));
         }
         self.current = write;
         self.is_settled = false;
@@ -102,33 +106,37 @@ impl Held {
 
     /// Marks that nothing more is set at the instant of the current value: it has lasted. Returns the results of
     /// that.
-    pub(super) fn settle(&mut self, alone: &mut Alone) -> HeldValueFindings {
+    pub(super) fn settle(&mut self, schedules: &mut GroupSchedules) -> HeldValueFindings {
         if std::mem::replace(&mut self.is_settled, true) {
             return HeldValueFindings::default();
         }
-        self.has_lasted(alone)
+        self.has_lasted(schedules)
     }
 
     /// The run is over, and nothing more is set before an instant.
-    pub(super) fn end(mut self, until: Timestamp, alone: &mut Alone) -> HeldValueFindings {
-        let mut findings = self.settle(alone);
-        if let Some(asks) = &mut self.asks {
-            findings.lost.extend(asks.decide(until, self.current.number(), alone));
+    pub(super) fn end(
+        mut self,
+        until: Timestamp,
+        schedules: &mut GroupSchedules,
+    ) -> HeldValueFindings {
+        let mut findings = self.settle(schedules);
+        if let Some(requests) = &mut self.requests {
+            findings.lost.extend(requests.decide(until, self.current.number(), schedules));
         }
         findings
     }
 
     /// Whether it shows only later whether something was lost since an instant.
     pub(super) fn is_open(&self, since: Timestamp) -> bool {
-        self.asks.as_ref().is_some_and(|asks| asks.is_open(since))
+        self.requests.as_ref().is_some_and(|requests| requests.is_open(since))
     }
 
-    fn has_lasted(&mut self, alone: &mut Alone) -> HeldValueFindings {
+    fn has_lasted(&mut self, schedules: &mut GroupSchedules) -> HeldValueFindings {
         let write = self.current.clone();
         let before = self.lasted.last();
         let mut findings = HeldValueFindings::default();
-        if let Some(asks) = &mut self.asks {
-            findings.lost = asks.settle(&write, before, alone);
+        if let Some(requests) = &mut self.requests {
+            findings.lost = requests.settle(&write, before, schedules);
         }
         findings.change = before.and_then(|before| change(before, &write));
         if let [before, within] = &self.lasted[..] {

@@ -71,8 +71,8 @@ impl Watch<'_> {
     /// The outcomes of the rules of a policy at an instant, over all its objects. Each object is explained once for
     /// all rules: there may be hundreds of both.
     fn outcomes(&self, policy: &PolicyName, at: Timestamp) -> BTreeMap<Arc<str>, Outcome> {
-        let written = self.world.footprint(policy).writes;
-        let objects: BTreeSet<Identity> = written.into_iter().map(|(object, _)| object).collect();
+        let writes = self.world.footprint(policy).writes;
+        let objects: BTreeSet<Identity> = writes.into_iter().map(|(object, _)| object).collect();
         let mut outcomes: BTreeMap<Arc<str>, Outcome> = BTreeMap::new();
         for object in &objects {
             for explained in self.world.explain_object(policy, object, at) {
@@ -93,7 +93,7 @@ impl Watch<'_> {
 struct Outcome {
     /// Whether it decided about some object.
     has_won: bool,
-    /// Why it did not about the first object about which it did not.
+    /// The reason for the first object about which it did not decide.
     lost: Option<String>,
 }
 

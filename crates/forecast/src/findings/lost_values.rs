@@ -11,7 +11,7 @@
 //! - It has lasted as long as it usually does. The night before the weekend is as long as any other, though the group
 //!   that has begun it does not set anything else before Monday.
 //! - A rule that fires on half as many days or fewer makes an exception to the other: closing early on one day of the
-//!   year is meant. When it is over, the earlier value has to come back.
+//!   year is meant. When it is over, the earlier value must come back.
 //! - A group never lowers anything itself, and leaves that to others. The exception is one that follows another clock,
 //!   and ends its own raise without regard to the other.
 //! - The next value of the group is a step on the way up again, and others have ended the value before.
@@ -23,7 +23,7 @@ use almanac_engine::{Field, PolicyName, Value};
 use jiff::{SignedDuration, Timestamp};
 
 use super::RECENT;
-use super::alone::{Alone, End, Group, Own, Side};
+use super::group_schedules::{End, Group, GroupSchedules, GroupValue, Side};
 use super::held::Write;
 use crate::Origin;
 
@@ -33,11 +33,11 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// A value that another group undid early.
 #[derive(Clone, Debug)]
 pub(super) struct LostValue {
-    pub(super) asked: Write,
+    pub(super) write: Write,
     pub(super) by: Write,
     /// The values before and after.
     pub(super) values: (u32, u32),
-    /// When its group would have set something else.
+    /// The instant at which its group would have set something else.
     pub(super) end: Option<Timestamp>,
     /// Whether the value was lowered directly.
     pub(super) is_cut: bool,
@@ -45,15 +45,15 @@ pub(super) struct LostValue {
 
 /// The values of all groups that set one field.
 #[derive(Debug)]
-pub(super) struct Asks {
+pub(super) struct Requests {
     field: Field,
     groups: Vec<Group>,
-    of: BTreeMap<Group, Ask>,
+    by_group: BTreeMap<Group, Request>,
 }
 
 /// The value of a group.
 #[derive(Debug)]
-struct Ask {
+struct Request {
     write: Write,
     value: u32,
     /// Its previous value, and the start of that.
@@ -62,7 +62,7 @@ struct Ask {
     replaced: Option<(u32, Option<PolicyName>)>,
     /// Whether it is from the calendar only, for it was before the run.
     is_of_before: bool,
-    /// When it was last seen to be what the field has.
+    /// The last instant at which the field was observed with this value.
     seen: Timestamp,
     state: State,
 }
@@ -70,31 +70,31 @@ struct Ask {
 #[derive(Debug)]
 enum State {
     Standing,
-    Undone(Box<Undone>),
-    /// It has been undone or set back, or has lasted as long as it usually does.
+    Undone(Box<UndoneValue>),
+    /// The value has been undone or set back, or has lasted as long as it usually does.
     Over,
 }
 
 /// Another value than that of the group, which may still come back.
 #[derive(Debug)]
-struct Undone {
+struct UndoneValue {
     lost: LostValue,
     end: End,
-    /// It has been an exception so far.
+    /// Whether the write has been an exception so far.
     is_meant: bool,
 }
 
-impl Asks {
+impl Requests {
     /// The last value of each group, regardless of later writers of the field. Where a run leaves out days, the first
     /// stretch has the same knowledge of earlier values as a run without gaps.
     pub(super) fn begin(
-        alone: &Alone,
+        schedules: &GroupSchedules,
         field: Field,
         groups: &[Group],
         (from, is_first): (Timestamp, bool),
-    ) -> Asks {
-        let asks = groups.iter().filter_map(|group| {
-            let Own { at, value, writer } = alone.last(group, field, from)?;
+    ) -> Requests {
+        let requests = groups.iter().filter_map(|group| {
+            let GroupValue { at, value, writer } = schedules.last(group, field, from)?;
             let origin =
                 Origin { writer: Some(writer), reason: "".into(), moves_other_bound: false };
             let write = Write {
@@ -104,7 +104,7 @@ impl Asks {
                 group: Some(group.clone()),
             };
             let state = State::Standing;
-            let ask = Ask {
+            let request = Request {
                 write,
                 value,
                 before: None,
@@ -113,9 +113,9 @@ impl Asks {
                 seen: at,
                 state,
             };
-            Some((group.clone(), ask))
+            Some((group.clone(), request))
         });
-        Asks { field, groups: groups.to_vec(), of: asks.collect() }
+        Requests { field, groups: groups.to_vec(), by_group: requests.collect() }
     }
 
     /// A group sets the field, where it was something before this instant.
@@ -123,13 +123,13 @@ impl Asks {
         &mut self,
         write: &Write,
         was: Option<u32>,
-        alone: &mut Alone,
+        schedules: &mut GroupSchedules,
     ) -> Option<LostValue> {
         let (group, value) = (write.group.clone()?, write.number()?);
-        if self.makes_way(write, alone) {
+        if self.makes_way(write, schedules) {
             return None;
         }
-        let mut ask = Ask {
+        let mut request = Request {
             write: write.clone(),
             value,
             before: None,
@@ -139,63 +139,64 @@ impl Asks {
             state: State::Standing,
         };
         let mut lost = None;
-        if let Some(mut old) = self.of.remove(&group) {
-            ask.before = old.before;
+        if let Some(mut old) = self.by_group.remove(&group) {
+            request.before = old.before;
             if old.write.at < write.at {
-                ask.before = Some((old.write.at, old.value)).filter(|_| !old.is_of_before);
+                request.before = Some((old.write.at, old.value)).filter(|_| !old.is_of_before);
             }
             if let State::Undone(undone) = std::mem::replace(&mut old.state, State::Over) {
                 if value != old.value {
-                    lost = undone.has_not_come_back(&group, old.value, was, alone);
+                    lost = undone.has_not_come_back(&group, old.value, was, schedules);
                 } else if old.write.writer() != write.writer() {
-                    ask.state = State::Undone(undone);
+                    request.state = State::Undone(undone);
                 } else if undone.end.again == Some(write.at) {
                     lost = Some(undone.lost).filter(|_| !undone.is_meant);
                 }
             }
         }
-        self.of.insert(group, ask);
+        self.by_group.insert(group, request);
         lost
     }
 
-    /// A value has lasted beyond its instant: what it does to what others ask for.
+    /// Applies a value that has lasted beyond its instant to the requests of other groups.
     pub(super) fn settle(
         &mut self,
         write: &Write,
         before: Option<&Write>,
-        alone: &mut Alone,
+        schedules: &mut GroupSchedules,
     ) -> Vec<LostValue> {
         let was = before.and_then(Write::number);
-        let mut lost = self.decide(write.at, was, alone);
+        let mut lost = self.decide(write.at, was, schedules);
         let (Some(group), Some(number)) = (write.group.clone(), write.number()) else {
             return lost;
         };
-        if self.makes_way(write, alone) {
+        if self.makes_way(write, schedules) {
             return lost;
         }
         let holder = before.and_then(|it| it.group.clone());
         let is_recent = |at: Timestamp| write.at.duration_since(at) <= RECENT;
-        let previous = self.of.get(&group).and_then(|it| it.before).filter(|it| is_recent(it.0));
+        let previous =
+            self.by_group.get(&group).and_then(|it| it.before).filter(|it| is_recent(it.0));
         let groups = &self.groups;
-        let meeting = Meeting { write, number, was, previous, field: self.field, groups };
+        let group_write = GroupWrite { write, number, was, previous, field: self.field, groups };
         let mut sets_back = false;
-        for (asker, ask) in &mut self.of {
-            if *asker == group || ask.write.at >= write.at {
+        for (requester, request) in &mut self.by_group {
+            if *requester == group || request.write.at >= write.at {
                 continue;
             }
-            let is_in_force = holder.as_ref() == Some(asker);
+            let is_in_force = holder.as_ref() == Some(requester);
             if is_in_force {
-                ask.seen = write.at;
+                request.seen = write.at;
             }
             let was_undone =
-                matches!(&ask.state, State::Undone(it) if it.lost.by.group == write.group);
-            let told = ask.meet(asker, is_in_force, &meeting, alone);
-            sets_back |= ask.value == number
-                && told.is_none()
+                matches!(&request.state, State::Undone(it) if it.lost.by.group == write.group);
+            let lost_value = request.meet(requester, is_in_force, &group_write, schedules);
+            sets_back |= request.value == number
+                && lost_value.is_none()
                 && (was_undone || was.is_some_and(|was| was > number));
-            lost.extend(told);
+            lost.extend(lost_value);
         }
-        if let Some(own) = self.of.get_mut(&group).filter(|it| it.write.at == write.at) {
+        if let Some(own) = self.by_group.get_mut(&group).filter(|it| it.write.at == write.at) {
             if sets_back && holder.as_ref() == Some(&group) {
                 own.state = State::Over;
             }
@@ -209,38 +210,40 @@ impl Asks {
         &mut self,
         now: Timestamp,
         was: Option<u32>,
-        alone: &mut Alone,
+        schedules: &mut GroupSchedules,
     ) -> Vec<LostValue> {
         let mut lost = Vec::new();
-        for (group, ask) in &mut self.of {
-            if matches!(&ask.state, State::Undone(undone) if undone.limit() <= now)
-                && let State::Undone(undone) = std::mem::replace(&mut ask.state, State::Over)
+        for (group, request) in &mut self.by_group {
+            if matches!(&request.state, State::Undone(undone) if undone.limit() <= now)
+                && let State::Undone(undone) = std::mem::replace(&mut request.state, State::Over)
             {
-                lost.extend(undone.has_not_come_back(group, ask.value, was, alone));
+                lost.extend(undone.has_not_come_back(group, request.value, was, schedules));
             }
         }
         lost
     }
 
     /// Whether no group has set the value: it yields to the other bound.
-    fn makes_way(&self, write: &Write, alone: &Alone) -> bool {
+    fn makes_way(&self, write: &Write, schedules: &GroupSchedules) -> bool {
         let sets_it = || {
             let group = write.group.as_ref();
-            group.zip(write.writer()).is_some_and(|(group, it)| alone.sets(group, it, self.field))
+            group
+                .zip(write.writer())
+                .is_some_and(|(group, it)| schedules.sets(group, it, self.field))
         };
         write.origin.moves_other_bound && !sets_it()
     }
 
     /// Whether something may still come back that was undone since an instant.
     pub(super) fn is_open(&self, since: Timestamp) -> bool {
-        let is_open =
-            |ask: &Ask| matches!(&ask.state, State::Undone(undone) if undone.lost.by.at >= since);
-        self.of.values().any(is_open)
+        self.by_group.values().any(
+            |request| matches!(&request.state, State::Undone(undone) if undone.lost.by.at >= since),
+        )
     }
 }
 
 /// A write of one group, as others see it.
-struct Meeting<'a> {
+struct GroupWrite<'a> {
     write: &'a Write,
     number: u32,
     was: Option<u32>,
@@ -250,37 +253,41 @@ struct Meeting<'a> {
     groups: &'a [Group],
 }
 
-impl Ask {
+impl Request {
     fn meet(
         &mut self,
         group: &Group,
         is_in_force: bool,
-        meeting: &Meeting<'_>,
-        alone: &mut Alone,
+        group_write: &GroupWrite<'_>,
+        schedules: &mut GroupSchedules,
     ) -> Option<LostValue> {
         match &mut self.state {
             State::Over => None,
-            State::Standing => self.undo(group, is_in_force, meeting, alone),
+            State::Standing => self.undo(group, is_in_force, group_write, schedules),
             State::Undone(undone) => {
-                let asked = self.value;
+                let requested = self.value;
                 let lost = &undone.lost;
-                let is_lowered = lost.values.1 < asked;
-                let is_back =
-                    if is_lowered { meeting.number >= asked } else { meeting.number <= asked };
+                let is_lowered = lost.values.1 < requested;
+                let is_back = if is_lowered {
+                    group_write.number >= requested
+                } else {
+                    group_write.number <= requested
+                };
                 if is_back {
-                    let was_away = meeting.write.at.duration_since(lost.by.at);
-                    let whole = lost.end.map(|end| end.duration_since(lost.asked.at));
+                    let was_away = group_write.write.at.duration_since(lost.by.at);
+                    let whole = lost.end.map(|end| end.duration_since(lost.write.at));
                     let is_soon = undone.is_meant || whole.is_none_or(|it| was_away * 3 <= it);
                     let lost = (!is_soon).then(|| lost.clone());
                     self.state = State::Standing;
                     return lost;
                 }
                 if undone.is_meant
-                    && meeting.write.group == lost.by.group
-                    && meeting.sets_back_another(self.write.at, asked, &undone.end)
+                    && group_write.write.group == lost.by.group
+                    && group_write.sets_back_another(self.write.at, requested, &undone.end)
                 {
                     undone.is_meant = false;
-                    undone.lost = meeting.lost(&self.write, false, undone.end.other.as_ref())?;
+                    undone.lost =
+                        group_write.lost(&self.write, false, undone.end.other.as_ref())?;
                 }
                 None
             }
@@ -291,10 +298,10 @@ impl Ask {
         &mut self,
         group: &Group,
         is_in_force: bool,
-        meeting: &Meeting<'_>,
-        alone: &mut Alone,
+        group_write: &GroupWrite<'_>,
+        schedules: &mut GroupSchedules,
     ) -> Option<LostValue> {
-        let Meeting { write, number, field, .. } = *meeting;
+        let GroupWrite { write, number, field, .. } = *group_write;
         let is_lowered = number < self.value;
         let has_lowered = self.replaced.as_ref().filter(|(from, _)| *from > self.value);
         let is_of_writer = has_lowered.is_some_and(|(_, of)| of.as_ref() == write.policy());
@@ -304,72 +311,79 @@ impl Ask {
             return None;
         }
         let side = if is_lowered { Side::Below } else { Side::Above };
-        let end = alone.end(group, field, (&self.write, self.value), side);
+        let end = schedules.end(group, field, (&self.write, self.value), side);
         if end.other.is_none() && !(is_lowered && end.again.is_some()) {
-            if !is_lowered || !is_in_force || !self.is_unknown_to(group, meeting) {
-                if is_lowered && alone.has_one_value(group, field) {
+            if !is_lowered || !is_in_force || !self.is_unknown_to(group, group_write) {
+                if is_lowered && schedules.has_one_value(group, field) {
                     self.state = State::Over;
                 }
                 return None;
             }
             self.state = State::Over;
-            return meeting.lost(&self.write, true, None);
+            return group_write.lost(&self.write, true, None);
         }
         let is_over = end.again.is_none()
-            && (alone.has_lasted(group, field, (&self.write, side), write.at)
-                || alone.is_rest(group, field, &self.write, (&end, side)));
-        if is_over || self.is_set_back_long_ago(group, meeting, alone) {
+            && (schedules.has_lasted(group, field, (&self.write, side), write.at)
+                || schedules.is_rest(group, field, &self.write, (&end, side)));
+        if is_over || self.is_set_back_long_ago(group, group_write, schedules) {
             self.state = State::Over;
             return None;
         }
         let writers = write.writer().zip(self.write.writer());
-        let is_exception = writers.is_some_and(|(one, other)| alone.is_exception(one, other));
+        let is_exception = writers.is_some_and(|(one, other)| schedules.is_exception(one, other));
         if is_exception && !is_lowered {
             return None;
         }
-        let is_meant = is_exception && !meeting.sets_back_another(self.write.at, self.value, &end);
-        let lost = meeting.lost(&self.write, is_in_force && is_lowered, end.other.as_ref())?;
-        self.state = State::Undone(Box::new(Undone { lost, end, is_meant }));
+        let is_meant =
+            is_exception && !group_write.sets_back_another(self.write.at, self.value, &end);
+        let lost = group_write.lost(&self.write, is_in_force && is_lowered, end.other.as_ref())?;
+        self.state = State::Undone(Box::new(UndoneValue { lost, end, is_meant }));
         None
     }
 
     /// Whether a group that follows another clock ends its own raise from before this one.
-    fn is_unknown_to(&self, group: &Group, meeting: &Meeting<'_>) -> bool {
-        let ends_its_own = meeting
+    fn is_unknown_to(&self, group: &Group, group_write: &GroupWrite<'_>) -> bool {
+        let ends_its_own = group_write
             .previous
-            .is_some_and(|(at, value)| value > meeting.number && at < self.write.at);
+            .is_some_and(|(at, value)| value > group_write.number && at < self.write.at);
         let has_raised = self.replaced.as_ref().is_some_and(|(from, _)| *from <= self.value);
-        let is_of_another_clock = meeting.write.group.as_ref().is_some_and(|it| it.1 != group.1);
-        let is_new = meeting.write.at.duration_since(self.write.at) <= RECENT;
+        let is_of_another_clock =
+            group_write.write.group.as_ref().is_some_and(|it| it.1 != group.1);
+        let is_new = group_write.write.at.duration_since(self.write.at) <= RECENT;
         ends_its_own && has_raised && is_of_another_clock && is_new
     }
 
     /// Whether it was another one's value already, of those set before the run, which only the calendar shows.
-    fn is_set_back_long_ago(&self, group: &Group, meeting: &Meeting<'_>, alone: &Alone) -> bool {
-        let (at, field) = (self.write.at, meeting.field);
-        if !self.is_of_before && meeting.write.at.duration_since(at) <= RECENT {
+    fn is_set_back_long_ago(
+        &self,
+        group: &Group,
+        group_write: &GroupWrite<'_>,
+        schedules: &GroupSchedules,
+    ) -> bool {
+        let (at, field) = (self.write.at, group_write.field);
+        if !self.is_of_before && group_write.write.at.duration_since(at) <= RECENT {
             return false;
         }
-        let value = |group| alone.last(group, field, at).map(|it| it.value);
-        let others = || meeting.groups.iter().filter(|it| *it != group);
+        let value = |group| schedules.last(group, field, at).map(|it| it.value);
+        let others = || group_write.groups.iter().filter(|it| *it != group);
         value(group) != Some(self.value) && others().any(|it| value(it) == Some(self.value))
     }
 }
 
-impl Meeting<'_> {
+impl GroupWrite<'_> {
     /// Whether the group is on its way back from a later value of its own, but not to the lost value, and not to the
     /// one that would have come next either.
-    fn sets_back_another(&self, since: Timestamp, asked: u32, end: &End) -> bool {
+    fn sets_back_another(&self, since: Timestamp, requested: u32, end: &End) -> bool {
         let next = end.other.as_ref().map(|it| it.value);
         let previous = self.previous.filter(|(at, _)| *at > since);
         previous.is_some_and(|(_, previous)| {
-            previous > asked || (previous < self.number && next != Some(self.number))
+            previous > requested || (previous < self.number && next != Some(self.number))
         })
     }
 
-    fn lost(&self, asked: &Write, is_cut: bool, other: Option<&Own>) -> Option<LostValue> {
+    fn lost(&self, write: &Write, is_cut: bool, other: Option<&GroupValue>) -> Option<LostValue> {
         Some(LostValue {
-            asked: asked.clone(),
+            write: write.clone(),
             by: self.write.clone(),
             values: (self.was?, self.number),
             end: other.map(|it| it.at),
@@ -378,7 +392,7 @@ impl Meeting<'_> {
     }
 }
 
-impl Undone {
+impl UndoneValue {
     /// Until when it is waited for that the value comes back.
     fn limit(&self) -> Timestamp {
         let waited = self.lost.by.at.saturating_add(RECENT).unwrap_or(Timestamp::MAX);
@@ -391,24 +405,24 @@ impl Undone {
     fn has_not_come_back(
         self,
         group: &Group,
-        asked: u32,
+        requested: u32,
         was: Option<u32>,
-        alone: &Alone,
+        schedules: &GroupSchedules,
     ) -> Option<LostValue> {
-        let Undone { lost, end, is_meant } = self;
-        let is_lowered = lost.values.1 < asked;
+        let UndoneValue { lost, end, is_meant } = self;
+        let is_lowered = lost.values.1 < requested;
         if is_meant {
             return None;
         }
-        let (Some(Own { at, value, .. }), true) = (end.other, is_lowered) else {
+        let (Some(GroupValue { at, value, .. }), true) = (end.other, is_lowered) else {
             return Some(lost);
         };
         let was = was.unwrap_or(value);
-        if value <= was || end.again.is_some() || alone.is_same_day(group, lost.asked.at, at) {
+        if value <= was || end.again.is_some() || schedules.is_same_day(group, lost.write.at, at) {
             return Some(lost);
         }
-        let is_near = value - was < asked.saturating_sub(value);
-        let is_long = at.duration_since(lost.asked.at) > DAY;
+        let is_near = value - was < requested.saturating_sub(value);
+        let is_long = at.duration_since(lost.write.at) > DAY;
         (is_long && is_near).then_some(lost)
     }
 }

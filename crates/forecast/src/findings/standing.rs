@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{ForecastFinding, Problem, TWO_YEARS};
 
-/// How long a schedule that is the same every week is examined.
+/// The examined time of a schedule that is the same every week.
 const WEEKS: SignedDuration = SignedDuration::from_hours(24 * 15);
 
 /// Of two windows, the one that reaches this number of openings later is the rarer one.
@@ -113,7 +113,7 @@ fn order_decides(
     })
 }
 
-/// When two windows are first open at once, and none of those that outrank them is. All openings of the rarer one are
+/// The first instant at which two windows are open, and no higher-ranking one is. All openings of the rarer one are
 /// looked at; of windows that are the same every week, those of two weeks.
 fn meeting(
     one: &RuleSchedule,

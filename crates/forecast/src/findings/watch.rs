@@ -6,11 +6,11 @@ use std::sync::Arc;
 use almanac_engine::{Field, Identity, Occurrence, PolicyName, RuleSchedule, Value, World};
 use jiff::{SignedDuration, Timestamp};
 
-use super::alone::{Alone, Group, shared_fields};
 use super::days::{clock_of, clocks};
-use super::held::{Change, Held, Write};
+use super::group_schedules::{Group, GroupSchedules, shared_fields};
+use super::held::{Change, FieldHistory, Write};
 use super::losers::has_lost;
-use super::lost_values::{Asks, LostValue};
+use super::lost_values::{LostValue, Requests};
 use super::{ForecastFinding, Problem};
 use crate::{Origin, Period, Simulation, Step, Writer};
 
@@ -22,10 +22,10 @@ pub(crate) struct Watch<'w> {
     pub(super) rules: BTreeMap<PolicyName, Vec<Rule>>,
     /// The workloads that are set here, by their autoscalers.
     pub(super) autoscaled: BTreeMap<&'w Identity, Vec<&'w Identity>>,
-    pub(super) held: BTreeMap<(Identity, Field), Held>,
+    pub(super) held: BTreeMap<(Identity, Field), FieldHistory>,
     /// The groups of rules that set a field, if there are several.
     shared: BTreeMap<(Identity, Field), Vec<Group>>,
-    alone: Alone,
+    schedules: GroupSchedules,
     /// Until when the state before a stretch counts: an earlier value shows nothing new.
     pub(super) known_since: Timestamp,
     /// The workloads whose replicas or bounds have been set at the latest instant.
@@ -34,11 +34,11 @@ pub(crate) struct Watch<'w> {
     pub(super) moved: Vec<((Identity, Field), u32)>,
     /// The rules that had a value that lasted.
     pub(super) won: BTreeSet<Writer>,
-    /// The rules that were due and set nothing that lasted: when first, and who decided instead.
+    /// The rules that were due and set nothing that lasted, each with its first loss.
     pub(super) lost: BTreeMap<Writer, Loss>,
     /// The findings so far, one for each key.
     pub(super) found: BTreeMap<Key, ForecastFinding>,
-    /// Which rules have raised a value, and which have lowered one that no rare rule had set.
+    /// The rules that have raised a value, and those that have lowered one that no rare rule had set.
     pub(super) raising: BTreeSet<Writer>,
     pub(super) lowering: BTreeSet<Writer>,
     pub(super) rare: BTreeMap<Writer, bool>,
@@ -65,7 +65,7 @@ pub(super) struct Rule {
     pub(super) clock: Option<usize>,
 }
 
-/// When a rule was due and set nothing that lasted, and the value set instead.
+/// The first instant at which a rule was due and set nothing that lasted, and the origin of the value instead.
 pub(super) type Loss = (Timestamp, Option<Arc<Origin>>);
 
 /// The subject of a finding. Of several with the same key, only the first is kept.
@@ -125,13 +125,13 @@ impl<'w> Watch<'w> {
         } else {
             BTreeMap::new()
         };
-        let alone = Alone::new(&rules, &shared, period.from());
+        let group_schedules = GroupSchedules::new(&rules, &shared, period.from());
         Watch {
             world,
             period,
             rules,
             shared,
-            alone,
+            schedules: group_schedules,
             autoscaled,
             held: BTreeMap::new(),
             known_since: period.from(),
@@ -164,20 +164,17 @@ impl<'w> Watch<'w> {
         self.known_since =
             if is_first { Timestamp::MIN } else { from.saturating_add(SOON).unwrap_or(from) };
         for (place, write) in simulation.last_writes() {
-            let initial = self.write(
-                write.since.unwrap_or(Timestamp::MIN),
-                write.value.clone(),
-                Arc::clone(&write.origin),
-            );
+            let since = write.since.unwrap_or(Timestamp::MIN);
+            let initial = self.write(since, write.value.clone(), Arc::clone(&write.origin));
             let given = place.1.read(self.world, &place.0);
             self.look_at(&place.0, place.1, &initial, given.as_ref());
             if place.1 == Field::Clusters {
                 self.placements.extend(initial.writer().map(|it| it.policy.clone()));
             }
             let groups = self.shared.get(place);
-            let asks =
-                groups.map(|groups| Asks::begin(&self.alone, place.1, groups, (from, is_first)));
-            self.held.insert(place.clone(), Held::begin(initial, asks));
+            let requests = groups
+                .map(|groups| Requests::begin(&self.schedules, place.1, groups, (from, is_first)));
+            self.held.insert(place.clone(), FieldHistory::begin(initial, requests));
         }
     }
 
@@ -191,11 +188,11 @@ impl<'w> Watch<'w> {
         let mut findings = Vec::new();
         for place in self.shared.keys() {
             if let Some(held) = self.held.get_mut(place) {
-                findings.push((place.clone(), held.settle(&mut self.alone)));
+                findings.push((place.clone(), held.settle(&mut self.schedules)));
             }
         }
         for (place, findings) in findings {
-            self.tell(&place, findings);
+            self.report(&place, findings);
         }
     }
 
@@ -210,7 +207,7 @@ impl<'w> Watch<'w> {
             self.look_at(&set.target, set.field, &write, set.before.as_ref());
             let place = (set.target.clone(), set.field);
             let Some(held) = self.held.get_mut(&place) else { continue };
-            let mut meeting = None;
+            let mut lost_value = None;
             let is_replaced =
                 held.current.at == step.at && held.current.writer() != set.origin.writer.as_ref();
             if is_replaced && let Some(loser) = held.current.writer() {
@@ -219,8 +216,9 @@ impl<'w> Watch<'w> {
                 let values = held.current.number().zip(write.number());
                 if let Some((one, other)) = values.filter(|(one, other)| of_others && one != other)
                 {
-                    let (asked, by, values) = (held.current.clone(), write.clone(), (one, other));
-                    meeting = Some(LostValue { asked, by, values, end: None, is_cut: false });
+                    let (by, values) = (write.clone(), (one, other));
+                    let write = held.current.clone();
+                    lost_value = Some(LostValue { write, by, values, end: None, is_cut: false });
                 }
                 has_lost(&mut self.lost, loser, step.at, because);
             } else if held.current.at < step.at
@@ -228,10 +226,10 @@ impl<'w> Watch<'w> {
             {
                 self.won.insert(winner.clone());
             }
-            let findings = held.set(write, &mut self.alone);
-            self.tell(&place, findings);
-            if let Some(meeting) = meeting {
-                self.tell_two_writers(&place, &meeting);
+            let findings = held.set(write, &mut self.schedules);
+            self.report(&place, findings);
+            if let Some(lost_value) = lost_value {
+                self.report_two_writers(&place, &lost_value);
             }
         }
         let world = simulation.world();
@@ -249,14 +247,14 @@ impl<'w> Watch<'w> {
         self.settle();
         for (place, held) in std::mem::take(&mut self.held) {
             self.won.extend(held.current.writer().cloned());
-            let findings = held.end(until, &mut self.alone);
-            self.tell(&place, findings);
+            let findings = held.end(until, &mut self.schedules);
+            self.report(&place, findings);
         }
     }
 
     /// The findings, once all stretches are over.
     pub(crate) fn end(mut self) -> Vec<ForecastFinding> {
-        self.tell_undone();
+        self.report_undone();
         let cut: BTreeSet<(PolicyName, PolicyName)> = self
             .found
             .iter()

@@ -30,7 +30,7 @@ fn any_behaviors() -> impl Strategy<Value = Vec<Behaviour>> {
     prop::collection::vec(behavior, 1..5)
 }
 
-/// Which rules ask for something that another one decides, and whether the priority decides it.
+/// The open rules whose value another rule overrides, and whether the priority decides it.
 fn outranked_at(behaviours: &[Behaviour], now: Timestamp) -> Vec<(String, bool)> {
     let open = || behaviours.iter().enumerate().filter(|(_, it)| it.windows.is_open(now));
     let Some(most) = open().map(|(_, it)| it.priority).max() else { return Vec::new() };
@@ -56,7 +56,7 @@ proptest! {
         world.scheduled_capacity.policies.insert(identity.clone(), PolicyObject::new(policy));
         let period = Period::new(from, to).unwrap();
         let forecast = Forecast::new(&world, period, AssumedValues::new());
-        let overlaps = forecast.open_windows(0).of(&identity);
+        let overlaps = forecast.open_windows(0).for_target(&identity);
         for two in overlaps.windows(2) {
             prop_assert!(two[0].to <= two[1].from);
         }

@@ -17,13 +17,13 @@ use super::{Forecast, Island};
 use crate::{AssumedValues, LastWrite, Simulation};
 
 /// The values of fields when a version takes over, and who has set them.
-pub(crate) type Left = BTreeMap<(Identity, Field), LastWrite>;
+pub(crate) type LeftValues = BTreeMap<(Identity, Field), LastWrite>;
 
-/// What connected policies find when they take over.
+/// The state that connected policies take over.
 #[derive(Debug)]
 pub(crate) struct Inherited {
     /// The values that the other version has left.
-    pub(crate) left: Left,
+    pub(crate) left: LeftValues,
     /// Whether they yield to values set later, or at the same instant.
     pub(crate) yields_to_later: bool,
     /// The rules that start there, of objects that continue from their status.
@@ -40,13 +40,13 @@ pub(super) struct Takeover<'a> {
 }
 
 impl<'a> Takeover<'a> {
-    pub(super) fn of(before: Option<&Forecast<'a>>) -> Takeover<'a> {
+    pub(super) fn new(before: Option<&Forecast<'a>>) -> Takeover<'a> {
         let mut part_of = BTreeMap::new();
         for (part, island) in before.iter().flat_map(|it| it.islands.iter().enumerate()) {
             let numbered = island
-                .shown
+                .objects
                 .iter()
-                .filter(|(_, written)| written.fields.iter().any(|field| field.can_be_assumed()));
+                .filter(|(_, it)| it.fields.iter().any(|field| field.can_be_assumed()));
             part_of.extend(numbered.map(|(object, _)| (object.clone(), part)));
         }
         Takeover { before: before.cloned(), part_of }
@@ -66,15 +66,15 @@ impl<'a> Takeover<'a> {
                 keep_creation(&mut world, policy, before);
             }
         }
-        let written = policies.iter().flat_map(|policy| world.footprint(policy).writes);
-        let written: BTreeSet<Identity> =
-            written.filter(|(_, field)| field.can_be_assumed()).map(|(object, _)| object).collect();
-        if !self.is_changed(&world, &policies, &written, from) {
+        let writes = policies.iter().flat_map(|policy| world.footprint(policy).writes);
+        let objects: BTreeSet<Identity> =
+            writes.filter(|(_, field)| field.can_be_assumed()).map(|(object, _)| object).collect();
+        if !self.is_changed(&world, &policies, &objects, from) {
             return Simulation::start(world, from, assumed);
         }
         let known = known_until(&world);
-        let mut left =
-            self.left(&written, |object, writer| decides_again(&world, object, writer, from));
+        let mut left = self
+            .left_values(&objects, |object, writer| decides_again(&world, object, writer, from));
         let mut held_back = Vec::new();
         for policy in &policies {
             let sets_by_firings = world.sets_by_firings(policy);
@@ -90,7 +90,7 @@ impl<'a> Takeover<'a> {
         }
         // A status later than everything known of the other version outweighs the values that the version has left,
         // except for those that it has set since, before rules were edited.
-        let is_outweighed = known.is_some() && known > self.known_until(&written);
+        let is_outweighed = known.is_some() && known > self.known_until(&objects);
         if is_outweighed {
             left.retain(|_, write| !held_back.is_empty() && write.since > known);
         }
@@ -133,8 +133,8 @@ impl<'a> Takeover<'a> {
 
     /// The policies that set an object before.
     fn writers(&self, object: &Identity) -> &[PolicyName] {
-        let written = self.island_of(object).and_then(|(_, island)| island.shown.get(object));
-        written.map_or(&[][..], |written| &written.by)
+        let fields = self.island_of(object).and_then(|(_, island)| island.objects.get(object));
+        fields.map_or(&[][..], |it| &it.by)
     }
 
     /// The latest instant at which anything is known of the policies that set these objects before.
@@ -152,13 +152,13 @@ impl<'a> Takeover<'a> {
     /// The values that the version before has left in these objects, as far as a policy has set them. Values that no
     /// policy has set are those in the files of the later version. A value that an autoscaler decided at the first
     /// instant is not included if it is decided there again, from the same replicas.
-    pub(super) fn left(
+    pub(super) fn left_values(
         &self,
         objects: &BTreeSet<Identity>,
         is_decided_again: impl Fn(&Identity, &PolicyName) -> bool,
-    ) -> Left {
-        let mut left = Left::new();
-        let Some(before) = &self.before else { return left };
+    ) -> LeftValues {
+        let mut values = LeftValues::new();
+        let Some(before) = &self.before else { return values };
         let parts: BTreeMap<usize, &Island> =
             objects.iter().filter_map(|object| self.island_of(object)).collect();
         for island in parts.into_values() {
@@ -171,14 +171,14 @@ impl<'a> Takeover<'a> {
                 let writer = write.origin.writer.as_ref().map(|writer| &writer.policy);
                 let found = writer
                     .filter(|writer| is_decided_again(object, writer))
-                    .and_then(|_| simulation.found(place));
+                    .and_then(|_| simulation.earlier_value(place));
                 let write = found.unwrap_or(write);
                 if write.origin.writer.is_some() {
-                    left.insert(place.clone(), write.clone());
+                    values.insert(place.clone(), write.clone());
                 }
             }
         }
-        left
+        values
     }
 
     /// Whether an object was in the version before and is not in a world: then it is deleted, and not left unchanged.

@@ -1,4 +1,4 @@
-//! The days that are left out show nothing new: a run of all days says the same.
+//! The days that are left out show nothing new: a run of all days has the same findings.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -153,18 +153,18 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn of_cron_rules_a_run_of_all_days_says_the_same(scalings in any_scalings()) {
+    fn a_run_of_all_days_of_cron_rules_has_the_same_findings(scalings in any_scalings()) {
         says_the_same_of_all_days(&world_of(&scalings));
     }
 
     #[test]
-    fn of_windows_a_run_of_all_days_says_the_same(world in any_schedule()) {
+    fn a_run_of_all_days_of_windows_has_the_same_findings(world in any_schedule()) {
         says_the_same_of_all_days(&world);
     }
 }
 
 #[test]
-fn of_what_is_set_again_after_it_was_lost_a_run_of_all_days_says_the_same() {
+fn a_run_of_all_days_has_the_same_findings_for_a_lost_value_that_is_set_again() {
     let rule = |hour, days, value| AnyRule { hour, days, zone: 0, value };
     let one = vec![rule(4, 7, 2), rule(4, 5, 4)];
     let other = vec![rule(0, 4, 2)];

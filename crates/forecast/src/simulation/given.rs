@@ -8,7 +8,7 @@ use crate::part::Inherited;
 use crate::{AssumedValues, Assumption, Origin};
 
 impl Simulation {
-    /// Notes the values that are not known.
+    /// Records the unknown values.
     pub(super) fn note_unknown(&mut self, assumed: &AssumedValues) {
         for ((target, field), write) in &self.last_writes {
             let is_stated = || assumed.contains_key(&(target.clone(), *field));

@@ -75,7 +75,7 @@ fn assert_differences(before: &World, after: &World, period: Period) {
         if let Some(difference) = difference {
             assert_well_formed(difference, period);
             if sides.iter().all(Option::is_some) && difference.before.contains_key(&None) {
-                let pod_hours = |it: &Stretch| Some(PodHours::of(it.growth()?, it.nanoseconds()));
+                let pod_hours = |it: &Stretch| Some(PodHours::new(it.growth()?, it.nanoseconds()));
                 let growth: Option<Vec<PodHours>> =
                     difference.stretches.iter().map(pod_hours).collect();
                 let (before, after) = (difference.before[&None], difference.after[&None]);
@@ -158,7 +158,7 @@ fn a_schedule_in_two_parts_or_two_policies_is_not_a_difference() {
 }
 
 #[test]
-fn a_stretch_says_who_sets_both_values() {
+fn a_stretch_names_the_writers_of_both_values() {
     let before = shop(vec![rule("open", "0 8 * * *", 5), rule("close", "0 20 * * *", 2)]);
     let after = shop(vec![rule("up", "0 8 * * *", 5), rule("down", "0 22 * * *", 2)]);
     let found = differences(&before, &after, monday());

@@ -1,4 +1,4 @@
-//! Why a value holds: every rule, what became of it, and what changes next.
+//! Explanations of a value: the verdict on every rule, and the next change.
 
 use almanac_engine::metric_scaling::Select;
 use almanac_engine::{Field, PolicyObject, RuleExplanation, Value, Verdict};

@@ -19,7 +19,7 @@ fn open_and_close() -> Vec<CronRule> {
     vec![rule("open", "0 8 * * *", 10), rule("close", "0 20 * * *", 3)]
 }
 
-/// A shop of rules whose status says this of them.
+/// A shop of rules with this status.
 fn known_shop(replicas: u32, rules: Vec<CronRule>, of_rules: Vec<RuleMemory>) -> Building {
     Building::default()
         .workload("shop", replicas)

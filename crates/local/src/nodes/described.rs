@@ -67,9 +67,9 @@ fn is_described(node: &Node) -> bool {
 }
 
 fn ensure_free(names: &[String], others: &BTreeMap<String, Node>) -> Result<()> {
-    let taken: Vec<_> = names.iter().filter(|name| others.contains_key(*name)).collect();
-    let Some(first) = taken.first() else { return Ok(()) };
-    let more = match taken.len() {
+    let existing: Vec<_> = names.iter().filter(|name| others.contains_key(*name)).collect();
+    let Some(first) = existing.first() else { return Ok(()) };
+    let more = match existing.len() {
         1 => String::new(),
         count => format!(" and {} more", count - 1),
     };
@@ -102,7 +102,7 @@ async fn apply(nodes: Api<Node>, node: Node, mut former: Option<Node>) -> Result
     Ok(())
 }
 
-/// A node but for its status. Taints can only be applied as a whole, so that those of others have to be among them; the
+/// A node but for its status. Taints can only be applied as a whole, so that those of others must be among them; the
 /// version sees to it that none is lost.
 fn object(node: &Node, former: Option<&Node>) -> Value {
     let own = taints(node);

@@ -51,7 +51,7 @@ impl NodeGroup<'_> {
 struct Member {
     name: String,
     uid: Option<String>,
-    /// It is being deleted, and its name is not free yet.
+    /// Whether it is being deleted; its name is not free yet.
     is_leaving: bool,
 }
 
@@ -71,13 +71,13 @@ pub struct NodeGroups {
 }
 
 impl NodeGroups {
-    /// Those of the cluster of this client.
+    /// The node groups of the cluster of this client.
     #[must_use]
     pub fn new(client: Client) -> Self {
         Self { client }
     }
 
-    /// How many nodes a group has.
+    /// The number of nodes of a group.
     pub async fn count(&self, group: NodeGroup<'_>) -> Result<usize> {
         let members = self.members(group).await?;
         Ok(members.iter().filter(|member| !member.is_leaving).count())
@@ -102,9 +102,9 @@ impl NodeGroups {
             .map(|name| self.add(&spec, group, name, may_write))
             .buffer_unordered(NODES_AT_ONCE)
             .try_collect::<Vec<_>>();
-        let mut taken: Vec<String> = added.await?.into_iter().flatten().collect();
-        taken.sort();
-        Ok(Resized { taken, leaving: plan.leaving })
+        let mut names: Vec<String> = added.await?.into_iter().flatten().collect();
+        names.sort();
+        Ok(Resized { taken: names, leaving: plan.leaving })
     }
 
     /// Removes all nodes of a group.
@@ -147,7 +147,7 @@ impl NodeGroups {
         let mut nodes = Deliveries::begin(self.client.clone(), resource, selection);
         let mut listed = BTreeSet::new();
         while let Some(delivery) = nodes.receive().await {
-            let gone = match delivery {
+            let removed = match delivery {
                 Delivery::ListBegins => {
                     listed.clear();
                     Vec::new()
@@ -171,7 +171,7 @@ impl NodeGroups {
                     known.keys().filter(|name| !listed.contains(*name)).cloned().collect()
                 }
             };
-            for name in gone {
+            for name in removed {
                 if let Some((namespace, group)) = known.remove(&name) {
                     changed(NodeGroup { namespace: &namespace, name: &group });
                     simulator.let_go(&name).await?;

@@ -119,11 +119,11 @@ impl Kubelet {
         if !ending().insert(uid.clone()) {
             return;
         }
-        let (kubelet, name, pods) = (self.clone(), pod.name_any(), self.pods_beside(pod));
+        let (kubelet, name, pods) = (self.clone(), pod.name_any(), self.pods_in_namespace_of(pod));
         let node = pod.spec.as_ref().and_then(|spec| spec.node_name.clone()).unwrap_or_default();
         tokio::spawn(async move {
-            let left = end.duration_since(Timestamp::now());
-            tokio::time::sleep(left.try_into().unwrap_or_default()).await;
+            let remaining = end.duration_since(Timestamp::now());
+            tokio::time::sleep(remaining.try_into().unwrap_or_default()).await;
             kubelet.ending.lock().unwrap_or_else(PoisonError::into_inner).remove(&uid);
             while kubelet.running_nodes.has(&node) {
                 match pods.get_opt(&name).await {
@@ -137,12 +137,12 @@ impl Kubelet {
         });
     }
 
-    fn pods_beside(&self, pod: &Pod) -> Api<Pod> {
+    fn pods_in_namespace_of(&self, pod: &Pod) -> Api<Pod> {
         Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default())
     }
 
     async fn send_report(&self, pod: &Pod) -> kube::Result<()> {
-        let pods = self.pods_beside(pod);
+        let pods = self.pods_in_namespace_of(pod);
         let name = pod.name_any();
         match report(pod, || self.address(), Timestamp::now()) {
             Report::Nothing => Ok(()),

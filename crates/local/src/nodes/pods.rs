@@ -2,7 +2,7 @@
 //! alone; `kubelet` selects the pods.
 //!
 //! Nothing runs in a pod, so nothing in it ends by itself. The pods that are meant to end, such as those of jobs, end
-//! with success: after as long as their longest container says that it sleeps, or else soon.
+//! with success: after the longest sleep in the command of a container, or else soon.
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
@@ -15,7 +15,7 @@ pub(crate) enum Report {
     Nothing,
     /// A patch of the status.
     Status(Value),
-    /// That its processes have ended, so that the object can go.
+    /// The processes have ended, so that the object can be deleted.
     Gone,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn report(pod: &Pod, address: impl FnOnce() -> String, now: Timestamp
     }
 }
 
-/// When the processes of a running pod end; `None` for what runs until it is deleted.
+/// The end of the processes of a running pod; `None` for what runs until it is deleted.
 pub(crate) fn ends_at(pod: &Pod) -> Option<Timestamp> {
     let status = pod.status.as_ref().filter(|it| it.phase.as_deref() == Some("Running"))?;
     let started = status.start_time.as_ref()?.0;
@@ -48,7 +48,7 @@ pub(crate) fn ends_at(pod: &Pod) -> Option<Timestamp> {
     started.checked_add(runs?.into_iter().max()?).ok()
 }
 
-/// How long a container runs that does not say that it sleeps.
+/// The running time of a container whose command has no sleep.
 const USUALLY: SignedDuration = SignedDuration::from_secs(5);
 
 /// As long as the container sleeps: `[sleep, "90"]`, or `[sh, -c, "work && sleep 5m"]`; `None` for one that never ends.
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(reported(&pod(&json!({"status": {"phase": "Failed"}}))), Report::Nothing);
     }
 
-    /// How long a pod with this restart policy and these words in its command runs, in seconds.
+    /// The running time of a pod with this restart policy and these words in its command, in seconds.
     fn runs(policy: &str, command: &[&str]) -> Option<i64> {
         let pod = pod(&json!({
             "spec": {"restartPolicy": policy, "containers": [
@@ -250,7 +250,7 @@ mod tests {
         let end = Timestamp::UNIX_EPOCH + USUALLY;
         let ended = report(&running, || "10.0.0.1".into(), end);
         assert_eq!(ready_of(&ended), "False");
-        let Report::Status(patch) = ended else { panic!("nothing is said of its end") };
+        let Report::Status(patch) = ended else { panic!("its end is not reported") };
         assert_eq!(patch["status"]["phase"], "Succeeded");
         let state = &patch["status"]["containerStatuses"][0]["state"]["terminated"];
         assert_eq!(state["finishedAt"], "1970-01-01T00:00:05Z");

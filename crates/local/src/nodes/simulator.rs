@@ -20,7 +20,7 @@ use crate::await_condition::{Observation, PATIENCE, await_condition};
 /// The number of requests about nodes in flight at once.
 pub(super) const NODES_AT_ONCE: usize = 16;
 
-/// Why a node is ready.
+/// The reason that a node is ready.
 pub(super) const WELL: &str = "simulated and well";
 
 /// Nodes that exist only as objects. Once this is dropped, their leases are not renewed and their

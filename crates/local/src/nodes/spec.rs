@@ -13,11 +13,11 @@ pub const OWNER: &str = "test.almanac/namespace";
 /// The effect of a taint on pods that do not tolerate it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaintEffect {
-    /// They are not scheduled there.
+    /// Pods without a toleration are not scheduled there.
     NoSchedule,
-    /// They are scheduled there when nothing else is left.
+    /// Pods without a toleration are scheduled there when nothing else is left.
     PreferNoSchedule,
-    /// They are not scheduled there, and leave when they are there.
+    /// Pods without a toleration are not scheduled there, and leave when they are there.
     NoExecute,
 }
 

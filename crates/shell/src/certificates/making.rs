@@ -11,18 +11,18 @@ use rcgen::{
 use x509_parser::extensions::GeneralName;
 use x509_parser::pem::{Pem, parse_x509_pem};
 
-use super::{Pair, Wanted};
+use super::{CertificateRequirements, Pair};
 
 /// The clocks of clients that verify a certificate may be behind by this much.
 const CLOCKS_APART: SignedDuration = SignedDuration::from_mins(5);
 
-/// Why a certificate cannot be made or read.
+/// The reason that a certificate cannot be created or read.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// It cannot be made.
-    #[error("failed to make a certificate: {0}")]
+    /// The certificate cannot be created.
+    #[error("failed to create a certificate: {0}")]
     Making(#[from] rcgen::Error),
-    /// It is not a certificate.
+    /// The text is not a certificate.
     #[error("failed to read a certificate: {0}")]
     Reading(String),
 }
@@ -35,7 +35,7 @@ pub(super) struct Validity {
 }
 
 impl Validity {
-    pub(super) fn of(certificate: &str) -> Result<Validity, CertificateError> {
+    pub(super) fn from_pem(certificate: &str) -> Result<Validity, CertificateError> {
         let pem = pem_of(certificate)?;
         let read = pem.parse_x509().map_err(|error| unreadable(&error))?;
         let instant = |seconds| Timestamp::from_second(seconds).map_err(|error| unreadable(&error));
@@ -52,11 +52,11 @@ impl Validity {
         self.until
     }
 
-    pub(super) fn left(self, now: Timestamp) -> SignedDuration {
+    pub(super) fn remaining(self, now: Timestamp) -> SignedDuration {
         self.until.duration_since(now)
     }
 
-    /// How long ago it was made.
+    /// The time since it was created.
     pub(super) fn age(self, now: Timestamp) -> SignedDuration {
         now.duration_since(self.from) - CLOCKS_APART
     }
@@ -83,19 +83,19 @@ pub(super) fn make_authority(
 /// A new certificate for a server.
 pub(super) fn make_certificate(
     authority: &Pair,
-    wanted: &Wanted,
+    requirements: &CertificateRequirements,
     now: Timestamp,
 ) -> Result<Pair, CertificateError> {
     let signing_key = KeyPair::from_pem(&authority.key)?;
     let issuer = Issuer::from_ca_cert_pem(&authority.certificate, signing_key)?;
-    let mut params = CertificateParams::new(wanted.names.clone())?;
-    let name = wanted.names.first().map_or("almanac", String::as_str);
+    let mut params = CertificateParams::new(requirements.names.clone())?;
+    let name = requirements.names.first().map_or("almanac", String::as_str);
     // Longer names are not allowed, and this one is informational.
     params.distinguished_name.push(DnType::CommonName, name.chars().take(64).collect::<String>());
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.use_authority_key_identifier_extension = true;
-    set_validity(&mut params, now, wanted.lifetime);
+    set_validity(&mut params, now, requirements.lifetime);
     let key = KeyPair::generate()?;
     let certificate = params.signed_by(&key, &issuer)?;
     Ok(Pair { certificate: certificate.pem(), key: key.serialize_pem() })
@@ -141,10 +141,10 @@ pub(super) fn has_names(certificate: &str, names: &[String]) -> bool {
         names.map(name_in_text).collect::<Option<Vec<String>>>()
     };
     let Some(mut has) = pem_of(certificate).ok().and_then(names_of) else { return false };
-    let mut wanted = names.to_vec();
+    let mut expected = names.to_vec();
     has.sort();
-    wanted.sort();
-    has == wanted
+    expected.sort();
+    has == expected
 }
 
 fn name_in_text(name: &GeneralName<'_>) -> Option<String> {

@@ -17,14 +17,14 @@ use kube::{Client, Resource as _};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use super::{Configurations, Kept, Pair, Publishing, Wanted};
+use super::{CertificateRequirements, Configurations, Pair, Publishing, StoredCertificates};
 use crate::clock::Clock;
 use crate::server::ServingCertificate;
 use crate::writer::{FIELD_MANAGER, patch_params, summarize};
 
-/// How long a response is awaited.
+/// The timeout of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// An API server that has just begun answers soon.
+/// An API server that has just started responds soon.
 const AFTER_A_FAILURE: Duration = Duration::from_secs(5);
 
 /// The keys of the Secret. Those of the server are the ones of Secrets of the type `kubernetes.io/tls`.
@@ -33,7 +33,7 @@ const AUTHORITY: [&str; 2] = ["ca.crt", "ca.key"];
 const NEXT: [&str; 2] = ["next-ca.crt", "next-ca.key"];
 const PREVIOUS: &str = "previous-ca.crt";
 
-/// Where certificates are kept.
+/// The Secret that stores the certificates.
 #[derive(Clone, Debug)]
 pub struct SecretName {
     /// The namespace of the Secret.
@@ -46,10 +46,10 @@ pub struct SecretName {
 pub struct CertificateManager {
     /// With which rights.
     pub client: Client,
-    /// Where.
+    /// The Secret.
     pub secret_name: SecretName,
-    /// What for.
-    pub wanted: Wanted,
+    /// The requirements on the certificates.
+    pub requirements: CertificateRequirements,
     /// By which clock they are renewed.
     pub clock: Clock,
 }
@@ -58,9 +58,9 @@ pub struct CertificateManager {
 #[derive(Default)]
 struct LastLook {
     /// The certificates in it.
-    kept: Option<Kept>,
+    kept: Option<StoredCertificates>,
     absent_since: Option<Instant>,
-    /// Why the authorities are not in the `MutatingWebhookConfiguration`.
+    /// The reason that the authorities are not in the `MutatingWebhookConfiguration`.
     unpublished: Option<Failure>,
 }
 
@@ -68,25 +68,25 @@ struct LastLook {
 type Failure = String;
 
 impl CertificateManager {
-    /// Renews them until it is dropped; `certificate` is the serving certificate. `tell` is called after each check, with
+    /// Renews them until it is dropped; `certificate` is the serving certificate. `report` is called after each check, with
     /// the latest instant until which the serving certificate is valid, or with the failure.
     pub async fn run(
         self,
         certificate: &ServingCertificate,
-        tell: impl Fn(Result<Timestamp, &str>) + Send,
+        report: impl Fn(Result<Timestamp, &str>) + Send,
     ) {
-        let interval = Duration::try_from(self.wanted.interval()).unwrap_or(REQUEST_TIMEOUT);
+        let interval = Duration::try_from(self.requirements.interval()).unwrap_or(REQUEST_TIMEOUT);
         let mut last_failure: Option<Failure> = None;
         let mut last = LastLook::default();
         loop {
             let pause = match self.look(certificate, &mut last).await {
                 Ok(until) => {
-                    tell(Ok(until));
+                    report(Ok(until));
                     last_failure = None;
                     interval
                 }
                 Err(failure) => {
-                    tell(Err(&failure));
+                    report(Err(&failure));
                     if last_failure.as_ref() != Some(&failure) {
                         tracing::warn!(
                             error = failure,
@@ -101,7 +101,7 @@ impl CertificateManager {
         }
     }
 
-    /// Looks once: renews what has to be, publishes the authorities if that is up to us, then shows the certificate.
+    /// Looks once: renews due certificates, publishes the authorities if it must, then serves the certificate.
     async fn look(
         &self,
         certificate: &ServingCertificate,
@@ -109,7 +109,7 @@ impl CertificateManager {
     ) -> Result<Timestamp, Failure> {
         let kept = self.renew(look).await?;
         (look.kept, look.absent_since) = (Some(kept.clone()), None);
-        let (validating, mutating) = match &self.wanted.publishing {
+        let (validating, mutating) = match &self.requirements.publishing {
             Publishing::Into(Configurations { validating, mutating }) => {
                 (Some(validating), mutating.as_ref())
             }
@@ -127,52 +127,52 @@ impl CertificateManager {
             .map_err(|why| format!("failed to use the certificate: {why}"))?;
         if let Some(name) = mutating {
             let resource = ApiResource::erase::<MutatingWebhookConfiguration>(&());
-            // Without the configuration, the API server sends no mutating calls.
+            // Without the configuration, the API server sends no mutating requests.
             let failure = self.publish(&kept.bundle(), &resource, name).await.err();
             if failure != look.unpublished
                 && let Some(error) = &failure
             {
                 tracing::warn!(
                     error,
-                    "the API server may not trust the responses to mutating requests"
+                    "the API server might not trust the responses to mutating requests"
                 );
             }
             look.unpublished = failure;
         }
-        self.wanted.holds_until(&kept).map_err(|error| error.to_string())
+        self.requirements.holds_until(&kept).map_err(|error| error.to_string())
     }
 
     /// The certificates in the Secret, renewed when due. A replica that has seen them restores a deleted Secret, since
-    /// callers trust them. A new replica leaves the others time to do so.
-    async fn renew(&self, look: &mut LastLook) -> Result<Kept, Failure> {
+    /// clients trust them. A new replica leaves the others time to do so.
+    async fn renew(&self, look: &mut LastLook) -> Result<StoredCertificates, Failure> {
         let SecretName { namespace, secret: name, .. } = &self.secret_name;
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
-        let shown = format!("Secret {namespace}/{name}");
+        let secret_path = format!("Secret {namespace}/{name}");
         let mut lost = None;
         // Of several replicas that renew at once, one is first, and the others read its result.
         for _ in 0..4 {
             let secret = answer(secrets.get_opt(name)).await;
-            let secret = secret.map_err(|why| format!("failed to read {shown}: {why}"))?;
+            let secret = secret.map_err(|why| format!("failed to read {secret_path}: {why}"))?;
             let Some(secret) = secret else {
                 let absent_since = *look.absent_since.get_or_insert_with(Instant::now);
                 if look.kept.is_none() && absent_since.elapsed() < self.time_to_restore() {
                     return Err(format!(
-                        "{shown} does not exist; waiting for another replica to restore it"
+                        "{secret_path} does not exist; waiting for another replica to restore it"
                     ));
                 }
-                self.apply_empty(&secrets, &shown).await?;
+                self.apply_empty(&secrets, &secret_path).await?;
                 lost.clone_from(&look.kept);
                 continue;
             };
             let kept = kept_in(secret.data.as_ref());
             let known = kept.clone().or_else(|| lost.clone());
-            let decided = self.wanted.decide(known.as_ref(), self.clock.now());
+            let decided = self.requirements.decide(known.as_ref(), self.clock.now());
             let renewed = match (decided.map_err(|error| error.to_string())?, kept, &known) {
                 (Some(renewed), ..) => renewed,
                 (None, Some(kept), _) => return Ok(kept),
                 (None, None, Some(lost)) => lost.clone(),
                 (None, None, None) => {
-                    return Err(format!("failed to make certificates for {shown}"));
+                    return Err(format!("failed to create certificates for {secret_path}"));
                 }
             };
             let patch = json!({
@@ -183,23 +183,25 @@ impl CertificateManager {
             match timeout(REQUEST_TIMEOUT, secrets.patch(name, &parameters, &patch)).await {
                 Ok(Ok(_)) => {
                     let is_first = known.is_none();
-                    tracing::info!(secret = shown, is_first, "the certificates were renewed");
-                    self.tell_to_copy(&shown, known.as_ref(), &renewed);
+                    tracing::info!(secret = secret_path, is_first, "the certificates were renewed");
+                    self.log_new_authority(&secret_path, known.as_ref(), &renewed);
                     return Ok(renewed);
                 }
                 Ok(Err(kube::Error::Api(status))) if status.code == 409 => {}
                 Ok(Err(error)) => {
-                    return Err(format!("failed to write {shown}: {}", summarize(&error)));
+                    return Err(format!("failed to write {secret_path}: {}", summarize(&error)));
                 }
-                Err(_) => return Err(format!("failed to write {shown}: no response in time")),
+                Err(_) => {
+                    return Err(format!("failed to write {secret_path}: no response in time"));
+                }
             }
         }
-        Err(format!("failed to write {shown}: conflict on every attempt"))
+        Err(format!("failed to write {secret_path}: conflict on every attempt"))
     }
 
     /// Every replica looks once in this time, and once more.
     fn time_to_restore(&self) -> Duration {
-        Duration::try_from(self.wanted.interval()).unwrap_or(REQUEST_TIMEOUT) * 2
+        Duration::try_from(self.requirements.interval()).unwrap_or(REQUEST_TIMEOUT) * 2
     }
 
     /// Creates the empty Secret. An apply with data could remove the data of a faster replica.
@@ -219,9 +221,14 @@ impl CertificateManager {
     }
 
     /// The API server rejects the certificate until an administrator copies a new authority.
-    fn tell_to_copy(&self, secret: &str, kept: Option<&Kept>, renewed: &Kept) {
+    fn log_new_authority(
+        &self,
+        secret: &str,
+        kept: Option<&StoredCertificates>,
+        renewed: &StoredCertificates,
+    ) {
         let is_new = kept.is_none_or(|kept| kept.authority != renewed.authority);
-        if is_new && self.wanted.publishing == Publishing::ByHand {
+        if is_new && self.requirements.publishing == Publishing::ByHand {
             tracing::warn!(
                 secret,
                 "a new CA signs the certificate: until its {} is copied into caBundle of the webhook \
@@ -238,10 +245,10 @@ impl CertificateManager {
         resource: &ApiResource,
         name: &str,
     ) -> Result<bool, Failure> {
-        let shown = format!("{} {name}", resource.kind);
+        let object_path = format!("{} {name}", resource.kind);
         let configurations: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);
         let read = answer(configurations.get_opt(name)).await;
-        let read = read.map_err(|why| format!("failed to read {shown}: {why}"))?;
+        let read = read.map_err(|why| format!("failed to read {object_path}: {why}"))?;
         let Some(read) = read else { return Ok(false) };
         let bundle = json!(ByteString(bundle.as_bytes().to_vec()));
         let webhooks = read.data["webhooks"].as_array().into_iter().flatten();
@@ -257,33 +264,33 @@ impl CertificateManager {
             "webhooks": behind,
         });
         let (parameters, patch) = (patch_params(), Patch::Strategic(&patch));
-        let written = configurations.patch(name, &parameters, &patch);
-        answer(written).await.map_err(|why| format!("failed to write {shown}: {why}"))?;
-        tracing::info!(configuration = shown, "the CAs of the certificates were published");
+        let request = configurations.patch(name, &parameters, &patch);
+        answer(request).await.map_err(|why| format!("failed to write {object_path}: {why}"))?;
+        tracing::info!(configuration = object_path, "the CAs of the certificates were published");
         Ok(true)
     }
 }
 
-async fn answer<T>(asked: impl Future<Output = kube::Result<T>>) -> Result<T, Failure> {
-    match timeout(REQUEST_TIMEOUT, asked).await {
+async fn answer<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Failure> {
+    match timeout(REQUEST_TIMEOUT, request).await {
         Ok(answered) => answered.map_err(|error| summarize(&error)),
         Err(_) => Err("no response in time".to_owned()),
     }
 }
 
 /// The certificates in a Secret, if all are present; otherwise new ones replace them.
-fn kept_in(data: Option<&BTreeMap<String, ByteString>>) -> Option<Kept> {
+fn kept_in(data: Option<&BTreeMap<String, ByteString>>) -> Option<StoredCertificates> {
     let text = |key: &str| String::from_utf8(data?.get(key)?.0.clone()).ok();
     let pair = |[certificate, key]: [&str; 2]| {
         Some(Pair { certificate: text(certificate)?, key: text(key)? })
     };
     let (authority, serving) = (pair(AUTHORITY)?, pair(SERVING)?);
-    Some(Kept { authority, next: pair(NEXT), previous: text(PREVIOUS), serving })
+    Some(StoredCertificates { authority, next: pair(NEXT), previous: text(PREVIOUS), serving })
 }
 
 /// The same as the data of a Secret; what is not there is removed.
-fn data_of(kept: &Kept) -> BTreeMap<&'static str, Option<ByteString>> {
-    let Kept { authority, next, previous, serving } = kept;
+fn data_of(kept: &StoredCertificates) -> BTreeMap<&'static str, Option<ByteString>> {
+    let StoredCertificates { authority, next, previous, serving } = kept;
     let bytes = |text: &String| ByteString(text.as_bytes().to_vec());
     let pair = |keys: [&'static str; 2], pair: Option<&Pair>| {
         let texts = [pair.map(|it| &it.certificate), pair.map(|it| &it.key)];

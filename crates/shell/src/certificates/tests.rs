@@ -6,28 +6,28 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + seconds).expect("it is an instant")
 }
 
-fn wanted() -> Wanted {
+fn requirements() -> CertificateRequirements {
     let names = ["almanac-webhook.almanac-system.svc", "127.0.0.1"].map(str::to_owned).to_vec();
     let publishing =
         Publishing::Into(Configurations { validating: "almanac".to_owned(), mutating: None });
-    Wanted { names, lifetime: SignedDuration::from_secs(3000), publishing }
+    CertificateRequirements { names, lifetime: SignedDuration::from_secs(3000), publishing }
 }
 
-fn first() -> Kept {
-    wanted().decide(None, at(0)).expect("it can be made").expect("there is nothing yet")
+fn first() -> StoredCertificates {
+    requirements().decide(None, at(0)).expect("it can be made").expect("there is nothing yet")
 }
 
 #[test]
 fn what_was_just_made_stays() {
     let kept = first();
-    assert_eq!(wanted().decide(Some(&kept), at(1)).expect("it can be read"), None);
-    assert_eq!(wanted().decide(Some(&kept), at(1900)).expect("it can be read"), None);
+    assert_eq!(requirements().decide(Some(&kept), at(1)).expect("it can be read"), None);
+    assert_eq!(requirements().decide(Some(&kept), at(1900)).expect("it can be read"), None);
 }
 
 #[test]
 fn a_certificate_is_renewed_by_the_same_authority_when_a_third_of_its_life_is_left() {
     let kept = first();
-    let renewed = wanted().decide(Some(&kept), at(2001)).expect("it can be read");
+    let renewed = requirements().decide(Some(&kept), at(2001)).expect("it can be read");
     let renewed = renewed.expect("it is time");
     assert_ne!(renewed.serving, kept.serving);
     assert_eq!((renewed.authority, renewed.next), (kept.authority, None));
@@ -36,7 +36,7 @@ fn a_certificate_is_renewed_by_the_same_authority_when_a_third_of_its_life_is_le
 #[test]
 fn a_certificate_for_other_names_is_replaced() {
     let kept = first();
-    let other = Wanted { names: vec!["elsewhere".to_owned()], ..wanted() };
+    let other = CertificateRequirements { names: vec!["elsewhere".to_owned()], ..requirements() };
     let replaced = other.decide(Some(&kept), at(1)).expect("it can be read").expect("it differs");
     assert!(has_names(&replaced.serving.certificate, &other.names));
     assert_eq!(replaced.authority, kept.authority);
@@ -45,12 +45,12 @@ fn a_certificate_for_other_names_is_replaced() {
 #[test]
 fn mismatched_certificates_are_replaced() {
     let (kept, other) = (first(), first());
-    let mixed = |change: fn(&mut Kept, Kept)| {
+    let mixed = |change: fn(&mut StoredCertificates, StoredCertificates)| {
         let mut mixed = kept.clone();
         change(&mut mixed, other.clone());
-        wanted().decide(Some(&mixed), at(1)).expect("it can be made").expect("it is unusable")
+        requirements().decide(Some(&mixed), at(1)).expect("it can be made").expect("it is unusable")
     };
-    for mended in [
+    for repaired in [
         mixed(|kept, other| kept.authority.key = other.authority.key),
         mixed(|kept, other| kept.serving.key = other.serving.key),
         mixed(|kept, other| kept.serving = other.serving),
@@ -58,8 +58,8 @@ fn mismatched_certificates_are_replaced() {
         mixed(|kept, _| kept.authority.certificate = String::new()),
         mixed(|kept, _| kept.serving.certificate = "garbage".to_owned()),
     ] {
-        assert!(wanted().serves(&mended, at(1)));
-        assert_eq!(wanted().decide(Some(&mended), at(2)).expect("it can be read"), None);
+        assert!(requirements().serves(&repaired, at(1)));
+        assert_eq!(requirements().decide(Some(&repaired), at(2)).expect("it can be read"), None);
     }
 }
 
@@ -67,14 +67,14 @@ fn mismatched_certificates_are_replaced() {
 /// bundle as old as the time for which a new CA is published before it signs.
 #[test]
 fn an_older_ca_bundle_verifies_the_serving_certificate() {
-    let wanted = wanted();
+    let requirements = requirements();
     let mut random = fastrand::Rng::with_seed(7);
     let (mut kept, mut now) = (first(), 0);
     let mut published = vec![(now, kept.bundle())];
     let (mut renewals, mut authorities) = (0, 0);
     while now < 400_000 {
         now += random.i64(10..90);
-        if let Some(next) = wanted.decide(Some(&kept), at(now)).expect("it can be made") {
+        if let Some(next) = requirements.decide(Some(&kept), at(now)).expect("it can be made") {
             renewals += i32::from(next.serving != kept.serving);
             authorities += i32::from(next.authority != kept.authority);
             kept = next;
@@ -89,7 +89,7 @@ fn an_older_ca_bundle_verifies_the_serving_certificate() {
                 .any(|authority| is_signed_by(&kept.serving.certificate, authority));
             assert!(is_checked, "at {now} after {renewals} renewals");
         }
-        let validity = Validity::of(&kept.serving.certificate).expect("it can be read");
+        let validity = Validity::from_pem(&kept.serving.certificate).expect("it can be read");
         assert!(validity.holds_at(at(now)));
     }
     assert!(renewals > 150 && authorities > 10, "{renewals} renewals, {authorities} authorities");
@@ -100,8 +100,8 @@ fn an_authority_that_has_expired_is_replaced_at_once() {
     let kept = first();
     let later = at(1_000_000);
     let replaced =
-        wanted().decide(Some(&kept), later).expect("it can be made").expect("it is over");
-    assert!(wanted().serves(&replaced, later));
+        requirements().decide(Some(&kept), later).expect("it can be made").expect("it is over");
+    assert!(requirements().serves(&replaced, later));
     assert_eq!(replaced.previous, None);
 }
 
@@ -109,7 +109,7 @@ fn an_authority_that_has_expired_is_replaced_at_once() {
 fn a_next_ca_never_signs_once_the_ca_is_copied_manually() {
     let mut kept = first();
     kept.next = Some(kept.authority.clone());
-    let by_hand = Wanted { publishing: Publishing::ByHand, ..wanted() };
+    let by_hand = CertificateRequirements { publishing: Publishing::ByHand, ..requirements() };
     let decided = by_hand.decide(Some(&kept), at(1)).expect("it can be read").expect("a change");
     assert_eq!((decided.next, decided.authority), (None, kept.authority));
 }
@@ -118,12 +118,16 @@ fn a_next_ca_never_signs_once_the_ca_is_copied_manually() {
 fn a_manually_copied_ca_lasts_ten_years_and_its_expiry_is_reported_in_time() {
     let day = 24 * 3600;
     let lifetime = SignedDuration::from_hours(24 * 30);
-    let wanted = Wanted { lifetime, publishing: Publishing::ByHand, ..wanted() };
-    let decide = |kept: Option<&Kept>, now| wanted.decide(kept, at(now)).expect("it can be made");
+    let requirements =
+        CertificateRequirements { lifetime, publishing: Publishing::ByHand, ..requirements() };
+    let decide = |kept: Option<&StoredCertificates>, now| {
+        requirements.decide(kept, at(now)).expect("it can be made")
+    };
     let first = decide(None, 0).expect("there is nothing yet");
     let (mut kept, mut now, mut renewals) = (first.clone(), 0, 0);
-    let holds_for = |kept: &Kept, now| {
-        wanted.holds_until(kept).expect("it can be read").duration_since(at(now)).as_hours() / 24
+    let holds_for = |kept: &StoredCertificates, now| {
+        requirements.holds_until(kept).expect("it can be read").duration_since(at(now)).as_hours()
+            / 24
     };
     loop {
         if let Some(next) = decide(Some(&kept), now) {

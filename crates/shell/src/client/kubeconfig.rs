@@ -9,10 +9,10 @@ use super::proxy::{Environment, ProxyError};
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const END: &str = "-----END CERTIFICATE-----";
 
-/// Why a kubeconfig cannot be used.
+/// The reason that a kubeconfig cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum UnusableKubeconfig {
-    /// It cannot be read, or something is not in it.
+    /// The file cannot be read, or lacks something.
     #[error(transparent)]
     Kubeconfig(#[from] KubeconfigError),
     /// The authority is not in PEM.

@@ -16,11 +16,9 @@ pub(super) struct Environment {
     no_proxy: String,
 }
 
-/// Why a proxy cannot be used. Its address must not be shown, because it may contain a password.
+/// The reason that a proxy cannot be used. Its address must not be shown, because it may contain a password.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{source_name}: the address of a proxy is http://…, https://… or socks5://…, and this is {found}"
-)]
+#[error("{source_name}: the address of a proxy is http://…, https://… or socks5://…, not {found}")]
 pub struct ProxyError {
     source_name: &'static str,
     found: String,
@@ -193,7 +191,7 @@ mod tests {
         let error = environment("ftp://me:secret@proxy", "").proxy_for(&cluster, None).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "HTTPS_PROXY: the address of a proxy is http://…, https://… or socks5://…, and this is ftp://"
+            "HTTPS_PROXY: the address of a proxy is http://…, https://… or socks5://…, not ftp://"
         );
         for set in ["http://me:se cret@proxy", "me:secret@http://proxy", "socks5://me:secret@proxy"]
         {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kube::config::{AuthInfo, Cluster, Kubeconfig};
 
-/// Where a pod finds the CA of its API server.
+/// The file in which a pod finds the CA of its API server.
 pub(super) const POD_CA_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
 
 /// CAs are rotated with days to spare.
@@ -43,7 +43,7 @@ impl ReadOnce {
 
     /// Waits until the contents of a file have changed, and returns its path.
     ///
-    /// The change has to be seen twice in a row, because a file may be in the middle of being
+    /// The change must be seen twice in a row, because a file may be in the middle of being
     /// written. A missing or empty file is no reason to shut down, because no process could start
     /// with it.
     pub async fn replaced(&self) -> PathBuf {
@@ -121,7 +121,7 @@ mod tests {
         let read_once = ReadOnce::read(paths.clone());
         assert_eq!(is_replaced(&read_once).await, None);
         fs::write(&paths[1], "old").expect("it is written");
-        assert_eq!(is_replaced(&read_once).await, None, "it says the same");
+        assert_eq!(is_replaced(&read_once).await, None, "the content is the same");
         fs::write(&paths[1], "new").expect("it is written");
         assert_eq!(is_replaced(&read_once).await, Some(paths[1].clone()));
     }

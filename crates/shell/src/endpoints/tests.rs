@@ -231,7 +231,7 @@ async fn shutdown_does_not_wait_for_silent_connections() {
     server.end.cancel();
     tokio::time::timeout(PATIENCE, server.task).await.expect("it ends").expect("whole");
     assert_eq!(rest(idle).await, "");
-    assert!(TcpStream::connect(server.address).await.is_err(), "nobody listens any more");
+    assert!(TcpStream::connect(server.address).await.is_err(), "no server listens any more");
 }
 
 /// More than the sockets of both sides hold.

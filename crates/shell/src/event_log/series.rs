@@ -47,7 +47,7 @@ impl RecentSeries {
     /// Starts a series with this Event; returns the name for it.
     pub(super) fn begin(&mut self, happening: &Event, at: Timestamp) -> &str {
         self.begun += 1;
-        // The name has to be unique; the object's name in front makes it readable.
+        // The name must be unique; the object's name in front makes it readable.
         let unique = format!("{:x}{:x}", at.as_nanosecond(), self.begun);
         let name = format!("{}.{unique}", name_of_object(happening));
         let series = Series { name, count: 1, last: Instant::now() };
@@ -56,7 +56,7 @@ impl RecentSeries {
     }
 
     /// Removes a series whose Event could not be created.
-    pub(super) fn forget(&mut self, happening: &Event) {
+    pub(super) fn remove(&mut self, happening: &Event) {
         self.series.remove(&self.hasher.hash_one(happening));
     }
 }

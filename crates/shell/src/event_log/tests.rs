@@ -174,15 +174,15 @@ async fn a_warning_comes_first_and_is_not_dropped_for_thousands_of_normal_events
     drop(log);
     writer.run().await;
     assert_eq!(events.left_out.get(), 20);
-    let written = stub.requests_where(|sent| sent.method == Method::POST);
-    assert_eq!(written.len(), waiting + 1);
-    let first = &written[0].body;
+    let creations = stub.requests_where(|sent| sent.method == Method::POST);
+    assert_eq!(creations.len(), waiting + 1);
+    let first = &creations[0].body;
     assert_eq!((&first["note"], &first["type"]), (&json!("down"), &json!("Warning")));
     let about = json!({
         "apiVersion": "v1", "kind": "Shop", "namespace": "shop", "name": "a", "uid": "1",
     });
     assert_eq!(first["regarding"], about, "as describing it looks for it");
-    assert_eq!(written[1].body["type"], "Normal");
+    assert_eq!(creations[1].body["type"], "Normal");
 }
 
 #[test]

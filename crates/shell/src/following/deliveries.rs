@@ -24,7 +24,7 @@ pub enum Delivery {
     ListComplete,
 }
 
-/// A watch with a queue. The queue has no limit, so the reader has to keep up, or the objects have to be few.
+/// A watch with a queue. The queue has no limit, so the reader must keep up, or the objects must be few.
 pub struct Deliveries {
     queue: mpsc::UnboundedReceiver<Delivery>,
     /// Ends the watch when it is dropped.

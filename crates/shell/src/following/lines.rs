@@ -37,14 +37,14 @@ pub(super) async fn lines(
     parameters.label_selector.clone_from(labels);
     let request = Request::new(collection).watch(&parameters, version);
     let request = request.map_err(kube::Error::BuildRequest);
-    let mut request = request.map_err(|error| Failure::of(&error, next()))?;
+    let mut request = request.map_err(|error| Failure::from_error(&error, next()))?;
     if *metadata_only {
         request.headers_mut().insert(ACCEPT, METADATA_ONLY);
     }
     request.headers_mut().insert(ACCEPT_ENCODING, UNCOMPRESSED);
     match timeout(TIME_TO_BEGIN, client.request_stream(request)).await {
         Ok(Ok(changes)) => Ok(changes.lines().boxed()),
-        Ok(Err(error)) => Err(Failure::of(&error, next())),
+        Ok(Err(error)) => Err(Failure::from_error(&error, next())),
         // A list may succeed where a watch does not.
         Err(_) => Err(Failure::no_answer(TIME_TO_BEGIN, Next::List)),
     }

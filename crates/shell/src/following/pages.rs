@@ -33,7 +33,7 @@ const PART: u32 = 4;
 pub(super) struct Pages {
     client: Client,
     collection: String,
-    asked: ListParams,
+    parameters: ListParams,
     metadata_only: bool,
     is_last_read: bool,
 }
@@ -46,23 +46,23 @@ impl Pages {
         selection: &Selection,
         cached_since: Option<&str>,
     ) -> Self {
-        let asked = match cached_since {
+        let parameters = match cached_since {
             // A limit would have the API server read from etcd again.
             Some(version) => ListParams::default().at(version).matching(VersionMatch::NotOlderThan),
             None => ListParams::default().limit(OBJECTS),
         };
-        let asked = ListParams {
+        let parameters = ListParams {
             field_selector: selection.fields.clone(),
             label_selector: selection.labels.clone(),
-            ..asked
+            ..parameters
         };
         let metadata_only = selection.metadata_only;
-        Self { client, collection, asked, metadata_only, is_last_read: false }
+        Self { client, collection, parameters, metadata_only, is_last_read: false }
     }
 
     /// The same with one object to a page, where that costs the API server less.
     pub(super) fn of_one(mut self) -> Self {
-        self.asked.limit = self.asked.limit.map(|_| 1);
+        self.parameters.limit = self.parameters.limit.map(|_| 1);
         self
     }
 
@@ -75,25 +75,25 @@ impl Pages {
             if let Some(answer) = self.answer().await? {
                 break answer;
             }
-            self.asked.limit = if let Some(objects) = self.asked.limit {
+            self.parameters.limit = if let Some(objects) = self.parameters.limit {
                 Some((objects / PART).max(1))
             } else {
-                (self.asked.resource_version, self.asked.version_match) = (None, None);
+                (self.parameters.resource_version, self.parameters.version_match) = (None, None);
                 Some(OBJECTS)
             };
         };
         let head: Head = serde_json::from_slice(&answer).map_err(kube::Error::SerdeError)?;
-        self.asked.continue_token = head.metadata.next.filter(|it| !it.is_empty());
-        self.is_last_read = self.asked.continue_token.is_none();
+        self.parameters.continue_token = head.metadata.next.filter(|it| !it.is_empty());
+        self.is_last_read = self.parameters.continue_token.is_none();
         Ok(Some(Page { version: head.metadata.version.unwrap_or_default(), answer }))
     }
 
     /// The response, unless it is too long. A single object is read in any case: the API server
     /// accepts none that is much longer.
     async fn answer(&self) -> kube::Result<Option<Vec<u8>>> {
-        let request = Request::new(&self.collection).list(&self.asked);
+        let request = Request::new(&self.collection).list(&self.parameters);
         let mut request = request.map_err(kube::Error::BuildRequest)?;
-        let longest = match self.asked.limit {
+        let longest = match self.parameters.limit {
             Some(1) => u64::MAX,
             None => LONGEST_WHOLE_ANSWER,
             Some(_) => LONGEST_ANSWER,

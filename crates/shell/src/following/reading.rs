@@ -178,10 +178,10 @@ mod tests {
     #[test]
     fn unreadable_parts_are_left_out_and_named() {
         let deep = "[".repeat(1_000) + &"]".repeat(1_000);
-        let written = format!(
+        let text = format!(
             r#"{{"metadata":{{"name":"a","uid":"1","creationTimestamp":"yesterday"}},"spec":{{"b":1}},"status":{deep}}}"#
         );
-        let ReadObject { object, unread } = read(&written);
+        let ReadObject { object, unread } = read(&text);
         let object = object.expect("a readable name");
         assert_eq!(object.metadata.uid.as_deref(), Some("1"));
         assert_eq!(object.data, json!({ "spec": { "b": 1 }, "status": {} }));

@@ -1,22 +1,22 @@
-//! Which objects of a kind are watched, and what that costs the API server.
+//! The watched objects of a kind, and the cost of the watch for the API server.
 
 use std::time::Duration;
 
 /// A part of the objects of a kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Selection {
-    /// Those in this namespace; `None` for all namespaces.
+    /// The namespace; `None` for all namespaces.
     pub namespace: Option<String>,
-    /// Those that this field selector selects, such as `spec.nodeName=worker-1`; `None` for all.
+    /// The field selector, such as `spec.nodeName=worker-1`; `None` for all objects.
     pub fields: Option<String>,
-    /// Those that this label selector selects; `None` for all.
+    /// The label selector; `None` for all objects.
     pub labels: Option<String>,
     /// A watch is restarted after this long. A process of which there is one on every node restarts its watches
     /// less often than one of which there are two in a cluster.
     pub lasting: Duration,
     /// Whether only the metadata of the objects are needed.
     pub metadata_only: bool,
-    /// How long to wait at most before requesting forbidden objects again. Where a permission may be missing on
+    /// The longest delay before requesting forbidden objects again. Where a permission may be missing on
     /// purpose, thousands of processes need not retry every half a minute.
     pub forbidden_pause: Duration,
     /// Whether lists may come from the cache of the API server, which may be slightly behind. That cache has an index

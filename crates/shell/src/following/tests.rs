@@ -145,8 +145,8 @@ fn stub_with(names: &[&str]) -> Stub {
     stub
 }
 
-fn is_list(asked: &ReceivedRequest) -> bool {
-    !asked.is_watch()
+fn is_list(request: &ReceivedRequest) -> bool {
+    !request.is_watch()
 }
 
 #[tokio::test(start_paused = true)]
@@ -222,11 +222,11 @@ async fn an_expired_version_leads_to_a_relist() {
 async fn a_list_that_expires_between_pages_is_restarted() {
     let names: Vec<String> = (0..300).map(|number| format!("{number:03}")).collect();
     let stub = stub_with(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    let resumed = |asked: &ReceivedRequest| asked.parameter("continue").is_some();
+    let resumed = |request: &ReceivedRequest| request.parameter("continue").is_some();
     stub.inject(Fault::concurrent_change(Stub::compact).matching(resumed));
     let noted = Following::begin(&stub).after(60).await;
     let failed = noted.iter().position(|it| it.starts_with("failed: The provided continue"));
-    let failed = failed.expect("it was told");
+    let failed = failed.expect("the failure was reported");
     let presents = names.iter().map(|name| format!("present {name}"));
     let expected: Vec<String> = ["begin".to_owned()].into_iter().chain(presents).collect();
     assert_eq!(noted[..failed], expected[..251]);
@@ -267,7 +267,7 @@ async fn versions_that_go_back_are_detected_if_the_known_one_is_refused() {
     stub.put(config_map("b"));
     following.after(1).await;
     let refused = Fault::respond(StatusCode::GATEWAY_TIMEOUT, "Too large resource version");
-    stub.inject(refused.matching(|asked| asked.parameter("resourceVersion") == Some("102")));
+    stub.inject(refused.matching(|request| request.parameter("resourceVersion") == Some("102")));
     stub.restore(&backup);
     let noted = following.after(60).await.split_off(3);
     assert_eq!(noted[..2], ["present b", "failed: Too large resource version"]);

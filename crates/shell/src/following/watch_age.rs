@@ -25,7 +25,7 @@ pub struct WatchAges {
 struct Watches {
     /// By the kind and a number: a kind may have several watches, each of which may fall silent.
     ages: BTreeMap<(String, u64), Age>,
-    /// How often an object of a kind could not be read as a whole.
+    /// The number of objects of a kind that could not be read as a whole.
     unread: BTreeMap<String, u64>,
     begun: u64,
 }
@@ -41,12 +41,12 @@ struct Age {
 /// Whether a process can do its work without a watch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Need {
-    /// It can.
+    /// The process can work.
     Never,
-    /// It cannot.
+    /// The process cannot work.
     Always,
-    /// It can while the watch is refused, as long as another one of the kind is not: a namespace, or the permission in
-    /// it, may be missing on purpose. Otherwise it cannot.
+    /// The process can work while the watch is refused, as long as another one of the kind is not: a namespace, or the
+    /// permission in it, may be missing on purpose. Otherwise it cannot.
     UnlessRefused,
 }
 

@@ -10,26 +10,26 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// The address of this process. The leader is not known yet.
+    /// The address of this process. The leader is still unknown.
     #[must_use]
     pub fn new(own: &str) -> Self {
         Self { own: own.into(), leader: Arc::default() }
     }
 
-    /// Where this process can be reached.
+    /// The address of this process.
     #[must_use]
     pub fn own(&self) -> &str {
         &self.own
     }
 
-    /// Where the leader can be reached, as the Lease said when this process last tried to acquire it.
+    /// The address of the leader in the Lease when this process last tried to acquire it.
     #[must_use]
     pub fn leader(&self) -> Option<Arc<str>> {
         self.leader.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes what the Lease says.
-    pub(super) fn found(&self, address: Option<&str>) {
+    /// Stores the address in the Lease.
+    pub(super) fn set_leader(&self, address: Option<&str>) {
         let mut leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner);
         if leader.as_deref() != address {
             *leader = address.map(Arc::from);

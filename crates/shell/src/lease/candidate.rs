@@ -13,7 +13,7 @@ use crate::endpoints::Health;
 use crate::monotonic::Monotonic;
 use crate::writer::summarize;
 
-/// Which Lease it is, and its times.
+/// The name of the Lease, and its times.
 #[derive(Clone, Debug)]
 pub struct LeaseOptions {
     /// The namespace of the Lease.
@@ -22,12 +22,12 @@ pub struct LeaseOptions {
     pub name: String,
     /// The name of this process, different from all others.
     pub identity: String,
-    /// How long the others wait after the last renewal they observed.
+    /// The time that the others wait after the last renewal they observed.
     pub lease_duration: Duration,
-    /// How long after its last renewal the holder may still write. Shorter than `lease_duration`:
+    /// The time after its last renewal in which the holder may still write. Shorter than `lease_duration`:
     /// the difference is for writes in flight.
     pub renew_deadline: Duration,
-    /// How often the holder renews, and how often the others check.
+    /// The interval of the holder's renewals, and of the checks of the others.
     pub retry_period: Duration,
     /// The clock that measures these times.
     pub clock: Monotonic,
@@ -58,7 +58,7 @@ impl LeaseOptions {
     }
 }
 
-/// A process that wants to lead.
+/// A candidate for leadership.
 pub struct Candidate {
     options: LeaseOptions,
     api: Api<Lease>,
@@ -73,7 +73,7 @@ pub(crate) struct Acquired {
     fence: Fence,
 }
 
-/// When a holder tries to renew again.
+/// The instant at which a holder tries to renew again.
 enum Renewal {
     /// At once: another writer changed it, and it has been read again.
     Again,
@@ -81,15 +81,15 @@ enum Renewal {
     Later,
 }
 
-/// How often in a row a holder tries to renew a Lease that others keep changing.
+/// The most attempts in a row to renew a Lease that others keep changing.
 const MAX_RENEW_ATTEMPTS: usize = 3;
 
-/// Why leadership was lost.
+/// The reason for the loss of leadership.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LeadershipLoss {
     /// Another process holds the Lease.
     To(String),
-    /// It could not be renewed in time.
+    /// The Lease could not be renewed in time.
     NotRenewed,
 }
 
@@ -210,13 +210,13 @@ impl Candidate {
             }
             // Deleting a Lease is not meant to lift the stop.
             None => {
-                let why = self.switch.why();
+                let why = self.switch.reason();
                 LeaseRecord::create(&self.api, name, self.options.holder(), why).await?
             }
             Some(record) => {
                 self.switch.update(record.why_stopped());
                 if let Some(addresses) = addresses {
-                    addresses.found(record.address());
+                    addresses.set_leader(record.address());
                 }
                 if !self.may_be_taken(&record, seen) {
                     return Ok(None);
@@ -225,7 +225,7 @@ impl Candidate {
             }
         };
         if let Some(addresses) = addresses {
-            addresses.found(record.address());
+            addresses.set_leader(record.address());
         }
         let fence = Fence::open_until(clock.clone(), sent + self.options.renew_deadline);
         Ok(Some(Acquired { record, fence }))
@@ -320,11 +320,11 @@ impl Candidate {
         Ok(Renewal::Later)
     }
 
-    /// How long to wait for a response while the fence is open: a hanging request must not use up the
+    /// The timeout of a request while the fence is open: a hanging request must not use up the
     /// time in which another one could succeed.
     fn patience(&self, fence: &Fence) -> Result<Duration, LeadershipLoss> {
-        let left = fence.check().map_err(|_| LeadershipLoss::NotRenewed)?;
-        Ok(left.min(2 * self.options.retry_period))
+        let remaining = fence.check().map_err(|_| LeadershipLoss::NotRenewed)?;
+        Ok(remaining.min(2 * self.options.retry_period))
     }
 
     async fn release(&self, latest: &LeaseRecord, patience: Duration) {

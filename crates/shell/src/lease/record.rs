@@ -31,7 +31,7 @@ pub(super) struct Mark {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holder<'a> {
     pub(super) identity: &'a str,
-    /// Where it can be reached, if anywhere.
+    /// The address of the holder, if it has one.
     pub(super) address: Option<&'a str>,
     pub(super) lease_duration: Duration,
 }
@@ -67,7 +67,7 @@ impl LeaseRecord {
         Ok(LeaseRecord { lease })
     }
 
-    /// Who holds it; `None` when it was released.
+    /// The holder; `None` when it was released.
     pub(super) fn holder(&self) -> Option<&str> {
         let spec = self.lease.spec.as_ref()?;
         spec.holder_identity.as_deref().filter(|holder| !holder.is_empty())
@@ -92,7 +92,7 @@ impl LeaseRecord {
             && acquired(self) == acquired(other)
     }
 
-    /// How long others have to wait after a renewal.
+    /// The time that others must wait after a renewal.
     pub(super) fn lease_duration(&self) -> Duration {
         let seconds = self.lease.spec.as_ref().and_then(|spec| spec.lease_duration_seconds);
         Duration::from_secs(seconds.and_then(|it| u64::try_from(it).ok()).unwrap_or(0))
@@ -125,7 +125,7 @@ impl LeaseRecord {
         self.replace(api, LeaseSpec { renew_time: Some(MicroTime(Timestamp::now())), ..spec }).await
     }
 
-    /// Releases the Lease, which is ours, so that no other candidate has to wait.
+    /// Releases the Lease, which is ours, so that no other candidate must wait.
     pub(super) async fn release(&self, api: &Api<Lease>) -> kube::Result<LeaseRecord> {
         let spec = self.lease.spec.clone().unwrap_or_default();
         let released = LeaseSpec {
@@ -185,7 +185,7 @@ mod tests {
     fn only_the_holder_extends_a_lease_and_no_other_writer() {
         let [at_nine, later] = ["2026-11-20T09:00:00.000000Z", "2026-11-20T09:00:02.000000Z"];
         let before = mark("7", at_nine, 3);
-        assert_eq!(mark("8", at_nine, 3), before, "somebody has annotated it");
+        assert_eq!(mark("8", at_nine, 3), before, "another client has annotated it");
         assert_ne!(mark("8", later, 3), before, "its holder has renewed it");
         assert_ne!(mark("8", at_nine, 4), before, "it has changed hands");
     }

@@ -39,7 +39,7 @@ struct Inner {
 #[derive(Default)]
 struct State {
     stop_state: StopState,
-    /// Why everything is stopped, as written in the annotation.
+    /// The reason for the stop, as written in the annotation.
     why: Option<String>,
 }
 
@@ -94,7 +94,7 @@ impl Switch {
     }
 
     /// The value of the annotation as last read; `None` if it is not set.
-    pub(super) fn why(&self) -> Option<String> {
+    pub(super) fn reason(&self) -> Option<String> {
         self.lock().why.clone()
     }
 
@@ -153,12 +153,12 @@ mod tests {
 
     #[test]
     fn any_value_of_the_annotation_except_false_stops_everything() {
-        for (says, stops) in
+        for (annotation, stops) in
             [("true", true), ("", true), ("Ann: wrong values", true), ("false", false)]
         {
             let switch = switch();
-            switch.update(Some(says));
-            assert_eq!(switch.is_stopped(), stops, "{says:?}");
+            switch.update(Some(annotation));
+            assert_eq!(switch.is_stopped(), stops, "{annotation:?}");
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// Waiting longer for a connection does not help; another attempt does.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Why a Prometheus cannot be queried at all.
+/// The reason that a Prometheus cannot be queried at all.
 #[derive(Debug, thiserror::Error)]
 pub enum PrometheusError {
     /// A file cannot be read.
@@ -31,16 +31,18 @@ pub enum PrometheusError {
     Unreadable {
         /// The kind of file.
         what: &'static str,
-        /// Which file.
+        /// The file.
         file: String,
-        /// Why not.
+        /// The cause.
         #[source]
         cause: std::io::Error,
     },
     /// There is no token in the file of the token.
-    #[error("failed to use the token in {file}: it has to be one line of printable characters")]
+    #[error(
+        "failed to use the token in {file}: the token must be one line of printable characters"
+    )]
     Token {
-        /// Which file.
+        /// The file.
         file: String,
     },
     /// A CA has no effect if the connection is not encrypted.
@@ -54,7 +56,7 @@ pub enum PrometheusError {
     Unusable {
         /// The address.
         address: String,
-        /// Why not.
+        /// The cause.
         cause: String,
     },
 }
@@ -62,10 +64,10 @@ pub enum PrometheusError {
 /// A client that is recreated when a file is replaced.
 pub(super) struct Access {
     options: PrometheusOptions,
-    opened: Mutex<Opened>,
+    opened: Mutex<ClientState>,
 }
 
-struct Opened {
+struct ClientState {
     client: Client,
     files: Files,
     looked_at: Instant,
@@ -91,7 +93,7 @@ impl Access {
         }
         let files = Files::read(&options)?;
         let client = client(&options, &files)?;
-        let opened = Opened { client, files, looked_at: Instant::now(), complaint: None };
+        let opened = ClientState { client, files, looked_at: Instant::now(), complaint: None };
         Ok(Self { options, opened: Mutex::new(opened) })
     }
 
@@ -101,7 +103,7 @@ impl Access {
     }
 
     /// The client, with the current contents of the files. While a file cannot be used, as when it is just
-    /// being written, what it said before counts.
+    /// being written, the previous content applies.
     pub(super) fn client(&self) -> Client {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if opened.looked_at.elapsed() >= CHECK_INTERVAL {
@@ -116,7 +118,7 @@ impl Access {
     }
 }
 
-impl Opened {
+impl ClientState {
     fn look_again(&mut self, options: &PrometheusOptions) -> Result<(), PrometheusError> {
         let files = Files::read(options)?;
         if files != self.files {

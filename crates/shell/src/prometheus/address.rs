@@ -18,22 +18,22 @@ pub enum PrometheusAddressError {
     /// Not an address.
     #[error("{0}; write an address such as http://prometheus.monitoring.svc:9090")]
     NotAnAddress(String),
-    /// It does not begin as it has to.
+    /// The address has another scheme than HTTP or HTTPS.
     #[error(
-        "it has to begin with http:// or https://, as in http://prometheus.monitoring.svc:9090"
+        "the address must begin with http:// or https://, as in http://prometheus.monitoring.svc:9090"
     )]
     Scheme,
-    /// It has a user or a password in it.
+    /// The address has a user or a password in it.
     #[error(
-        "it must not contain a user or a password, which show in logs and in the list of processes; \
+        "the address must not contain a user or a password, because both appear in logs and in the list of processes; \
          put a bearer token into a file (--prometheus-token-file)"
     )]
     Credentials,
-    /// It has parameters.
-    #[error("it must not contain '?' or '#': queries bring their own parameters")]
+    /// The address has parameters.
+    #[error("the address must not contain '?' or '#': each query adds its own parameters")]
     Parameters,
-    /// It has the path of the API.
-    #[error("it must end before /api/v1: write {0}")]
+    /// The address has the path of the API.
+    #[error("the address must end before /api/v1: write {0}")]
     PathOfApi(String),
 }
 
@@ -71,7 +71,7 @@ impl FromStr for PrometheusAddress {
             .map_err(|error| PrometheusAddressError::NotAnAddress(error.to_string()))?;
         let has_port = uri.authority().is_some_and(|it| Some(it.as_str()) != uri.host());
         if has_port && uri.port_u16().is_none() {
-            let why = "the port has to be a number up to 65535".to_owned();
+            let why = "the port must be a number up to 65535".to_owned();
             return Err(PrometheusAddressError::NotAnAddress(why));
         }
         if let Some((before, _)) = text.split_once("/api/v1") {

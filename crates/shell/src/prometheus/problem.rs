@@ -1,10 +1,10 @@
-//! Why a query yields no usable number, and how to fix that.
+//! The reasons that a query yields no usable number, and the fixes.
 
 use std::fmt::Write as _;
 
 use crate::writer::deepest;
 
-/// Why a query yields no number.
+/// The reason that a query yields no number.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum QueryProblem {
     /// There is no connection, or nothing came over it.
@@ -18,7 +18,7 @@ pub enum QueryProblem {
          query with a recording rule"
     )]
     TimedOut {
-        /// How long it was waited for.
+        /// The timeout.
         seconds: u64,
     },
     /// The token is missing, wrong or too weak.
@@ -30,11 +30,11 @@ pub enum QueryProblem {
         has_token: bool,
     },
     /// A redirect to another address.
-    #[error("Prometheus answered {status}{}, which is not followed; set --prometheus-uri to where it leads", pointing(.to.as_deref()))]
+    #[error("Prometheus answered {status}{}, which is not followed; set --prometheus-uri to its target", pointing(.to.as_deref()))]
     Redirected {
         /// The status of the response.
         status: String,
-        /// Where it points.
+        /// The target of the redirect.
         to: Option<String>,
     },
     /// Something failed that is not explained the way Prometheus does it.
@@ -53,14 +53,14 @@ pub enum QueryProblem {
     /// Prometheus failed to evaluate the query.
     #[error("Prometheus failed to evaluate the query ({kind}): {text}")]
     Failed {
-        /// What Prometheus calls the kind of error.
+        /// Prometheus' name for the kind of error.
         kind: String,
         /// Its explanation.
         text: String,
     },
     /// The response is too large to be one number.
     #[error(
-        "the response is larger than 1 MB; the query has to yield one sample: aggregate it, as with sum(…) or max(…)"
+        "the response is larger than 1 MB; the query must yield one sample: aggregate it, as with sum(…) or max(…)"
     )]
     TooLarge,
     /// The connection was lost before the end of the response.
@@ -78,7 +78,7 @@ pub enum QueryProblem {
     /// The type of the result is not a number.
     #[error("the query yields a {kind}, not a number at one instant; {}", advice_on_type(.kind))]
     WrongType {
-        /// What Prometheus calls the type of the result.
+        /// Prometheus' name for the type of the result.
         kind: String,
     },
     /// There is no series.
@@ -184,7 +184,7 @@ pub(super) fn unreachable(error: &(dyn std::error::Error + 'static)) -> QueryPro
     QueryProblem::Unreachable(excerpt(&deepest(error)))
 }
 
-/// How many characters are quoted of a text that is not ours.
+/// The most quoted characters of a text from outside.
 const EXCERPT_CHARACTERS: usize = 200;
 
 /// The beginning of a text on one line, without characters that do anything but show.

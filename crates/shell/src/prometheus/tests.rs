@@ -97,7 +97,7 @@ async fn a_long_query_is_sent_as_a_form() {
 }
 
 #[tokio::test]
-async fn a_result_that_is_not_one_finite_number_says_how_to_fix_the_query() {
+async fn a_result_that_is_not_one_finite_number_includes_a_fix_of_the_query() {
     let cases = [
         (success("vector", "[]"), "no_sample", "or vector(0)"),
         (vector(&["1", "2", "3"]), "several_samples", "yields 3 samples, not one; aggregate them"),
@@ -220,7 +220,7 @@ async fn a_refused_connection_is_reported() {
     let server = Server::start("", AfterResponse::Close).await;
     let url = server.url();
     drop(server);
-    let problem = send_query(&at(&url), "shop", "tide").await.expect_err("nobody is there");
+    let problem = send_query(&at(&url), "shop", "tide").await.expect_err("no server listens");
     assert_eq!(problem.reason(), "unreachable");
     assert!(problem.to_string().contains("Connection refused"), "{problem}");
 }

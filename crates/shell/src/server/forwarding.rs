@@ -1,4 +1,4 @@
-//! Passes a call on to another process, and its answer back.
+//! Forwards a request to another process, and returns its response.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,22 +19,22 @@ use tokio_rustls::rustls::pki_types::{PrivateKeyDer, ServerName};
 use super::tls::{authorities, certificates, unreadable};
 use super::{ServerRequest, ServerResponse, TlsError};
 
-/// Why a call could not be passed on.
+/// The reason that a request could not be forwarded.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to forward the request to {address}: {why}")]
 pub struct ForwardError {
     /// The address of the other process.
     pub address: String,
-    /// What went wrong.
+    /// The problem.
     pub why: String,
 }
 
-/// The certificates with which calls are passed on over TLS.
+/// The certificates with which requests are forwarded over TLS.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClientTlsFiles {
     /// The authorities of the other processes.
     pub authorities: PathBuf,
-    /// Our own client certificate, by which the other processes identify us.
+    /// The client certificate of this process.
     pub certificate: PathBuf,
     /// Its key.
     pub key: PathBuf,
@@ -42,20 +42,23 @@ pub struct ClientTlsFiles {
     pub name: String,
 }
 
-/// Passes calls on. Connections are kept.
+/// Forwards requests. Connections are kept.
 #[derive(Clone, Debug)]
 pub struct Forwarder {
     client: Client<hyper_rustls::HttpsConnector<HttpConnector>, Full<Bytes>>,
     scheme: &'static str,
-    longest_answer: usize,
+    max_response_bytes: usize,
 }
 
-/// How long a connection may take.
+/// The timeout of connecting.
 const CONNECT_TIME: Duration = Duration::from_secs(2);
 
 impl Forwarder {
-    /// Without TLS, or with it by these certificates. Longer answers are refused.
-    pub fn new(tls: Option<&ClientTlsFiles>, longest_answer: usize) -> Result<Forwarder, TlsError> {
+    /// Without TLS, or with it by these certificates. Longer responses are refused.
+    pub fn new(
+        tls: Option<&ClientTlsFiles>,
+        max_response_bytes: usize,
+    ) -> Result<Forwarder, TlsError> {
         let settings = match tls {
             None => ClientConfig::builder()
                 .with_root_certificates(tokio_rustls::rustls::RootCertStore::empty())
@@ -89,10 +92,10 @@ impl Forwarder {
         };
         let connector = builder.enable_http1().wrap_connector(connector);
         let client = Client::builder(TokioExecutor::new()).build(connector);
-        Ok(Forwarder { client, scheme, longest_answer })
+        Ok(Forwarder { client, scheme, max_response_bytes })
     }
 
-    /// The answer of the process at this address (`host:port`) to a call, if it comes in time.
+    /// The response of the process at this address (`host:port`) to a request, if it arrives in time.
     pub async fn forward(
         &self,
         address: &str,
@@ -109,21 +112,22 @@ impl Forwarder {
             .map_err(|error| failed(error.to_string()))?;
         if let Some(token) = token {
             let value = HeaderValue::try_from(format!("Bearer {token}"));
-            let mut value = value.map_err(|_| failed("the token is not one".to_owned()))?;
+            let mut value =
+                value.map_err(|_| failed("the token is not a valid header value".to_owned()))?;
             value.set_sensitive(true);
             request.headers_mut().insert(AUTHORIZATION, value);
         }
-        let answered = async {
+        let response = async {
             let response = self.client.request(request).await.map_err(|error| {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);
                 failed(cause.unwrap_or_else(|| error.to_string()))
             })?;
             let (head, body) = response.into_parts();
-            let body = Limited::new(body, self.longest_answer).collect().await;
+            let body = Limited::new(body, self.max_response_bytes).collect().await;
             let body = body.map_err(|error| failed(error.to_string()))?.to_bytes();
             Ok(ServerResponse { status: head.status, body })
         };
-        let in_time = timeout(time, answered).await;
-        in_time.unwrap_or_else(|_| Err(failed(format!("no answer within {} s", time.as_secs()))))
+        let in_time = timeout(time, response).await;
+        in_time.unwrap_or_else(|_| Err(failed(format!("no response within {} s", time.as_secs()))))
     }
 }

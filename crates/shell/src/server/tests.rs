@@ -234,7 +234,7 @@ async fn a_call_is_passed_on_with_its_token_and_the_answer_comes_back() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_passed_on_says_why() {
+async fn a_failed_forward_reports_its_reason() {
     let server = serving(ServerLimits::default(), None).await;
     let forwarder = Forwarder::new(None, LONGEST_ANSWER).expect("it needs nothing");
     let call =
@@ -242,7 +242,7 @@ async fn what_cannot_be_passed_on_says_why() {
     let address = server.address.to_string();
     let late = forwarder.forward(&address, call("/never"), Duration::ZERO).await;
     let late = late.expect_err("it is not answered").to_string();
-    assert_eq!(late, format!("failed to forward the request to {address}: no answer within 0 s"));
+    assert_eq!(late, format!("failed to forward the request to {address}: no response within 0 s"));
     let short = Forwarder::new(None, 3).expect("it needs nothing");
     let long = short.forward(&address, call("/filter"), PATIENCE).await;
     let long = long.expect_err("it is too long").to_string();
@@ -250,7 +250,7 @@ async fn what_cannot_be_passed_on_says_why() {
     server.end.cancel();
     server.task.await.expect("it ends");
     let gone = forwarder.forward(&address, call("/filter"), PATIENCE).await;
-    let gone = gone.expect_err("nobody is there").to_string();
+    let gone = gone.expect_err("no server listens").to_string();
     assert!(gone.contains("refused") || gone.contains("connect"), "{gone}");
 }
 
@@ -320,7 +320,7 @@ async fn with_tls_only_those_whom_our_authorities_know_may_call() {
     let foreign_client = foreign.own_files(&ours.file("ca.pem"), "caller");
     let foreign_client =
         Forwarder::new(Some(&foreign_client), LONGEST_ANSWER).expect("the files go together");
-    foreign_client.forward(&address, call(), PATIENCE).await.expect_err("nobody knows it");
+    foreign_client.forward(&address, call(), PATIENCE).await.expect_err("no authority signed it");
     let mistaken = ours.own_files(&foreign.file("ca.pem"), "caller");
     let mistaken = Forwarder::new(Some(&mistaken), LONGEST_ANSWER).expect("the files go together");
     mistaken.forward(&address, call(), PATIENCE).await.expect_err("it does not know the server");

@@ -1,4 +1,4 @@
-//! TLS for calls: who we are, and who may call.
+//! TLS for requests: the serving certificate, and the allowed clients.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -13,10 +13,10 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::server::TlsStream;
 
-/// Where the certificates are, as PEM.
+/// The files of the certificates, as PEM.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TlsFiles {
-    /// Our own, with those between it and its authority.
+    /// The serving certificate, with the intermediate certificates.
     pub certificate: PathBuf,
     /// Its key.
     pub key: PathBuf,
@@ -24,7 +24,7 @@ pub struct TlsFiles {
     pub client_authorities: Option<PathBuf>,
 }
 
-/// Why TLS cannot use these files.
+/// The reason that TLS cannot use these files.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be used.
@@ -39,13 +39,13 @@ pub enum TlsError {
     },
     /// No certificate can have this name.
     #[error(
-        "failed to expect a certificate with the name {name:?}: it is neither a DNS name nor an IP address"
+        "failed to use {name:?} as the name of a certificate: it is neither a DNS name nor an IP address"
     )]
     Name {
         /// The name.
         name: String,
     },
-    /// The files do not go together.
+    /// The key does not belong to the certificate.
     #[error("failed to use the certificate in {} with the key in {}: {why}", certificate.display(), key.display())]
     Unusable {
         /// The file of the certificate.
@@ -57,7 +57,7 @@ pub enum TlsError {
     },
 }
 
-/// Agrees on connections with callers.
+/// Accepts TLS connections of clients.
 #[derive(Clone)]
 pub struct Tls {
     acceptor: TlsAcceptor,
@@ -95,7 +95,7 @@ impl Tls {
         Ok(Tls { acceptor: Arc::new(settings).into() })
     }
 
-    /// With the certificate that is shown at the time; without one, no connection is agreed on.
+    /// With the current serving certificate; without one, every handshake fails.
     #[must_use]
     pub fn serving(certificate: &ServingCertificate) -> Tls {
         let builder = ServerConfig::builder().with_no_client_auth();
@@ -115,7 +115,7 @@ pub struct ServingCertificate {
 }
 
 impl ServingCertificate {
-    /// Shows a certificate with its key, both as PEM.
+    /// Replaces the serving certificate and its key, both as PEM.
     pub fn show(&self, certificate: &str, key: &str) -> Result<(), String> {
         let chain = CertificateDer::pem_slice_iter(certificate.as_bytes());
         let chain = chain.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
@@ -158,7 +158,7 @@ pub(super) fn certificates(
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| unreadable(what, file, &error))?;
     if found.is_empty() {
-        return Err(unreadable(what, file, &"there is none in it"));
+        return Err(unreadable(what, file, &"the file has no certificate"));
     }
     Ok(found)
 }

@@ -67,7 +67,7 @@ impl Refusal {
         is_ending || (self.code == 404 && self.message.starts_with("namespaces "))
     }
 
-    /// How long to wait, if the server requests only that.
+    /// The delay, if the server requests only that.
     pub(super) fn retry_after_hint(&self) -> Option<Duration> {
         match self.code {
             429 => Some(self.retry_after.unwrap_or(Duration::from_secs(1))),
@@ -121,7 +121,7 @@ pub fn summarize(error: &kube::Error) -> String {
     }
 }
 
-/// The last cause of an error, which says most.
+/// The last cause of an error, which is the most precise.
 pub(crate) fn deepest(mut error: &(dyn std::error::Error + 'static)) -> String {
     while let Some(source) = error.source() {
         error = source;

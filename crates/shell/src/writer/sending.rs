@@ -10,9 +10,9 @@ use tokio::time::{sleep, timeout};
 use super::{Inner, Refusal, StillWanted, WriteError, Writer, summarize};
 use crate::budget::Urgency;
 
-/// How long a response is awaited.
+/// The timeout of a request.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often a busy API server is retried, and how long a wait it may ask for.
+/// The most retries at a busy API server, and the longest delay that it may request.
 const MAX_RETRIES: u32 = 3;
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(5);
 
@@ -52,7 +52,7 @@ impl Writer {
                     retries += 1;
                     sleep(pause.min(MAX_RETRY_AFTER)).await;
                 }
-                _ => return Err(WriteError::of(refusal)),
+                _ => return Err(WriteError::from_refusal(refusal)),
             }
         }
     }
@@ -92,7 +92,7 @@ impl WriteError {
     }
 
     /// The effect of a rejection on the object.
-    fn of(refusal: Refusal) -> Self {
+    fn from_refusal(refusal: Refusal) -> Self {
         if refusal.may_have_been_applied() {
             Self::Unknown(refusal.to_string())
         } else {
@@ -105,7 +105,7 @@ impl WriteError {
     pub(super) fn of_only_attempt(refusal: Refusal) -> Self {
         match refusal.retry_after_hint() {
             Some(_) => Self::Unknown(refusal.to_string()),
-            None => Self::of(refusal),
+            None => Self::from_refusal(refusal),
         }
     }
 }

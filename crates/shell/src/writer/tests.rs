@@ -46,9 +46,9 @@ impl Writing {
     }
 
     /// Sets three replicas, based on the first version; returns the outcome and the time it took.
-    async fn scale(&self) -> (Result<Written, WriteError>, Duration) {
-        let written = self.writer.patch_scale(SHOP, "101", 3, &always).await;
-        (written, self.begun.elapsed())
+    async fn scale(&self) -> (Result<WriteResponse, WriteError>, Duration) {
+        let result = self.writer.patch_scale(SHOP, "101", 3, &always).await;
+        (result, self.begun.elapsed())
     }
 
     fn replicas(&self) -> Value {
@@ -82,8 +82,8 @@ fn outcome<T>(written: &Result<T, WriteError>) -> &'static str {
 async fn a_write_to_a_changed_object_is_neither_applied_nor_retried() {
     let writing = Writing::begin();
     writing.stub.change("deployments", "default", "shop", &json!({ "spec": { "replicas": 2 } }));
-    let (written, _) = writing.scale().await;
-    assert_eq!((outcome(&written), writing.replicas()), ("conflict", json!(2)));
+    let (result, _) = writing.scale().await;
+    assert_eq!((outcome(&result), writing.replicas()), ("conflict", json!(2)));
     assert_eq!((writing.sent(), writing.response_count("409")), (1, 1));
 }
 
@@ -93,8 +93,8 @@ async fn retry_after_is_honored_up_to_five_seconds() {
         for code in [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE] {
             let writing = Writing::begin();
             writing.stub.inject(Fault::wait(code, seconds).times(times));
-            let (written, elapsed) = writing.scale().await;
-            assert_eq!((outcome(&written), elapsed.as_secs()), ("written", after), "{code}");
+            let (result, elapsed) = writing.scale().await;
+            assert_eq!((outcome(&result), elapsed.as_secs()), ("written", after), "{code}");
             assert_eq!((writing.sent(), writing.replicas()), (times + 1, json!(3)));
         }
     }
@@ -104,9 +104,9 @@ async fn retry_after_is_honored_up_to_five_seconds() {
 async fn a_busy_api_server_is_tried_four_times_and_writes_nothing() {
     let writing = Writing::begin();
     writing.stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 1).always());
-    let (written, _) = writing.scale().await;
+    let (result, _) = writing.scale().await;
     assert_eq!(
-        (outcome(&written), writing.sent(), writing.response_count("429")),
+        (outcome(&result), writing.sent(), writing.response_count("429")),
         ("refused", 4, 4)
     );
 }
@@ -123,8 +123,8 @@ async fn a_write_that_may_have_been_applied_is_unknown_and_not_resent() {
     for (what, fault, code) in faults {
         let writing = Writing::begin();
         writing.stub.inject(fault.always());
-        let (written, _) = writing.scale().await;
-        assert_eq!((outcome(&written), writing.sent()), ("unknown", 1), "{what}");
+        let (result, _) = writing.scale().await;
+        assert_eq!((outcome(&result), writing.sent()), ("unknown", 1), "{what}");
         assert_eq!(writing.response_count(code), 1, "{what}");
     }
 }
@@ -135,8 +135,8 @@ async fn a_response_is_awaited_for_ten_seconds_and_only_while_the_fence_is_open(
         for (open_for, waited) in [(3600, 10), (4, 4)] {
             let writing = Writing::for_seconds(open_for);
             writing.stub.inject(fault());
-            let (written, elapsed) = writing.scale().await;
-            assert_eq!((outcome(&written), elapsed.as_secs()), ("unknown", waited));
+            let (result, elapsed) = writing.scale().await;
+            assert_eq!((outcome(&result), elapsed.as_secs()), ("unknown", waited));
             assert_eq!(writing.response_count("timeout"), 1);
         }
     }
@@ -146,8 +146,8 @@ async fn a_response_is_awaited_for_ten_seconds_and_only_while_the_fence_is_open(
 async fn nothing_is_sent_once_the_fence_has_closed() {
     let writing = Writing::for_seconds(4);
     writing.stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 5));
-    let (written, _) = writing.scale().await;
-    assert_eq!((outcome(&written), writing.sent(), writing.replicas()), ("fenced", 1, json!(1)));
+    let (result, _) = writing.scale().await;
+    assert_eq!((outcome(&result), writing.sent(), writing.replicas()), ("fenced", 1, json!(1)));
     let tried = writing.writer.dry_run_patch(SHOP, true).await;
     assert_eq!((outcome(&tried), writing.sent()), ("fenced", 1));
 }
@@ -158,8 +158,8 @@ async fn a_write_no_longer_wanted_after_a_delay_is_not_resent() {
     writing.stub.inject(Fault::wait(StatusCode::TOO_MANY_REQUESTS, 1));
     let was_checked = AtomicBool::new(false);
     let only_once = || !was_checked.swap(true, Ordering::SeqCst);
-    let written = writing.writer.patch_scale(SHOP, "101", 3, &only_once).await;
-    assert_eq!((outcome(&written), writing.sent(), writing.replicas()), ("withdrawn", 1, json!(1)));
+    let result = writing.writer.patch_scale(SHOP, "101", 3, &only_once).await;
+    assert_eq!((outcome(&result), writing.sent(), writing.replicas()), ("withdrawn", 1, json!(1)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -177,7 +177,7 @@ async fn a_dry_run_changes_nothing_counts_nothing_and_is_not_repeated() {
         writing.stub.inject(fault);
         assert_eq!(outcome(&writing.writer.dry_run_patch(SHOP, true).await), expected);
     }
-    assert!(writing.stub.requests().iter().all(|asked| asked.is_dry_run()));
+    assert!(writing.stub.requests().iter().all(|request| request.is_dry_run()));
     assert_eq!(writing.sent(), 5);
     assert_eq!(writing.stub.object("deployments", "default", "shop"), before);
     assert!(["200", "403", "429", "timeout"].iter().all(|code| writing.response_count(code) == 0));
@@ -187,8 +187,8 @@ async fn a_dry_run_changes_nothing_counts_nothing_and_is_not_repeated() {
 async fn a_status_write_touches_only_the_status_and_returns_only_metadata() {
     let writing = Writing::begin();
     let status = r#"{"replicas":2,"rest":null}"#;
-    let written = writing.writer.patch_status(SHOP, "101", status).await.expect("it is written");
-    assert_eq!(written.metadata.resource_version.as_deref(), Some("102"));
+    let response = writing.writer.patch_status(SHOP, "101", status).await.expect("it is written");
+    assert_eq!(response.metadata.resource_version.as_deref(), Some("102"));
     let object = writing.stub.object("deployments", "default", "shop").expect("it is there");
     assert_eq!(
         (&object["status"], &object["spec"]["replicas"]),

@@ -1,4 +1,4 @@
-//! The harness outside of tests: `check` says which real-cluster tests can run, `build` fetches and builds what they
+//! The harness outside of tests: `check` lists which real-cluster tests can run, `build` fetches and builds what they
 //! use, and `up` runs a control plane for a whole test run, or for interactive use. It runs until its standard input
 //! ends or it gets a signal.
 
@@ -25,7 +25,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Say, as JSON on one line a kind, which tests can run here; exit 1 when some cannot.
+    /// Print, as JSON on one line a kind, which tests can run here; exit 1 when some cannot.
     Check,
     /// Build the control plane, and fetch Prometheus, unless they are there.
     Build,

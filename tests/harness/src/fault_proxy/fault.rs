@@ -25,7 +25,7 @@ pub struct Fault {
 /// The effect on a request.
 #[derive(Clone, Debug)]
 pub(super) enum Effect {
-    /// It gets this answer, and the API server never receives it.
+    /// The request gets this response, and the API server never receives it.
     Respond(InjectedResponse),
     /// The API server carries it out, and the connection is cut instead of the answer.
     LoseResponse,
@@ -33,9 +33,9 @@ pub(super) enum Effect {
     ReplaceResponse(InjectedResponse),
     /// The connection is cut before the API server receives it.
     Refuse,
-    /// It waits until it is released; then it is forwarded.
+    /// The request waits until it is released; then it is forwarded.
     Hang,
-    /// It is forwarded after a delay.
+    /// The request is forwarded after a delay.
     Delay(Duration),
 }
 
@@ -52,7 +52,7 @@ impl Fault {
         Self::with_effect(Effect::LoseResponse)
     }
 
-    /// The API server carries the request out, and this is answered instead, as by one whose store is lost in the
+    /// The API server applies the request, and this is the response instead, as by one whose store is lost in the
     /// middle of it.
     #[must_use]
     pub fn replace_response(response: InjectedResponse) -> Self {
@@ -91,7 +91,7 @@ impl Fault {
         self.matching(move |request| request.path.contains(&part))
     }
 
-    /// Only with requests that match. Called before anything is answered.
+    /// Only with requests that match. Called before any response.
     #[must_use]
     pub fn matching(
         mut self,
@@ -231,7 +231,7 @@ struct State {
 }
 
 impl Injected {
-    /// How many requests it has struck so far.
+    /// The number of requests it has struck so far.
     #[must_use]
     pub fn taken(&self) -> usize {
         self.state.taken.load(Ordering::SeqCst)
@@ -241,7 +241,7 @@ impl Injected {
     pub async fn await_taken(&self, times: usize) -> Result<()> {
         await_condition(&format!("a fault to take {times} requests"), PATIENCE, async || {
             let taken = self.taken();
-            Ok(Observation::of(taken >= times, format!("{taken} taken")))
+            Ok(Observation::from_bool(taken >= times, format!("{taken} taken")))
         })
         .await
     }

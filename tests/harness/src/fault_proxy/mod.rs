@@ -30,7 +30,7 @@ use almanac_local::{ReservedPort, RunFolder};
 const BACKLOG: u32 = 1024;
 
 /// A plain HTTP server on loopback that forwards every request to an API server, with the
-/// permissions of the client it was started with, unless a [`Fault`] says otherwise.
+/// permissions of the client it was started with, unless a [`Fault`] changes them.
 ///
 /// Responses are streamed, so watches work. When the program disconnects, its request to the API
 /// server ends, too. Protocol upgrades (exec, attach, port-forward) are not supported.
@@ -53,7 +53,7 @@ struct Service {
 impl FaultProxy {
     /// Starts one. Its requests have the client's permissions.
     ///
-    /// It lives on the runtime it is started on.
+    /// The proxy lives on the runtime it is started on.
     pub fn start(api_server: Client) -> Result<Self> {
         let folder = RunFolder::create()?;
         let port = ReservedPort::take()?;
@@ -99,7 +99,7 @@ impl FaultProxy {
 
     /// Injects a fault. Of several faults that match a request, the first injected one counts,
     /// until it is used up.
-    #[must_use = "a fault that nobody asks about may never have happened"]
+    #[must_use = "a fault without a check might never have happened"]
     pub fn inject(&self, fault: Fault) -> Injected {
         self.service.faults.add(fault)
     }
@@ -123,7 +123,7 @@ impl FaultProxy {
         self.service.log.clear();
     }
 
-    /// How many connections are open.
+    /// The number of open connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.service.connections().iter().filter(|connection| !connection.is_finished()).count()
@@ -139,7 +139,7 @@ impl FaultProxy {
             connection.abort();
         }
         for connection in connections {
-            // It could only say that it was cut.
+            // The error would only report the cut.
             let _ = connection.await;
         }
         cut

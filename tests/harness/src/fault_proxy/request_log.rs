@@ -8,7 +8,7 @@ use http::{Method, Request, header};
 /// A request to the proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedRequest {
-    /// When it arrived.
+    /// The time of its arrival.
     pub at: Instant,
     /// Its method.
     pub method: Method,

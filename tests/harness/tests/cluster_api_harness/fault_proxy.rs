@@ -165,7 +165,7 @@ fn a_lost_answer_is_work_done_and_a_refused_request_is_not() -> TestResult {
 }
 
 #[test]
-fn a_replaced_answer_is_work_done_that_is_told_otherwise() -> TestResult {
+fn a_replaced_answer_hides_applied_work() -> TestResult {
     on_shared_cluster(async |test| {
         let sides = Sides::for_test(test)?;
         let conflict = Fault::replace_response(InjectedResponse::with(StatusCode::CONFLICT));

@@ -1,4 +1,4 @@
-//! How Prometheus scrapes programs outside the cluster: labels, and formats.
+//! Prometheus scrapes programs outside the cluster: labels, and formats.
 
 use almanac_harness::{PATIENCE, Prometheus, TestResult};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -42,7 +42,7 @@ async fn await_refusal(test: &SharedTest, name: &str) -> Result<()> {
     await_condition(&format!("no node to be found for pod {name}"), PATIENCE, async || {
         let pod = pods.get(name).await?;
         let scheduled = condition(&pod, "PodScheduled");
-        Ok(Observation::of(scheduled == Some("False"), format!("scheduled: {scheduled:?}")))
+        Ok(Observation::from_bool(scheduled == Some("False"), format!("scheduled: {scheduled:?}")))
     })
     .await
 }
@@ -60,7 +60,7 @@ async fn await_taint(test: &SharedTest, node: &str, key: &str, is_there: bool) -
         let spec = nodes.get(node).await?.spec.unwrap_or_default();
         let keys: Vec<_> = spec.taints.into_iter().flatten().map(|taint| taint.key).collect();
         let found = keys.iter().any(|found| found == key);
-        Ok(Observation::of(found == is_there, format!("{keys:?}")))
+        Ok(Observation::from_bool(found == is_there, format!("{keys:?}")))
     })
     .await
 }
@@ -116,7 +116,7 @@ fn a_deleted_pod_goes_and_its_name_can_be_used_again() -> TestResult {
         // With its grace period, so that it takes the node's word for the pod to go.
         pods.delete("again", &DeleteParams::default()).await?;
         await_condition("the pod to be gone", PATIENCE, async || {
-            Ok(Observation::of(pods.get_opt("again").await?.is_none(), "there"))
+            Ok(Observation::from_bool(pods.get_opt("again").await?.is_none(), "there"))
         })
         .await?;
         create_pod(test, "again", &json!({})).await?;
@@ -147,7 +147,7 @@ fn a_node_that_is_down_serves_no_pods_and_catches_up_when_it_is_back() -> TestRe
         nodes.bring_up(node).await?;
         await_taint(test, node, "node.kubernetes.io/not-ready", false).await?;
         await_condition("the deleted pod to be gone", PATIENCE, async || {
-            Ok(Observation::of(pods.get_opt("sailor").await?.is_none(), "there"))
+            Ok(Observation::from_bool(pods.get_opt("sailor").await?.is_none(), "there"))
         })
         .await?;
         await_ready(test, "ashore").await?;
@@ -175,7 +175,7 @@ async fn await_node(nodes: &Api<Node>, name: &str) -> Result<()> {
         let status = nodes.get(name).await?.status.unwrap_or_default();
         let conditions = status.conditions.unwrap_or_default();
         let ready = conditions.iter().find(|it| it.type_ == "Ready").context("no condition")?;
-        Ok(Observation::of(ready.status == "True", &ready.status))
+        Ok(Observation::from_bool(ready.status == "True", &ready.status))
     })
     .await
 }
@@ -227,7 +227,7 @@ fn described_nodes_continue_and_follow_their_description() -> TestResult {
         // Nodes of others keep their names, and are left alone.
         let theirs = NodeSpec::named(&format!("{}-foreign", test.namespace()));
         let refused = NodeSimulator::described(&test.client(), &[theirs]).await;
-        let error = refused.err().context("a node of somebody else was taken")?.to_string();
+        let error = refused.err().context("a foreign node was taken")?.to_string();
         assert!(error.contains(&foreign.names()[0]), "{error}");
         assert!(
             nodes.get_opt(&stays).await?.is_some(),

@@ -1,4 +1,4 @@
-//! How the control plane handles workloads on simulated nodes: scheduling, scale-in order, disruption budgets,
+//! Workloads on simulated nodes, handled by the control plane: scheduling, scale-in order, disruption budgets,
 //! autoscalers' bounds and jobs.
 
 use almanac_harness::{
@@ -47,7 +47,10 @@ async fn await_ready_replicas(test: &SharedTest, name: &str, replicas: u32) -> R
     await_condition(&format!("{replicas} ready pods of {name}"), PATIENCE, async || {
         let status = deployments.get(name).await?.status.unwrap_or_default();
         let (all, ready) = (status.replicas.unwrap_or(0), status.ready_replicas.unwrap_or(0));
-        Ok(Observation::of(all == wanted && ready == wanted, format!("{ready} of {all} ready")))
+        Ok(Observation::from_bool(
+            all == wanted && ready == wanted,
+            format!("{ready} of {all} ready"),
+        ))
     })
     .await
 }
@@ -95,7 +98,7 @@ fn pods_that_do_not_fit_stay_pending_until_there_is_a_node_for_them() -> TestRes
             let pods = pods.list(&ListParams::default()).await?.items;
             let bound = pods.iter().filter(|pod| node_of(pod).is_some()).count();
             let refused = pods.iter().filter(|pod| is_unschedulable(pod)).count();
-            Ok(Observation::of((bound, refused) == (3, 2), format!("{bound} and {refused}")))
+            Ok(Observation::from_bool((bound, refused) == (3, 2), format!("{bound} and {refused}")))
         })
         .await?;
         test.nodes(&[NodeSpec::named("more")]).await?;
@@ -131,7 +134,7 @@ fn scale_in_removes_the_pod_with_the_lowest_deletion_cost() -> TestResult {
             let list = left.list(&ListParams::default()).await?;
             let mut names: Vec<_> = list.iter().map(ResourceExt::name_any).collect();
             names.sort();
-            Ok(Observation::of(names == expected, format!("{names:?}, not {expected:?}")))
+            Ok(Observation::from_bool(names == expected, format!("{names:?}, not {expected:?}")))
         })
         .await
     })
@@ -153,7 +156,7 @@ fn a_job_completes_when_its_pods_have_slept() -> TestResult {
         await_condition("the job to complete", PATIENCE, async || {
             let status = jobs.get("report").await?.status.unwrap_or_default();
             let done = status.completion_time.is_some() && status.succeeded == Some(2);
-            Ok(Observation::of(done, format!("{status:?}")))
+            Ok(Observation::from_bool(done, format!("{status:?}")))
         })
         .await
     })
@@ -181,7 +184,7 @@ fn a_disruption_budget_refuses_the_second_eviction() -> TestResult {
         await_condition("the budget to allow one disruption", PATIENCE, async || {
             let status = budgets.get("db").await?.status.unwrap_or_default();
             let allowed = status.disruptions_allowed;
-            Ok(Observation::of(allowed == 1, format!("{allowed} allowed")))
+            Ok(Observation::from_bool(allowed == 1, format!("{allowed} allowed")))
         })
         .await?;
 
@@ -193,7 +196,7 @@ fn a_disruption_budget_refuses_the_second_eviction() -> TestResult {
         assert_eq!(status.code, 429, "{status:?}");
         assert!(status.message.contains("disruption budget"), "{status:?}");
         await_condition("the first pod to be gone", PATIENCE, async || {
-            Ok(Observation::of(pods.get_opt("first").await?.is_none(), "there"))
+            Ok(Observation::from_bool(pods.get_opt("first").await?.is_none(), "there"))
         })
         .await?;
         ensure!(pods.get_opt("second").await?.is_some(), "the second pod was evicted after all");

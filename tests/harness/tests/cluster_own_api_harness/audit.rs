@@ -1,4 +1,4 @@
-//! Who changed what, from the API server's audit log.
+//! The authors of changes, from the API server's audit log.
 
 use almanac_harness::{
     AuditLog, AuditedRequest, ControlPlaneOptions, OwnTest, TestResult, on_own_control_plane,
@@ -49,9 +49,9 @@ fn the_writes_of_a_program_are_distinguished_from_other_writes_and_from_reads() 
         let all = log.writes(&test.client()).await?;
         let ours: Vec<_> =
             all.iter().filter(|write| write.user_agent.starts_with("almanac/")).collect();
-        let said: Vec<_> = ours.iter().map(|write| summary(write)).collect();
+        let summaries: Vec<_> = ours.iter().map(|write| summary(write)).collect();
         assert_eq!(
-            said,
+            summaries,
             [
                 ("create", "configmaps", "tides", 201),
                 ("create", "configmaps", "tides", 409),
@@ -114,8 +114,8 @@ fn only_the_reads_of_the_given_user_are_reported() -> TestResult {
         let log = AuditLog::open(&test.plane)?;
         let requests = log.requests(&test.client()).await?;
         let reads: Vec<_> = requests.iter().filter(|request| !request.is_write()).collect();
-        let said: Vec<_> = reads.iter().map(|read| summary(read)).collect();
-        assert_eq!(said, [("get", "configmaps", "tides", 403)]);
+        let summaries: Vec<_> = reads.iter().map(|read| summary(read)).collect();
+        assert_eq!(summaries, [("get", "configmaps", "tides", 403)]);
         assert!(reads.iter().all(|read| read.user == READER));
         assert!(requests.iter().any(AuditedRequest::is_write), "or leaving out is no feat");
         assert!(log.writes(&test.client()).await?.iter().all(AuditedRequest::is_write));

@@ -1,4 +1,4 @@
-//! How many watches the API server holds for a program behind the proxy.
+//! The number of watches that the API server keeps for a program behind the proxy.
 
 use almanac_harness::{
     ControlPlaneOptions, FaultProxy, Observation, PATIENCE, TestResult, await_condition,
@@ -28,7 +28,7 @@ async fn watches(client: &Client) -> Result<f64> {
 async fn await_watches(client: &Client, wanted: f64) -> Result<()> {
     await_condition(&format!("{wanted} watches"), PATIENCE, async || {
         let held = watches(client).await?;
-        Ok(Observation::of((held - wanted).abs() < 0.5, held))
+        Ok(Observation::from_bool((held - wanted).abs() < 0.5, held))
     })
     .await
 }

@@ -24,9 +24,9 @@ fn module(name: &str) -> Result<GoBuild> {
     Ok(build)
 }
 
-fn write_program(build: &GoBuild, says: &str) -> Result<()> {
+fn write_program(build: &GoBuild, output: &str) -> Result<()> {
     let program =
-        format!("package main\n\nimport \"fmt\"\n\nfunc main() {{ fmt.Print(\"{says}\") }}\n");
+        format!("package main\n\nimport \"fmt\"\n\nfunc main() {{ fmt.Print(\"{output}\") }}\n");
     Ok(fs::write(build.sources.join("main.go"), program)?)
 }
 
@@ -70,14 +70,14 @@ fn a_changed_source_is_rebuilt_next_to_the_old_build() -> TestResult {
 }
 
 #[test]
-fn a_failed_build_says_why_and_leaves_nothing_that_looks_built() -> TestResult {
+fn a_failed_build_reports_its_reason_and_leaves_nothing_that_looks_built() -> TestResult {
     let build = module("failing")?;
     fs::write(build.sources.join("main.go"), "package main\n\nfunc main() { undefined() }\n")?;
     let error = format!("{:#}", build.provide().expect_err("it cannot be built"));
     assert!(error.contains("undefined: undefined"), "{error}");
-    write_program(&build, "mended")?;
+    write_program(&build, "fixed")?;
     let fixed = build.provide()?;
     ensure!(fixed.now, "it was not built");
-    assert_eq!(run(&fixed)?, "mended");
+    assert_eq!(run(&fixed)?, "fixed");
     Ok(())
 }

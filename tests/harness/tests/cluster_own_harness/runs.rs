@@ -32,7 +32,7 @@ impl Run {
         let mut line = String::new();
         BufReader::new(process.stdout.take().context("no output")?).read_line(&mut line)?;
         let ready = serde_json::from_str(&line)
-            .with_context(|| format!("the run said {line:?} instead of being ready"));
+            .with_context(|| format!("the run printed {line:?} instead of being ready"));
         if ready.is_err() {
             process.kill()?;
             process.wait()?;
@@ -96,7 +96,7 @@ async fn a_run_that_is_killed_leaves_no_process() -> TestResult {
     run.kill()?;
     await_condition("the processes of the killed run to be gone", PATIENCE, async || {
         let left = processes_in(&folder)?;
-        Ok(Observation::of(left.is_empty(), format!("{left:?}")))
+        Ok(Observation::from_bool(left.is_empty(), format!("{left:?}")))
     })
     .await?;
     // The next run clears away what the killed one could not.
@@ -143,7 +143,7 @@ async fn a_killed_control_plane_continues_with_its_data_at_the_same_address() ->
     let kept: Namespace = serde_json::from_value(json!({"metadata": {"name": "kept"}}))?;
     let namespaces: Api<Namespace> = Api::all(first.client()?);
     let written = namespaces.create(&PostParams::default(), &kept).await?;
-    // Its programs are killed; none of them is asked to finish anything.
+    // Its programs are killed; none of them can finish anything.
     drop(first);
 
     let again = start().await?;
@@ -176,7 +176,7 @@ fn pods_wait_for_a_killed_scheduler_and_proceed_when_it_is_back() -> TestResult 
             let node = pod.spec.and_then(|spec| spec.node_name);
             let phase = pod.status.and_then(|status| status.phase).unwrap_or_default();
             let runs = phase == "Running" && node.as_ref() == nodes.names().first();
-            Ok(Observation::of(runs, format!("{phase} on {node:?}")))
+            Ok(Observation::from_bool(runs, format!("{phase} on {node:?}")))
         })
         .await
     })
@@ -194,7 +194,7 @@ fn etcd_answers_only_who_has_a_certificate_of_its_own_authority() -> TestResult 
         let mut outsider = kube::Config::new(address.parse()?);
         outsider.accept_invalid_certs = true;
         let refused = etcd_version(Client::try_from(outsider)?).await;
-        ensure!(refused.is_err(), "a stranger is told {refused:?}");
+        ensure!(refused.is_err(), "an unauthenticated user receives {refused:?}");
         // Nor one whom the API server would let do anything.
         let administrator = Kubeconfig::read_from(test.plane.kubeconfig())?;
         let options = KubeConfigOptions::default();
@@ -205,7 +205,7 @@ fn etcd_answers_only_who_has_a_certificate_of_its_own_authority() -> TestResult 
         administrator.proxy_url = None;
         administrator.accept_invalid_certs = true;
         let refused = etcd_version(Client::try_from(administrator)?).await;
-        ensure!(refused.is_err(), "an administrator of the cluster is told {refused:?}");
+        ensure!(refused.is_err(), "an administrator of the cluster receives {refused:?}");
         Ok(())
     })
 }

@@ -62,12 +62,12 @@ fn assert_agreement(what: &str, started: Instant, mut tally: Tally) {
         started.elapsed().as_secs_f64()
     ));
     tally.failures.sort();
-    let shown = tally.failures.len().min(SHOWN_FAILURES);
+    let count = tally.failures.len().min(SHOWN_FAILURES);
     assert!(
         tally.failures.is_empty(),
-        "{} cases differ, the first {shown}:\n\n{}\n",
+        "{} cases differ, the first {count}:\n\n{}\n",
         tally.failures.len(),
-        tally.failures[..shown].join("\n\n")
+        tally.failures[..count].join("\n\n")
     );
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn run(zone: &str, year: i64, cases: &[Case]) -> Tally {
     tally
 }
 
-/// How a subject differs from the oracle in one case.
+/// The difference of a subject from the oracle in one case.
 pub(crate) fn difference_to(case: &Case, subject: &Subject) -> Result<(), String> {
     let line = Line::named(&case.zone).expect("a zone of the database");
     let (from, to) = (year_start(case.year), year_start(case.year + 1));

@@ -58,7 +58,9 @@ pub(crate) fn compare_zone(
         let civil = Offset::UTC.to_datetime(instant(civil));
         let found = zone.resolve(civil);
         if found != Some(expected) {
-            return Err(format!("{civil} is reached at {expected}, the calendar says {found:?}"));
+            return Err(format!(
+                "{civil} is reached at {expected}, the calendar returns {found:?}"
+            ));
         }
     }
     Ok(())

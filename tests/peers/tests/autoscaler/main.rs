@@ -25,12 +25,12 @@ static RECORD: LazyLock<Record> = LazyLock::new(|| {
     include_str!("../../kubernetes.txt").parse().unwrap_or_else(|error| panic!("{error}"))
 });
 
-/// What Kubernetes answers to the random case of a number.
+/// The answer of Kubernetes to the random case of a number.
 fn kubernetes(number: usize) -> &'static [u32] {
     &RECORD.answers[number]
 }
 
-/// Where an answer first differs from that of Kubernetes, with the whole case.
+/// The first difference of an answer from that of Kubernetes, with the whole case.
 fn difference(number: usize, case: &Case, ours: &[u32]) -> Option<String> {
     let theirs = kubernetes(number);
     let step = (0..theirs.len()).find(|step| ours.get(*step) != theirs.get(*step))?;
@@ -43,12 +43,12 @@ fn every_step_of_every_random_case_is_as_kubernetes_has_it() {
     let all = (0..CASES).map(|number| (number, random_case(SEED, number)));
     let failures: Vec<_> =
         all.filter_map(|(number, case)| difference(number, &case, &live(&case))).collect();
-    let shown = failures.len().min(SHOWN_FAILURES);
+    let count = failures.len().min(SHOWN_FAILURES);
     assert!(
         failures.is_empty(),
-        "{} of {CASES} cases differ, the first {shown}:\n\n{}",
+        "{} of {CASES} cases differ, the first {count}:\n\n{}",
         failures.len(),
-        failures[..shown].join("\n")
+        failures[..count].join("\n")
     );
 }
 

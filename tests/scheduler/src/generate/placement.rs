@@ -176,7 +176,7 @@ fn group_strategy(rng: &mut Rng) -> Value {
     strategy
 }
 
-/// Makes a spec one that cannot be carried out.
+/// Makes a spec one that cannot be applied.
 fn break_spec(rng: &mut Rng, spec: &mut Value) {
     let steady = json!({ "scoreCoordinate": { "type": "BuiltIn", "builtIn": "Steady" } });
     let selector = |expression: Value| {

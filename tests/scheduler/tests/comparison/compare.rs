@@ -18,7 +18,7 @@ use crate::subject::{Decided, Subject};
 pub(crate) struct Difference {
     /// The kind of difference, as a word.
     pub(crate) what: &'static str,
-    /// How.
+    /// The difference.
     pub(crate) how: String,
 }
 
@@ -110,7 +110,7 @@ fn turn(
         }
         Ok(_) if is_left_alone(placement) => {
             tally.left_alone += 1;
-            let how = || "it says that nothing is to be done, but Almanac decides".to_owned();
+            let how = || "the evaluator requires no action, but Almanac decides".to_owned();
             return decided.map(|_| Difference { what: "left alone", how: how() });
         }
         Ok(expected) => expected,

@@ -1,6 +1,6 @@
 //! Almanac's placements against the second scheduler: random hubs, and a few turns in each.
 //!
-//! - `ALMANAC_PLACEMENT_WORLDS` is the number of random hubs (10,000 unless said).
+//! - `ALMANAC_PLACEMENT_WORLDS` is the number of random hubs (10,000 by default).
 //! - `ALMANAC_PLACEMENT_WORLD` runs one hub alone, by its seed; every failure prints the command.
 
 #![expect(
@@ -51,7 +51,7 @@ fn both_schedulers_decide_the_same_at_every_turn_of_random_hubs() {
         started.elapsed().as_secs_f64()
     ));
     tally.assert_that_everything_occurred(worlds);
-    // One of each kind says more than many of one.
+    // One of each kind is more useful than many of one.
     let mut of_each: BTreeMap<&str, (u64, &Difference)> = BTreeMap::new();
     for (seed, difference) in &failures {
         of_each.entry(difference.what).or_insert((*seed, difference));

@@ -55,7 +55,7 @@ pub(crate) fn smallest(mut course: Course, mut difference: Difference) -> (Cours
     (course, difference)
 }
 
-/// How many objects there are, in the beginning and later.
+/// The number of objects, in the beginning and later.
 fn places(course: &Course) -> usize {
     course.objects.all().len() + course.steps.iter().map(|step| step.changes.len()).sum::<usize>()
 }

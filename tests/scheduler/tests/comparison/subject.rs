@@ -26,7 +26,7 @@ pub(crate) struct Decided {
     pub(crate) last: Vec<String>,
     /// The scores that nothing is known of: the cluster, the score, and why.
     pub(crate) missing: Vec<(String, String, MissingScore)>,
-    /// The candidates with taints that do not say when they were added.
+    /// The candidates with taints without a time of addition.
     pub(crate) undated: Vec<String>,
     /// The reason of the condition.
     pub(crate) reason: &'static str,

@@ -1,8 +1,8 @@
-//! Which crate depends on which: the table has all dependencies, and no others, and the diagram in ARCHITECTURE.md
+//! The dependencies between crates: the table has all of them, and no others, and the diagram in ARCHITECTURE.md
 //! has the rows of the table.
 //!
-//! Normal and build dependencies count; dev-dependencies, and packages outside `crates/` (tests,
-//! benches, xtask), are free.
+//! Normal and build dependencies are checked; dev-dependencies, and packages outside `crates/` (tests,
+//! benches, xtask), are not.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,7 @@
 //! A module is here what is directly in `src`: a file, and the directory of its name. It uses what its paths lead to:
 //! those that begin with `crate`, or with as many `super` as reach the root. A re-export counts as the module that it
 //! goes through. Modules and paths that only tests are built with do not count, because nothing else can use them.
-//! How paths are found in a file is up to `paths`.
+//! The module `paths` finds the paths in a file.
 
 mod paths;
 
@@ -17,7 +17,7 @@ use super::Finding;
 use crate::source;
 use crate::workspace::Workspace;
 
-/// The cycles that are left: the package, and all modules that use each other. One that grows, shrinks or goes has to
+/// The cycles that are left: the package, and all modules that use each other. One that grows, shrinks or goes must
 /// change here, too.
 const KNOWN: &[(&str, &[&str])] = &[
     // A schedule in a zone is two types, which are made from each other.
@@ -82,7 +82,7 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     }
     let is_member = |name: &str| workspace.members.iter().any(|member| member.name == name);
     let strange = KNOWN.iter().filter(|(package, _)| !is_member(package));
-    findings.extend(strange.map(|(package, modules)| gone(package, modules)));
+    findings.extend(strange.map(|(package, modules)| vanished(package, modules)));
     Ok(findings)
 }
 
@@ -96,7 +96,7 @@ fn graph(files: &[(String, String)]) -> anyhow::Result<Graph> {
         if module.is_empty() {
             exported = paths::exported(text).with_context(read)?;
         }
-        let paths = Paths::of(text, &module).with_context(read)?;
+        let paths = Paths::read(text, &module).with_context(read)?;
         of_files.push((file, module, paths));
     }
     let only_tests: Vec<Vec<String>> =
@@ -138,7 +138,7 @@ fn module_of(file: &str) -> Vec<String> {
     if names == ["lib"] || names == ["main"] { Vec::new() } else { names }
 }
 
-/// The cycles that are not known, and the known ones that are not there.
+/// The unknown cycles, and the known ones that do not exist.
 fn compare(place: &str, graph: &Graph, known: &[&[&str]]) -> Vec<Finding> {
     let cycles = cycles(graph);
     let is_known = |cycle: &BTreeSet<&str>| known.iter().any(|it| cycle.iter().eq(it.iter()));
@@ -154,7 +154,7 @@ fn compare(place: &str, graph: &Graph, known: &[&[&str]]) -> Vec<Finding> {
         findings.push(Finding::error(place, message));
     }
     let is_there = |known: &[&str]| cycles.iter().any(|cycle| cycle.iter().eq(known.iter()));
-    findings.extend(known.iter().filter(|it| !is_there(it)).map(|it| gone(place, it)));
+    findings.extend(known.iter().filter(|it| !is_there(it)).map(|it| vanished(place, it)));
     findings
 }
 
@@ -177,7 +177,7 @@ fn joined_families(place: &str, graph: &Graph) -> Vec<Finding> {
     joined.map(finding).collect()
 }
 
-fn gone(place: &str, modules: &[&str]) -> Finding {
+fn vanished(place: &str, modules: &[&str]) -> Finding {
     let modules = modules.join(", ");
     let message = format!("the known cycle of {modules} is not there; take it out of {}", file!());
     Finding::error(place, message)
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_is_an_error_that_says_how_it_comes_about() {
+    fn a_cycle_is_an_error_with_its_path() {
         let files = [
             ("lib.rs", "mod a; mod b; mod c;"),
             ("a.rs", "use crate::b::B;"),

@@ -22,7 +22,7 @@ pub(super) fn check(manifest: &str) -> Vec<Finding> {
         let name = name.filter(|name| is_in_table && !is_comment && !name.starts_with(OURS));
         if let Some(name) = name.filter(|_| !has_reason) {
             let message = format!(
-                "`{name}` has no reason; say in a comment right above it what it is for, and what it replaces"
+                "`{name}` has no reason; state its purpose, and what it replaces, in a comment right above it"
             );
             findings.push(Finding::error(&format!("{MANIFEST}:{number}"), message));
         }

@@ -25,9 +25,8 @@ pub(super) fn check(run: &mut Run) -> anyhow::Result<()> {
     let Some(cargo_deny) = cargo_deny(run, &folder) else { return Ok(()) };
     let checks = ["check", "bans", "licenses", "sources"];
     if run.step("dependencies", &Step::new(&cargo_deny, &checks)) {
-        let written =
-            fs::create_dir_all(folder.join("passed")).and_then(|()| fs::write(&stamp, ""));
-        written.with_context(|| format!("failed to write {}", stamp.display()))?;
+        let saved = fs::create_dir_all(folder.join("passed")).and_then(|()| fs::write(&stamp, ""));
+        saved.with_context(|| format!("failed to write {}", stamp.display()))?;
     }
     Ok(())
 }
@@ -62,12 +61,12 @@ fn cargo_deny(run: &mut Run, folder: &Path) -> Option<String> {
 }
 
 fn is_wanted(program: &str) -> bool {
-    let wanted = format!("cargo-deny {CARGO_DENY}");
+    let expected = format!("cargo-deny {CARGO_DENY}");
     let output = Command::new(program).arg("--version").output();
-    output.is_ok_and(|output| output.stdout.trim_ascii() == wanted.as_bytes())
+    output.is_ok_and(|output| output.stdout.trim_ascii() == expected.as_bytes())
 }
 
-/// Where tools are kept: outside `target/`, so that they outlive a `cargo clean`.
+/// The directory of tools: outside `target/`, so that they outlive a `cargo clean`.
 fn tools_folder() -> anyhow::Result<PathBuf> {
     let named = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = named.or_else(|| env::home_dir().map(|home| home.join(".cache")));

@@ -3,16 +3,16 @@
 
 use jiff::SignedDuration;
 
-use super::{Loss, Meant};
+use super::{Equivalent, Loss};
 
 /// The duration after `@every`; `None` if it is invalid.
-pub(super) fn every(text: &str) -> Option<Result<Meant, Loss>> {
+pub(super) fn every(text: &str) -> Option<Result<Equivalent, Loss>> {
     // The units of Go except for `µs` and `ns`, which are too short.
     text.parse::<SignedDuration>().ok().filter(SignedDuration::is_positive).map(evenly)
 }
 
 /// The contents of `rate(…)`: a number and a unit.
-pub(super) fn rate(text: &str) -> Result<Meant, Loss> {
+pub(super) fn rate(text: &str) -> Result<Equivalent, Loss> {
     let (number, unit) = text.trim().split_once(char::is_whitespace).ok_or(Loss::NotARate)?;
     let seconds = match unit.trim() {
         "minute" | "minutes" => 60,
@@ -26,7 +26,7 @@ pub(super) fn rate(text: &str) -> Result<Meant, Loss> {
     }
 }
 
-fn evenly(interval: SignedDuration) -> Result<Meant, Loss> {
+fn evenly(interval: SignedDuration) -> Result<Equivalent, Loss> {
     const HOUR: i64 = 60;
     const DAY: i64 = 24 * HOUR;
     if interval < SignedDuration::from_mins(1) {

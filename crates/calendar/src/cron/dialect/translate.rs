@@ -3,7 +3,7 @@
 use super::super::error::{CronErrorKind, CronField, over_the_end};
 use super::super::field::FieldText;
 use super::super::parse;
-use super::{Dialect, Loss, Meant};
+use super::{Dialect, Equivalent, Loss};
 use crate::names::{WEEKDAYS, position_of_name, position_of_short_name};
 
 /// The fields of an expression, by meaning.
@@ -33,7 +33,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The equivalent; `None` if it is not an expression of the dialect.
-    pub(super) fn translate(self) -> Option<Result<Meant, Loss>> {
+    pub(super) fn translate(self) -> Option<Result<Equivalent, Loss>> {
         let seconds = self.second.map_or(Some(1), |second| {
             let field = FieldText { field: CronField::Minute, text: second, at: 0 };
             Some(field.parse().ok()?.bits)
@@ -81,7 +81,7 @@ impl<'a> Fields<'a> {
             let by_number = self.weekday.bytes().any(|it| it.is_ascii_digit());
             // Of sixty seconds, one is set.
             let second = u8::try_from(seconds.trailing_zeros()).unwrap_or(0);
-            Ok(Meant { expression, second, by_number })
+            Ok(Equivalent { expression, second, by_number })
         })
     }
 
@@ -215,7 +215,7 @@ impl ForeignField<'_> {
     }
 }
 
-/// `mon-fri` where that says it, else a list.
+/// `mon-fri` where that is equivalent, else a list.
 pub(in crate::cron) fn names(days: [bool; 7]) -> String {
     let name = |day: usize| &WEEKDAYS[day][..3];
     let listed: Vec<usize> = (0..7).filter(|day| days[*day]).collect();

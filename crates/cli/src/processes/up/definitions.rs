@@ -86,7 +86,7 @@ async fn apply_one(client: &Client, definition: CustomResource) -> anyhow::Resul
             definitions.patch(&name, &PatchParams::default(), &Patch::Merge(change)).await?;
             changed = Instant::now();
         }
-        Ok(Observation::of(is_established, "the definition is not established"))
+        Ok(Observation::from_bool(is_established, "the definition is not established"))
     })
     .await
 }

@@ -203,7 +203,7 @@ mod tests {
         let clock = PersistedClock::begin(dir.path(), None, 6000, Timestamp::now()).expect("set");
         let first = stored_time().expect("a readable file");
         let progress = await_condition("the clock to be written again", PATIENCE, async || {
-            Ok(Observation::of(stored_time()? > first, "the clock is unchanged"))
+            Ok(Observation::from_bool(stored_time()? > first, "the clock is unchanged"))
         });
         progress.await.expect("the clock is written");
         drop(clock);

@@ -123,7 +123,7 @@ impl Programs {
         }
         let ended = await_condition("Almanac's processes to end", ENDS_WITHIN, async || {
             let has_ended = |it: &Program| !matches!(it.process.check_end(), Ok(None));
-            Ok(Observation::of(self.running.iter().all(has_ended), "some still run"))
+            Ok(Observation::from_bool(self.running.iter().all(has_ended), "some still run"))
         });
         // The remaining processes are killed next.
         let _ = ended.await;

@@ -41,7 +41,7 @@ impl Contestant {
     async fn await_writes(&self, count: usize) -> TestResult {
         await_condition(&format!("{count} writes"), PATIENCE, async || {
             let written = self.writes().len();
-            Ok(Observation::of(written >= count, format!("{written} so far")))
+            Ok(Observation::from_bool(written >= count, format!("{written} so far")))
         })
         .await
     }

@@ -69,7 +69,7 @@ fn a_successor_changes_the_pods_that_a_stopped_agent_left() -> TestResult {
         let agent = test_namespace.start(INSIDE, &slowly).await?;
         await_condition("some pods to be written", PATIENCE, async || {
             let written = test_namespace.written().await?.len();
-            Ok(Observation::of(written >= 5, format!("{written} are")))
+            Ok(Observation::from_bool(written >= 5, format!("{written} are")))
         })
         .await?;
         agent.stop().await?;

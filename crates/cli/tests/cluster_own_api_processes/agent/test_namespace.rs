@@ -175,7 +175,7 @@ impl TestNamespace {
             let actual = self.levels_in(&self.name).await?;
             let differs = |(name, expected): &&(&str, Value)| actual.get(*name) != Some(expected);
             let other = expected.iter().find(differs).map(|(name, _)| (name, actual.get(*name)));
-            Ok(Observation::of(other.is_none(), format!("{other:?}")))
+            Ok(Observation::from_bool(other.is_none(), format!("{other:?}")))
         })
         .await
     }

@@ -51,7 +51,7 @@ async fn await_all_scaled(cluster: &Cluster) -> TestResult {
     await_condition("all targets to be scaled", PATIENCE, async || {
         let all = cluster.list(DEPLOYMENT, cluster.home()).await?;
         let scaled = all.iter().filter(|it| it["spec"]["replicas"] == REPLICAS).count();
-        Ok(Observation::of(scaled == all.len(), format!("{scaled} of {} are", all.len())))
+        Ok(Observation::from_bool(scaled == all.len(), format!("{scaled} of {} are", all.len())))
     })
     .await
 }
@@ -84,7 +84,7 @@ fn each_of_many_autoscalers_queries_once_a_period_at_spread_instants() -> TestRe
         let queries = count * PERIODS;
         await_condition(&format!("{queries} queries"), PATIENCE, async || {
             let requests = way.requests().len();
-            Ok(Observation::of(requests >= queries, requests))
+            Ok(Observation::from_bool(requests >= queries, requests))
         })
         .await?;
         let after = controller.program.resident_memory()?;

@@ -67,7 +67,7 @@ impl Readings {
             for query in &seen {
                 holds &= prometheus.query(query).await? == Some(1.0);
             }
-            Ok(Observation::of(holds, format!("{count} series")))
+            Ok(Observation::from_bool(holds, format!("{count} series")))
         })
         .await
     }

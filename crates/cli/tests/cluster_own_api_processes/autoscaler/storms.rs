@@ -204,7 +204,7 @@ impl<'a> Storm<'a> {
                     .any(|it| history.last().is_some_and(|last| it["spec"]["replicas"] == *last))
             };
             let followed = self.expected.iter().enumerate().filter(|it| follows(*it)).count();
-            Ok(Observation::of(followed == count(), format!("{followed} of {}", count())))
+            Ok(Observation::from_bool(followed == count(), format!("{followed} of {}", count())))
         })
         .await
     }
@@ -221,7 +221,7 @@ impl<'a> Storm<'a> {
             let with_default =
                 (0..count()).filter(|it| Shape::from_number(*it) == Shape::Default).count();
             let is_so = reporting >= count() - with_default;
-            Ok(Observation::of(is_so, format!("{reporting} of {}", count())))
+            Ok(Observation::from_bool(is_so, format!("{reporting} of {}", count())))
         })
         .await
     }
@@ -247,14 +247,14 @@ impl<'a> Storm<'a> {
         let wanted = f64::from(u32::try_from(count().min(16))?);
         await_condition("queries to time out", PATIENCE, async || {
             let more = figure(&self.controller, timeouts).await? - before;
-            Ok(Observation::of(more >= wanted, more))
+            Ok(Observation::from_bool(more >= wanted, more))
         })
         .await?;
         let mut late = None;
         await_condition("the cron rule to fire", PATIENCE, async || {
             let policy = self.cluster.get(CRON, NAMESPACE, CLOCKWORK).await?;
             late = first_firing_after(&policy, begun)?;
-            Ok(Observation::of(late.is_some(), policy["status"].to_string()))
+            Ok(Observation::from_bool(late.is_some(), policy["status"].to_string()))
         })
         .await?;
         let late = late.context("it has fired")?;
@@ -337,7 +337,7 @@ async fn weather(test: &OwnTest, cluster: &Cluster) -> TestResult {
     let mut after = before;
     await_condition("the process to take no more than before", PATIENCE, async || {
         after = Usage::now(&storm.controller).await?;
-        Ok(Observation::of(after.is_level(before), format!("{after:?}, before {before:?}")))
+        Ok(Observation::from_bool(after.is_level(before), format!("{after:?}, before {before:?}")))
     })
     .await?;
     storm.controller.stop().await?;

@@ -55,7 +55,7 @@ fn hanging_queries_do_not_delay_an_autoscaler_of_another_namespace() -> TestResu
             create_hanging(cluster, namespace).await?;
         }
         await_condition("queries to hang", PATIENCE, async || {
-            Ok(Observation::of(hanging.taken() >= 16, hanging.taken()))
+            Ok(Observation::from_bool(hanging.taken() >= 16, hanging.taken()))
         })
         .await?;
 
@@ -68,7 +68,7 @@ fn hanging_queries_do_not_delay_an_autoscaler_of_another_namespace() -> TestResu
             requests.iter().filter(|it| !is_noise(it)).map(|it| it.at).collect()
         };
         await_condition("queries of the healthy autoscaler", PATIENCE, async || {
-            Ok(Observation::of(sent().len() >= QUERIES, sent().len()))
+            Ok(Observation::from_bool(sent().len() >= QUERIES, sent().len()))
         })
         .await?;
         let pauses: Vec<Duration> =

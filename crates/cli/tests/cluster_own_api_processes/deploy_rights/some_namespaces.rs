@@ -67,7 +67,7 @@ async fn await_not_found(kubectl: &Kubectl, (kind, name): (&str, &str)) -> TestR
     await_condition(&format!("{kind} {name} to have no target"), PATIENCE, async || {
         let policy = get(kubectl, &["-n", SHOP, kind, name]).await?;
         let ready = condition(&policy["status"], "Ready");
-        Ok(Observation::of(ready[1] == "TargetNotFound", format!("{ready:?}")))
+        Ok(Observation::from_bool(ready[1] == "TargetNotFound", format!("{ready:?}")))
     })
     .await
 }

@@ -31,7 +31,7 @@ fn firings_in_an_unreadable_namespace_wait_for_the_permission() -> TestResult {
                 let ready @ [holds, reason, message] = condition(&object["status"], "Ready");
                 let is_reported = [holds, reason] == ["False", "NamespaceUnreadable"]
                     && message.ends_with("permit almanac to get this namespace");
-                Ok(Observation::of(is_reported, format!("{ready:?}")))
+                Ok(Observation::from_bool(is_reported, format!("{ready:?}")))
             })
             .await?;
         }
@@ -41,7 +41,7 @@ fn firings_in_an_unreadable_namespace_wait_for_the_permission() -> TestResult {
             let line = format!("almanac_cron_oldest_overdue_firing_timestamp_seconds {boundary}");
             let seen: Vec<_> =
                 metrics.lines().filter(|it| it.starts_with("almanac_cron")).collect();
-            Ok(Observation::of(seen.iter().any(|it| it.starts_with(&line)), seen.join("\n")))
+            Ok(Observation::from_bool(seen.iter().any(|it| it.starts_with(&line)), seen.join("\n")))
         })
         .await?;
         for name in ["web", "tide"] {

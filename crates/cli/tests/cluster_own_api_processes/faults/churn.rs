@@ -207,7 +207,7 @@ fn created_changed_and_deleted_objects_leave_nothing_behind() -> TestResult {
                 && descriptors <= idle_descriptors + 8.0
                 && tasks <= idle_tasks + 16.0;
             let seen = (armed, published, groups, descriptors, idle_descriptors, tasks, idle_tasks);
-            Ok(Observation::of(is_clean, format!("{seen:?}")))
+            Ok(Observation::from_bool(is_clean, format!("{seen:?}")))
         })
         .await?;
         controller.stop().await

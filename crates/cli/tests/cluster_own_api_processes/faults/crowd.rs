@@ -52,7 +52,7 @@ fn rules_of_one_minute_write_each_target_and_each_status_once() -> TestResult {
         ensure!(armed == names.len(), "{armed} writes to arm {} policies", names.len());
         await_condition("all to be applied", LONG, async || {
             let count = writes(cluster).await?.len() - armed;
-            Ok(Observation::of(count >= 2 * names.len(), count))
+            Ok(Observation::from_bool(count >= 2 * names.len(), count))
         })
         .await?;
         // Any other write would follow within seconds.

@@ -69,7 +69,7 @@ async fn await_all_set(
         let deployments = cluster.list(DEPLOYMENT, NAMESPACE).await?;
         let wanted = json!(2 + number);
         let set = deployments.iter().filter(|it| it["spec"]["replicas"] == wanted).count();
-        Ok(Observation::of(set == count, format!("{set} are")))
+        Ok(Observation::from_bool(set == count, format!("{set} are")))
     })
     .await
 }
@@ -108,7 +108,7 @@ async fn survives(
     await_condition("the first to lead", PATIENCE, async || {
         first.limit.check(&first.program)?;
         let (status, body) = first.program.get("/readyz").await?;
-        Ok(Observation::of(status == 200, body))
+        Ok(Observation::from_bool(status == 200, body))
     })
     .await?;
     check(&first, "after a start")?;

@@ -107,7 +107,7 @@ fn late_writes_of_a_paused_leader_overwrite_neither_its_successor_nor_a_user() -
         await_condition("the stale requests to be refused", PATIENCE, async || {
             let sent = sent_before();
             let all = sent.iter().all(|sent| is_one_conflict(sent));
-            Ok(Observation::of(all, format!("{sent:?}")))
+            Ok(Observation::from_bool(all, format!("{sent:?}")))
         })
         .await?;
         first.controller.program.resume()?;
@@ -154,7 +154,7 @@ fn two_leaders_after_a_deleted_lease_apply_and_record_a_firing_once() -> TestRes
         }
         await_condition("the stale request to be refused", PATIENCE, async || {
             let sent = first.scalings("stale");
-            Ok(Observation::of(is_one_conflict(&sent), format!("{sent:?}")))
+            Ok(Observation::from_bool(is_one_conflict(&sent), format!("{sent:?}")))
         })
         .await?;
         first.controller.program.await_log("no longer the leader").await?;

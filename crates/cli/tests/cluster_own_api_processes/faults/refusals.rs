@@ -94,7 +94,7 @@ fn a_firing_denied_by_admission_is_not_reported_as_forbidden() -> TestResult {
             cluster
                 .patch(DEPLOYMENT, cluster.home(), "tried", &json!({"spec": {"replicas": 1}}))
                 .await?;
-            Ok(Observation::of(is_denied, format!("{refused:?}")))
+            Ok(Observation::from_bool(is_denied, format!("{refused:?}")))
         })
         .await?;
         let replica = Replica::start(cluster, head_start(), ALONE)?;

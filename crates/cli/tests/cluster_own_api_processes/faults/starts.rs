@@ -22,7 +22,7 @@ async fn await_waiting(replica: &Replica, words: &str) -> TestResult {
         async || {
             let (status, body) = program.get("/readyz").await?;
             let is_reported = body.contains(words);
-            Ok(Observation::of(status == 503 && is_reported, format!("{status}: {body}")))
+            Ok(Observation::from_bool(status == 503 && is_reported, format!("{status}: {body}")))
         },
     )
     .await?;

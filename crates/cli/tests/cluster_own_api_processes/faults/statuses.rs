@@ -93,7 +93,7 @@ fn a_firing_whose_status_is_unwritten_when_the_lease_is_lost_is_not_recorded_as_
         await_condition("one Event, that it was scaled", PATIENCE, async || {
             let events = cluster.events(cluster.home(), "shop").await?;
             let scaled = events.iter().filter(|it| it.starts_with("Normal ScaledByRule")).count();
-            Ok(Observation::of(scaled == 1 && events.len() == 1, format!("{events:?}")))
+            Ok(Observation::from_bool(scaled == 1 && events.len() == 1, format!("{events:?}")))
         })
         .await
     })

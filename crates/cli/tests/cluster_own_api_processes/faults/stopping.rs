@@ -101,7 +101,7 @@ fn a_stop_discards_queued_writes_and_later_firings_are_applied() -> TestResult {
         for name in names() {
             await_condition(&format!("the next firing of {name}"), PATIENCE, async || {
                 let now = replicas(cluster, &name).await?;
-                Ok(Observation::of(now == LATER, now))
+                Ok(Observation::from_bool(now == LATER, now))
             })
             .await?;
         }

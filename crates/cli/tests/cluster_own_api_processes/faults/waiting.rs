@@ -96,7 +96,7 @@ async fn await_seen(cluster: &Cluster, replica: &Replica) -> TestResult {
     await_condition("the last change to be seen", PATIENCE, async || {
         let samples = replica.controller.scrape("almanac_objects_not_ready{").await?;
         let is_seen = samples.iter().any(|line| line.contains("NoUsableRule"));
-        Ok(Observation::of(is_seen, format!("{samples:?}")))
+        Ok(Observation::from_bool(is_seen, format!("{samples:?}")))
     })
     .await
 }
@@ -104,7 +104,10 @@ async fn await_seen(cluster: &Cluster, replica: &Replica) -> TestResult {
 async fn await_none_waiting(replica: &Replica) -> TestResult {
     await_condition("nothing to wait to be written", PATIENCE, async || {
         let samples = replica.controller.scrape("almanac_writes_waiting{").await?;
-        Ok(Observation::of(samples.iter().all(|line| line.ends_with(" 0")), format!("{samples:?}")))
+        Ok(Observation::from_bool(
+            samples.iter().all(|line| line.ends_with(" 0")),
+            format!("{samples:?}"),
+        ))
     })
     .await
 }

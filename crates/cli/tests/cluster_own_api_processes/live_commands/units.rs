@@ -127,7 +127,7 @@ async fn missing_permissions_are_reported(test: &OwnTest, kubectl: &Kubectl) -> 
     // Permissions take effect a moment after they are written.
     await_condition("nodes to be missing", PATIENCE, async || {
         let output = stderr(&almanac(&reader, &forecast).await?);
-        Ok(Observation::of(output.contains(&unread), output))
+        Ok(Observation::from_bool(output.contains(&unread), output))
     })
     .await?;
     let of_all = [&["forecast"], &forecast[2..]].concat();
@@ -138,7 +138,10 @@ async fn missing_permissions_are_reported(test: &OwnTest, kubectl: &Kubectl) -> 
         "no Pod outside namespace default was read, so how much room nodes have is not known";
     await_condition("pods elsewhere to be missing", PATIENCE, async || {
         let output = stdout(&almanac(&reader, &forecast).await?);
-        Ok(Observation::of(output.contains(elsewhere) && output.contains("unitPods"), output))
+        Ok(Observation::from_bool(
+            output.contains(elsewhere) && output.contains("unitPods"),
+            output,
+        ))
     })
     .await?;
     let everything = json!([of_group("", &["nodes", "pods", "namespaces"])]);
@@ -146,7 +149,7 @@ async fn missing_permissions_are_reported(test: &OwnTest, kubectl: &Kubectl) -> 
     await_condition("nothing to be missing", PATIENCE, async || {
         let output = stdout(&almanac(&reader, &forecast).await?);
         let is_whole = output.contains("unitPods") && !output.contains("missing permission");
-        Ok(Observation::of(is_whole, output))
+        Ok(Observation::from_bool(is_whole, output))
     })
     .await
 }

@@ -110,7 +110,7 @@ fn output_is_printed_again_once_the_first_event_has_passed() -> TestResult {
             });
             let at: Vec<String> = at.collect();
             ensure!(at.is_sorted(), "{at:?}");
-            Ok(Observation::of(at.len() > 1 && at.first() != at.last(), log))
+            Ok(Observation::from_bool(at.len() > 1 && at.first() != at.last(), log))
         })
         .await
     })

@@ -195,7 +195,7 @@ async fn given_up_in_time(cluster: &Cluster) -> TestResult {
     await_condition(&format!("an event like {event:?}"), PATIENCE, async || {
         let events = cluster.events(SHOP, "unkept").await?;
         let is_like = |it: &String| it.starts_with(begin) && it.ends_with(end);
-        Ok(Observation::of(events.iter().any(is_like), format!("{events:?}")))
+        Ok(Observation::from_bool(events.iter().any(is_like), format!("{events:?}")))
     })
     .await?;
     cluster.create(DEPLOYMENT, SHOP, &deployment("never", 2)).await?;

@@ -33,7 +33,7 @@ fn a_repetition_is_one_event_and_kubectl_describe_shows_count_and_duration() -> 
             let (_, events) = described.split_once("Events:").unwrap_or_default();
             let matching: Vec<&str> = events.lines().filter(|it| it.contains("NotFound")).collect();
             let is_counted = matches!(matching[..], [only] if only.contains("(x3 over "));
-            Ok(Observation::of(is_counted, described))
+            Ok(Observation::from_bool(is_counted, described))
         })
         .await?;
         controller.stop().await

@@ -111,7 +111,7 @@ async fn await_refusals(cluster: &Cluster, names: &[&str]) -> TestResult {
         let writes = cluster.target_writes().await?;
         let is_refused = |name: &&&str| about(&writes, name).iter().any(|it| it.code == 403);
         let refused: Vec<_> = names.iter().filter(is_refused).collect();
-        Ok(Observation::of(refused.len() == names.len(), format!("{refused:?}")))
+        Ok(Observation::from_bool(refused.len() == names.len(), format!("{refused:?}")))
     })
     .await
 }

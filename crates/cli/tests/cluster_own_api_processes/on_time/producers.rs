@@ -32,7 +32,7 @@ async fn await_producer(
 async fn await_series(controller: &Controller, metric: &str, wanted: &[String]) -> TestResult {
     await_condition(&format!("the series {wanted:?}"), PATIENCE, async || {
         let actual = controller.scrape(metric).await?;
-        Ok(Observation::of(actual == wanted, format!("{actual:?}")))
+        Ok(Observation::from_bool(actual == wanted, format!("{actual:?}")))
     })
     .await
 }

@@ -34,7 +34,7 @@ async fn await_forecast(reader: &Path, clusters: &Value, assumed: &[&str]) -> Te
         let of_hub: Vec<_> = assumptions.iter().filter_map(Value::as_str).collect();
         let of_hub: Vec<_> = of_hub.into_iter().filter(|it| it.contains(GROUP)).collect();
         let is_so = actual["series"][0]["segments"][0]["value"] == *clusters && of_hub == assumed;
-        Ok(Observation::of(is_so, format!("{actual:#}")))
+        Ok(Observation::from_bool(is_so, format!("{actual:#}")))
     })
     .await
 }

@@ -177,7 +177,7 @@ pub(crate) async fn await_selected(
         let object = cluster.get(PLACEMENT, NAMESPACE, placement).await?;
         let reported = &object["status"]["numberOfSelectedClusters"];
         let is_so = !decisions.is_empty() && selected == expected && *reported == expected.len();
-        Ok(Observation::of(is_so, format!("{decisions:?}, status {}", object["status"])))
+        Ok(Observation::from_bool(is_so, format!("{decisions:?}, status {}", object["status"])))
     })
     .await
 }
@@ -190,7 +190,7 @@ pub(crate) async fn await_sizes(cluster: &Cluster, placement: &str, sizes: &[usi
         let object = cluster.get(PLACEMENT, NAMESPACE, placement).await?;
         let reported = &object["status"]["numberOfSelectedClusters"];
         let is_so = is_so && *reported == sizes.iter().sum::<usize>();
-        Ok(Observation::of(is_so, format!("{decisions:?}, {}", object["status"])))
+        Ok(Observation::from_bool(is_so, format!("{decisions:?}, {}", object["status"])))
     })
     .await
 }

@@ -116,7 +116,7 @@ impl Trouble {
         if self.what == FailureKind::KilledWhileWriting {
             await_condition("a write, or nothing left to write", PATIENCE, async || {
                 let is_over = injected.taken() > 0 || watcher.has(expected).unwrap_or(true);
-                Ok(Observation::of(is_over, "neither"))
+                Ok(Observation::from_bool(is_over, "neither"))
             })
             .await?;
             controller.program.kill()?;

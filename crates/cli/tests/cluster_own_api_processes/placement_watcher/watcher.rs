@@ -93,7 +93,7 @@ impl Watcher {
             let seen = locked(&self.seen);
             let actual = seen.decisions.get(name).map(|(_, it)| it.clusters.clone());
             let is_so = actual.as_ref().is_some_and(|it| *it == clusters);
-            Ok(Observation::of(is_so, format!("{actual:?}")))
+            Ok(Observation::from_bool(is_so, format!("{actual:?}")))
         })
         .await?;
         self.ensure_nothing_was_missing()

@@ -137,7 +137,7 @@ impl<'a> Attacker<'a> {
         await_condition("more bindings", PATIENCE, async || {
             let units = self.observer.replay();
             let is_so = units.bindings >= before + more || still_to_bind(&units).is_empty();
-            Ok(Observation::of(is_so, units.bindings))
+            Ok(Observation::from_bool(is_so, units.bindings))
         })
         .await
     }
@@ -146,7 +146,7 @@ impl<'a> Attacker<'a> {
     async fn await_full(&self) -> TestResult {
         await_condition("no free capacity while pods are pending", PATIENCE, async || {
             let left = still_to_bind(&self.observer.replay());
-            Ok(Observation::of(left.is_empty(), format!("{left:?}")))
+            Ok(Observation::from_bool(left.is_empty(), format!("{left:?}")))
         })
         .await
     }
@@ -271,7 +271,7 @@ impl<'a> Attacker<'a> {
                 }
             }
             let counts = units.counts();
-            Ok(Observation::of(seen == *counts, format!("{seen:?}, not {counts:?}")))
+            Ok(Observation::from_bool(seen == *counts, format!("{seen:?}, not {counts:?}")))
         })
         .await
     }

@@ -60,7 +60,7 @@ async fn await_annotations(scene: &Scene, is_expected: fn(&str) -> bool) -> Test
         let all = pods["items"].as_array().into_iter().flatten();
         let annotations: Vec<_> = all.map(|it| it["metadata"]["annotations"].to_string()).collect();
         let are_expected = annotations.iter().all(|it| is_expected(it));
-        Ok(Observation::of(annotations.len() == 4 && are_expected, annotations.join("\n")))
+        Ok(Observation::from_bool(annotations.len() == 4 && are_expected, annotations.join("\n")))
     })
     .await
 }
@@ -92,7 +92,7 @@ async fn refuse_unnaming(scene: &Scene) -> TestResult {
         let attempt = scene.kubectl.run(&attempt).await;
         let is_refused =
             attempt.as_ref().is_err_and(|it| format!("{it:#}").contains("keeps its unit"));
-        Ok(Observation::of(is_refused, format!("{attempt:?}")))
+        Ok(Observation::from_bool(is_refused, format!("{attempt:?}")))
     })
     .await
 }

@@ -197,7 +197,7 @@ async fn await_forecast(
             .filter(differs)
             .map(|(name, spread)| format!("{name}: {:?}, not {spread:?}", observed(&units, name)))
             .collect();
-        Ok(Observation::of(differences.is_empty(), differences.join("; ")))
+        Ok(Observation::from_bool(differences.is_empty(), differences.join("; ")))
     })
     .await?;
     Ok(changes)
@@ -247,7 +247,7 @@ async fn await_written(
         let is_counted = counted == expected;
         expected.remove("outside all units");
         let is_so = is_counted && written == expected;
-        Ok(Observation::of(is_so, format!("{written:?}, {counted:?}, not {spread:?}")))
+        Ok(Observation::from_bool(is_so, format!("{written:?}, {counted:?}, not {spread:?}")))
     })
     .await
 }

@@ -149,7 +149,7 @@ async fn clear_away(scene: &Scene, pods: &Api<Pod>) -> TestResult {
     scene.kubectl.run(&["delete", "deployment", "herd", "--cascade=foreground"]).await?;
     await_condition("all pods to be gone", PATIENCE, async || {
         let left = pods.list(&ListParams::default().limit(1)).await?.items.len();
-        Ok(Observation::of(left == 0, format!("{left} and more")))
+        Ok(Observation::from_bool(left == 0, format!("{left} and more")))
     })
     .await
 }

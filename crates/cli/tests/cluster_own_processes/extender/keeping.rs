@@ -22,7 +22,7 @@ async fn await_costs(scene: &Scene, expected: &[&str]) -> TestResult {
         };
         let mut costs: Vec<String> = pods.iter().map(cost).collect();
         costs.sort();
-        Ok(Observation::of(costs == expected, format!("{costs:?}")))
+        Ok(Observation::from_bool(costs == expected, format!("{costs:?}")))
     })
     .await
 }
@@ -32,7 +32,7 @@ async fn await_condition_of(scene: &Scene, about: &str, status: &str, words: &st
         let policy = get(&scene.kubectl, &["resourcepolicy", "shop"]).await?;
         let [holds, _, message] = condition(&policy["status"], about);
         let is_so = holds == status && message.contains(words);
-        Ok(Observation::of(is_so, policy["status"].to_string()))
+        Ok(Observation::from_bool(is_so, policy["status"].to_string()))
     })
     .await
 }
@@ -57,7 +57,7 @@ fn a_changed_cap_evicts_no_pod_and_the_pods_over_it_go_first() -> TestResult {
             let message = reported["items"][0]["message"].to_string();
             let has_words = |words: &str| message.contains(words);
             let is_reported = has_words("takes no more pods") || has_words("take no more pods");
-            Ok(Observation::of(is_reported, reported))
+            Ok(Observation::from_bool(is_reported, reported))
         })
         .await?;
 

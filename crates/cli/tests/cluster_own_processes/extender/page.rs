@@ -36,7 +36,7 @@ fn the_installation_of_the_page_works_with_its_permissions() -> TestResult {
             let (_, table) = printed.rsplit_once("UNIT\n").context("a table")?;
             let units: Vec<&str> =
                 table.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
-            Ok(Observation::of(units == ["reserved"; 3], &printed))
+            Ok(Observation::from_bool(units == ["reserved"; 3], &printed))
         })
         .await?;
         let output = run_section(test, &stage.kubectl, (PAGE, "Ask why")).await?;
@@ -75,7 +75,7 @@ async fn only_its_own_pods_wait_for_the_extender(stage: &Stage, scene: &Scene) -
         await_condition("the event of a pod that waits for the extender", PATIENCE, async || {
             let pod_events = ["events", "--field-selector", &format!("involvedObject.name={name}")];
             let events = get(kubectl, &pod_events).await?.to_string();
-            Ok(Observation::of(events.contains("connection refused"), events))
+            Ok(Observation::from_bool(events.contains("connection refused"), events))
         })
         .await?;
     }

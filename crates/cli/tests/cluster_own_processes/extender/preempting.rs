@@ -82,7 +82,7 @@ fn a_preemption_evicts_no_more_pods_than_a_unit_allows() -> TestResult {
         await_condition("the nomination to be taken back", PATIENCE, async || {
             let pod = get(&scene.kubectl, &["pod", waiting]).await?;
             let nominated = &pod["status"]["nominatedNodeName"];
-            Ok(Observation::of(nominated.is_null(), pod["status"].to_string()))
+            Ok(Observation::from_bool(nominated.is_null(), pod["status"].to_string()))
         })
         .await
     })

@@ -73,7 +73,7 @@ impl Scene {
             let taints =
                 nodes["items"].as_array().into_iter().flatten().map(|it| &it["spec"]["taints"]);
             let closed = taints.filter(|it| it.to_string().contains("not-ready")).count();
-            Ok(Observation::of(closed == 0, format!("{closed} take none")))
+            Ok(Observation::from_bool(closed == 0, format!("{closed} take none")))
         })
         .await
     }
@@ -95,7 +95,7 @@ impl Scene {
             let actual = get(&self.kubectl, &["resourcepolicy", name]).await?;
             let observed = &actual["status"]["observedGeneration"];
             let is_known = *observed == actual["metadata"]["generation"];
-            Ok(Observation::of(is_known, actual["status"].to_string()))
+            Ok(Observation::from_bool(is_known, actual["status"].to_string()))
         })
         .await
     }
@@ -122,7 +122,7 @@ impl Scene {
         let what = format!("the pods of {app} to be spread over {names:?} as {expected:?}");
         await_condition(&what, PATIENCE, async || {
             let spread = self.spread(app, names).await?;
-            Ok(Observation::of(spread == expected, format!("{spread:?}")))
+            Ok(Observation::from_bool(spread == expected, format!("{spread:?}")))
         })
         .await
     }

@@ -12,7 +12,7 @@ async fn await_why(scene: &Scene, pod: &str, words: &[&str]) -> TestResult {
     await_condition(&format!("{pod} to wait because of {words:?}"), PATIENCE, async || {
         let object = get(&scene.kubectl, &["pod", pod]).await?;
         let why = object["status"]["conditions"][0]["message"].to_string();
-        Ok(Observation::of(
+        Ok(Observation::from_bool(
             words.iter().all(|word| why.contains(word)),
             object["status"].to_string(),
         ))
@@ -55,7 +55,7 @@ fn each_revision_of_a_rollout_is_counted_separately() -> TestResult {
             let groups = of_best["groups"].as_array().into_iter().flatten();
             let used: Vec<&Value> = groups.map(|group| &group["used"]).collect();
             let is_so = (&of_best["used"], &of_best["max"]) == (&json!(6), &json!(3));
-            Ok(Observation::of(is_so && used == [3, 3], policy.to_string()))
+            Ok(Observation::from_bool(is_so && used == [3, 3], policy.to_string()))
         })
         .await?;
         scene.kubectl.run(&["rollout", "undo", "deployment", "shop"]).await?;
@@ -83,7 +83,7 @@ fn pods_without_capacity_are_pending_with_a_reason() -> TestResult {
         await_condition("the Event to report it", PATIENCE, async || {
             let events = get(&scene.kubectl, &["events", "--field-selector", &of_pod]).await?;
             let is_so = events.to_string().contains(&full.replace('"', "\\\""));
-            Ok(Observation::of(is_so, events.to_string()))
+            Ok(Observation::from_bool(is_so, events.to_string()))
         })
         .await?;
 

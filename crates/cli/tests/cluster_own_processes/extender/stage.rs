@@ -203,7 +203,7 @@ impl Stage {
                 }
                 seen.push(decides);
             }
-            Ok(Observation::of(seen.contains(&true), format!("{seen:?}")))
+            Ok(Observation::from_bool(seen.contains(&true), format!("{seen:?}")))
         })
         .await?;
         Ok(deciding)

@@ -243,7 +243,7 @@ async fn no_crash_costs_a_cap_and_pods_wait_for_the_extender(
     await_condition("the event of a pod that waits for the extender", PATIENCE, async || {
         let pod_events = ["events", "--field-selector", "involvedObject.name=meanwhile"];
         let events = get(&scene.kubectl, &pod_events).await?.to_string();
-        Ok(Observation::of(events.contains("connection refused"), events))
+        Ok(Observation::from_bool(events.contains("connection refused"), events))
     })
     .await?;
     static_pod.extender.start_again()?;

@@ -49,7 +49,7 @@ fn only_the_oldest_policies_of_a_namespace_apply_without_effect_on_others() -> T
             let actual = get(&scene.kubectl, &["pod", "selected"]).await?;
             let why = actual["status"]["conditions"][0]["message"].as_str().unwrap_or_default();
             let is_so = why.contains("64 ResourcePolicies select the pod") && why.len() < 2_500;
-            Ok(Observation::of(is_so, format!("{} bytes: {why}", why.len())))
+            Ok(Observation::from_bool(is_so, format!("{} bytes: {why}", why.len())))
         })
         .await?;
         elsewhere.apply(&pod("free", "shop")).await?;

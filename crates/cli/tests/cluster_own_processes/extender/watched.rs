@@ -55,7 +55,7 @@ impl Watched {
         await_condition(what, patience, async || {
             let pods = self.known.lock();
             let spread = self.known.spread(&pods);
-            Ok(Observation::of(pods.over.is_some() || is_it(&spread), format!("{spread:?}")))
+            Ok(Observation::from_bool(pods.over.is_some() || is_it(&spread), format!("{spread:?}")))
         })
         .await?;
         let over = self.known.lock().over.clone();

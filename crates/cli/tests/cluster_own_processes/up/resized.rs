@@ -67,7 +67,7 @@ impl OnTerminal {
         let mut quiet = 0;
         await_condition("the terminal to be quiet", PATIENCE, async || {
             quiet = if self.show()? { 0 } else { quiet + 1 };
-            Ok(Observation::of(quiet == 2, "more has come"))
+            Ok(Observation::from_bool(quiet == 2, "more has come"))
         })
         .await?;
         terminal::resize(&self.terminal, columns)?;
@@ -83,7 +83,7 @@ impl OnTerminal {
             self.show()?;
             let rows = self.screens.each_ref().map(Screen::since_resize);
             let hold = rows.iter().all(|rows| holds(rows));
-            Ok(Observation::of(hold, format!("{:#?}", rows.concat())))
+            Ok(Observation::from_bool(hold, format!("{:#?}", rows.concat())))
         })
         .await
     }

@@ -68,7 +68,7 @@ fn a_full_disk_ends_up_with_a_reason_and_keeps_accepted_writes() -> TestResult {
         let again = await_condition("it to run again", PATIENCE, async || {
             let log = up.log()?;
             let (_, after) = log.split_once(ENDED).unwrap_or_default();
-            Ok(Observation::of(after.contains("Everything runs"), after))
+            Ok(Observation::from_bool(after.contains("Everything runs"), after))
         });
         again.await?;
         let count = notes_on(&data, &user)?.list(&ListParams::default()).await?;

@@ -8,7 +8,7 @@ async fn await_applied(desk: &Desk<'_>, name: &str, is_done: bool) -> TestResult
     let what = format!("{name} to be {}", if is_done { "applied" } else { "refused" });
     await_condition(&what, PATIENCE, async || {
         let applied = desk.apply(&cron(name, "0 8 * * *")).await?;
-        Ok(Observation::of(applied.is_done == is_done, applied.stderr))
+        Ok(Observation::from_bool(applied.is_done == is_done, applied.stderr))
     })
     .await
 }

@@ -73,7 +73,7 @@ fn a_deleted_secret_is_restored_unchanged() -> TestResult {
         desk.kubectl.run(&[namespace_flag, namespace, "delete", kind, name]).await?;
         await_condition("the Secret to be created again", PATIENCE, async || {
             let now = [kept(desk, "ca.crt").await.ok(), kept(desk, "tls.crt").await.ok()];
-            Ok(Observation::of(now.iter().all(Option::is_some), format!("{now:?}")))
+            Ok(Observation::from_bool(now.iter().all(Option::is_some), format!("{now:?}")))
         })
         .await?;
         assert_eq!([kept(desk, "ca.crt").await?, kept(desk, "tls.crt").await?], before);

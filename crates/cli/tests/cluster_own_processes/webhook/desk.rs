@@ -223,7 +223,7 @@ pub(crate) async fn await_refusal(desk: &Desk<'_>) -> TestResult {
     await_condition("a wrong object to be refused", PATIENCE, async || {
         let number = desk.files.load(Ordering::Relaxed);
         let applied = desk.apply(&cron(&format!("probe-{number}"), "0 0 * *")).await?;
-        Ok(Observation::of(!applied.is_done, applied.stderr))
+        Ok(Observation::from_bool(!applied.is_done, applied.stderr))
     })
     .await
 }

@@ -31,7 +31,7 @@ async fn await_dates(desk: &Desk<'_>, prefix: &str, is_expected: bool) -> TestRe
     await_condition("new taints to be dated, or not", PATIENCE, async || {
         number += 1;
         let date = dated(desk, &format!("{prefix}-{number}"), &taints).await?;
-        Ok(Observation::of(date.is_some() == is_expected, format!("{date:?}")))
+        Ok(Observation::from_bool(date.is_some() == is_expected, format!("{date:?}")))
     })
     .await
 }
@@ -111,7 +111,7 @@ fn binding_a_set_takes_permission_also_while_the_webhook_is_away() -> TestResult
         await_condition("another set to be refused", PATIENCE, async || {
             let applied = bind(desk, "jo", "other", "first").await?;
             assert!(!applied.is_done || applied.stderr.is_empty(), "{}", applied.stderr);
-            Ok(Observation::of(applied.stderr.contains(expected), applied.stderr))
+            Ok(Observation::from_bool(applied.stderr.contains(expected), applied.stderr))
         })
         .await?;
         let [grant] = &shell_blocks("docs/placements.md", "Who may bind a set")?[..] else {
@@ -121,7 +121,7 @@ fn binding_a_set_takes_permission_also_while_the_webhook_is_away() -> TestResult
         assert!(granted.status.success(), "{}", String::from_utf8_lossy(&granted.stderr));
         await_condition("the set to be bound", PATIENCE, async || {
             let applied = bind(desk, "jo", "fleet", "first").await?;
-            Ok(Observation::of(applied.is_done, applied.stderr))
+            Ok(Observation::from_bool(applied.is_done, applied.stderr))
         })
         .await?;
         assert!(!bind(desk, "jo", "other", "first").await?.is_done, "it may bind only this set");

@@ -129,7 +129,7 @@ fn many_large_objects_all_get_a_response() -> TestResult {
         let created_in = begun.elapsed();
         await_condition("a review of every object", PATIENCE, async || {
             let (now, ..) = counted(desk).await?;
-            Ok(Observation::of(now - before >= count as u64, format!("{}", now - before)))
+            Ok(Observation::from_bool(now - before >= count as u64, format!("{}", now - before)))
         })
         .await?;
         let (asked_before, ..) = counted(desk).await?;

@@ -60,7 +60,7 @@ async fn others_are_seen(desk: &Desk<'_>) -> TestResult {
         let applied = desk.apply(&cron("web", "0 8 * * *")).await?;
         let expected = "Warning: spec.scaleTargetRef: Deployment.apps shop/web is already scaled by CronFederatedHPA";
         let holds = applied.is_done && applied.stderr.contains(expected);
-        Ok(Observation::of(holds, applied.stderr))
+        Ok(Observation::from_bool(holds, applied.stderr))
     })
     .await?;
     // The same minute with different values is a warning of the object alone.
@@ -96,7 +96,7 @@ async fn each_condition_is_that_of_validate(desk: &Desk<'_>) -> TestResult {
                 let message = error["message"].as_str().unwrap_or_default();
                 messages.iter().any(|it| it.contains(message))
             });
-            Ok(Observation::of(is_reported, format!("{findings:?}: {messages:?}")))
+            Ok(Observation::from_bool(is_reported, format!("{findings:?}: {messages:?}")))
         })
         .await?;
         desk.kubectl.run(&[&["delete"][..], &what].concat()).await?;
@@ -112,7 +112,7 @@ async fn a_marked_namespace_is_exempt(desk: &Desk<'_>) -> TestResult {
         await_condition("the mark to be known", PATIENCE, async || {
             let name = if is_exempt { "of-exempt" } else { "of-checked" };
             let applied = desk.apply(&cron(name, "0 0 * *")).await?;
-            Ok(Observation::of(applied.is_done == is_exempt, applied.stderr))
+            Ok(Observation::from_bool(applied.is_done == is_exempt, applied.stderr))
         })
         .await?;
     }
@@ -126,7 +126,7 @@ async fn what_upstream_carries_out_is_not_checked(desk: &Desk<'_>) -> TestResult
     desk.kubectl.run_with_input(&["create", "-f", "-"], &lease.to_string()).await?;
     await_condition("a wrong policy of Karmada's to pass", PATIENCE, async || {
         let applied = desk.apply(&cron("of-karmada", "0 0 * *")).await?;
-        Ok(Observation::of(applied.is_done && applied.stderr.is_empty(), applied.stderr))
+        Ok(Observation::from_bool(applied.is_done && applied.stderr.is_empty(), applied.stderr))
     })
     .await?;
     for object in wrong_objects().into_iter().filter(|it| it["kind"] != "CronFederatedHPA") {
@@ -144,7 +144,7 @@ async fn what_is_there_can_go(desk: &Desk<'_>) -> TestResult {
     let wrong = cron("old", "0 0 * *");
     await_condition("no webhook to be called", PATIENCE, async || {
         let applied = desk.apply(&wrong).await?;
-        Ok(Observation::of(applied.is_done, applied.stderr))
+        Ok(Observation::from_bool(applied.is_done, applied.stderr))
     })
     .await?;
     each_condition_is_that_of_validate(desk).await?;

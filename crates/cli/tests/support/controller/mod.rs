@@ -100,7 +100,7 @@ impl Cluster {
             let all = self.list(DEFINITION, "").await?;
             let is_established = |it: &&Value| condition(&it["status"], "Established")[0] == "True";
             let established = all.iter().filter(is_established).count();
-            Ok(Observation::of(established == all.len(), format!("{established} are")))
+            Ok(Observation::from_bool(established == all.len(), format!("{established} are")))
         })
         .await
     }
@@ -289,7 +289,7 @@ impl Cluster {
     ) -> TestResult {
         await_condition(&format!("the event {event:?}"), PATIENCE, async || {
             let events = self.events(namespace, about).await?;
-            Ok(Observation::of(
+            Ok(Observation::from_bool(
                 events.iter().any(|described| described == event),
                 format!("{events:?}"),
             ))

@@ -106,7 +106,7 @@ impl Controller {
         let ahead = Duration::try_from(instant.duration_since(self.now())).unwrap_or_default();
         await_condition(&format!("the clock to show {instant}"), ahead + PATIENCE, async || {
             let now = self.now();
-            Ok(Observation::of(now > instant, now))
+            Ok(Observation::from_bool(now > instant, now))
         })
         .await
     }
@@ -129,7 +129,7 @@ impl Controller {
         let metric = line.split(['{', ' ']).next().unwrap_or(line);
         await_condition(&format!("the metric {line}"), PATIENCE, async || {
             let actual = self.scrape(metric).await?;
-            Ok(Observation::of(actual.iter().any(|it| it == line), format!("{actual:?}")))
+            Ok(Observation::from_bool(actual.iter().any(|it| it == line), format!("{actual:?}")))
         })
         .await
     }

@@ -177,7 +177,7 @@ pub(crate) async fn await_definitions(kubectl: &Kubectl, count: usize) -> TestRe
         let path =
             "jsonpath={range .items[*]}{.status.conditions[?(@.type=='Established')].status} {end}";
         let actual = kubectl.run(&["get", "crd", "-o", path]).await?;
-        Ok(Observation::of(actual.matches("True").count() == count, actual))
+        Ok(Observation::from_bool(actual.matches("True").count() == count, actual))
     })
     .await
 }

@@ -19,7 +19,7 @@ pub(crate) async fn await_value(
     await_condition(&format!("{what:?} to have {expected} at {pointer}"), PATIENCE, async || {
         let object = get(kubectl, what).await?;
         let actual = object.pointer(pointer);
-        Ok(Observation::of(actual == Some(expected), format!("{actual:?} in {object}")))
+        Ok(Observation::from_bool(actual == Some(expected), format!("{actual:?} in {object}")))
     })
     .await
 }

@@ -38,7 +38,7 @@ pub(crate) async fn await_metric(program: &Program, line: &str) -> TestResult {
     await_condition(&format!("the metric {line:?}"), PATIENCE, async || {
         let (status, text) = program.get("/metrics").await?;
         ensure!(status == 200, "{status}: {text}");
-        Ok(Observation::of(text.lines().any(|it| it == line), text))
+        Ok(Observation::from_bool(text.lines().any(|it| it == line), text))
     })
     .await
 }

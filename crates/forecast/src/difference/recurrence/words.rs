@@ -7,7 +7,7 @@ use jiff::fmt::strtime;
 
 use super::{Days, Recurrence};
 
-/// How many exceptions, or times of a day, are named to a person.
+/// The most exceptions, or times of a day, that a text for people lists.
 const NAMED: usize = 4;
 
 const NAMES: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];

@@ -31,7 +31,7 @@ const OTHERS: i64 = 4;
 const AHEAD: usize = 100;
 
 #[test]
-fn an_explanation_says_what_a_forecast_from_its_instant_says() {
+fn an_explanation_agrees_with_a_forecast_from_its_instant() {
     holds("an_explanation_says_what_a_forecast", 30, 3_000, |case| {
         let world = case.world();
         let watched = period(case.from(), WATCHED);
@@ -139,7 +139,7 @@ fn series_of<'s>(all: &'s [Series], target: &Identity, field: Field) -> Option<&
 struct Forecasts<'a> {
     case: &'a Case,
     world: &'a World,
-    /// How long the one from then on is.
+    /// The length of the stretch from then on.
     ahead: SignedDuration,
     from_then: &'a [Series],
     /// From a week before the day.
@@ -171,7 +171,7 @@ impl Forecasts<'_> {
         Ok(())
     }
 
-    /// Whether they say what an explanation says.
+    /// Whether they agree with an explanation.
     fn check_explanation(&self, explained: &Explanation) -> TestCaseResult {
         let Explanation { policy, target, at, values, reasons, next, .. } = explained;
         let problem = format!("{policy} of {target} at {at}");
@@ -229,7 +229,7 @@ impl Forecasts<'_> {
             let number = (0..self.case.deployments.len()).find(|it| deployment(*it) == *target)?;
             return last_firing(self.case, number, just_after(*at)).map(|(fired, ..)| fired);
         }
-        // A placement has no rules; its forecast says by what each selection was changed.
+        // A placement has no rules; its forecast has the change cause of each selection.
         let is_same = |it: &Segment| match by(it) {
             Some((policy, _)) if policy.family == Family::Placement => policy == writer.0,
             by => by.as_ref() == Some(writer),

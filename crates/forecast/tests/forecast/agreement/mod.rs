@@ -20,7 +20,7 @@ use proptest::test_runner::{
 use self::turns::{Change, Timelines, add, run};
 use self::worlds::{Case, cases, instant};
 
-/// How long each world is watched.
+/// The watched time of each world.
 const WATCHED: SignedDuration = SignedDuration::from_hours(48);
 
 /// A policy, and its rule.
@@ -95,7 +95,7 @@ fn a_forecast_has_the_changes_that_controllers_make_in_the_same_world() {
     });
 }
 
-/// Where pods are in units follows from the replicas of their workloads.
+/// The replicas of the workloads determine the units of their pods.
 fn is_of_units(field: Field) -> bool {
     matches!(field, Field::UnitPods | Field::PendingPods)
 }

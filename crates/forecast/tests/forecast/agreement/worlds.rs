@@ -14,7 +14,7 @@ use proptest::prelude::*;
 pub(super) const CLUSTERS: [&str; 3] = ["east", "north", "west"];
 pub(super) const PODS: [&str; 2] = ["a", "b"];
 
-/// When a rule fires: at a half hour, every day or on one day of the week, from Monday as 0.
+/// The firing of a rule: at a half hour, every day or on one day of the week, from Monday as 0.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Firing {
     pub(super) half_hour: u32,
@@ -34,7 +34,7 @@ pub(super) struct Scaler {
     pub(super) up_window: u32,
     pub(super) down_window: u32,
     pub(super) up_in_a_minute: Option<u32>,
-    /// How many minutes before the beginning it was created.
+    /// Its age at the start, in minutes.
     pub(super) created: Option<i64>,
 }
 

@@ -13,9 +13,9 @@ use tower::service_fn;
 use super::*;
 use crate::clock::Clock;
 
-/// When another client writes the Lease.
+/// The times at which another client writes the Lease.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Others {
+enum OtherWrites {
     EachSecond,
     /// At the same time, so that a read is already outdated.
     EachSecondAndAfterEachReading,
@@ -25,7 +25,7 @@ enum Others {
 struct Server {
     lease: Value,
     version: u64,
-    others: Others,
+    others: OtherWrites,
     annotated: Instant,
     /// The number of reads that will still get no response once the Lease is held.
     unanswered: usize,
@@ -34,7 +34,7 @@ struct Server {
 }
 
 impl Server {
-    fn held_by_nobody(others: Others) -> Self {
+    fn without_holder(others: OtherWrites) -> Self {
         let lease = json!({ "metadata": { "name": "almanac", "namespace": "default" } });
         let annotated = Instant::now();
         Self { lease, version: 1, others, annotated, unanswered: 0, replaced: Vec::new() }
@@ -53,7 +53,7 @@ impl Server {
             }
             let read = self.lease();
             let is_held = !self.replaced.is_empty();
-            if self.others == Others::EachSecondAndAfterEachReading && is_held {
+            if self.others == OtherWrites::EachSecondAndAfterEachReading && is_held {
                 self.version += 1;
             }
             return Some((200, read));
@@ -115,7 +115,7 @@ async fn lead_for_a_minute(server: Server) -> (Result<(), LeadershipLoss>, Vec<(
 
 #[tokio::test(start_paused = true)]
 async fn a_lease_that_others_keep_writing_is_still_renewed() {
-    let (led, replaced) = lead_for_a_minute(Server::held_by_nobody(Others::EachSecond)).await;
+    let (led, replaced) = lead_for_a_minute(Server::without_holder(OtherWrites::EachSecond)).await;
     let succeeded = replaced.iter().filter(|(_, succeeded)| *succeeded).count();
     assert_eq!(led, Ok(()));
     assert!(succeeded >= 25, "renewed {succeeded} times of {}", replaced.len());
@@ -123,7 +123,7 @@ async fn a_lease_that_others_keep_writing_is_still_renewed() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unanswered_read_leaves_time_to_read_again() {
-    let mut server = Server::held_by_nobody(Others::EachSecond);
+    let mut server = Server::without_holder(OtherWrites::EachSecond);
     server.unanswered = 1;
     let (led, replaced) = lead_for_a_minute(server).await;
     assert_eq!(led, Ok(()), "{replaced:?}");
@@ -131,7 +131,7 @@ async fn an_unanswered_read_leaves_time_to_read_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_renewal_that_keeps_conflicting_is_tried_three_times_in_a_row() {
-    let server = Server::held_by_nobody(Others::EachSecondAndAfterEachReading);
+    let server = Server::without_holder(OtherWrites::EachSecondAndAfterEachReading);
     let (_, replaced) = lead_for_a_minute(server).await;
     let at_once = |at: Instant| replaced.iter().filter(|(other, _)| *other == at).count();
     let most = replaced.iter().map(|(at, _)| at_once(*at)).max();

@@ -84,7 +84,7 @@ fn for_seconds(seconds: u64) -> impl AsyncFnOnce(Fence) {
     async move |_| sleep(Duration::from_secs(seconds)).await
 }
 
-/// When a candidate's term begins, if it does within an hour.
+/// The start of a candidate's term, if it begins within an hour.
 async fn wins_after(candidate: &mut Candidate) -> Option<Duration> {
     let (begun, mut won) = (Instant::now(), None);
     let end = CancellationToken::new();
@@ -123,8 +123,8 @@ async fn a_candidate_creates_a_missing_lease_renews_it_every_two_seconds_and_rel
     let end = CancellationToken::new();
     let term = async |fence: Fence| {
         for second in 0..60 {
-            let left = fence.check().expect("it leads");
-            assert!(left > Duration::from_secs(7), "{left:?} left after {second} s");
+            let remaining = fence.check().expect("it leads");
+            assert!(remaining > Duration::from_secs(7), "{remaining:?} left after {second} s");
             sleep(Duration::from_secs(1)).await;
         }
         assert_eq!(lease(&stub)["spec"]["holderIdentity"], "one");
@@ -135,7 +135,7 @@ async fn a_candidate_creates_a_missing_lease_renews_it_every_two_seconds_and_rel
     assert!((29..=31).contains(&renewals), "{renewals}");
     assert!(lease(&stub)["spec"].get("holderIdentity").is_none_or(Value::is_null));
     let next = wins_after(&mut Machine::before(&stub).candidate("two")).await;
-    assert!(next < Some(LOOK), "nobody has to wait: {next:?}");
+    assert!(next < Some(LOOK), "no candidate waits: {next:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -72,7 +72,7 @@ async fn a_rotated_token_is_used_and_an_unreadable_one_is_ignored() {
             a_while().await;
         }
         assert_eq!(send_query(&prometheus, "shop", "tide").await, Ok(1.0));
-        let request = server.requests().pop().expect("it was asked");
+        let request = server.requests().pop().expect("a request arrived");
         let token = request.lines().find_map(|line| line.strip_prefix("authorization: Bearer "));
         sent.push(token.expect("it is sent").to_owned());
     }

@@ -32,7 +32,7 @@ pub(super) struct Server {
 
 struct ServerState {
     requests: Mutex<Vec<String>>,
-    /// How many connections there are, and the most there ever were at once.
+    /// The number of connections, and the most at the same time so far.
     connections: watch::Sender<(usize, usize)>,
 }
 

@@ -6,7 +6,7 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use crate::source::{tokens, words_of};
 
-/// Where the paths in a file lead.
+/// The targets of the paths in a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Paths {
     /// The first names after the root.
@@ -16,8 +16,8 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    /// Those in the text of a module, whose own path from the root is this.
-    pub(super) fn of(text: &str, module: &[String]) -> anyhow::Result<Paths> {
+    /// The paths in the text of a module with this path from the root.
+    pub(super) fn read(text: &str, module: &[String]) -> anyhow::Result<Paths> {
         let mut paths = Paths::default();
         paths.collect(tokens(text)?, module);
         Ok(paths)
@@ -167,7 +167,7 @@ mod tests {
 
     fn names(text: &str, module: &[&str]) -> Vec<String> {
         let module: Vec<String> = module.iter().map(|name| (*name).to_owned()).collect();
-        Paths::of(text, &module).unwrap().names.into_iter().collect()
+        Paths::read(text, &module).unwrap().names.into_iter().collect()
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
         let text =
             "#[cfg(test)] use crate::a; #[cfg(not(test))] use crate::b; #[cfg(test)] mod tests;";
         assert_eq!(names(text, &["own"]), ["b"]);
-        let paths = Paths::of(text, &["own".to_owned()]).unwrap();
+        let paths = Paths::read(text, &["own".to_owned()]).unwrap();
         assert_eq!(paths.only_tests, [["own", "tests"]]);
     }
 

@@ -62,7 +62,7 @@ impl Desk<'_> {
             let (is_done, stderr) = self.apply_wrong(SEA).await?;
             ensure!(is_done && stderr.is_empty(), "{stderr}");
             let now = request_count().await?;
-            Ok(Observation::of(now != before, now))
+            Ok(Observation::from_bool(now != before, now))
         })
         .await
     }
@@ -113,7 +113,7 @@ pub(super) async fn checks_what_is_listed(test: &OwnTest, kubectl: &Kubectl) -> 
     await_condition("a wrong policy to be refused", PATIENCE, async || {
         let (is_done, stderr) = desk.apply_wrong(SHOP).await?;
         let holds = !is_done && stderr.contains("a cron expression has five fields");
-        Ok(Observation::of(holds, stderr))
+        Ok(Observation::from_bool(holds, stderr))
     })
     .await?;
     let (is_done, stderr) = desk.apply(WAREHOUSE, &policy("evening", "web", "0 20 * * *")).await?;
@@ -123,7 +123,7 @@ pub(super) async fn checks_what_is_listed(test: &OwnTest, kubectl: &Kubectl) -> 
         let (is_done, stderr) = desk.apply(WAREHOUSE, &morning).await?;
         let expected =
             "Warning: spec.scaleTargetRef: Deployment.apps warehouse/web is already scaled";
-        Ok(Observation::of(is_done && stderr.contains(expected), stderr))
+        Ok(Observation::from_bool(is_done && stderr.contains(expected), stderr))
     })
     .await?;
     let refused = agent::configure(kubectl, NAMESPACE, "26:00").await;

@@ -18,17 +18,17 @@ pub(super) type Group = (PolicyName, Option<usize>);
 /// The number of firings that show how long a value usually lasts.
 const FIRINGS: usize = 60;
 
-/// How many months are looked at for how often a rule fires.
+/// The months over which the firings of a rule are counted.
 const MONTHS: usize = 24;
 
-/// How many times shorter is what a group leaves something for that it has most of the time.
+/// A value that a group has most of the time is interrupted for a time that is shorter by this factor.
 const SHORTER: i32 = 4;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
 /// The rules that set numbers, where several groups may set the same.
 #[derive(Debug)]
-pub(super) struct Alone {
+pub(super) struct GroupSchedules {
     rules: BTreeMap<Group, Vec<RuleSchedule>>,
     from: Timestamp,
     days: BTreeMap<Writer, u32>,
@@ -37,7 +37,7 @@ pub(super) struct Alone {
 
 /// A value that a group sets, and by which of its rules.
 #[derive(Clone, Debug)]
-pub(super) struct Own {
+pub(super) struct GroupValue {
     pub(super) at: Timestamp,
     pub(super) value: u32,
     pub(super) writer: Writer,
@@ -46,10 +46,10 @@ pub(super) struct Own {
 /// The next actions of a group after it has set a value.
 #[derive(Clone, Debug)]
 pub(super) struct End {
-    /// When the same rule sets the same again, if that is on the same day.
+    /// The instant at which the same rule sets the same again, if that is on the same day.
     pub(super) again: Option<Timestamp>,
-    /// When it sets a value on the other side.
-    pub(super) other: Option<Own>,
+    /// The next value on the other side.
+    pub(super) other: Option<GroupValue>,
 }
 
 /// The fields that several groups of rules set.
@@ -87,7 +87,7 @@ impl Side {
         }
     }
 
-    pub(super) fn of(self, number: u32, value: u32) -> bool {
+    pub(super) fn contains(self, number: u32, value: u32) -> bool {
         match self {
             Side::Below => number < value,
             Side::Above => number > value,
@@ -95,13 +95,13 @@ impl Side {
     }
 }
 
-impl Alone {
+impl GroupSchedules {
     /// The rules in force of all groups that share a field.
     pub(super) fn new(
         rules: &BTreeMap<PolicyName, Vec<Rule>>,
         shared: &BTreeMap<(Identity, Field), Vec<Group>>,
         from: Timestamp,
-    ) -> Alone {
+    ) -> GroupSchedules {
         let rules_of = |(policy, clock): &Group| {
             let rules = rules.get(policy).into_iter().flatten();
             let of_group = rules.filter(|it| it.clock == *clock && !it.schedule.is_off);
@@ -109,30 +109,37 @@ impl Alone {
         };
         let groups: BTreeSet<&Group> = shared.values().flatten().collect();
         let rules = groups.into_iter().map(|it| (it.clone(), rules_of(it))).collect();
-        Alone { rules, from, days: BTreeMap::new(), lasting: BTreeMap::new() }
+        GroupSchedules { rules, from, days: BTreeMap::new(), lasting: BTreeMap::new() }
     }
 
     /// Whether a group sets a field to one value only, and so never ends it.
     pub(super) fn has_one_value(&self, group: &Group, field: Field) -> bool {
-        let mut values = self.of(group, field).map(|(_, value)| value);
+        let mut values = self.rules_setting(group, field).map(|(_, value)| value);
         let first = values.next();
         values.all(|it| Some(it) == first)
     }
 
     /// Whether a rule sets a field by itself.
     pub(super) fn sets(&self, group: &Group, writer: &Writer, field: Field) -> bool {
-        self.of(group, field).any(|(rule, _)| Some(&rule.rule) == writer.rule.as_ref())
+        self.rules_setting(group, field).any(|(rule, _)| Some(&rule.rule) == writer.rule.as_ref())
     }
 
     /// The last value that a group set before an instant.
-    pub(super) fn last(&self, group: &Group, field: Field, before: Timestamp) -> Option<Own> {
+    pub(super) fn last(
+        &self,
+        group: &Group,
+        field: Field,
+        before: Timestamp,
+    ) -> Option<GroupValue> {
         let before = before.saturating_sub(NANOSECOND).ok()?;
         let last = |(rule, value): (&RuleSchedule, u32)| {
-            Some((rule.last(before)?, rule.position, own(group, rule, value)))
+            Some((rule.last(before)?, rule.position, group_value(group, rule, value)))
         };
-        let last =
-            self.of(group, field).filter_map(last).max_by_key(|(at, position, _)| (*at, *position));
-        last.map(|(at, _, own)| Own { at, ..own })
+        let last = self
+            .rules_setting(group, field)
+            .filter_map(last)
+            .max_by_key(|(at, position, _)| (*at, *position));
+        last.map(|(at, _, found)| GroupValue { at, ..found })
     }
 
     /// The next value that a group sets.
@@ -142,17 +149,17 @@ impl Alone {
         field: Field,
         after: Timestamp,
         is_one: impl Fn(u32) -> bool,
-    ) -> Option<Own> {
+    ) -> Option<GroupValue> {
         let after = after.saturating_add(NANOSECOND).ok()?;
         let next = |(rule, value): (&RuleSchedule, u32)| {
             let at = rule.begins(after, Timestamp::MAX).next()?;
-            Some((at, rule.position, own(group, rule, value)))
+            Some((at, rule.position, group_value(group, rule, value)))
         };
-        let others = self.of(group, field).filter(|(_, value)| is_one(*value));
+        let others = self.rules_setting(group, field).filter(|(_, value)| is_one(*value));
         // Of several at one instant, the later one in the list wins.
         let next =
             others.filter_map(next).min_by_key(|(at, position, _)| (*at, u32::MAX - position));
-        next.map(|(at, _, own)| Own { at, ..own })
+        next.map(|(at, _, found)| GroupValue { at, ..found })
     }
 
     /// The next actions of the group that has set this value.
@@ -164,13 +171,13 @@ impl Alone {
         side: Side,
     ) -> End {
         let next = self.next(group, field, write.at, |_| true);
-        let is_again = |next: &Own| {
+        let is_again = |next: &GroupValue| {
             next.value == value
                 && Some(&next.writer) == write.writer()
                 && self.is_same_day(group, write.at, next.at)
         };
         let again = next.filter(is_again).map(|it| it.at);
-        End { again, other: self.next(group, field, write.at, |it| side.of(it, value)) }
+        End { again, other: self.next(group, field, write.at, |it| side.contains(it, value)) }
     }
 
     /// Whether a value has lasted as long as it usually does. One that lasts longer has now been left to others. For
@@ -203,7 +210,7 @@ impl Alone {
         of_both.is_some_and(|(lasting, other)| lasting > other * SHORTER)
     }
 
-    /// How long what a rule sets usually lasts until its group sets something on one side of it.
+    /// The usual time from a write of a rule until its group sets something on one side of it.
     pub(super) fn lasting(
         &mut self,
         group: &Group,
@@ -216,10 +223,10 @@ impl Alone {
             return *known;
         }
         let is_one = |(rule, _): &(&RuleSchedule, u32)| Some(&rule.rule) == writer.rule.as_ref();
-        let lasting = self.of(group, field).find(is_one).and_then(|(rule, value)| {
+        let lasting = self.rules_setting(group, field).find(is_one).and_then(|(rule, value)| {
             let begins = rule.begins(self.from, Timestamp::MAX).take(FIRINGS);
             let until_other =
-                |at| Some((at, self.next(group, field, at, |it| side.of(it, value))?.at));
+                |at| Some((at, self.next(group, field, at, |it| side.contains(it, value))?.at));
             let lasting = begins.filter_map(until_other);
             let mut all: Vec<SignedDuration> =
                 lasting.map(|(at, other)| self.on_its_clock(group, at, other)).collect();
@@ -258,7 +265,7 @@ impl Alone {
         day(one) == day(other)
     }
 
-    /// How much later the clock of a group shows, which a clock change makes no longer and no shorter.
+    /// The difference of the civil times of a group's clock. A clock change makes it neither longer nor shorter.
     fn on_its_clock(&self, group: &Group, from: Timestamp, to: Timestamp) -> SignedDuration {
         self.clock(group, to).duration_since(self.clock(group, from))
     }
@@ -269,7 +276,11 @@ impl Alone {
     }
 
     /// The rules of a group that set a field, each with its value.
-    fn of(&self, group: &Group, field: Field) -> impl Iterator<Item = (&RuleSchedule, u32)> {
+    fn rules_setting(
+        &self,
+        group: &Group,
+        field: Field,
+    ) -> impl Iterator<Item = (&RuleSchedule, u32)> {
         let rules = self.rules.get(group).into_iter().flatten();
         rules.filter_map(move |rule| {
             let (_, value) = rule.sets.iter().find(|(of, _)| *of == field)?;
@@ -278,7 +289,7 @@ impl Alone {
     }
 }
 
-fn own(group: &Group, rule: &RuleSchedule, value: u32) -> Own {
+fn group_value(group: &Group, rule: &RuleSchedule, value: u32) -> GroupValue {
     let writer = Writer { policy: group.0.clone(), rule: Some(rule.rule.clone()) };
-    Own { at: Timestamp::MIN, value, writer }
+    GroupValue { at: Timestamp::MIN, value, writer }
 }
