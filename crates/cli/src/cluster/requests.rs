@@ -1,4 +1,4 @@
-//! Requests to the API server, and the meaning of its responses. Only `get`, `list` and `watch`.
+//! Requests to the API server, and the meaning of its responses. The only verbs are `get`, `list` and `watch`.
 
 use std::error::Error;
 use std::io;
@@ -18,18 +18,18 @@ use tokio::time::error::Elapsed;
 
 use super::proposed::Proposed;
 
-/// How many requests are in flight at once.
-pub(super) const AT_ONCE: usize = 8;
+/// The maximum number of concurrent requests.
+pub(super) const MAX_CONCURRENT: usize = 8;
 /// The page size of a list, as in kubectl.
 const PAGE: u32 = 500;
-/// Long enough for someone at a terminal.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
+/// The timeout of a request.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Where to look.
+/// The namespaces to read.
 pub(super) enum Scope {
-    /// In all namespaces.
+    /// All namespaces.
     Cluster,
-    /// In one.
+    /// One namespace.
     Namespace(String),
 }
 
@@ -48,7 +48,7 @@ pub(super) enum LookupResult<T> {
     Found(T),
     /// There is no such object, or no such kind.
     Absent,
-    /// It may exist, but reading it is forbidden. The server's message.
+    /// Reading the object is forbidden, so its existence is unknown. Has the server's message.
     Forbidden(String),
 }
 
@@ -79,7 +79,7 @@ impl Requests {
         }
     }
 
-    /// That nothing was found, and what else to try.
+    /// A message that there are no policies, with the next step.
     pub(super) fn why_empty(&self) -> String {
         let place = self.place();
         let elsewhere = match self.scope {
@@ -89,7 +89,7 @@ impl Requests {
         format!("no policies found in {place}{elsewhere}")
     }
 
-    /// The client that sends them.
+    /// The client of the requests.
     pub(super) fn client(&self) -> Client {
         self.connection.client.clone()
     }
@@ -99,7 +99,7 @@ impl Requests {
         &self.scope
     }
 
-    /// Whether objects of a namespace are looked for.
+    /// Whether the scope includes a namespace.
     pub(super) fn is_in_scope(&self, namespace: &str) -> bool {
         match &self.scope {
             Scope::Cluster => true,
@@ -115,7 +115,7 @@ impl Requests {
         self.list_of(kind, false).await
     }
 
-    /// All objects of a kind, wherever they are, or only those in the scope.
+    /// All objects of a kind in all namespaces, or only in the scope.
     pub(super) async fn list_of(
         &self,
         kind: Kind,
@@ -124,7 +124,7 @@ impl Requests {
         let scope = Some(&self.scope).filter(|_| !is_everywhere);
         let answer = self.list_slim(&kind.resource(), scope, Some).await?;
         match answer {
-            // A server also answers this for kinds that it does not serve.
+            // A server also returns this for kinds that it does not serve.
             LookupResult::Forbidden(_) if !self.serves(kind).await => Ok(LookupResult::Absent),
             LookupResult::Found(objects) => {
                 let is_listed = |namespace: &str| is_everywhere || self.is_in_scope(namespace);
@@ -134,7 +134,7 @@ impl Requests {
         }
     }
 
-    /// All objects of a kind that is served, in a scope unless they are in no namespace. `slim` reduces each of them.
+    /// All objects of a served kind; a namespaced kind has a scope. `slim` reduces each object.
     pub(super) async fn list_slim<T>(
         &self,
         resource: &ApiResource,
@@ -149,13 +149,13 @@ impl Requests {
         let what = format!("list {name}{place}");
         let api = self.api(resource, scope);
         let mut found = Vec::new();
-        let mut asked = ListParams::default().limit(PAGE);
+        let mut params = ListParams::default().limit(PAGE);
         loop {
-            let page = match self.answered(api.list(&asked)).await {
-                Err(error) if is_expired(&error) && asked.limit.is_some() => {
-                    // The pages took so long that the next one is gone. In one piece, then.
+            let page = match self.answered(api.list(&params)).await {
+                Err(error) if is_expired(&error) && params.limit.is_some() => {
+                    // The token of the next page has expired, so the list is requested without pages.
                     found.clear();
-                    asked = ListParams::default();
+                    params = ListParams::default();
                     continue;
                 }
                 answer => self.answer(answer, &what)?,
@@ -163,17 +163,17 @@ impl Requests {
             let page = match page {
                 LookupResult::Found(page) => page,
                 LookupResult::Absent => return Ok(LookupResult::Absent),
-                LookupResult::Forbidden(said) => return Ok(LookupResult::Forbidden(said)),
+                LookupResult::Forbidden(message) => return Ok(LookupResult::Forbidden(message)),
             };
             found.extend(page.items.into_iter().filter_map(&slim));
             match page.metadata.continue_.filter(|next| !next.is_empty()) {
-                Some(next) => asked = asked.continue_token(&next),
+                Some(next) => params = params.continue_token(&next),
                 None => return Ok(LookupResult::Found(found)),
             }
         }
     }
 
-    /// All objects of a kind, in a scope unless they are in no namespace.
+    /// The API of a kind; a namespaced kind has a scope.
     fn api(&self, resource: &ApiResource, scope: Option<&Scope>) -> Api<DynamicObject> {
         let client = self.connection.client.clone();
         match scope {
@@ -182,11 +182,11 @@ impl Requests {
         }
     }
 
-    /// The namespaces in scope with the mark that exempts the objects in them.
+    /// The namespaces in scope with the ignore annotation.
     pub(super) async fn marked_namespaces(&self) -> anyhow::Result<LookupResult<Vec<String>>> {
         let client = self.connection.client.clone();
         let api: Api<DynamicObject> = Api::all_with(client, &namespaces());
-        let asked = async {
+        let request = async {
             match &self.scope {
                 Scope::Cluster => {
                     let all = api.list_metadata(&ListParams::default()).await?;
@@ -195,14 +195,14 @@ impl Requests {
                 Scope::Namespace(name) => Ok(vec![api.get_metadata(name).await?.metadata]),
             }
         };
-        let found = self.answered(asked).await.map(|all: Vec<ObjectMeta>| {
+        let found = self.answered(request).await.map(|all: Vec<ObjectMeta>| {
             let marked = all.into_iter().filter(is_marked);
             marked.filter_map(|metadata| metadata.name).collect()
         });
         self.answer(found, "read namespaces")
     }
 
-    /// Whether a namespace bears that mark.
+    /// Whether a namespace has the ignore annotation.
     pub(super) async fn is_marked_namespace(
         &self,
         name: &str,
@@ -239,7 +239,7 @@ impl Requests {
                 applied(Some(object)).map_or(LookupResult::Absent, LookupResult::Found)
             }
             LookupResult::Absent => applied(None).map_or(LookupResult::Absent, LookupResult::Found),
-            LookupResult::Forbidden(said) => LookupResult::Forbidden(said),
+            LookupResult::Forbidden(message) => LookupResult::Forbidden(message),
         })
     }
 
@@ -269,8 +269,8 @@ impl Requests {
         version: &str,
         kind: &str,
     ) -> anyhow::Result<LookupResult<Discovered>> {
-        let asked = GroupVersionKind::gvk(group, version, kind);
-        let found = self.answered(pinned_kind(&self.connection.client, &asked)).await;
+        let requested_kind = GroupVersionKind::gvk(group, version, kind);
+        let found = self.answered(pinned_kind(&self.connection.client, &requested_kind)).await;
         if let Err(Unanswered::Kube(kube::Error::Discovery(_))) = found {
             return Ok(LookupResult::Absent);
         }
@@ -281,7 +281,7 @@ impl Requests {
         self.answer(found, &format!("discover the kinds of {group}/{version}"))
     }
 
-    /// Whether the cluster serves a kind. If it does not say, it may.
+    /// Whether the cluster serves a kind; true if that is unknown.
     async fn serves(&self, kind: Kind) -> bool {
         let (client, version) = (&self.connection.client, kind.api_version());
         let listed = if kind.group().is_empty() {
@@ -300,7 +300,7 @@ impl Requests {
         &self,
         request: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Unanswered> {
-        match tokio::time::timeout(ANSWERED_WITHIN, request).await {
+        match tokio::time::timeout(TIMEOUT, request).await {
             Ok(answer) => answer.map_err(Unanswered::Kube),
             Err(_) => Err(Unanswered::TooLate),
         }
@@ -322,7 +322,7 @@ impl Requests {
                     status.message
                 ))
                 .with_context(|| format!("failed to {what} at {server}")),
-                code => Err(anyhow!("the server answered {code} {}", status.message))
+                code => Err(anyhow!("the server returned {code} {}", status.message))
                     .with_context(|| format!("failed to {what} at {server}")),
             },
             Err(Unanswered::Kube(error @ kube::Error::SerdeError(_))) => {
@@ -332,15 +332,15 @@ impl Requests {
                 Err(anyhow!(cause_of(&error))).with_context(|| format!("failed to reach {server}"))
             }
             Err(Unanswered::TooLate) => {
-                Err(anyhow!("no response within {} seconds", ANSWERED_WITHIN.as_secs()))
+                Err(anyhow!("no response within {} seconds", TIMEOUT.as_secs()))
                     .with_context(|| format!("failed to reach {server}"))
             }
         }
     }
 }
 
-/// The resource for requests about a kind of Kubernetes' own.
-pub(super) fn of_core(kind: &str, plural: &str) -> ApiResource {
+/// The resource of a kind in the core group.
+pub(super) fn core_resource(kind: &str, plural: &str) -> ApiResource {
     ApiResource {
         group: String::new(),
         version: "v1".to_owned(),
@@ -350,7 +350,7 @@ pub(super) fn of_core(kind: &str, plural: &str) -> ApiResource {
     }
 }
 
-/// Why there is no response.
+/// The reason for a missing response.
 enum Unanswered {
     Kube(kube::Error),
     TooLate,

@@ -210,7 +210,7 @@ impl Question<'_> {
                 let policies: BTreeSet<PolicyName> =
                     forecast.targets().flat_map(|(_, policies)| policies.iter().cloned()).collect();
                 let touched = TouchedRule::all(&place.world, policies.into_iter(), period);
-                let of_jobs = TouchedRule::of_jobs(cron_jobs.iter().copied(), period);
+                let of_jobs = TouchedRule::all_of_jobs(cron_jobs.iter().copied(), period);
                 touched.into_iter().chain(of_jobs).map(|touched| (*place, touched))
             })
             .collect();

@@ -58,8 +58,8 @@ impl NextEntry<'_> {
     /// The effect of a clock change on it, if any.
     pub(super) fn effect(&self, world: &World) -> Option<ClockEffect> {
         match self {
-            NextEntry::Event(event) => TouchedRule::of_event(world, event),
-            NextEntry::Start(job, at) => TouchedRule::of_start(job, *at),
+            NextEntry::Event(event) => TouchedRule::effect_on_event(world, event),
+            NextEntry::Start(job, at) => TouchedRule::effect_on_start(job, *at),
         }
     }
 
