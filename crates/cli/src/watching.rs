@@ -88,7 +88,7 @@ pub(crate) fn watch(
             Err(error) => {
                 let next = backoff.map_or(PAUSE, |last| (last * 2).min(LONGEST_BACKOFF));
                 let seconds = next.as_secs();
-                drawing::tell(&format!("note: {error:#}; next attempt in {seconds} s"));
+                drawing::report(&format!("note: {error:#}; next attempt in {seconds} s"));
                 backoff = Some(next);
             }
         }

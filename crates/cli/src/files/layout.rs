@@ -10,8 +10,8 @@ use super::settings::{self, PlaceSetting};
 use crate::pattern;
 
 /// The places that the settings around this directory name, and the selected ones.
-pub(super) fn read(here: &Path, asked: &[String]) -> anyhow::Result<Layout> {
-    let only = asked.iter().map(|text| (text.clone(), Folder::of(&here.join(text)))).collect();
+pub(super) fn read(here: &Path, requested: &[String]) -> anyhow::Result<Layout> {
+    let only = requested.iter().map(|text| (text.clone(), Folder::of(&here.join(text)))).collect();
     let mut layout = Layout { here: Folder::of(here), only, ..Layout::default() };
     let around = settings::around(here, |it| !it.place.is_empty())?;
     let Some((path, settings)) = around else { return Ok(layout) };

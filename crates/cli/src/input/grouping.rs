@@ -74,7 +74,7 @@ pub(super) fn grouped(
         place.stands_for = names.into_iter().map(str::to_owned).collect();
         place.numbers = of;
         place.add_cron_jobs(cron_jobs.iter().map(|it| &reading.cron_jobs[*it]), namespace);
-        cron_jobs::tell_apart(&mut place.cron_jobs, &reading.sources);
+        cron_jobs::add_locations(&mut place.cron_jobs, &reading.sources);
         place.add_targets(others.iter().map(|index| &reading.others[*index]), namespace);
         let pods = || pods.iter().map(|index| &reading.pods[*index]);
         let nodes = || nodes.iter().map(|index| &reading.nodes[*index]);

@@ -87,7 +87,7 @@ impl Repository {
         if !submodules.is_empty() {
             let are = if submodules.len() == 1 { "submodule is" } else { "submodules are" };
             let count = submodules.len();
-            crate::drawing::tell(&format!("note: {count} {are} not read of {}", tree.name));
+            crate::drawing::report(&format!("note: {count} {are} not read of {}", tree.name));
         }
         self.fill(tree, &wanted, &read, &root)?;
         let name = tree.name.clone();

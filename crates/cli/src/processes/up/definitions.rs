@@ -37,7 +37,7 @@ pub(super) async fn apply(client: &Client, arguments: &UpArguments) -> anyhow::R
         }
         if !kept.is_empty() {
             let kept = kept.join(", ");
-            crate::drawing::tell(&format!("{context} keeps the definitions it has: {kept}"));
+            crate::drawing::report(&format!("{context} keeps the definitions it has: {kept}"));
         }
         if !arguments.yes {
             let kinds: Vec<_> = definitions.iter().map(|it| it.kind().to_owned()).collect();

@@ -53,7 +53,7 @@ fn a_cron_job_is_shown_by_next_and_forecast_in_its_zone_or_in_utc() {
         "nothing is said of what its Jobs do"
     );
     let expected = [
-        "CronJob.batch default/often starts \"@every 90m\", in intervals since its last start, which is not known: it is left out",
+        "CronJob.batch default/often starts \"@every 90m\", in intervals since its last start, which is unknown; it is left out",
         "CronJob.batch default/paused is suspended, so it starts nothing",
         "CronJob.batch default/report names no timeZone, so it follows that of the kube-controller-manager, taken as UTC",
     ];
