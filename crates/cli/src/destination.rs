@@ -82,11 +82,11 @@ pub(crate) fn full(path: &Path) -> PathBuf {
 }
 
 struct Destination {
-    file: BufWriter<Output>,
+    file: BufWriter<OutputFile>,
     path: PathBuf,
 }
 
-enum Output {
+enum OutputFile {
     /// Has the entry that removes it at a signal.
     Unfinished(NamedTempFile<File>, Cleanup),
     Direct(File),
@@ -97,7 +97,7 @@ impl Destination {
         let cannot = || format!("failed to write {}", path.display());
         if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
             let file = OpenOptions::new().write(true).open(path).with_context(cannot)?;
-            return Ok(Destination::new(Output::Direct(file), path));
+            return Ok(Destination::new(OutputFile::Direct(file), path));
         }
         // A link keeps its target.
         let path = &full(path);
@@ -120,10 +120,10 @@ impl Destination {
         if let Ok(replaced) = fs::metadata(path) {
             file.as_file().set_permissions(replaced.permissions()).with_context(cannot)?;
         }
-        Ok(Destination::new(Output::Unfinished(file, cleanup), path))
+        Ok(Destination::new(OutputFile::Unfinished(file, cleanup), path))
     }
 
-    fn new(file: Output, path: &Path) -> Destination {
+    fn new(file: OutputFile, path: &Path) -> Destination {
         // The buffer is small because most writes are large, and a write that exceeds the buffer is
         // not copied.
         Destination { file: BufWriter::with_capacity(1 << 15, file), path: path.to_owned() }
@@ -135,11 +135,11 @@ impl Destination {
         let cannot = || format!("failed to write {}", path.display());
         let file = file.into_inner().map_err(io::IntoInnerError::into_error);
         match file.with_context(cannot)? {
-            Output::Unfinished(file, _cleanup) => {
+            OutputFile::Unfinished(file, _cleanup) => {
                 let moved = file.persist(&path).map_err(|error| error.error);
                 moved.map(|_| ()).with_context(cannot)
             }
-            Output::Direct(_) => Ok(()),
+            OutputFile::Direct(_) => Ok(()),
         }
     }
 }
@@ -154,18 +154,18 @@ impl Write for Destination {
     }
 }
 
-impl Write for Output {
+impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Output::Unfinished(file, _) => file.write(bytes),
-            Output::Direct(file) => file.write(bytes),
+            OutputFile::Unfinished(file, _) => file.write(bytes),
+            OutputFile::Direct(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Output::Unfinished(file, _) => file.flush(),
-            Output::Direct(file) => file.flush(),
+            OutputFile::Unfinished(file, _) => file.flush(),
+            OutputFile::Direct(file) => file.flush(),
         }
     }
 }

@@ -36,7 +36,7 @@ use crate::completion;
 use crate::cron_jobs::CronJobArguments;
 use crate::destination::{refuse_input, write_to};
 use crate::drawing::Drawing;
-use crate::forecast::{in_order, is_asked};
+use crate::forecast::{in_order, is_requested};
 use crate::input::InputPlace;
 use crate::input_arguments::Conditions;
 use crate::outcome::FailOn;
@@ -224,7 +224,7 @@ fn compared<'a>(
             let (Some(place), Some(forecast)) = (place, forecast) else { continue };
             let targets = forecast.targets();
             let targets = targets
-                .filter(|(target, writers)| is_asked(only, (&side.input, place), target, writers));
+                .filter(|(target, writers)| is_requested(only, (&side.input, place), target, writers));
             asked.extend(targets.map(|(target, _)| target.clone()));
         }
         for forecast in [&mut earlier, &mut later].into_iter().flatten() {

@@ -224,7 +224,7 @@ fn write_escaped(text: &str, written: &mut String) {
             }
             '.' if ends_with(&text[..position], "www") => written.push_str("&#46;"),
             letter if letter.is_control() => written.push(' '),
-            letter => match invisible::shown(letter) {
+            letter => match invisible::code_point(letter) {
                 Some(number) => write_escaped(&number, written),
                 None => written.push(letter),
             },

@@ -189,7 +189,7 @@ fn value(side: Option<&Side>) -> String {
 
 /// `a rule → b rule`, once if it is the same; and what else explains the difference.
 pub(super) fn set_by(row: &Row) -> String {
-    let writer = |side: &Option<Side>| side.as_ref().and_then(|it| who(&it.origin));
+    let writer = |side: &Option<Side>| side.as_ref().and_then(|it| writer_name(&it.origin));
     let said = match (writer(&row.first.before), writer(&row.first.after)) {
         (Some(one), Some(other)) if one == other => one,
         (Some(one), Some(other)) => format!("{one} → {other}"),

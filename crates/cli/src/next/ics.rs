@@ -28,18 +28,18 @@ fn write_event(
     let rule = entry.rule().unwrap_or_default();
     let written_at = entry.written_at();
     let location = written_at.map(ToString::to_string);
-    let mut told_apart_by = parts(policy).to_vec();
-    told_apart_by.push(rule);
-    told_apart_by.extend(parts(target));
-    told_apart_by.push(entry.what());
-    told_apart_by.extend(location.as_deref());
+    let mut unique_parts = parts(policy).to_vec();
+    unique_parts.push(rule);
+    unique_parts.extend(parts(target));
+    unique_parts.push(entry.what());
+    unique_parts.extend(location.as_deref());
     let name = called(policy, written_at);
     let effect = entry.effect(&place.world);
     let effect = effect.map_or(String::new(), |effect| format!("\n{effect}"));
     let at = civil(entry.zone(&place.world), entry.at());
     let description = format!("{name}\n{at}{effect}");
     let event = CalendarEvent {
-        told_apart_by: &told_apart_by,
+        unique_parts: &unique_parts,
         from: entry.at(),
         has_begun: false,
         to: None,

@@ -41,7 +41,7 @@ pub(super) fn write(
         let said = format!("{of}{touched}");
         writeln!(output, "{WARNING}!{WARNING:#} {}", printable(&said))?;
     }
-    let formulas = Formulas::of(question.input);
+    let formulas = Formulas::for_input(question.input);
     for assumption in question.assumptions(told_together) {
         let assumption = printable(&formulas.kept_whole(&assumption));
         writeln!(output, "{QUIET}{assumption}{QUIET:#}")?;

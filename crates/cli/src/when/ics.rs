@@ -54,7 +54,7 @@ fn write_events(
         };
         let description = format!("{meaning} ({zone})\n{}", civil(zone, at));
         let event = CalendarEvent {
-            told_apart_by: &[&*subject.name, subject.rule, meaning, zone.name(), what],
+            unique_parts: &[&*subject.name, subject.rule, meaning, zone.name(), what],
             from: at,
             has_begun: false,
             to: None,

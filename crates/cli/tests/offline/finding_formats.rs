@@ -308,5 +308,5 @@ fn a_comment_names_the_worst_first_and_has_a_length_that_is_accepted() {
     let last = found.lines().last().expect("a line");
     let all: Value = serde_json::from_str(&validate(&folder, &["-o", "json"])).expect("JSON");
     let left = list(&all["findings"]).len() - printed;
-    assert_eq!(last, format!("and {left} more, which the other formats list"));
+    assert_eq!(last, format!("and {left} more; the other formats list them"));
 }
