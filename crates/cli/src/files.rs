@@ -66,7 +66,7 @@ pub(crate) struct FileArguments {
 pub(crate) struct Viewpoint {
     /// The base directory of patterns.
     pub(crate) here: PathBuf,
-    /// The folder that places are called from, and in or around which their settings are.
+    /// The base directory of the names of places; their settings are in or around it.
     pub(crate) root: PathBuf,
     /// The prefix to remove from the names of files.
     pub(crate) unnamed: PathBuf,

@@ -31,7 +31,7 @@ use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 
 use self::question::{Invocation, OfPlace, Question, View};
-pub(crate) use self::text::{in_zone, who};
+pub(crate) use self::text::{in_zone, writer_name};
 use crate::argument_error::ArgumentError;
 use crate::cluster::WatchArguments;
 use crate::completion;

@@ -27,7 +27,8 @@ pub(crate) fn code_point(letter: char) -> Option<String> {
     is_invisible.then(|| format!("<U+{:04X}>", u32::from(letter)))
 }
 
-/// Control characters would move the cursor, or worse; invisible ones are code_point by their numbers.
+/// Text for a terminal. Control characters, which could move the cursor, are replaced; invisible characters become code
+/// points.
 pub(crate) fn printable(text: &str) -> String {
     let mut printed = String::with_capacity(text.len());
     for letter in text.chars() {

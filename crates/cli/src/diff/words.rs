@@ -10,7 +10,7 @@ use almanac_forecast::{Assumption, PodHours, Presence, Side, Stretch, told_toget
 use super::change_groups::ChangeGroup;
 use super::question::{Assumptions, Question};
 use super::rows::{Change, Row, Unit};
-use crate::forecast::{in_zone, who};
+use crate::forecast::{in_zone, writer_name};
 use crate::wall_clock::civil;
 
 /// The longest list of names that is written in full; of longer ones, only added and removed names are listed.

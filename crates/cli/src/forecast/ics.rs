@@ -59,14 +59,14 @@ fn write_series(
     let title = if drawn.positions.len() == 1 { target.name() } else { &drawn.title };
     let unique_parts = unique_parts(target, &field);
     for (index, segment) in series.segments.iter().enumerate() {
-        let (Some(value), Some(writer_name)) = (&segment.value, writer_name(&segment.origin)) else { continue };
+        let (Some(value), Some(writer)) = (&segment.value, writer_name(&segment.origin)) else { continue };
         let event = CalendarEvent {
             unique_parts: &unique_parts,
             from: segment.from,
             has_begun: index == 0,
             to: Some(segment.to),
             summary: &format!("{title}: {field} {value}"),
-            description: &description(view, drawn, segment, &writer_name),
+            description: &description(view, drawn, segment, &writer),
             place,
         };
         ics::write_event(&event, view.period.from(), output)?;
@@ -78,11 +78,11 @@ fn unique_parts<'a>(target: &'a Identity, field: &'a str) -> [&'a str; 5] {
     [target.group(), target.kind(), target.namespace(), target.name(), field]
 }
 
-/// What of which object it is, writer_name set it and why, and when that is in the zone that is shown.
-fn description(view: View, drawn: &Drawn<'_>, segment: &Segment, writer_name: &str) -> String {
+/// The object and the field, the writer and the reason, and the times in the displayed zone.
+fn description(view: View, drawn: &Drawn<'_>, segment: &Segment, writer: &str) -> String {
     let View { period, zone } = view;
     let reason = &segment.origin.reason;
     let (from, to) = (civil(zone, segment.from), civil(zone, segment.to));
     let end = if segment.to == period.to() { "the end of the forecast, " } else { "" };
-    format!("{}\n{writer_name}: {reason}\n{from} to {end}{to}{}", drawn.title, in_zone(zone))
+    format!("{}\n{writer}: {reason}\n{from} to {end}{to}{}", drawn.title, in_zone(zone))
 }

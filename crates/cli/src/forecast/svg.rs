@@ -136,8 +136,8 @@ fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Resul
     let title = format!("{from} to {to}{}", in_zone(zone));
     let title = escaped(&title);
     writeln!(output, "<title>{title}</title>")?;
-    let about = "The values that policies set over time. Each step has a title of its own: its value, since when and \
-                 until when it holds, who sets it and why. Many steps that are too narrow for that are drawn by \
+    let about = "The values that policies set over time. Each step has a title of its own: its value, start \
+                 and end, the policy that sets it, and the reason. Many steps that are too narrow for that are drawn by \
                  pixels, with one title; the page and JSON have each of them.";
     writeln!(output, "<desc>{about}</desc>")?;
     writeln!(output, "<text class=\"title\" x=\"{LEFT}\" y=\"24\">{title}</text>")?;

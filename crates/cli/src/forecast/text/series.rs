@@ -15,7 +15,7 @@ use crate::forecast::ruler::Mark;
 use crate::forecast::{highlights, story};
 use crate::formulas::Formulas;
 use crate::invisible::printable;
-use crate::shortening::told_apart;
+use crate::shortening::distinguished;
 use crate::text_width::display_width;
 use crate::wall_clock::civil;
 use crate::wrapping::wrapped;
