@@ -47,7 +47,7 @@ use self::proposed::Proposed;
 use self::requests::{MAX_CONCURRENT, LookupResult, Requests, Scope};
 use self::unit_objects::ListedUnitObject;
 use crate::completion;
-use crate::input::{Input, InputObject, Wanted};
+use crate::input::{Input, InputObject, ClusterRequest};
 use crate::subject::called;
 
 /// The addition to `--version`: empty, because this build lacks nothing.
@@ -150,7 +150,7 @@ impl ClusterArguments {
     }
 
     /// Reads the policies of one namespace or of all, and their targets.
-    pub(crate) fn load(&self, wanted: &Wanted<'_>) -> anyhow::Result<Input> {
+    pub(crate) fn load(&self, wanted: &ClusterRequest<'_>) -> anyhow::Result<Input> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -186,8 +186,8 @@ impl ClusterArguments {
         Ok(Requests::new(connection, scope, proposed))
     }
 
-    async fn fetch(&self, wanted: &Wanted<'_>) -> anyhow::Result<Fetched> {
-        let Wanted { namespace, config_namespace, checked_at, now, .. } = *wanted;
+    async fn fetch(&self, wanted: &ClusterRequest<'_>) -> anyhow::Result<Fetched> {
+        let ClusterRequest { namespace, config_namespace, checked_at, now, .. } = *wanted;
         let requests = self.requests(namespace, now)?;
         let mut extras = ExtraObjects::default();
         let listed = list_all(&requests, &mut extras).await?;

@@ -240,12 +240,12 @@ fn compared<'a>(
 /// A name has to match on one side.
 fn check_names(only: &[Subject], [old, new]: &[Side; 2]) -> Result<(), ArgumentError> {
     let is_known = |name: &Subject| {
-        [old, new].iter().any(|side| side.input.knows(name) || side.input.names_job(name))
+        [old, new].iter().any(|side| side.input.may_match(name) || side.input.names_job(name))
     };
     let Some(unknown) = only.iter().find(|name| !is_known(name)) else { return Ok(()) };
     // The object may be there, in a form that cannot be used.
-    old.input.tell_errors();
-    new.input.tell_errors();
+    old.input.report_errors();
+    new.input.report_errors();
     let versions = [("old", &*old.input.places), ("new", &*new.input.places)];
     Err(unknown.not_found_in("--only", &versions))
 }

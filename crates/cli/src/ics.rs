@@ -9,7 +9,7 @@ use almanac_calendar::Zone;
 use almanac_engine::Fingerprint;
 use jiff::Timestamp;
 
-use crate::wall_clock::shown;
+use crate::wall_clock::formatted;
 
 /// The maximum number of bytes on a line.
 const WIDTH: usize = 75;
@@ -92,7 +92,7 @@ fn uid(event: &CalendarEvent<'_>) -> String {
 
 /// `20261127T170000Z`.
 fn instant(at: Timestamp) -> String {
-    shown(Zone::utc(), at, "%Y%m%dT%H%M%SZ")
+    formatted(Zone::utc(), at, "%Y%m%dT%H%M%SZ")
 }
 
 /// A text escaped for a property, which must not contain control characters.

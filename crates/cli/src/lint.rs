@@ -1,4 +1,4 @@
-//! `almanac lint`: all that `validate` finds, and what only shows over time.
+//! `almanac lint`: the findings of `validate`, and findings that only appear over time.
 
 mod fitting;
 mod fixing;
@@ -16,8 +16,8 @@ use crate::cron_jobs::CronJobArguments;
 use crate::findings::{CheckArguments, Checked, IgnoreArguments, LINT, OutputArguments, Report};
 use crate::outcome::{FailOn, exit_codes};
 
-/// How often files are fixed in a row.
-const MOST_FIXES: usize = 8;
+/// The maximum number of successive rounds of fixes.
+const MAX_FIX_ROUNDS: usize = 8;
 
 /// Find likely mistakes
 ///
@@ -75,7 +75,7 @@ pub(crate) fn run(
     let mut fixed = Vec::new();
     if arguments.fix {
         // A fix may reveal further findings that can be fixed.
-        for _ in 0..MOST_FIXES {
+        for _ in 0..MAX_FIX_ROUNDS {
             let done = fixing::fix(&checked)?;
             if done.is_empty() {
                 break;

@@ -1,4 +1,4 @@
-//! `almanac version`: which program this is, and on what the meaning of a schedule depends.
+//! `almanac version`: the version of the program and of its time zone database.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -12,13 +12,13 @@ use crate::cluster::BUILD;
 use crate::outcome::exit_codes_without_findings;
 use crate::yaml;
 
-/// The meaning of a schedule depends on the first two.
+/// The versions on which the meaning of a schedule depends, and the kind of build.
 pub(crate) static VERSION: LazyLock<String> =
     LazyLock::new(|| format!("{} (tzdata {}{BUILD})", env!("CARGO_PKG_VERSION"), tzdata_version()));
 
 /// Print the version
 ///
-/// It is that of the program, of its time zone database, and of the commit if the build was given it.
+/// Prints the versions of the program and of its time zone database, and the commit if the build recorded it.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
   almanac version
@@ -51,7 +51,7 @@ struct Report {
     reads_clusters: bool,
 }
 
-/// The commit, which a build is given by its environment.
+/// The commit, from the environment of the build.
 const COMMIT: Option<&str> = option_env!("ALMANAC_COMMIT");
 
 pub(crate) fn run(

@@ -9,11 +9,11 @@ use almanac_engine::Slim;
 use almanac_engine::units::UnitObject;
 
 use super::{Fetched, ExtraObjects, ListedPod};
-use crate::input::{Input, InputPlace, Wanted};
+use crate::input::{Input, InputPlace, ClusterRequest};
 
 impl Fetched {
     /// The input. The cluster is its only place.
-    pub(super) fn into_input(self, wanted: &Wanted<'_>) -> Input {
+    pub(super) fn into_input(self, wanted: &ClusterRequest<'_>) -> Input {
         let Fetched { objects, reading, positions, findings, mut cron_jobs, extras, note } = self;
         let is_selected =
             |job: &CronJob| wanted.selector.is_none_or(|it| it.fits(Some(&job.labels)));

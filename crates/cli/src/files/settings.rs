@@ -25,7 +25,7 @@ use almanac_calendar::Zone;
 use anyhow::Context as _;
 use serde::{Deserialize, Deserializer, de};
 
-use crate::zone_name::{LOCAL, why_not_shown};
+use crate::zone_name::{LOCAL, why_invalid};
 
 const FILE: &str = "almanac.toml";
 
@@ -114,7 +114,7 @@ pub(super) fn within(folder: &Path) -> anyhow::Result<Option<(PathBuf, Settings)
 fn zone<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
     if name != LOCAL {
-        Zone::named(&name).map_err(|error| de::Error::custom(why_not_shown(&name, &error)))?;
+        Zone::named(&name).map_err(|error| de::Error::custom(why_invalid(&name, &error)))?;
     }
     Ok(name)
 }

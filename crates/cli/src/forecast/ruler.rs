@@ -5,7 +5,7 @@ use almanac_forecast::Period;
 use jiff::civil::DateTime;
 use jiff::{Span, Timestamp, Unit};
 
-use crate::wall_clock::shown;
+use crate::wall_clock::formatted;
 
 /// A mark on the axis.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -120,7 +120,7 @@ fn label(zone: Zone, at: Timestamp, step: Step, room: f64) -> String {
         Unit::Month => "%b",
         _ => "%Y",
     };
-    shown(zone, at, format)
+    formatted(zone, at, format)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The answer of `almanac when` as a calendar to subscribe to: an event, which takes no time, for each instant.
+//! The output of `almanac when` as a calendar to subscribe to: an event without a duration for each instant.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::wall_clock::civil;
 /// The common fields of the events of a schedule.
 #[derive(Default)]
 struct Subject<'a> {
-    /// The object; nothing for a schedule that is typed.
+    /// The object; empty for a typed schedule.
     name: String,
     rule: &'a str,
     place: Option<&'a str>,
@@ -24,7 +24,7 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Res
     Ok(())
 }
 
-/// The answers about objects.
+/// Writes the schedules of objects.
 pub(super) fn write_all(all: &[OfObject<'_>], output: &mut impl Write) -> anyhow::Result<()> {
     ics::begin("Almanac", output)?;
     for OfObject { place, identity, written_at, rule, lookup } in all {

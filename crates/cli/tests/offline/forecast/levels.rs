@@ -260,12 +260,11 @@ fn a_config_map_without_a_namespace_is_where_the_agent_looks() {
             run_in_period(&folder, "forecast", &[&["-o", "json"], further].concat()).json();
         assert_eq!(list(&output["series"]).len(), 1, "{further:?} {output:#}");
         let assumed = format!(
-            "ConfigMap {namespace}/volcano-agent-config is where the agent looks for it, although it \
-             names no namespace"
+            "ConfigMap {namespace}/volcano-agent-config names no namespace; that of the agent is assumed"
         );
         let assumptions = list(&output["assumptions"]);
         assert!(assumptions.contains(&json!(assumed)), "{further:?} {assumptions:#?}");
     }
     almanac(&folder, &["explain", "-f", ".", "po/batch", "--at", "2026-11-23"])
-        .assert_said(&["although it names no namespace"]);
+        .assert_said(&["names no namespace; that of the agent is assumed"]);
 }

@@ -161,7 +161,7 @@ fn a_score_is_assumed_of_an_object_that_an_expression_names_by_what_it_computes(
         &folder,
         &[&["explain", "-f", "hub.yaml", "Placement/shop/web"], &endless[..]].concat(),
     )
-    .assert_noted(&["west/usage, so it has no scores that could end"]);
+    .assert_noted(&["west/usage, so no scores of it can expire"]);
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn an_assumption_that_is_not_a_score_of_a_placement_is_an_error() {
     let folder = folder_with("placement-assumed-wrongly", &[("hub.yaml", &hub())]);
     for (assumed, expected) in [
         ("addonplacementscore/west/default.cpu=1", "no placement reads cpu of"),
-        ("addonplacementscore/south/default.cpuratio=1", "for a cluster that is there"),
+        ("addonplacementscore/south/default.cpuratio=1", "for an existing cluster"),
         ("addonplacementscore/west/default.cpuratio=101", "a number from -100 to 100"),
         ("addonplacementscore/west/default.cpuratio", "a number from -100 to 100"),
         ("addonplacementscore/west/default.validUntil=soon", "not a valid time"),

@@ -88,7 +88,7 @@ fn local_is_the_zone_of_the_machine() {
     }
     let mut command = repository.command(&["when", "@daily", "--zone", "local"]);
     let ran = Ran::from_output(&command.env("TZ", "CET-1CEST").output().unwrap());
-    ran.assert_says(2, &["--zone: the time zone of this machine is not known: TZ is `CET-1CEST`"]);
+    ran.assert_says(2, &["--zone: the time zone of this machine is unknown: TZ is `CET-1CEST`"]);
 }
 
 #[test]
