@@ -289,10 +289,10 @@ async fn list_all(
     let kinds = Kind::ALL.iter().copied().filter(is_listed);
     let lists = stream::iter(kinds.map(|kind| async move { (kind, requests.list(kind).await) }));
     let lists: Vec<_> = lists.buffered(MAX_CONCURRENT).collect().await;
-    let mut found = Vec::new();
-    for (kind, answer) in lists {
-        match answer? {
-            LookupResult::Found(objects) => found.push((kind, objects)),
+    let mut objects_by_kind = Vec::new();
+    for (kind, result) in lists {
+        match result? {
+            LookupResult::Found(objects) => objects_by_kind.push((kind, objects)),
             LookupResult::Absent => {}
             // Without these kinds the command fails; without the others the output is shorter.
             LookupResult::Forbidden(message) if listing(kind) == Some(Listing::Required) => {
@@ -309,7 +309,7 @@ async fn list_all(
             }
         }
     }
-    Ok(found)
+    Ok(objects_by_kind)
 }
 
 impl FetchedObject {
@@ -399,7 +399,7 @@ fn place(
     let source = position.map_or(reading.sources.len() - 1, |it| reading.objects[it].source);
     let locator = position.map(|position| &reading.objects[position]);
     let locator = locator.map(|object| Locator::new(&reading.sources[source], object));
-    let mut placed: Vec<PlacedFinding> = of_object
+    let mut placed_findings: Vec<PlacedFinding> = of_object
         .iter()
         .map(|finding| {
             let span = locator.as_ref().map(|locator| locator.locate(finding));
@@ -407,7 +407,7 @@ fn place(
             PlacedFinding { object: position, ..placed }
         })
         .collect();
-    placed.sort_by_key(|finding| finding.span.map(|span| span.start));
-    findings.append(&mut placed);
+    placed_findings.sort_by_key(|finding| finding.span.map(|span| span.start));
+    findings.append(&mut placed_findings);
     Ok(position)
 }

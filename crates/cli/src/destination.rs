@@ -136,8 +136,8 @@ impl Destination {
         let file = file.into_inner().map_err(io::IntoInnerError::into_error);
         match file.with_context(cannot)? {
             OutputFile::Unfinished(file, _cleanup) => {
-                let moved = file.persist(&path).map_err(|error| error.error);
-                moved.map(|_| ()).with_context(cannot)
+                let persisted = file.persist(&path).map_err(|error| error.error);
+                persisted.map(|_| ()).with_context(cannot)
             }
             OutputFile::Direct(_) => Ok(()),
         }

@@ -232,14 +232,14 @@ fn choose(
     let targets: BTreeSet<&Identity> = by_target.keys().map(|(target, _)| target).collect();
     if targets.len() > 1 && !subject.is_pattern() {
         // The target of a policy for several objects is one of these.
-        let meant = by_target.iter().flat_map(|((target, _), policies)| {
+        let matches = by_target.iter().flat_map(|((target, _), policies)| {
             let is_of_several = |it: &PolicyName| place.target_of(it).is_none();
             let name = move |it: &PolicyName| {
                 called(if is_of_several(it) { target } else { &it.identity })
             };
             policies.iter().map(name)
         });
-        let mut names: Vec<String> = meant.collect();
+        let mut names: Vec<String> = matches.collect();
         if names.len() > 9 {
             names.truncate(8);
             names.push("others".to_owned());

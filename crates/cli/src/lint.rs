@@ -94,8 +94,8 @@ fn check(arguments: &LintArguments, now: Timestamp) -> anyhow::Result<(Checked, 
     let mut checked = arguments.check.check(LINT, now)?;
     let zone = arguments.cron_jobs.zone()?;
     checked.files.reading.cron_jobs.iter_mut().for_each(|job| job.assume_zone(zone));
-    let found = findings(&mut checked)?;
-    checked.everything.findings.extend(found);
+    let over_time = findings(&mut checked)?;
+    checked.everything.findings.extend(over_time);
     checked.narrow();
     let ignored = arguments.ignore.apply(&mut checked)?;
     Ok((checked, ignored))
@@ -104,8 +104,8 @@ fn check(arguments: &LintArguments, now: Timestamp) -> anyhow::Result<(Checked, 
 /// The findings that need more than each object alone.
 fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFinding>> {
     let reading = &checked.files.reading;
-    let mut found = clock_changes(reading, &checked.everything, checked.from, YEARS);
-    found.extend(cron_jobs_over_time(reading, &checked.everything, checked.from));
-    found.extend(over_time::findings(checked)?);
-    Ok(found)
+    let mut all = clock_changes(reading, &checked.everything, checked.from, YEARS);
+    all.extend(cron_jobs_over_time(reading, &checked.everything, checked.from));
+    all.extend(over_time::findings(checked)?);
+    Ok(all)
 }

@@ -169,9 +169,9 @@ impl Subject {
         policy: &PolicyName,
     ) -> impl Iterator<Item = Identity> {
         let is_of_several = world.target_of(policy).is_none() && !self.fits(&policy.identity);
-        let written = is_of_several.then(|| world.footprint(policy).writes);
-        let written = written.into_iter().flatten().map(|(object, _)| object);
-        let mut objects: BTreeSet<Identity> = written.filter(|it| self.fits(it)).collect();
+        let writes = is_of_several.then(|| world.footprint(policy).writes);
+        let writes = writes.into_iter().flatten().map(|(object, _)| object);
+        let mut objects: BTreeSet<Identity> = writes.filter(|it| self.fits(it)).collect();
         if is_of_several && objects.is_empty() && self.is_of_pod() {
             match policy.family {
                 Family::QosLevels => {

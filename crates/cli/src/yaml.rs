@@ -10,7 +10,7 @@ pub(crate) fn write<T>(
     write: impl FnOnce(&mut JsonAsYaml<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let mut yaml = JsonAsYaml::begin(output)?;
-    let written = write(&mut yaml)?;
+    let result = write(&mut yaml)?;
     yaml.end()?;
-    Ok(written)
+    Ok(result)
 }

@@ -80,17 +80,17 @@ fn of_machine(
     if let Some(zone) = in_path(path) {
         return Ok(zone);
     }
-    let shown = path.display();
+    let path_text = path.display();
     match read_link(path) {
         Ok(target) => in_path(&target).ok_or_else(|| {
-            format!("{shown} links to {}, which is not an IANA name", target.display())
+            format!("{path_text} links to {}, which is not an IANA name", target.display())
         }),
         // Such a machine is in UTC.
         Err(error) if error.kind() == io::ErrorKind::NotFound && cfg!(unix) => Ok(Zone::utc()),
         Err(error) => {
             let name = read_name().ok().filter(|_| setting.is_none());
             let zone = name.and_then(|name| Zone::find(name.trim()));
-            zone.ok_or_else(|| format!("failed to read the link {shown}: {error}"))
+            zone.ok_or_else(|| format!("failed to read the link {path_text}: {error}"))
         }
     }
 }

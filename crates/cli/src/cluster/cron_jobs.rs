@@ -63,17 +63,17 @@ pub(super) fn read(
         let value = serde_json::to_value(&object).with_context(cannot)?;
         let text = to_yaml(&[value]).with_context(cannot)?;
         let text = text.strip_prefix("---\n").unwrap_or(&text);
-        let mut alone = Reading::default();
-        read_objects(&mut alone, Source::new(name, text));
+        let mut single = Reading::default();
+        read_objects(&mut single, Source::new(name, text));
         let source = reading.sources.len();
-        for job in &alone.cron_jobs {
+        for job in &single.cron_jobs {
             let here = |finding: &PlacedFinding| PlacedFinding { source, ..finding.clone() };
             findings.extend(job.findings.iter().map(here));
         }
-        if alone.cron_jobs.iter().any(|job| !job.findings.is_empty()) {
-            reading.sources.append(&mut alone.sources);
+        if single.cron_jobs.iter().any(|job| !job.findings.is_empty()) {
+            reading.sources.append(&mut single.sources);
         }
-        jobs.append(&mut alone.cron_jobs);
+        jobs.append(&mut single.cron_jobs);
     }
     Ok(jobs)
 }

@@ -19,23 +19,23 @@ pub(super) async fn list(
     objects: &mut Vec<FetchedObject>,
     extras: &mut ExtraObjects,
 ) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
-    let mut found = Vec::new();
+    let mut objects_by_kind = Vec::new();
     if !objects.iter().any(|it| it.kind == Kind::Placement) {
-        return Ok(found);
+        return Ok(objects_by_kind);
     }
     let mut missing = BTreeSet::new();
     for kind in Descriptor::of(Family::Placement).reads.iter().copied() {
         let is_everywhere = !kind.is_namespaced() || kind.counts_everywhere();
-        let answer = requests.list_of(kind, is_everywhere).await?;
-        let answer = match answer {
+        let result = requests.list_of(kind, is_everywhere).await?;
+        let result = match result {
             LookupResult::Forbidden(_) if kind == Kind::PlacementDecision => {
                 list_own_decisions(requests, extras).await?
             }
-            answer => answer,
+            result => result,
         };
         let right = kind.resource_name();
-        match answer {
-            LookupResult::Found(objects) => found.push((kind, objects)),
+        match result {
+            LookupResult::Found(objects) => objects_by_kind.push((kind, objects)),
             LookupResult::Absent => {
                 missing.insert(format!("the cluster does not serve {right}"));
             }
@@ -47,7 +47,7 @@ pub(super) async fn list(
         }
     }
     if missing.is_empty() {
-        return Ok(found);
+        return Ok(objects_by_kind);
     }
     objects.retain(|it| it.kind != Kind::Placement);
     let (shown, place) = (Kind::Placement.shown(), requests.place());
@@ -63,13 +63,13 @@ async fn list_own_decisions(
     extras: &mut ExtraObjects,
 ) -> anyhow::Result<LookupResult<Vec<DynamicObject>>> {
     let kind = Kind::PlacementDecision;
-    let answer = requests.list_of(kind, false).await?;
-    if matches!(answer, LookupResult::Found(_)) {
+    let result = requests.list_of(kind, false).await?;
+    if matches!(result, LookupResult::Found(_)) {
         let (shown, right, place) = (kind.shown(), kind.resource_name(), requests.place());
         extras.unseen.insert(format!(
             "no {shown} outside {place} was read, so how often a cluster is selected is unknown: missing \
              permission to list {right} in all namespaces"
         ));
     }
-    Ok(answer)
+    Ok(result)
 }

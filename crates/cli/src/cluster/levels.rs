@@ -35,11 +35,11 @@ pub(super) async fn config_maps(
     let gets = AGENT_CONFIGS.map(|(name, _)| async move {
         (name, requests.get(Kind::ConfigMap, namespace, name).await)
     });
-    let answers: Vec<_> = stream::iter(gets).buffered(MAX_CONCURRENT).collect().await;
-    let (mut found, mut forbidden) = (Vec::new(), Vec::new());
-    for (name, answer) in answers {
-        match answer? {
-            LookupResult::Found(object) => found.push(object),
+    let results: Vec<_> = stream::iter(gets).buffered(MAX_CONCURRENT).collect().await;
+    let (mut config_maps, mut forbidden) = (Vec::new(), Vec::new());
+    for (name, result) in results {
+        match result? {
+            LookupResult::Found(object) => config_maps.push(object),
             LookupResult::Absent => {}
             LookupResult::Forbidden(_) => forbidden.push(name),
         }
@@ -56,7 +56,7 @@ pub(super) async fn config_maps(
         };
         extras.unseen.extend(forbidden.into_iter().map(unseen));
     }
-    Ok(found)
+    Ok(config_maps)
 }
 
 /// The policies of the `ConfigMap` in effect, if there is one.

@@ -82,11 +82,11 @@ impl Requests {
     /// A message that there are no policies, with the next step.
     pub(super) fn why_empty(&self) -> String {
         let place = self.place();
-        let elsewhere = match self.scope {
+        let hint = match self.scope {
             Scope::Cluster => "",
             Scope::Namespace(_) => "; use -n for another namespace, or -A for all",
         };
-        format!("no policies found in {place}{elsewhere}")
+        format!("no policies found in {place}{hint}")
     }
 
     /// The client of the requests.
@@ -122,15 +122,15 @@ impl Requests {
         is_everywhere: bool,
     ) -> anyhow::Result<LookupResult<Vec<DynamicObject>>> {
         let scope = Some(&self.scope).filter(|_| !is_everywhere);
-        let answer = self.list_slim(&kind.resource(), scope, Some).await?;
-        match answer {
+        let response = self.list_slim(&kind.resource(), scope, Some).await?;
+        match response {
             // A server also returns this for kinds that it does not serve.
             LookupResult::Forbidden(_) if !self.serves(kind).await => Ok(LookupResult::Absent),
             LookupResult::Found(objects) => {
                 let is_listed = |namespace: &str| is_everywhere || self.is_in_scope(namespace);
                 Ok(LookupResult::Found(self.proposed.applied_to_all(kind, objects, is_listed)))
             }
-            answer => Ok(answer),
+            response => Ok(response),
         }
     }
 
@@ -146,29 +146,29 @@ impl Requests {
             group => format!("{}.{group}", resource.plural),
         };
         let place = scope.map_or(String::new(), |_| format!(" in {}", self.place()));
-        let what = format!("list {name}{place}");
+        let operation = format!("list {name}{place}");
         let api = self.api(resource, scope);
-        let mut found = Vec::new();
+        let mut all = Vec::new();
         let mut params = ListParams::default().limit(PAGE);
         loop {
-            let page = match self.answered(api.list(&params)).await {
+            let page = match self.with_timeout(api.list(&params)).await {
                 Err(error) if is_expired(&error) && params.limit.is_some() => {
                     // The token of the next page has expired, so the list is requested without pages.
-                    found.clear();
+                    all.clear();
                     params = ListParams::default();
                     continue;
                 }
-                answer => self.answer(answer, &what)?,
+                response => self.lookup(response, &operation)?,
             };
             let page = match page {
                 LookupResult::Found(page) => page,
                 LookupResult::Absent => return Ok(LookupResult::Absent),
                 LookupResult::Forbidden(message) => return Ok(LookupResult::Forbidden(message)),
             };
-            found.extend(page.items.into_iter().filter_map(&slim));
+            all.extend(page.items.into_iter().filter_map(&slim));
             match page.metadata.continue_.filter(|next| !next.is_empty()) {
                 Some(next) => params = params.continue_token(&next),
-                None => return Ok(LookupResult::Found(found)),
+                None => return Ok(LookupResult::Found(all)),
             }
         }
     }
@@ -195,11 +195,11 @@ impl Requests {
                 Scope::Namespace(name) => Ok(vec![api.get_metadata(name).await?.metadata]),
             }
         };
-        let found = self.answered(request).await.map(|all: Vec<ObjectMeta>| {
+        let marked_names = self.with_timeout(request).await.map(|all: Vec<ObjectMeta>| {
             let marked = all.into_iter().filter(is_marked);
             marked.filter_map(|metadata| metadata.name).collect()
         });
-        self.answer(found, "read namespaces")
+        self.lookup(marked_names, "read namespaces")
     }
 
     /// Whether a namespace has the ignore annotation.
@@ -209,8 +209,8 @@ impl Requests {
     ) -> anyhow::Result<LookupResult<bool>> {
         let client = self.connection.client.clone();
         let api: Api<DynamicObject> = Api::all_with(client, &namespaces());
-        let answer = self.answered(api.get_metadata(name)).await;
-        self.answer(answer.map(|it| is_marked(&it.metadata)), "read namespaces")
+        let response = self.with_timeout(api.get_metadata(name)).await;
+        self.lookup(response.map(|it| is_marked(&it.metadata)), "read namespaces")
     }
 
     /// The permission to read the namespaces in the scope: the verb, and their name in messages.
@@ -230,11 +230,11 @@ impl Requests {
     ) -> anyhow::Result<LookupResult<DynamicObject>> {
         let client = self.connection.client.clone();
         let api: Api<DynamicObject> = Api::namespaced_with(client, namespace, &kind.resource());
-        let answer = self.answered(api.get(name)).await;
-        let answer =
-            self.answer(answer, &format!("get {} {namespace}/{name}", kind.resource_name()))?;
+        let response = self.with_timeout(api.get(name)).await;
+        let response =
+            self.lookup(response, &format!("get {} {namespace}/{name}", kind.resource_name()))?;
         let applied = |live| self.proposed.applied(&kind.identity(namespace, name), live);
-        Ok(match answer {
+        Ok(match response {
             LookupResult::Found(object) => {
                 applied(Some(object)).map_or(LookupResult::Absent, LookupResult::Found)
             }
@@ -256,10 +256,10 @@ impl Requests {
         } else {
             Api::all_with(client, resource)
         };
-        let answer = self.answered(api.get_scale(name)).await;
-        let answer = answer.map(|scale| scale.spec.and_then(|spec| spec.replicas));
-        let answer = answer.map(|replicas| replicas.and_then(|count| u32::try_from(count).ok()));
-        self.answer(answer, &format!("get the scale of {} {namespace}/{name}", resource.plural))
+        let response = self.with_timeout(api.get_scale(name)).await;
+        let response = response.map(|scale| scale.spec.and_then(|spec| spec.replicas));
+        let response = response.map(|replicas| replicas.and_then(|count| u32::try_from(count).ok()));
+        self.lookup(response, &format!("get the scale of {} {namespace}/{name}", resource.plural))
     }
 
     /// Discovers a kind.
@@ -270,24 +270,24 @@ impl Requests {
         kind: &str,
     ) -> anyhow::Result<LookupResult<Discovered>> {
         let requested_kind = GroupVersionKind::gvk(group, version, kind);
-        let found = self.answered(pinned_kind(&self.connection.client, &requested_kind)).await;
-        if let Err(Unanswered::Kube(kube::Error::Discovery(_))) = found {
+        let discovered = self.with_timeout(pinned_kind(&self.connection.client, &requested_kind)).await;
+        if let Err(Unanswered::Kube(kube::Error::Discovery(_))) = discovered {
             return Ok(LookupResult::Absent);
         }
-        let found = found.map(|(resource, capabilities)| Discovered {
+        let discovered = discovered.map(|(resource, capabilities)| Discovered {
             resource,
             is_namespaced: capabilities.scope == ResourceScope::Namespaced,
         });
-        self.answer(found, &format!("discover the kinds of {group}/{version}"))
+        self.lookup(discovered, &format!("discover the kinds of {group}/{version}"))
     }
 
     /// Whether the cluster serves a kind; true if that is unknown.
     async fn serves(&self, kind: Kind) -> bool {
         let (client, version) = (&self.connection.client, kind.api_version());
         let listed = if kind.group().is_empty() {
-            self.answered(client.list_core_api_resources(&version)).await
+            self.with_timeout(client.list_core_api_resources(&version)).await
         } else {
-            self.answered(client.list_api_group_resources(&version)).await
+            self.with_timeout(client.list_api_group_resources(&version)).await
         };
         match listed {
             Ok(list) => list.resources.iter().any(|resource| resource.name == kind.plural()),
@@ -296,24 +296,24 @@ impl Requests {
         }
     }
 
-    async fn answered<T>(
+    async fn with_timeout<T>(
         &self,
         request: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Unanswered> {
         match tokio::time::timeout(TIMEOUT, request).await {
-            Ok(answer) => answer.map_err(Unanswered::Kube),
+            Ok(response) => response.map_err(Unanswered::Kube),
             Err(_) => Err(Unanswered::TooLate),
         }
     }
 
-    fn answer<T>(
+    fn lookup<T>(
         &self,
-        answer: Result<T, Unanswered>,
-        what: &str,
+        result: Result<T, Unanswered>,
+        operation: &str,
     ) -> anyhow::Result<LookupResult<T>> {
         let server = self.connection.server.trim_end_matches('/');
-        match answer {
-            Ok(found) => Ok(LookupResult::Found(found)),
+        match result {
+            Ok(value) => Ok(LookupResult::Found(value)),
             Err(Unanswered::Kube(kube::Error::Api(status))) => match status.code {
                 403 => Ok(LookupResult::Forbidden(status.message)),
                 404 => Ok(LookupResult::Absent),
@@ -321,12 +321,12 @@ impl Requests {
                     "the server did not authenticate the request (401 {})",
                     status.message
                 ))
-                .with_context(|| format!("failed to {what} at {server}")),
+                .with_context(|| format!("failed to {operation} at {server}")),
                 code => Err(anyhow!("the server returned {code} {}", status.message))
-                    .with_context(|| format!("failed to {what} at {server}")),
+                    .with_context(|| format!("failed to {operation} at {server}")),
             },
             Err(Unanswered::Kube(error @ kube::Error::SerdeError(_))) => {
-                Err(anyhow!(error)).with_context(|| format!("failed to {what} at {server}"))
+                Err(anyhow!(error)).with_context(|| format!("failed to {operation} at {server}"))
             }
             Err(Unanswered::Kube(error)) => {
                 Err(anyhow!(cause_of(&error))).with_context(|| format!("failed to reach {server}"))

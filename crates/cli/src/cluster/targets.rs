@@ -26,15 +26,15 @@ pub(super) fn of_policies(objects: &[FetchedObject]) -> Targets {
         }
     }
     let references = world.policies().filter_map(|policy| world.target_of(&policy));
-    let named = references.filter_map(|reference| {
+    let targets = references.filter_map(|reference| {
         let target = reference.target.identity().clone();
-        let written = &*reference.api_version;
-        let (group, version) = written.split_once('/').unwrap_or(("", written));
+        let api_version = &*reference.api_version;
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let group_is_sound = group.is_empty() || is_one_segment(group);
         let is_sound = group_is_sound && is_one_segment(version) && is_one_segment(target.name());
         is_sound.then(|| (target, version.to_owned()))
     });
-    named.collect()
+    targets.collect()
 }
 
 /// Whether a text is exactly one segment of a path.
@@ -52,20 +52,20 @@ pub(super) async fn fetch(
 ) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
     let (known, others): (Targets, Targets) =
         targets.into_iter().partition(|(target, _)| Kind::of_object(target).is_some());
-    let mut found = Vec::new();
+    let mut objects_by_kind = Vec::new();
     // Identities are ordered by their kinds.
     let known: Vec<Identity> = known.into_keys().collect();
     for wanted in known.chunk_by(is_of_same_kind) {
         let kind = wanted.first().and_then(Kind::of_object);
         if let Some(kind) = kind.filter(|kind| !complete.contains(kind)) {
-            found.push((kind, fetch_known(requests, kind, wanted, extras).await?));
+            objects_by_kind.push((kind, fetch_known(requests, kind, wanted, extras).await?));
         }
     }
     let others: Vec<(Identity, String)> = others.into_iter().collect();
     for wanted in others.chunk_by(|(one, _), (other, _)| is_of_same_kind(one, other)) {
         fetch_scales(requests, wanted, extras).await?;
     }
-    Ok(found)
+    Ok(objects_by_kind)
 }
 
 fn is_of_same_kind(one: &Identity, other: &Identity) -> bool {
@@ -93,18 +93,18 @@ async fn fetch_known(
     let gets = wanted.iter().map(|target| async move {
         (target, requests.get(kind, target.namespace(), target.name()).await)
     });
-    let answers: Vec<_> = stream::iter(gets).buffered(MAX_CONCURRENT).collect().await;
-    let mut found = Vec::new();
-    for (target, answer) in answers {
-        match answer? {
-            LookupResult::Found(object) => found.push(object),
+    let results: Vec<_> = stream::iter(gets).buffered(MAX_CONCURRENT).collect().await;
+    let mut existing = Vec::new();
+    for (target, result) in results {
+        match result? {
+            LookupResult::Found(object) => existing.push(object),
             LookupResult::Absent => {}
             LookupResult::Forbidden(_) => {
                 extras.unseen.insert(unseen(target, &permission));
             }
         }
     }
-    Ok(found)
+    Ok(existing)
 }
 
 /// Requests the `scale` of objects of a kind for which Almanac has no type.
@@ -129,9 +129,9 @@ async fn fetch_scales(
     let gets = wanted.iter().map(|(target, _)| async move {
         (target, requests.get_replicas(kind, target.namespace(), target.name()).await)
     });
-    let answers: Vec<_> = stream::iter(gets).buffered(MAX_CONCURRENT).collect().await;
-    for (target, answer) in answers {
-        match answer? {
+    let results: Vec<_> = stream::iter(gets).buffered(MAX_CONCURRENT).collect().await;
+    for (target, result) in results {
+        match result? {
             LookupResult::Found(replicas) => {
                 extras.scales.insert(target.clone(), Workload { replicas, ..Workload::default() });
             }

@@ -31,8 +31,8 @@ pub(super) async fn list(
     let nodes = requests.list_slim(&core_resource("Node", "nodes"), None, node).await?;
     let pods = list_pods(requests, extras).await?;
     let mut missing = Vec::new();
-    for (answer, right) in [(nodes, "nodes"), (pods, "pods")] {
-        match answer {
+    for (result, right) in [(nodes, "nodes"), (pods, "pods")] {
+        match result {
             LookupResult::Found(found) => extras.unit_objects.extend(found),
             LookupResult::Absent => missing.push(format!("the cluster does not serve {right}")),
             LookupResult::Forbidden(_) => {
@@ -58,24 +58,24 @@ async fn list_pods(
     extras: &mut ExtraObjects,
 ) -> anyhow::Result<LookupResult<Vec<ListedUnitObject>>> {
     let resource = core_resource("Pod", "pods");
-    let everywhere = requests.list_slim(&resource, None, pod).await?;
-    let LookupResult::Forbidden(_) = everywhere else { return Ok(everywhere) };
-    let here = requests.list_slim(&resource, Some(requests.scope()), pod).await?;
-    if matches!(here, LookupResult::Found(_)) {
+    let all_pods = requests.list_slim(&resource, None, pod).await?;
+    let LookupResult::Forbidden(_) = all_pods else { return Ok(all_pods) };
+    let pods_in_scope = requests.list_slim(&resource, Some(requests.scope()), pod).await?;
+    if matches!(pods_in_scope, LookupResult::Found(_)) {
         let place = requests.place();
         extras.unseen.insert(format!(
             "no Pod outside {place} was read, so the free capacity of the nodes is unknown: missing permission to list \
              pods in all namespaces"
         ));
     }
-    Ok(here)
+    Ok(pods_in_scope)
 }
 
 async fn list_workloads(
     requests: &Requests,
     extras: &mut ExtraObjects,
 ) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
-    let mut found = Vec::new();
+    let mut workloads = Vec::new();
     let is_workload = |kind: &Kind| {
         WORKLOADS.contains(&kind.group()) && matches!(kind.role(), Role::Workload { .. })
     };
@@ -92,7 +92,7 @@ async fn list_workloads(
                     Some((identity_of(kind, object), UnitObject::FirstNumber(number)))
                 });
                 extras.unit_objects.extend(numbers);
-                found.push((kind, objects));
+                workloads.push((kind, objects));
             }
             LookupResult::Absent => {}
             LookupResult::Forbidden(_) => {
@@ -105,7 +105,7 @@ async fn list_workloads(
             }
         }
     }
-    Ok(found)
+    Ok(workloads)
 }
 
 /// Notes the targets with unknown pods: the templates of kinds for which Almanac has no type are not read.

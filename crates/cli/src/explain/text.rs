@@ -176,15 +176,15 @@ fn write_requests(answer: &ExplainedTarget<'_>, output: &mut impl Write) -> io::
     for (field, ranked) in several {
         writeln!(output)?;
         writeln!(output, "{STRONG}Requests{STRONG:#} for {field}")?;
-        let mut left = MAX_REQUESTS;
+        let mut remaining = MAX_REQUESTS;
         let mut omitted = 0;
         for (index, ranked) in ranked.iter().enumerate() {
             let is_own = ranked.request.policy == answer.explanation.policy;
-            if index > 0 && !is_own && left == 0 {
+            if index > 0 && !is_own && remaining == 0 {
                 omitted += 1;
                 continue;
             }
-            left -= usize::from(index > 0 && !is_own);
+            remaining -= usize::from(index > 0 && !is_own);
             write_request(answer, ranked, output)?;
         }
         if omitted > 0 {

@@ -47,23 +47,23 @@ impl Exclusion {
     pub(super) fn keeps(&self, entry: &DirEntry) -> bool {
         let Ok(below) = entry.path().strip_prefix(&self.walked) else { return true };
         let is_folder = entry.file_type().is_some_and(|it| it.is_dir());
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.error.is_some() {
+        let mut cache = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.error.is_some() {
             return false;
         }
         let path = self.full.join(below);
-        match known.excludes(&path, is_folder) {
+        match cache.excludes(&path, is_folder) {
             Ok(false) => return true,
-            Ok(true) => known.excluded.push(path),
-            Err(error) => known.error = Some(error),
+            Ok(true) => cache.excluded.push(path),
+            Err(error) => cache.error = Some(error),
         }
         false
     }
 
     /// The full paths of the files and directories that were excluded.
     pub(super) fn excluded(&self) -> anyhow::Result<Vec<PathBuf>> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.error.take().map_or_else(|| Ok(mem::take(&mut known.excluded)), Err)
+        let mut cache = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.error.take().map_or_else(|| Ok(mem::take(&mut cache.excluded)), Err)
     }
 }
 

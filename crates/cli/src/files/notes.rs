@@ -186,13 +186,13 @@ impl Files {
             let all = reached(folder, |path| known.get(path).map(components).unwrap_or_default());
             all.iter().any(|path| known.get(path).is_some_and(|it| it.changes))
         };
-        let taken_in = |folder: &Folder| {
-            let taken = |it: &Kustomization| [&*it.resources, &it.components, &it.patches].concat();
-            reached(folder, |path| known.get(path).map(taken).unwrap_or_default())
+        let used_by = |folder: &Folder| {
+            let used_paths = |it: &Kustomization| [&*it.resources, &it.components, &it.patches].concat();
+            reached(folder, |path| known.get(path).map(used_paths).unwrap_or_default())
         };
         let changing = built.map(|(folder, _)| folder).filter(|folder| changes(folder));
-        let all = changing.map(|folder| (folder, taken_in(folder)));
-        all.filter(|(_, taken)| taken.iter().any(|path| with_policies.contains(path))).collect()
+        let all = changing.map(|folder| (folder, used_by(folder)));
+        all.filter(|(_, used_paths)| used_paths.iter().any(|path| with_policies.contains(path))).collect()
     }
 
     /// The paths of the files that define or patch a policy.

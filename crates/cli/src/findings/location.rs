@@ -17,8 +17,8 @@ impl Location {
     pub(super) fn for_finding(source: &Source, placed: &PlacedFinding) -> Location {
         let Some(span) = placed.span else { return Location { line: 1, column: 1, end: None } };
         let Position { line, column } = source.position(span.start);
-        let written = source.slice(span).lines().next().unwrap_or_default();
-        let length = written.trim_end().chars().count().max(1);
+        let subject = source.slice(span).lines().next().unwrap_or_default();
+        let length = subject.trim_end().chars().count().max(1);
         let end = Position { line, column: column + length };
         Location { line, column, end: Some(end) }
     }

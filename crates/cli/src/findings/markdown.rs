@@ -37,8 +37,8 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> io::Result<()> 
         let fix = finding.fix.as_deref().map(cell);
         let fix = fix.map_or(String::new(), |fix| format!("<br>fix: {fix}"));
         let (severity, code) = (finding.severity(), finding.code);
-        let what = cell(&finding.headline());
-        let row = format!("| {severity} | {at}{place} | {code}: {what}{fix} |\n");
+        let message = cell(&finding.headline());
+        let row = format!("| {severity} | {at}{place} | {code}: {message}{fix} |\n");
         length += row.chars().count();
         if length > LONGEST - REST {
             let omitted = findings.len() - listed;

@@ -77,11 +77,11 @@ pub(crate) fn write_finding(
 fn write_detail(
     output: &mut impl Write,
     margin: usize,
-    what: &str,
+    label: &str,
     text: Option<&str>,
 ) -> io::Result<()> {
     let Some(text) = text.map(printable) else { return Ok(()) };
-    writeln!(output, "{:margin$} {RULE}={RULE:#} {BOLD}{what}:{BOLD:#} {text}", "")
+    writeln!(output, "{:margin$} {RULE}={RULE:#} {BOLD}{label}:{BOLD:#} {text}", "")
 }
 
 /// The part of a line around a span that fits the room, the number of columns before the marked part, and the number of
@@ -103,20 +103,20 @@ fn excerpt(source: &Source, span: Span, column: usize, room: usize) -> (String, 
         used += width(letter);
         part.push(letter);
     }
-    let written = source.slice(span).lines().next().unwrap_or_default();
-    let length = written.chars().take(WIDEST).count();
+    let subject = source.slice(span).lines().next().unwrap_or_default();
+    let length = subject.chars().take(WIDEST).count();
     let columns = |part: String| display_width(&printable(&part));
     let before = columns(part.chars().take(column - begin).collect());
     let marked = columns(part.chars().skip(column - begin).take(length).collect()).max(1);
-    let mut shown = String::new();
+    let mut excerpt = String::new();
     if begin > 0 {
-        shown.push('…');
+        excerpt.push('…');
     }
-    shown.push_str(&printable(&part));
+    excerpt.push_str(&printable(&part));
     if rest.peek().is_some() {
-        shown.push('…');
+        excerpt.push('…');
     }
-    (shown.trim_end().to_owned(), before + usize::from(begin > 0), marked)
+    (excerpt.trim_end().to_owned(), before + usize::from(begin > 0), marked)
 }
 
 /// The number of findings, of files with findings, and of suppressed findings.
@@ -130,10 +130,10 @@ pub(super) fn summary(report: &Report) -> String {
         (count_of(Severity::Warning), "warning"),
         (count_of(Severity::Info), "note"),
     ];
-    let found = more_than_none(&counts);
-    let outcome = if !found.is_empty() {
+    let counts_text = more_than_none(&counts);
+    let outcome = if !counts_text.is_empty() {
         let files: BTreeSet<_> = everything.findings.iter().map(|placed| placed.source).collect();
-        format!("{} in {}", found.join(" and "), counted(files.len(), "file"))
+        format!("{} in {}", counts_text.join(" and "), counted(files.len(), "file"))
     } else if count_checked(report) == 0 {
         "nothing to check".to_owned()
     } else {

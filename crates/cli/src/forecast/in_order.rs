@@ -51,7 +51,7 @@ pub(crate) fn in_order<T: Send>(
             queues.push(queue);
             workers.push(worker);
         }
-        let taken = take_in_turn(&queues, count, each);
+        let result = take_in_turn(&queues, count, each);
         // The remaining threads fail to send their next result, and stop.
         drop(queues);
         for worker in workers {
@@ -59,7 +59,7 @@ pub(crate) fn in_order<T: Send>(
                 panic::resume_unwind(cause);
             }
         }
-        taken
+        result
     })
 }
 

@@ -239,11 +239,11 @@ pub(super) fn has_few_pairs(place: &InputPlace, part: &Part) -> bool {
 
 impl PartWriter<'_> {
     fn hand_over(&mut self, empty: Vec<u8>) -> io::Result<()> {
-        let written = std::mem::replace(&mut self.written, empty);
+        let bytes = std::mem::replace(&mut self.written, empty);
         // Most failures are failed writes, and the caller needs their kind.
         let of_writing =
             |error: anyhow::Error| error.downcast::<io::Error>().unwrap_or_else(io::Error::other);
-        (self.hand)(PartOutput { drawn: written, assumptions: None }).map_err(of_writing)
+        (self.hand)(PartOutput { drawn: bytes, assumptions: None }).map_err(of_writing)
     }
 }
 

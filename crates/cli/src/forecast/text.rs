@@ -153,8 +153,8 @@ fn warnings_of_clocks(zone: Zone, period: Period) -> Vec<String> {
         )];
     }
     let warning = |change: &ClockChange| {
-        let what = if change.is_gap() { "forward" } else { "back" };
-        format!("the clocks go {what} here: {}", civil(zone, change.at))
+        let direction = if change.is_gap() { "forward" } else { "back" };
+        format!("the clocks go {direction} here: {}", civil(zone, change.at))
     };
     changes.iter().map(warning).collect()
 }

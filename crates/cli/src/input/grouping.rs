@@ -32,8 +32,8 @@ pub(super) fn grouped(
     let nodes_of = places.split(reading.nodes.iter().map(|it| folder(it.source)));
     let mut jobs_of = places.split(reading.cron_jobs.iter().map(|it| folder(it.source)));
     let others_and_pods = others_of.into_iter().zip(pods_of.into_iter().zip(nodes_of));
-    for (place, (here, (others, (pods, nodes)))) in objects_of.into_iter().zip(others_and_pods).enumerate() {
-        let matters = relevant_objects(objects, &here, also);
+    for (place, (own, (others, (pods, nodes)))) in objects_of.into_iter().zip(others_and_pods).enumerate() {
+        let matters = relevant_objects(objects, &own, also);
         let cron_jobs = jobs_of.get_mut(place).map(mem::take).unwrap_or_default();
         let is_of_units = |it: &usize| objects[*it].checked.kind == Kind::ResourcePolicy;
         let has_units = matters.iter().any(is_of_units);
@@ -69,8 +69,8 @@ pub(super) fn grouped(
         let Content { positions, others, pods, nodes, cron_jobs } = content;
         let names: Vec<&str> = indexes.iter().map(|place| places.name(*place)).collect();
         let name = are_several.then(|| together(&names));
-        let here = positions.iter().map(|position| (*position, &objects[*position]));
-        let mut place = InputPlace::new(here, name);
+        let own = positions.iter().map(|position| (*position, &objects[*position]));
+        let mut place = InputPlace::new(own, name);
         place.stands_for = names.into_iter().map(str::to_owned).collect();
         place.numbers = indexes;
         place.add_cron_jobs(cron_jobs.iter().map(|it| &reading.cron_jobs[*it]), namespace);
@@ -135,7 +135,7 @@ fn relevant_objects(objects: &[InputObject], here: &[usize], also: &Targets) -> 
     let targets: BTreeSet<&Identity> =
         policies.iter().filter_map(|policy| target(objects, *policy)).collect();
     let descriptor = |policy: &usize| Descriptor::of_kind(objects[*policy].checked.kind);
-    let read: BTreeSet<Kind> =
+    let read_kinds: BTreeSet<Kind> =
         policies.iter().filter_map(descriptor).flat_map(|it| it.reads).copied().collect();
     let is_of_units = |position: &usize| objects[*position].checked.kind == Kind::ResourcePolicy;
     let has_units = policies.iter().any(is_of_units);
@@ -146,7 +146,7 @@ fn relevant_objects(objects: &[InputObject], here: &[usize], also: &Targets) -> 
         // An object that keeps a target within bounds affects it too.
         let bounds_target =
             checked.scales.as_ref().is_some_and(|it| targets.contains(it.identity()));
-        let is_read = read.contains(&checked.kind);
+        let is_read = read_kinds.contains(&checked.kind);
         let is_of_policies = is_policy(position) || is_target || is_read || bounds_target;
         is_of_policies || has_units && makes_pods || is_also(position)
     };

@@ -16,14 +16,14 @@ pub(super) fn findings(
     demands: &[Demand],
     period: Period,
 ) -> anyhow::Result<Vec<PlacedFinding>> {
-    let mut found = FindingsByObject::default();
+    let mut by_object = FindingsByObject::default();
     for (number, demand) in demands.iter().enumerate() {
         let Some(place) = places.iter().find(|it| it.numbers.contains(&number)) else { continue };
         for (object, finding) in of_place(place, demand, period)? {
-            found.add(object, finding, number);
+            by_object.add(object, finding, number);
         }
     }
-    Ok(found.placed_findings(reading, demands.len()).collect())
+    Ok(by_object.placed_findings(reading, demands.len()).collect())
 }
 
 fn of_place(

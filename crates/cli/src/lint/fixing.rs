@@ -53,14 +53,14 @@ fn replace(path: &Path, before: &str, after: &str) -> anyhow::Result<Option<&'st
     // A link keeps its target.
     let path = fs::canonicalize(path)?;
     // A read-only file is not replaced either.
-    let there = fs::OpenOptions::new().append(true).open(&path)?.metadata()?;
-    if there.nlink() > 1 {
+    let metadata = fs::OpenOptions::new().append(true).open(&path)?.metadata()?;
+    if metadata.nlink() > 1 {
         return Ok(Some("the file has other hard links, and they would keep its current content"));
     }
     let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new("")))?;
     file.write_all(after.as_bytes())?;
-    chown(file.path(), Some(there.uid()), Some(there.gid()))?;
-    fs::set_permissions(file.path(), there.permissions())?;
+    chown(file.path(), Some(metadata.uid()), Some(metadata.gid()))?;
+    fs::set_permissions(file.path(), metadata.permissions())?;
     file.as_file().sync_all()?;
     if fs::read(&path)? != before.as_bytes() {
         return Ok(Some("the file has changed since it was read, or is not UTF-8 with LF line endings"));

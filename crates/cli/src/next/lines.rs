@@ -44,11 +44,11 @@ fn line(entry: &NextEntry<'_>) -> String {
     };
     let (policy, target) = (&event.policy.identity, &event.target);
     let rule = event.rule.as_ref().map(|rule| format!(" {rule}")).unwrap_or_default();
-    let what = format!("{rule} {}", event.what.name());
+    let action = format!("{rule} {}", event.what.name());
     match values(entry) {
-        (Value::Null, Value::Null) => format!("{}{what}", named(policy)),
-        (_, to) if policy == target => format!("{} → {}:{what}", named(target), format_value(&to)),
-        (_, to) => format!("{} → {}: {}{what}", named(target), format_value(&to), named(policy)),
+        (Value::Null, Value::Null) => format!("{}{action}", named(policy)),
+        (_, to) if policy == target => format!("{} → {}:{action}", named(target), format_value(&to)),
+        (_, to) => format!("{} → {}: {}{action}", named(target), format_value(&to), named(policy)),
     }
 }
 

@@ -64,8 +64,8 @@ fn write_event(
     let yours = civil(question.zone, event.at());
     let both = if in_zone == yours { in_zone } else { format!("{in_zone}  {QUIET}{yours}{QUIET:#}") };
     let world = &place.world;
-    let shown = |name: &str| format!("  {QUIET}{}{QUIET:#}", printable(name));
-    let place = place.name.as_deref().map_or(String::new(), shown);
+    let quiet_name = |name: &str| format!("  {QUIET}{}{QUIET:#}", printable(name));
+    let place = place.name.as_deref().map_or(String::new(), quiet_name);
     let mark = match event.effect(world) {
         Some(_) => format!("  {WARNING}!{WARNING:#}"),
         None => String::new(),
@@ -80,15 +80,15 @@ pub(super) fn entry_line(entry: &NextEntry<'_>, count: usize) -> String {
         NextEntry::Event(event) => event,
         NextEntry::Start(job, _) => return format!("{} {STARTS} a Job", job.name()),
     };
-    let (policy, what) = (event.policy.identity.name(), event.what.name());
+    let (policy, verb) = (event.policy.identity.name(), event.what.name());
     let rule = event.rule.as_deref().unwrap_or_default();
-    let known =
+    let value_text =
         |value: Option<&Value>| value.map_or_else(|| "unknown".to_owned(), Value::to_string);
     let sets = event.sets.iter().map(|(field, before, after)| {
         if before.as_ref() == Some(after) {
             format!("{field} stays {after}")
         } else {
-            format!("{field} {} → {after}", known(before.as_ref()))
+            format!("{field} {} → {after}", value_text(before.as_ref()))
         }
     });
     let sets: Vec<String> = sets.collect();
@@ -111,5 +111,5 @@ pub(super) fn entry_line(entry: &NextEntry<'_>, count: usize) -> String {
     } else {
         format!("{}: ", event.target)
     };
-    format!("{policy} {rule} {what}; {object}{sets}")
+    format!("{policy} {rule} {verb}; {object}{sets}")
 }

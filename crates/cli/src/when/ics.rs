@@ -46,15 +46,15 @@ fn write_events(
     let Question { schedule, from, to, count, .. } = question;
     let (zone, meaning) = (schedule.zone(), &schedule.meaning);
     for (at, event) in schedule.between(*from, *to).take(*count) {
-        let what = event.verb();
+        let verb = event.verb();
         let title = format!("{} {}", subject.name, subject.rule);
         let summary = match title.trim() {
-            "" => format!("{what}: {meaning}"),
-            title => format!("{title} {what}"),
+            "" => format!("{verb}: {meaning}"),
+            title => format!("{title} {verb}"),
         };
         let description = format!("{meaning} ({zone})\n{}", civil(zone, at));
         let event = CalendarEvent {
-            unique_parts: &[&*subject.name, subject.rule, meaning, zone.name(), what],
+            unique_parts: &[&*subject.name, subject.rule, meaning, zone.name(), verb],
             from: at,
             has_begun: false,
             to: None,

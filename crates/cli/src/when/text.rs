@@ -87,8 +87,8 @@ fn write_answer(question: &Question, output: &mut impl Write) -> io::Result<()> 
         writeln!(output, "  nothing happens {when}")?;
     }
     for (at, event) in events {
-        let touched = clock_changes.at(at, event).is_some();
-        write_line(output, schedule, *second_zone, (at, event), touched)?;
+        let is_affected = clock_changes.at(at, event).is_some();
+        write_line(output, schedule, *second_zone, (at, event), is_affected)?;
     }
     if !effects.is_empty() {
         writeln!(output)?;
@@ -104,7 +104,7 @@ fn write_line(
     schedule: &Schedule,
     second_zone: Zone,
     (at, event): (Timestamp, ScheduleEvent),
-    touched: bool,
+    is_affected: bool,
 ) -> io::Result<()> {
     let zone = schedule.zone();
     let verb = match schedule.shape {
@@ -115,7 +115,7 @@ fn write_line(
     if zone != second_zone {
         write!(output, "  {QUIET}{}{QUIET:#}", civil(second_zone, at))?;
     }
-    if touched {
+    if is_affected {
         write!(output, "  {WARNING}!{WARNING:#}")?;
     }
     writeln!(output)

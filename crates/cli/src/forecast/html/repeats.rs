@@ -16,7 +16,7 @@ const COMPARED: usize = 32;
 /// The column as JSON.
 pub(super) fn column(numbers: &[usize]) -> Value {
     let mut known: BTreeMap<&[usize], Vec<usize>> = BTreeMap::new();
-    let (mut written, mut at) = (Vec::new(), 0);
+    let (mut items, mut at) = (Vec::new(), 0);
     while at < numbers.len() {
         let places = beginning(numbers, at).and_then(|it| known.get(it));
         let places = places.into_iter().flat_map(|it| it.iter().rev().take(COMPARED));
@@ -36,14 +36,14 @@ pub(super) fn column(numbers: &[usize]) -> Value {
             }
         }
         if count < LEAST {
-            written.push(json!(numbers[at]));
+            items.push(json!(numbers[at]));
             at += 1;
         } else {
-            written.push(json!([back, count]));
+            items.push(json!([back, count]));
             at += count;
         }
     }
-    Value::Array(written)
+    Value::Array(items)
 }
 
 /// The first numbers of a repetition from there on.

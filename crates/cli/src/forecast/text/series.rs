@@ -158,11 +158,11 @@ fn ruler(room: Room<'_>, margin: usize) -> String {
     let length = period.to().as_nanosecond() - start;
     let mut line = " ".repeat(margin);
     for mark in room.marks {
-        let place = (mark.at.as_nanosecond() - start) * columns as i128 / length;
-        let place = margin + usize::try_from(place).unwrap_or(0);
-        let written = line.chars().count();
-        if place >= written && place + 1 + mark.label.len() <= margin + columns {
-            line += &" ".repeat(place - written);
+        let column = (mark.at.as_nanosecond() - start) * columns as i128 / length;
+        let column = margin + usize::try_from(column).unwrap_or(0);
+        let used = line.chars().count();
+        if column >= used && column + 1 + mark.label.len() <= margin + columns {
+            line += &" ".repeat(column - used);
             line.push('╷');
             line += &mark.label;
         }
