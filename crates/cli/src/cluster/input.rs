@@ -33,7 +33,7 @@ impl Fetched {
     }
 }
 
-/// Adds what else was extras. Returns what was not.
+/// Adds the extra objects. Returns the notes on unreadable objects.
 fn add_extras(place: &mut InputPlace, extras: ExtraObjects) -> BTreeSet<String> {
     for namespace in &extras.marked_namespaces {
         place.mark_namespace(namespace);

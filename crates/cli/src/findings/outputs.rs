@@ -95,9 +95,9 @@ impl OutputArguments {
             }
             if files.contains(&file) {
                 let message = match file {
-                    Some(_) => "another output is result to this file; name another one",
+                    Some(_) => "another output is written to this file; name another one",
                     None => {
-                        "another output is result to standard output; write one of them to a file, such as \
+                        "another output is written to standard output; write one of them to a file, such as \
                          -o sarif=findings.sarif"
                     }
                 };
@@ -108,7 +108,7 @@ impl OutputArguments {
         Ok(())
     }
 
-    /// Rejects outputs that would overwrite input files, before any output is result.
+    /// Rejects outputs that would overwrite input files, before any output is written.
     pub(crate) fn check_inputs(&self, reading: &Reading) -> Result<(), ArgumentError> {
         let mut outputs = self.output.iter();
         outputs

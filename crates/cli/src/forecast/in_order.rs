@@ -194,7 +194,7 @@ mod tests {
         };
         in_order(count, THREADS, work, each).unwrap();
         assert_eq!(taken.load(Ordering::SeqCst), count);
-        // Half of a queue is messages that a piece is finished; one result is on its
+        // Half of a queue are messages that a piece is finished; one result is on its
         // way into the queue, and one out of it.
         let most = most.into_inner().unwrap();
         assert!(most <= THREADS * (AHEAD / 2 + 2), "{most} were ahead");

@@ -61,7 +61,7 @@ fn run_command(file: &str, lines: &[&str]) -> anyhow::Result<()> {
 }
 
 #[test]
-fn the_example_of_each_difference_prints_what_it_says() -> anyhow::Result<()> {
+fn the_example_of_each_difference_prints_the_documented_output() -> anyhow::Result<()> {
     let page = fs::read_to_string(Path::new(ROOT).join("docs/compatibility.md"))?;
     let files: BTreeSet<&str> = examples(&page).into_iter().filter_map(file_of).collect();
     for file in &files {

@@ -1,4 +1,4 @@
-//! `explain`, `next` and `forecast` report what is known, and what is invalid.
+//! `explain`, `next` and `forecast` report known values and invalid objects.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ const HALF_BROKEN: &str = cron!(
     r#"name: daily, schedule: "0 9 * * *", targetReplicas: 4"#
 );
 
-/// Nothing of it can be used.
+/// A policy without a usable part.
 const HOPELESS: &str = r#"
 apiVersion: autoscaling.karmada.io/v1alpha1
 kind: CronFederatedHPA
@@ -165,7 +165,7 @@ items:
     assert!(report["assumptions"].to_string().contains("replayed from the rules"), "{report:#}");
 }
 
-/// A policy in a namespace that bears the mark, which stands in a file of its own.
+/// A namespace with the ignore annotation, in a separate file.
 const MARKED: &str = r#"
 apiVersion: v1
 kind: Namespace

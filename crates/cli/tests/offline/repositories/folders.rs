@@ -89,7 +89,7 @@ fn an_unreadable_policy_is_reported_but_not_the_rest_of_the_file() {
 }
 
 #[test]
-fn what_is_assumed_of_many_objects_is_one_line() {
+fn the_same_assumption_about_many_objects_is_one_line() {
     let mut repository = Repository::new("many-assumptions");
     for number in 0..60 {
         let text = policy(&format!("hours-{number}"), &format!("shop-{number}"), 3);

@@ -92,7 +92,7 @@ fn a_cron_expression_needs_no_flag() {
 }
 
 #[test]
-fn a_schedule_and_objects_at_once_are_an_error_that_says_what_to_leave_out() {
+fn a_schedule_together_with_objects_is_an_error_with_the_words_to_remove() {
     let repository = shops("words-both");
     for (arguments, message) in [
         (&["0 8 * * *", "shop"][..], "one schedule is explained at a time"),
@@ -120,7 +120,7 @@ fn a_directory_whose_name_begins_like_a_schedule_is_read() {
 }
 
 #[test]
-fn a_flag_that_says_nothing_of_a_typed_schedule_is_refused() {
+fn a_flag_that_does_not_apply_to_a_typed_schedule_is_rejected() {
     let repository = shops("words-typed");
     for flag in [
         &["-f", "policies"][..],
