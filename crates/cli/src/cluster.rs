@@ -44,10 +44,10 @@ pub(crate) use self::changes::{Changes, WatchArguments};
 pub(crate) use self::clock_arguments::ClockArguments;
 use self::levels::{ListedNode, ListedPod};
 use self::proposed::Proposed;
-use self::requests::{MAX_CONCURRENT, LookupResult, Requests, Scope};
+use self::requests::{LookupResult, MAX_CONCURRENT, Requests, Scope};
 use self::unit_objects::ListedUnitObject;
 use crate::completion;
-use crate::input::{Input, InputObject, ClusterRequest};
+use crate::input::{ClusterRequest, Input, InputObject};
 use crate::subject::called;
 
 /// The addition to `--version`: empty, because this build lacks nothing.

@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn the_color_option_is_found_before_the_command_line_is_parsed() {
-        let choice = |line: &str| choice_in(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        let choice =
+            |line: &str| choice_in(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
         assert_eq!(choice("almanac --color never"), ColorChoice::Never);
         assert_eq!(choice("almanac next --color=always --help"), ColorChoice::Always);
         for line in ["almanac", "almanac --color", "almanac --color=x", "almanac -- --color=never"]

@@ -223,8 +223,9 @@ fn compared<'a>(
         for (side, place, forecast) in sides {
             let (Some(place), Some(forecast)) = (place, forecast) else { continue };
             let targets = forecast.targets();
-            let targets = targets
-                .filter(|(target, writers)| is_requested(only, (&side.input, place), target, writers));
+            let targets = targets.filter(|(target, writers)| {
+                is_requested(only, (&side.input, place), target, writers)
+            });
             asked.extend(targets.map(|(target, _)| target.clone()));
         }
         for forecast in [&mut earlier, &mut later].into_iter().flatten() {

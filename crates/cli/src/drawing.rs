@@ -17,7 +17,10 @@ pub(crate) const UNBROKEN: char = '\u{fdd0}';
 /// encoding than UTF-8. If none is set, as in many containers, UTF-8 is assumed.
 static LACKS_UNICODE: LazyLock<bool> = LazyLock::new(|| {
     let locales = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());
-    locales.into_iter().find(|locale| !locale.is_empty()).is_some_and(|locale| lacks_unicode(&locale))
+    locales
+        .into_iter()
+        .find(|locale| !locale.is_empty())
+        .is_some_and(|locale| lacks_unicode(&locale))
 });
 
 fn lacks_unicode(locale: &str) -> bool {

@@ -18,7 +18,7 @@ use crate::argument_error::ArgumentError;
 use crate::cluster::ClusterArguments;
 use crate::completion;
 use crate::files::{FileArguments, Files};
-use crate::input::{Input, InputPlace, ClusterRequest};
+use crate::input::{ClusterRequest, Input, InputPlace};
 use crate::level_format::LevelFormat;
 use crate::selector::Selector;
 use crate::subject::{Subject, split_words};
@@ -142,7 +142,8 @@ impl InputArguments {
             || self.conditions.narrowing.namespace.is_some();
         let (paths, names) = split_words(words, !has_source);
         if let Some(path) = paths.first().filter(|_| self.cluster.is_named()) {
-            let message = "the word is a path, but a cluster is also selected; use only one of them";
+            let message =
+                "the word is a path, but a cluster is also selected; use only one of them";
             return Err(ArgumentError::whole("FILE", path, message));
         }
         let mut input = self.clone();

@@ -54,8 +54,7 @@ pub(crate) fn run(
         None => &command,
         Some(name) => command.find_subcommand(name).ok_or_else(|| {
             let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-            let message =
-                format!("unknown command; the commands are {}", names.join(", "));
+            let message = format!("unknown command; the commands are {}", names.join(", "));
             ArgumentError::whole("COMMAND", name, message)
         })?,
     };

@@ -269,7 +269,8 @@ impl Question<'_> {
     ) -> Vec<String> {
         let of_place = |place: &InputPlace| {
             let prefix = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
-            let lines = lines(self.assumed(place)).into_iter().map(move |it| format!("{prefix}{it}"));
+            let lines =
+                lines(self.assumed(place)).into_iter().map(move |it| format!("{prefix}{it}"));
             lines.collect::<Vec<_>>()
         };
         self.input.places.iter().flat_map(of_place).collect()
@@ -288,7 +289,12 @@ impl Question<'_> {
         begins.chain(unknown).chain(cron_jobs::notes(self.cron_jobs(place))).collect()
     }
 
-    fn is_policy_requested(&self, place: &InputPlace, policy: &PolicyName, target: &Identity) -> bool {
+    fn is_policy_requested(
+        &self,
+        place: &InputPlace,
+        policy: &PolicyName,
+        target: &Identity,
+    ) -> bool {
         let fits = |it: &Subject| it.fits(&policy.identity) || it.fits(target);
         let is_named = self.only.is_empty() || self.only.iter().any(fits);
         is_named && self.input.is_selected(place, policy)

@@ -4,7 +4,7 @@ use almanac_calendar::Zone;
 use almanac_forecast::{Edge, Period};
 use jiff::Timestamp;
 
-use crate::wall_clock::{offset, formatted};
+use crate::wall_clock::{formatted, offset};
 
 /// The start or the end of a stretch, as an edge in civil time.
 pub(crate) fn edge(at: Timestamp, period: Period, zone: Zone) -> Edge {

@@ -51,8 +51,9 @@ impl Subject {
     pub(crate) fn parse(argument: &'static str, text: &str) -> Result<Subject, ArgumentError> {
         if is_surely_a_path(text) {
             let path = quoted(text);
-            let message =
-                format!("the word is a path, not the name of an object; to read it, write -f {path}");
+            let message = format!(
+                "the word is a path, not the name of an object; to read it, write -f {path}"
+            );
             return Err(ArgumentError::whole(argument, text, message));
         }
         let parts: Vec<&str> = text.split('/').collect();

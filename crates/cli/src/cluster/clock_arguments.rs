@@ -66,8 +66,8 @@ mod tests {
         let since: Timestamp = "2026-03-02T12:00:00.123456789Z".parse().expect("an instant");
         let ahead = PolicyClock::ahead_by(SignedDuration::new(-86_400, -5));
         for clock in [PolicyClock::REAL, ahead.faster(since, 1), ahead.faster(since, 6000)] {
-            let words =
-                std::iter::once("almanac".to_owned()).chain(ClockArguments::for_clock(clock).words());
+            let words = std::iter::once("almanac".to_owned())
+                .chain(ClockArguments::for_clock(clock).words());
             assert_eq!(Words::parse_from(words).clock.setting(), clock);
         }
     }

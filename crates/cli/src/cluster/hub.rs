@@ -10,7 +10,7 @@ use almanac_engine::Family;
 use kube::api::DynamicObject;
 
 use super::requests::{LookupResult, Requests};
-use super::{FetchedObject, ExtraObjects};
+use super::{ExtraObjects, FetchedObject};
 
 /// Lists the candidates of the placements among the objects, and the decisions of all placements. Removes the
 /// placements if any of that cannot be read.

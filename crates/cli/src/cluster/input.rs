@@ -8,8 +8,8 @@ use almanac_calendar::Zone;
 use almanac_engine::Slim;
 use almanac_engine::units::UnitObject;
 
-use super::{Fetched, ExtraObjects, ListedPod};
-use crate::input::{Input, InputPlace, ClusterRequest};
+use super::{ExtraObjects, Fetched, ListedPod};
+use crate::input::{ClusterRequest, Input, InputPlace};
 
 impl Fetched {
     /// The input. The cluster is its only place.

@@ -12,8 +12,8 @@ use almanac_engine::{Identity, Labels, Slim};
 use futures::{StreamExt as _, stream};
 use kube::api::DynamicObject;
 
-use super::requests::{MAX_CONCURRENT, LookupResult, Requests, core_resource};
-use super::{FetchedObject, ExtraObjects};
+use super::requests::{LookupResult, MAX_CONCURRENT, Requests, core_resource};
+use super::{ExtraObjects, FetchedObject};
 
 /// A pod of a cluster.
 pub(super) struct ListedPod {
@@ -74,12 +74,16 @@ pub(super) async fn list_pods_and_nodes(
     policies: &QosLevels,
     extras: &mut ExtraObjects,
 ) -> anyhow::Result<()> {
-    match requests.list_slim(&core_resource("Pod", "pods"), Some(requests.scope()), listed_pod).await? {
+    match requests
+        .list_slim(&core_resource("Pod", "pods"), Some(requests.scope()), listed_pod)
+        .await?
+    {
         LookupResult::Found(pods) => extras.pods = pods,
         LookupResult::Absent => {}
         LookupResult::Forbidden(_) => {
             let place = requests.place();
-            extras.unseen
+            extras
+                .unseen
                 .insert(format!("no Pod in {place} was read: missing permission to list pods"));
         }
     }

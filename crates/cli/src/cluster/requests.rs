@@ -258,7 +258,8 @@ impl Requests {
         };
         let response = self.with_timeout(api.get_scale(name)).await;
         let response = response.map(|scale| scale.spec.and_then(|spec| spec.replicas));
-        let response = response.map(|replicas| replicas.and_then(|count| u32::try_from(count).ok()));
+        let response =
+            response.map(|replicas| replicas.and_then(|count| u32::try_from(count).ok()));
         self.lookup(response, &format!("get the scale of {} {namespace}/{name}", resource.plural))
     }
 
@@ -270,7 +271,8 @@ impl Requests {
         kind: &str,
     ) -> anyhow::Result<LookupResult<Discovered>> {
         let requested_kind = GroupVersionKind::gvk(group, version, kind);
-        let discovered = self.with_timeout(pinned_kind(&self.connection.client, &requested_kind)).await;
+        let discovered =
+            self.with_timeout(pinned_kind(&self.connection.client, &requested_kind)).await;
         if let Err(Unanswered::Kube(kube::Error::Discovery(_))) = discovered {
             return Ok(LookupResult::Absent);
         }

@@ -7,8 +7,8 @@ use almanac_engine::{Identity, Workload, World};
 use futures::{StreamExt as _, stream};
 use kube::api::DynamicObject;
 
-use super::requests::{MAX_CONCURRENT, LookupResult, Requests};
-use super::{FetchedObject, ExtraObjects, identity_of};
+use super::requests::{LookupResult, MAX_CONCURRENT, Requests};
+use super::{ExtraObjects, FetchedObject, identity_of};
 
 /// Up to this many objects of a kind are read one by one; beyond that, a list is cheaper.
 const ONE_BY_ONE: usize = 20;

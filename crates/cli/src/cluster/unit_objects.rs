@@ -10,7 +10,7 @@ use almanac_engine::units::UnitObject;
 use kube::api::DynamicObject;
 
 use super::requests::{LookupResult, Requests, core_resource};
-use super::{FetchedObject, ExtraObjects, identity_of};
+use super::{ExtraObjects, FetchedObject, identity_of};
 
 /// A pod, a node, or data of a workload.
 pub(super) type ListedUnitObject = (Identity, UnitObject);

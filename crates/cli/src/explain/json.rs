@@ -193,7 +193,8 @@ pub(crate) fn value(values: &[(Field, Option<FieldValue>)]) -> Value {
             json_or_null(value)
         }
         several => {
-            let fields = several.iter().map(|(field, value)| (field.to_string(), json_or_null(value)));
+            let fields =
+                several.iter().map(|(field, value)| (field.to_string(), json_or_null(value)));
             Value::Object(fields.collect::<Map<_, _>>())
         }
     }

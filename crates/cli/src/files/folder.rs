@@ -148,7 +148,8 @@ impl DirectoryScan {
         let (charts, roots): (Vec<&Folder>, Vec<&Folder>) =
             rendered.iter().partition(|it| self.charts.contains(*it));
         let known = &self.kustomizations;
-        let used_paths = |it: &Kustomization| [&*it.resources, &it.components, &it.patches].concat();
+        let used_paths =
+            |it: &Kustomization| [&*it.resources, &it.components, &it.patches].concat();
         let resources = |path: &Folder| known.get(path).map(used_paths).unwrap_or_default();
         let inside: BTreeSet<Folder> = roots.iter().flat_map(|it| reached(it, resources)).collect();
         // A directory that a rendered kustomization uses is rendered, too.

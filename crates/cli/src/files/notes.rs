@@ -187,12 +187,14 @@ impl Files {
             all.iter().any(|path| known.get(path).is_some_and(|it| it.changes))
         };
         let used_by = |folder: &Folder| {
-            let used_paths = |it: &Kustomization| [&*it.resources, &it.components, &it.patches].concat();
+            let used_paths =
+                |it: &Kustomization| [&*it.resources, &it.components, &it.patches].concat();
             reached(folder, |path| known.get(path).map(used_paths).unwrap_or_default())
         };
         let changing = built.map(|(folder, _)| folder).filter(|folder| changes(folder));
         let all = changing.map(|folder| (folder, used_by(folder)));
-        all.filter(|(_, used_paths)| used_paths.iter().any(|path| with_policies.contains(path))).collect()
+        all.filter(|(_, used_paths)| used_paths.iter().any(|path| with_policies.contains(path)))
+            .collect()
     }
 
     /// The paths of the files that define or patch a policy.

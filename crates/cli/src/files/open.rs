@@ -115,7 +115,9 @@ impl From<io::Error> for NotRead {
 
 fn fix_for(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => "grant this user read permission, or exclude it with --exclude",
+        io::ErrorKind::PermissionDenied => {
+            "grant this user read permission, or exclude it with --exclude"
+        }
         _ => "correct the path, or exclude it with --exclude",
     }
 }

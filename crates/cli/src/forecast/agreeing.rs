@@ -102,7 +102,8 @@ fn pods(world: &World, series: &Series) -> Option<Pods> {
     if series.field != Field::QosLevel || pod.is_template {
         return None;
     }
-    let label = DISTINGUISHING_LABELS.iter().find_map(|key| Some((*key, pod.labels.get(key)?.into())));
+    let label =
+        DISTINGUISHING_LABELS.iter().find_map(|key| Some((*key, pod.labels.get(key)?.into())));
     Some((series.target.namespace().into(), label))
 }
 

@@ -84,7 +84,8 @@ impl Question<'_> {
         let mut known: BTreeMap<Sentence, usize> = BTreeMap::new();
         for (number, of_place) in self.forecasts.iter().enumerate() {
             let assumed = of_place.place.assumed.iter().map(|(_, assumed)| assumed);
-            let sentences = of_place.place.begins.iter().chain(assumed).chain(&of_place.place.left_out);
+            let sentences =
+                of_place.place.begins.iter().chain(assumed).chain(&of_place.place.left_out);
             let sentences = sentences.map(|it| (None, it.clone()));
             let of_jobs = cron_jobs::notes(of_place.cron_jobs.iter().copied());
             for sentence in sentences.chain(of_jobs) {

@@ -59,7 +59,9 @@ fn write_series(
     let title = if drawn.positions.len() == 1 { target.name() } else { &drawn.title };
     let unique_parts = unique_parts(target, &field);
     for (index, segment) in series.segments.iter().enumerate() {
-        let (Some(value), Some(writer)) = (&segment.value, writer_name(&segment.origin)) else { continue };
+        let (Some(value), Some(writer)) = (&segment.value, writer_name(&segment.origin)) else {
+            continue;
+        };
         let event = CalendarEvent {
             unique_parts: &unique_parts,
             from: segment.from,

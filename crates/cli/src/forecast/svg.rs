@@ -155,7 +155,11 @@ fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Resul
     Ok(())
 }
 
-fn measure((view, most_steps): (View, usize), place: &InputPlace, drawn: &Drawn<'_>) -> MeasuredRow {
+fn measure(
+    (view, most_steps): (View, usize),
+    place: &InputPlace,
+    drawn: &Drawn<'_>,
+) -> MeasuredRow {
     let target = &drawn.series.target;
     let group =
         [place.name.as_deref().unwrap_or(""), target.namespace(), target.kind()].join(" · ");

@@ -63,7 +63,9 @@ fn replace(path: &Path, before: &str, after: &str) -> anyhow::Result<Option<&'st
     fs::set_permissions(file.path(), metadata.permissions())?;
     file.as_file().sync_all()?;
     if fs::read(&path)? != before.as_bytes() {
-        return Ok(Some("the file has changed since it was read, or is not UTF-8 with LF line endings"));
+        return Ok(Some(
+            "the file has changed since it was read, or is not UTF-8 with LF line endings",
+        ));
     }
     file.persist(&path).map_err(|error| error.error)?;
     Ok(None)

@@ -5,7 +5,7 @@ use std::io::Write;
 use almanac_engine::Identity;
 
 use super::text::entry_line;
-use super::{Question, JoinedEntry};
+use super::{JoinedEntry, Question};
 use crate::cron_jobs::called;
 use crate::ics::{self, CalendarEvent};
 use crate::wall_clock::civil;

@@ -47,7 +47,9 @@ fn line(entry: &NextEntry<'_>) -> String {
     let action = format!("{rule} {}", event.what.name());
     match values(entry) {
         (Value::Null, Value::Null) => format!("{}{action}", named(policy)),
-        (_, to) if policy == target => format!("{} → {}:{action}", named(target), format_value(&to)),
+        (_, to) if policy == target => {
+            format!("{} → {}:{action}", named(target), format_value(&to))
+        }
         (_, to) => format!("{} → {}: {}{action}", named(target), format_value(&to), named(policy)),
     }
 }
@@ -63,7 +65,8 @@ fn format_value(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(format_value).collect::<Vec<_>>().join(", "),
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, value)| format!("{name} {}", format_value(value)));
+            let fields =
+                fields.iter().map(|(name, value)| format!("{name} {}", format_value(value)));
             fields.collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),

@@ -62,7 +62,8 @@ fn write_event(
 ) -> io::Result<()> {
     let in_zone = civil(event.zone(&place.world), event.at());
     let yours = civil(question.zone, event.at());
-    let both = if in_zone == yours { in_zone } else { format!("{in_zone}  {QUIET}{yours}{QUIET:#}") };
+    let both =
+        if in_zone == yours { in_zone } else { format!("{in_zone}  {QUIET}{yours}{QUIET:#}") };
     let world = &place.world;
     let quiet_name = |name: &str| format!("  {QUIET}{}{QUIET:#}", printable(name));
     let place = place.name.as_deref().map_or(String::new(), quiet_name);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use jiff::Timestamp;
 
-use crate::input::{Input, ClusterRequest};
+use crate::input::{ClusterRequest, Input};
 
 /// The way to get a build with all features.
 pub(crate) const FIX: &str = "build almanac with its default features";

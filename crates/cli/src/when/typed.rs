@@ -22,9 +22,7 @@ pub(super) fn expression(arguments: &WhenArguments) -> Result<Option<&str>, Argu
         return wrong("another schedule is typed with a flag; remove one of them");
     }
     if let Some(flags) = arguments.flags_of_objects() {
-        return wrong(&format!(
-            "a typed schedule needs no files and no cluster; remove {flags}"
-        ));
+        return wrong(&format!("a typed schedule needs no files and no cluster; remove {flags}"));
     }
     Ok(Some(text))
 }

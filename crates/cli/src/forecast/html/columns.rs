@@ -255,7 +255,8 @@ impl<T: Ord> Numbered<T> {
     }
 
     fn in_order(self) -> Vec<T> {
-        let mut all: Vec<_> = self.0.into_iter().map(|(value, position)| (position, value)).collect();
+        let mut all: Vec<_> =
+            self.0.into_iter().map(|(value, position)| (position, value)).collect();
         all.sort_by_key(|(position, _)| *position);
         all.into_iter().map(|(_, value)| value).collect()
     }

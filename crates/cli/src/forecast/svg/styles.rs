@@ -59,10 +59,8 @@ pub(super) fn patterns() -> String {
              <rect class=\"f{color}\" width=\"6\" height=\"6\"/>"
         );
         if !lines.is_empty() {
-            let _ = write!(
-                patterns,
-                "<path class=\"l{color}\" stroke-opacity=\".55\" d=\"{lines}\"/>"
-            );
+            let _ =
+                write!(patterns, "<path class=\"l{color}\" stroke-opacity=\".55\" d=\"{lines}\"/>");
         }
         patterns.push_str("</pattern>");
     }

@@ -89,11 +89,7 @@ fn write_title(
 }
 
 /// Writes the highlights, with a warning if no policy determines the value.
-fn write_highlights(
-    room: Room<'_>,
-    drawn: &Drawn<'_>,
-    output: &mut impl Write,
-) -> io::Result<()> {
+fn write_highlights(room: Room<'_>, drawn: &Drawn<'_>, output: &mut impl Write) -> io::Result<()> {
     for highlight in highlights::sentences(drawn, room.view) {
         let lines = printable_lines(&highlight.text, room.columns + MARGIN - 6);
         for (index, line) in lines.iter().enumerate() {

@@ -66,8 +66,7 @@ impl AssumedScores {
         if read.is_empty() {
             let (object, name) = object.rsplit_once('.').ok_or_else(|| wrong(USAGE))?;
             parse(text, name, value, now)?;
-            let message =
-                format!("no placement reads {name} of {object} for an existing cluster");
+            let message = format!("no placement reads {name} of {object} for an existing cluster");
             return Err(wrong(&message));
         }
         let is_of_scores = |(place, object, name): &(usize, Identity, &str)| {

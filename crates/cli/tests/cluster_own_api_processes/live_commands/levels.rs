@@ -129,10 +129,7 @@ async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl, scope: &[&str]) 
 }
 
 /// The namespace of the `ConfigMap` is not the one in which is looked.
-async fn an_exempt_config_map_is_not_applied(
-    kubectl: &Kubectl,
-    kubeconfig: &Path,
-) -> TestResult {
+async fn an_exempt_config_map_is_not_applied(kubectl: &Kubectl, kubeconfig: &Path) -> TestResult {
     kubectl.run(&["annotate", "namespace", "volcano-system", "almanac.dev/ignore=true"]).await?;
     let forecast = ["forecast", "--from", PRESENT, "-n", "shop", "-o", "json"];
     let report: Value = serde_json::from_str(&answer(kubeconfig, &forecast).await?)?;

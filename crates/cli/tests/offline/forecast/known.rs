@@ -189,8 +189,7 @@ fn a_policy_in_a_marked_namespace_is_explained_as_exempt_and_not_forecast() {
     let folder = folder_with("marked-forecast", &files);
     let output = forecast(&folder, &["--for", "2d", "-o", "json"]);
     let assumed = output.json()["assumptions"].clone();
-    let said =
-        format!("CronFederatedHPA.autoscaling.karmada.io shop/till is not applied: {why}");
+    let said = format!("CronFederatedHPA.autoscaling.karmada.io shop/till is not applied: {why}");
     assert!(assumed.as_array().unwrap().contains(&said.clone().into()), "{assumed:#}");
     assert!(!output.said.replace(&said, "").contains("till"), "it is forecast");
 }

@@ -137,7 +137,9 @@ fn links_and_permissions_stay_and_read_only_files_are_not_written() {
     assert!(fs::symlink_metadata(repository.root().join("link.yaml")).unwrap().is_symlink());
     let linked = Repository::new("fixing-hard-links").file("a.yaml", SLIPS);
     fs::hard_link(linked.root().join("a.yaml"), linked.root().join("b.txt")).unwrap();
-    linked.run(&["lint", "--fix"]).assert_says(1, &["a.yaml was not fixed: the file has other hard links"]);
+    linked
+        .run(&["lint", "--fix"])
+        .assert_says(1, &["a.yaml was not fixed: the file has other hard links"]);
     assert_eq!(read(&linked, "a.yaml"), SLIPS);
     let arguments = ["lint", "--fix", "-f", "-"];
     repository.run(&arguments).assert_says(2, &["standard input cannot be written to"]);

@@ -194,7 +194,9 @@ fn a_pipe_from_a_shell_is_read_but_a_device_is_not() {
     let ran = shell.args(["-c", &script]).current_dir(repository.root()).output().unwrap();
     crate::repositories::repository::Ran::from_output(&ran)
         .assert_says(0, &["checked 1 object in 1 file: no problems found"]);
-    repository.run(&["validate", "/dev/zero"]).assert_says(2, &["the path is a device, not a file"]);
+    repository
+        .run(&["validate", "/dev/zero"])
+        .assert_says(2, &["the path is a device, not a file"]);
 }
 
 #[test]

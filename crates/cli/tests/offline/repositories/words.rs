@@ -137,10 +137,7 @@ fn a_flag_that_does_not_apply_to_a_typed_schedule_is_rejected() {
         &["--fail-on", "never"],
     ] {
         let word = repository.run(&[&["when", "0 8 * * *"], flag].concat());
-        word.assert_says(
-            2,
-            &["a typed schedule needs no files and no cluster; remove", flag[0]],
-        );
+        word.assert_says(2, &["a typed schedule needs no files and no cluster; remove", flag[0]]);
         for typed in [["--cron", "@daily"], ["--daily", "09:00-17:00"]] {
             let ran = repository.run(&[&["when"], &typed[..], flag].concat());
             ran.assert_says(2, &["cannot be used with"]);
@@ -176,7 +173,7 @@ fn watching_is_for_a_cluster_and_for_formats_that_follow_one_another() {
         let format = repository.run(&[command, "--watch", "-o", "ics"]);
         for (ran, message) in [
             (flag, "cannot be used with"),
-            (word, "--watch: watches a cluster, and files are named"),
+            (word, "--watch: watches a cluster, but files are named"),
             (format, "--watch: prints text, json or yaml"),
         ] {
             ran.assert_says(2, &[message]);
