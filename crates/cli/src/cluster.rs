@@ -2,8 +2,8 @@
 //!
 //! Objects are read from their JSON. Only an object with a finding gets a text, the one that
 //! `kubectl get -o yaml` prints, so that the finding has a position. The program never writes: it
-//! uses only `get`, `list`, `watch` and discovery. A build without the feature `cluster` has `offline/cluster.rs` in place of
-//! this module.
+//! uses only `get`, `list`, `watch` and discovery. A build without the feature `cluster` has `offline/cluster.rs` in
+//! place of this module.
 
 mod changes;
 mod clock_arguments;

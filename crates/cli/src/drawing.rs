@@ -10,7 +10,8 @@ use std::sync::LazyLock;
 use crate::text_width;
 use crate::wrapping::hanging;
 
-/// Marks a space at which no line is broken; it is printed as a space. No text has this value, which is not a character.
+/// Marks a space at which no line is broken; it is printed as a space. No text has this value, which is not a
+/// character.
 pub(crate) const UNBROKEN: char = '\u{fdd0}';
 
 /// Whether the first set variable of `LC_ALL`, `LC_CTYPE` and `LANG` names a locale with another

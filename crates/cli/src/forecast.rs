@@ -155,8 +155,8 @@ fn run_on(
 }
 
 impl RequestedInput<'_> {
-    /// Writes the forecast from an instant on, and its notes to standard error unless they are kept. Returns the instant
-    /// of the first event, if the command watches, and the exit code.
+    /// Writes the forecast from an instant on, and its notes to standard error unless they are kept. Returns the
+    /// instant of the first event, if the command watches, and the exit code.
     fn answer(
         &self,
         now: Timestamp,

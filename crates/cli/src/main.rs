@@ -3,8 +3,8 @@
 //! Each command is a module of its own. This module reads the clock, once unless the command watches a cluster, and
 //! converts errors to exit codes. `outcome` defines the codes.
 //!
-//! No module decides anything about a policy. Without the feature `cluster`, the program reads files only, and is built without
-//! `almanac-shell`, `almanac-controllers` and `almanac-local`; `offline` has the replacements.
+//! No module decides anything about a policy. Without the feature `cluster`, the program reads files only, and is built
+//! without `almanac-shell`, `almanac-controllers` and `almanac-local`; `offline` has the replacements.
 //!
 //! # Where to change what
 //!
@@ -38,9 +38,9 @@
 //! - `unique_parts` in `next/ics.rs` must not contain the value. They form the `UID`, and a calendar would have the event twice.
 //! - CSV and ICS have no expected texts: assert in `tests/offline/forecast/formats.rs`.
 //!
-//! `tests/offline` runs the program on files. `ALMANAC_UPDATE=1` writes its expected texts, `UPDATE_DOCS=1` the output in the
-//! documents; review both as a diff. The JSON, CSV and exit codes are contracts, described in `docs/forecast.md` and
-//! `docs/command-line.md`.
+//! `tests/offline` runs the program on files. `ALMANAC_UPDATE=1` writes its expected texts, `UPDATE_DOCS=1` the output
+//! in the documents; review both as a diff. The JSON, CSV and exit codes are contracts, described in `docs/forecast.md`
+//! and `docs/command-line.md`.
 
 mod argument_error;
 mod cleanup;

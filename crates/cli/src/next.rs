@@ -149,8 +149,8 @@ pub(crate) fn run(
 }
 
 impl RequestedInput<'_> {
-    /// Writes the next actions after an instant, and the notes to standard error unless they are kept. Returns the instant
-    /// of the first action, if the command watches, and the exit code.
+    /// Writes the next actions after an instant, and the notes to standard error unless they are kept. Returns the
+    /// instant of the first action, if the command watches, and the exit code.
     fn answer(
         &self,
         now: Timestamp,
@@ -300,8 +300,8 @@ impl Question<'_> {
         is_named && self.input.is_selected(place, policy)
     }
 
-    /// The effects of clock changes on the requested rules: until the last event if the list is full, else to the end of
-    /// the period.
+    /// The effects of clock changes on the requested rules: until the last event if the list is full, else to the end
+    /// of the period.
     fn clock_changes(&self, listed: usize, last: Option<Timestamp>) -> Vec<OfPlace<'_>> {
         let is_cut = listed >= self.count;
         let end = last.filter(|_| is_cut).map(|at| at.saturating_add(JUST_AFTER));

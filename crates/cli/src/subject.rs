@@ -30,8 +30,8 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Reads the names of a command line. Each word is a name, or the words have the form of kubectl: a kind and names of
-    /// that kind. In that form, the first word must be a known kind, and the names must not have a kind.
+    /// Reads the names of a command line. Each word is a name, or the words have the form of kubectl: a kind and names
+    /// of that kind. In that form, the first word must be a known kind, and the names must not have a kind.
     pub(crate) fn parse_all(
         argument: &'static str,
         texts: &[String],

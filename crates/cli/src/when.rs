@@ -1,5 +1,5 @@
-//! `almanac when`: the meaning of a schedule and its next times. The schedule is typed on the command line, or belongs to
-//! policies and `CronJobs`.
+//! `almanac when`: the meaning of a schedule and its next times. The schedule is typed on the command line, or belongs
+//! to policies and `CronJobs`.
 
 mod csv;
 mod ics;

@@ -1,8 +1,8 @@
 //! Watches that report possible changes of the output for a cluster.
 //!
-//! The watches cover policies, autoscalers, workloads, the objects of hubs and `CronJobs`, and request metadata only. Pods,
-//! nodes, namespaces, `ConfigMaps` and kinds for which Almanac has no type are too many or change too often. Their
-//! changes appear at the next read of the cluster. A rejected watch is retried periodically.
+//! The watches cover policies, autoscalers, workloads, the objects of hubs and `CronJobs`, and request metadata only.
+//! Pods, nodes, namespaces, `ConfigMaps` and kinds for which Almanac has no type are too many or change too often.
+//! Their changes appear at the next read of the cluster. A rejected watch is retried periodically.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;

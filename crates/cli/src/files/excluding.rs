@@ -134,8 +134,8 @@ fn add(builder: &mut GitignoreBuilder, pattern: &str) -> anyhow::Result<()> {
     }
 }
 
-/// The reason that nothing can match a pattern, and a pattern to write instead. Files are matched by their paths below a
-/// directory, as in `team/tests`.
+/// The reason that nothing can match a pattern, and a pattern to write instead. Files are matched by their paths below
+/// a directory, as in `team/tests`.
 pub(super) fn why_it_matches_nothing(pattern: &str) -> Option<String> {
     if pattern.contains(['\n', '\r']) {
         return Some("has a line break; write a pattern for each line".to_owned());

@@ -140,7 +140,8 @@ impl DirectoryScan {
         Ok(())
     }
 
-    /// Removes the directories that are rendered instead: these charts, and directories that only these kustomizations use.
+    /// Removes the directories that are rendered instead: these charts, and directories that only these kustomizations
+    /// use.
     pub(super) fn leave_out(&mut self, rendered: &[Folder], here: &Path) {
         if rendered.is_empty() {
             return;

@@ -175,8 +175,8 @@ impl Files {
         shell_word::quoted(&folder.seen_from(&self.layout.here)).into_owned()
     }
 
-    /// The kustomizations that change objects and use a policy, directly or not, each with all directories that it uses.
-    /// A component has no effect on its own, so its changes count for the kustomizations that use it.
+    /// The kustomizations that change objects and use a policy, directly or not, each with all directories that it
+    /// uses. A component has no effect on its own, so its changes count for the kustomizations that use it.
     fn kustomizations_of_policies(&self) -> Vec<(&Folder, BTreeSet<Folder>)> {
         let with_policies = self.files_with_policies();
         let known = &self.found.kustomizations;

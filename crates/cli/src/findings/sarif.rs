@@ -25,8 +25,8 @@ const ROOT: &str = "%SRCROOT%";
 /// The version of the composition of fingerprints. Another version would make old findings new.
 const FINGERPRINT: &str = "almanacFinding/v1";
 
-/// Names the repository with the page of findings, if it is not the one in Cargo.toml: a URL, up to and with the revision
-/// of its files.
+/// Names the repository with the page of findings, if it is not the one in Cargo.toml: a URL, up to and with the
+/// revision of its files.
 const OTHER_REPOSITORY: &str = "ALMANAC_DOCUMENTED_IN";
 
 /// The repository in Cargo.toml, at its newest revision.

@@ -1,5 +1,5 @@
-//! `docs/compatibility.md`: the example of each difference of placements shows what the page says, and no such difference
-//! lacks one. Expressions are up to `almanac-expressions`, autoscalers to `almanac-peers`.
+//! `docs/compatibility.md`: the example of each difference of placements shows what the page says, and no such
+//! difference lacks one. Expressions are up to `almanac-expressions`, autoscalers to `almanac-peers`.
 
 use std::collections::BTreeSet;
 use std::fs;

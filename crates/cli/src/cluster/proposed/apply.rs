@@ -1,6 +1,7 @@
-//! Applies a file to a live object, as `kubectl apply` does with and without `--server-side`. Fields of the file replace
-//! those of the object. Fields from an earlier version of the file are removed, and all others stay. A list is replaced as
-//! a whole. The earlier version is the one in kubectl's annotation, or else the fields of the manager that applies the file.
+//! Applies a file to a live object, as `kubectl apply` does with and without `--server-side`. Fields of the file
+//! replace those of the object. Fields from an earlier version of the file are removed, and all others stay. A list is
+//! replaced as a whole. The earlier version is the one in kubectl's annotation, or else the fields of the manager that
+//! applies the file.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 use kube::api::DynamicObject;

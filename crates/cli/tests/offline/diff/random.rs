@@ -109,8 +109,8 @@ fn known_value_at(segments: Option<&Vec<(String, String, Value)>>, at: &str) -> 
     value_at(segments, at).filter(|value| !value.is_null())
 }
 
-/// Compares the differences with the forecasts from when all rules have fired. Until then, the new version has what the old
-/// one has left.
+/// Compares the differences with the forecasts from when all rules have fired. Until then, the new version has what the
+/// old one has left.
 fn assert_differences(seed: u64, old: &Value, new: &Value, diff: &Value) -> usize {
     let (old, new) = (series(old), series(new));
     let reported: BTreeMap<Key, &Value> =

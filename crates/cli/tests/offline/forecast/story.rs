@@ -38,7 +38,8 @@ fn the_text_has_the_same_content_at_60_80_and_200_columns() {
     assert_eq!(words(&usual), words(&wide));
 }
 
-/// Windows that overlap, by rank and by order only, and with a gap; two policies that set one number, at one instant too.
+/// Windows that overlap, by rank and by order only, and with a gap; two policies that set one number, at one instant
+/// too.
 const CONTESTED: &str = include_str!("contested.yaml");
 
 const OUT: [&str; 5] = [

@@ -116,8 +116,8 @@ pub(super) fn legend(
 }
 
 impl<W: Write> Picture<'_, W> {
-    /// Writes numbers as two areas: up to the highest of each pixel, and inside it up to the lowest. An unknown value is
-    /// drawn as zero.
+    /// Writes numbers as two areas: up to the highest of each pixel, and inside it up to the lowest. An unknown value
+    /// is drawn as zero.
     pub(super) fn write_lowest_and_highest(
         &mut self,
         stretches: &[Stretch<'_>],
