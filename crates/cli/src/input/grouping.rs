@@ -31,10 +31,8 @@ pub(super) fn grouped(
     let pods_of = places.split(reading.pods.iter().map(|it| folder(it.source)));
     let nodes_of = places.split(reading.nodes.iter().map(|it| folder(it.source)));
     let mut jobs_of = places.split(reading.cron_jobs.iter().map(|it| folder(it.source)));
-    let others_and_pods = others_of.into_iter().zip(pods_of.into_iter().zip(nodes_of));
-    for (place, (own, (others, (pods, nodes)))) in
-        objects_of.into_iter().zip(others_and_pods).enumerate()
-    {
+    let further = others_of.into_iter().zip(pods_of.into_iter().zip(nodes_of));
+    for (place, (own, (others, (pods, nodes)))) in objects_of.into_iter().zip(further).enumerate() {
         let matters = relevant_objects(objects, &own, also);
         let cron_jobs = jobs_of.get_mut(place).map(mem::take).unwrap_or_default();
         let is_of_units = |it: &usize| objects[*it].checked.kind == Kind::ResourcePolicy;

@@ -41,8 +41,8 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
                 (!has_few_pairs(context.place, part))
                     .then_some("windows that are open at the same time"),
             ];
-            let content = PartContent { drawn: &drawn, findings: &findings, left_out: &left_out };
-            write_part((question.view, context.place), (part, &content), of_rule, part_writer)
+            let part_data = PartContent { drawn: &drawn, findings: &findings, left_out: &left_out };
+            write_part((question.view, context.place), (part, &part_data), of_rule, part_writer)
         },
         &mut WithoutFirstByte::new(&mut *output),
     )?;
@@ -101,13 +101,13 @@ struct PartContent<'a> {
 /// Writes a part, with a comma before it. `written_at` returns the location of a rule.
 fn write_part(
     (view, place): (View, &InputPlace),
-    (part, content): (&Part, &PartContent<'_>),
+    (part, part_data): (&Part, &PartContent<'_>),
     written_at: impl Fn(&Writer) -> Option<String>,
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
     let (mut origins, mut outranked) = (Origins::default(), Vec::new());
     write!(output, ",\n{{\"place\":{},\"rows\":[", json!(place.name))?;
-    for (index, drawn) in content.drawn.iter().enumerate() {
+    for (index, drawn) in part_data.drawn.iter().enumerate() {
         output.write_all(if index == 0 { b"\n" } else { b",\n" })?;
         write_row((view, place), (drawn, &part.series), (&mut origins, &mut outranked), output)?;
     }
@@ -115,7 +115,7 @@ fn write_part(
     let number_of = |writers: &mut Vec<Writer>, writer: &Writer| {
         position_in(writers, |it| it == writer, || writer.clone())
     };
-    let idle: Vec<&Writer> = content.drawn.iter().flat_map(|it| &it.idle).collect();
+    let idle: Vec<&Writer> = part_data.drawn.iter().flat_map(|it| &it.idle).collect();
     let of_origin = |origin: &Arc<Origin>| {
         let writer = origin.writer.as_ref().map(|it| number_of(&mut writers, it));
         json!([writer, origin.reason])
@@ -144,8 +144,8 @@ fn write_part(
             "told": finding.problem.to_string(), "advice": finding.problem.advice(),
         })
     };
-    let findings: Vec<_> = content.findings.iter().map(finding).collect();
-    let left_out: Vec<_> = content.left_out.iter().flatten().collect();
+    let findings: Vec<_> = part_data.findings.iter().map(finding).collect();
+    let left_out: Vec<_> = part_data.left_out.iter().flatten().collect();
     let mut rest = json!({"origins": all, "writers": writers, "doubts": findings});
     if !outranked.is_empty() {
         rest["outranked"] = json!(outranked);
@@ -285,13 +285,13 @@ mod tests {
 
     fn written(series: &[Series]) -> String {
         let drawn: Vec<_> = series.iter().map(Drawn::for_series).collect();
-        let content = PartContent { drawn: &drawn, findings: &[], left_out: &[] };
+        let part_data = PartContent { drawn: &drawn, findings: &[], left_out: &[] };
         let part = Part { series: series.to_vec(), ..Part::default() };
         let place = InputPlace::new(std::iter::empty(), None);
         let mut output = b"{\"parts\":[".to_vec();
         let written_at = |_: &Writer| Some("policies/hours.yaml:7".to_owned());
         let mut rest = WithoutFirstByte::new(&mut output);
-        write_part((kinds::view(), &place), (&part, &content), written_at, &mut rest).unwrap();
+        write_part((kinds::view(), &place), (&part, &part_data), written_at, &mut rest).unwrap();
         output.extend_from_slice(
             b"],\"occurrences\":[],\"clockChanges\":[],\"assumptions\":[],\"findings\":[]}\n",
         );
