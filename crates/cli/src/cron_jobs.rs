@@ -183,7 +183,7 @@ impl ShownCronJob {
                     "names no timeZone, so it follows that of the kube-controller-manager, taken as {}",
                     self.zone()
                 );
-                let skip = "may leave out a start while a Job runs, by its concurrencyPolicy";
+                let skip = "may skip a start while a Job runs, because of its concurrencyPolicy";
                 [(!names_zone).then_some(zone), may_skip.then(|| skip.to_owned())]
             }
         };

@@ -72,8 +72,9 @@ pub(super) fn drawn<'a>(
         let count = positions.len();
         let title = match pods {
             Some((namespace, label)) if count > 1 => {
-                let of = label.map_or(String::new(), |(key, value)| format!(" of {key}={value}"));
-                format!("{count} pods{of} in {namespace}")
+                let suffix =
+                    label.map_or(String::new(), |(key, value)| format!(" of {key}={value}"));
+                format!("{count} pods{suffix} in {namespace}")
             }
             _ => series.target.to_string(),
         };

@@ -109,8 +109,8 @@ impl<'a> Block<'a> {
         self.stretches.iter().find_map(kind).unwrap_or(Kind::Number)
     }
 
-    /// Lists of names as rows: a row for each name, with the stretches in which it is listed, in the order of the
-    /// names; then a row each for none and for unknown, if they occur. All stretches of a row have the same value.
+    /// Lists of names as rows. Each name has a row with the stretches in which it is listed, in the order of the names.
+    /// Rows for none and for unknown follow, if they occur. All stretches of a row have the same value.
     pub(super) fn rows(&self) -> Vec<Vec<Stretch<'a>>> {
         let listed = self.stretches.iter().filter_map(|stretch| match stretch.shown {
             DrawnValue::Names(names) => Some(names),

@@ -53,8 +53,8 @@ fn overlap_highlights(series: &Series, overlaps: &[Overlap], view: View) -> Vec<
         let decides = series.at(overlap.from).and_then(|it| it.origin.writer.as_ref());
         let decides = decides.map_or_else(|| "another one".to_owned(), short);
         let others: Vec<String> = overlap.rules.iter().map(|it| short(&it.rule)).collect();
-        let ask = if others.len() > 1 { "ask" } else { "asks" };
-        let text = format!("{} {ask} for another value, {decides} decides", others.join(" and "));
+        let verb = if others.len() > 1 { "request" } else { "requests" };
+        let text = format!("{} {verb} another value, {decides} decides", others.join(" and "));
         if let Some((.., same)) = groups.iter_mut().find(|(known, ..)| *known == text) {
             same.push(overlap);
         } else {

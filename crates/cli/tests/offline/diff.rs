@@ -155,7 +155,7 @@ fn deployment(replicas: u32) -> String {
 }
 
 #[test]
-fn a_policy_that_sets_the_existing_value_is_no_change() {
+fn a_policy_that_sets_the_existing_value_changes_nothing() {
     let always = cron("shop-hours", "shop", &[("open", "0 8 * * *", 5)]);
     let night = cron("shop-hours", "shop", &[("open", "0 8 * * *", 5), ("close", "0 20 * * *", 2)]);
     let five = deployment(5);

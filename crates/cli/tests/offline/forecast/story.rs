@@ -43,10 +43,10 @@ fn the_text_has_the_same_content_at_60_80_and_200_columns() {
 const CONTESTED: &str = include_str!("contested.yaml");
 
 const OUT: [&str; 5] = [
-    "behaviors[1] asks for another value, behaviors[0] decides",
-    "behaviors[2] asks for another value, behaviors[3] decides",
+    "behaviors[1] requests another value, behaviors[0] decides",
+    "behaviors[2] requests another value, behaviors[3] decides",
     "a gap, in which no rule is open",
-    "down asks for another value, eight decides",
+    "down requests another value, eight decides",
     "other lunch takes over from base up",
 ];
 
