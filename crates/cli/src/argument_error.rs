@@ -1,5 +1,5 @@
-//! Errors about something typed on the command line, shown with the text and a marker under the
-//! part that is wrong.
+//! Errors about a value on the command line, printed with the text and a marker under the wrong
+//! part.
 
 use std::fmt::{self, Write};
 use std::ops::Range;
@@ -36,7 +36,7 @@ impl ArgumentError {
         ArgumentError { argument, text: text.to_owned(), span, message }
     }
 
-    /// About the whole of an argument's value.
+    /// An error about the whole value of an argument.
     pub(crate) fn whole(
         argument: &'static str,
         text: &str,
@@ -51,8 +51,8 @@ impl ArgumentError {
     }
 }
 
-/// User input in backticks for a message: truncated if it is long, and with control characters
-/// escaped, which must not reach a terminal.
+/// User input in backticks for a message: long input is truncated, and control characters are
+/// escaped, because they must not reach a terminal.
 pub(crate) fn quoted(input: &str) -> String {
     const LONGEST: usize = 40;
     let mut characters = input.chars();
@@ -69,7 +69,7 @@ impl fmt::Display for ArgumentError {
 
 impl std::error::Error for ArgumentError {}
 
-/// An error as it is printed: its chain of causes, and the marked text when it has one that fits the width.
+/// The printed form of an error: its chain of causes, and the marked text if it fits the width.
 pub(crate) fn render(error: &anyhow::Error, width: usize) -> String {
     let mut rendered = format!("{ERROR}error:{ERROR:#} {error:#}");
     if let Some(argument_error) = error.downcast_ref::<ArgumentError>() {
@@ -81,10 +81,10 @@ pub(crate) fn render(error: &anyhow::Error, width: usize) -> String {
 /// The text with a line of carets under the span.
 fn marked(text: &str, span: &Range<usize>, width: usize) -> String {
     const WIDEST: usize = 100;
-    // Before the text.
+    // The columns before the text.
     const MARGIN: usize = 4;
     let most = WIDEST.min(width.saturating_sub(MARGIN));
-    // Text that does not fit on one line is not shown.
+    // Text that does not fit on one line is not printed.
     if text.is_empty() || display_width(text) > most || text.chars().any(char::is_control) {
         return String::new();
     }

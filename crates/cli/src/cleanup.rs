@@ -1,8 +1,8 @@
 //! Resources that a signal must not leave behind: unfinished files, temporary directories, programs in groups of their
 //! own.
 //!
-//! Each is registered when it is made, with the function that removes it. At SIGHUP, SIGINT or SIGTERM a thread removes
-//! them, the last one first, and ends the process. Without a signal, the owners remove them.
+//! Each is registered when it is created, with the function that removes it. At SIGHUP, SIGINT or SIGTERM a thread
+//! removes them, the latest first, and ends the process. Without a signal, the owners remove them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 /// The exit code that shells expect after Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
-/// How often a directory is removed at most, while another thread still writes into it.
+/// The maximum number of attempts to remove a directory while another thread still writes into it.
 const ATTEMPTS: usize = 100;
 
 static REGISTRY: Mutex<Registry> =
@@ -29,30 +29,29 @@ struct Registry {
     all: BTreeMap<u64, Box<dyn FnOnce() + Send>>,
 }
 
-/// An entry, which is there until this is dropped.
+/// An entry of the registry, removed on drop.
 pub(crate) struct Cleanup {
     number: u64,
 }
 
-/// A temporary directory, removed once this is dropped, or at a signal.
+/// A temporary directory, removed on drop or at a signal.
 pub(crate) struct TemporaryDir {
-    // It is removed before its entry.
+    // The directory is removed before its entry.
     dir: TempDir,
     _cleanup: Cleanup,
 }
 
-/// Makes something, and registers what removes it at a signal. There is no instant at which it is there without its
-/// entry.
+/// Creates a resource, and registers its removal at a signal. The resource never exists without its entry.
 pub(crate) fn registered<T, R: FnOnce() + Send + 'static>(
     create: impl FnOnce() -> io::Result<(T, R)>,
 ) -> anyhow::Result<(T, Cleanup)> {
     let mut registry = registry();
     registry.listen()?;
-    let (made, remove) = create()?;
+    let (created, remove) = create()?;
     let number = registry.next;
     registry.next += 1;
     registry.all.insert(number, Box::new(remove));
-    Ok((made, Cleanup { number }))
+    Ok((created, Cleanup { number }))
 }
 
 fn registry() -> MutexGuard<'static, Registry> {
@@ -69,8 +68,8 @@ impl Registry {
             Signals::new([SIGHUP, SIGINT, SIGTERM]).context("failed to listen for signals")?;
         thread::spawn(move || {
             if signals.forever().next().is_some() {
-                // Held to the end, so that nothing is registered any more, and no thread ends the process in another way
-                // because its program is gone.
+                // Held to the end, so that nothing is registered any more, and no thread ends the process in another
+                // way because its program is gone.
                 let mut registry = registry();
                 for (_, remove) in std::mem::take(&mut registry.all).into_iter().rev() {
                     remove();

@@ -1,5 +1,5 @@
-//! Which instants of a schedule a clock change has moved, or shows twice; and what clock changes do to
-//! the rules of policies, and to `CronJobs`. Every command reports them in the same words.
+//! The instants of a schedule that a clock change moves or repeats, and the effects of clock changes
+//! on the rules of policies and on `CronJobs`. Every command reports them in the same words.
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl ScheduleEvent {
 #[derive(Debug)]
 pub(crate) struct TouchedRule {
     object: Identity,
-    /// Where a `CronJob` is written, if another one has the same name.
+    /// The location of a `CronJob`, if another one has the same name.
     written_at: Option<WrittenAt>,
     /// The rule; a `CronJob` has none.
     rule: Option<Arc<str>>,
@@ -43,11 +43,11 @@ pub(crate) struct TouchedRule {
     effect: ClockEffect,
 }
 
-/// So near to a clock change is what it affects.
+/// The maximum distance of an affected event from its clock change.
 const NEAR: SignedDuration = SignedDuration::from_hours(24);
 
 impl TouchedRule {
-    /// What clock changes in `[from, to)` do to the rules of these policies, in order of time.
+    /// The effects of clock changes in `[from, to)` on the rules of these policies, in order of time.
     pub(crate) fn all(
         world: &World,
         policies: impl Iterator<Item = PolicyName>,
@@ -70,7 +70,7 @@ impl TouchedRule {
     }
 
     /// The same for `CronJobs`.
-    pub(crate) fn of_jobs<'a>(
+    pub(crate) fn all_of_jobs<'a>(
         jobs: impl Iterator<Item = &'a ShownCronJob>,
         (from, to): (Timestamp, Timestamp),
     ) -> Vec<TouchedRule> {
@@ -90,13 +90,13 @@ impl TouchedRule {
     }
 
     /// The effect of a clock change on the start of a Job, if any.
-    pub(crate) fn of_start(job: &ShownCronJob, at: Timestamp) -> Option<ClockEffect> {
+    pub(crate) fn effect_on_start(job: &ShownCronJob, at: Timestamp) -> Option<ClockEffect> {
         let (from, to) = (at.saturating_sub(NEAR).ok()?, at.saturating_add(NEAR).ok()?);
         job.clock_effects(from, to).find(|effect| touches(effect, at, ScheduleEvent::Fires))
     }
 
     /// The effect of a clock change on an event, if any.
-    pub(crate) fn of_event(world: &World, event: &Event) -> Option<ClockEffect> {
+    pub(crate) fn effect_on_event(world: &World, event: &Event) -> Option<ClockEffect> {
         let schedule_event = match event.what {
             Occurrence::Fires | Occurrence::Superseded | Occurrence::Missed => ScheduleEvent::Fires,
             Occurrence::Opens => ScheduleEvent::Opens,
@@ -115,19 +115,19 @@ impl TouchedRule {
     /// The JSON form, the same in every command.
     pub(crate) fn to_json(&self, place: &InputPlace) -> Value {
         let policy = place.written_reference(&self.object, self.written_at.as_ref());
-        let mut told = json!({
+        let mut json = json!({
             "at": self.at(),
             "policy": policy,
             "zone": self.zone.name(),
             "note": self.effect.to_string(),
         });
         if let Some(rule) = &self.rule {
-            told["rule"] = Value::from(&**rule);
+            json["rule"] = Value::from(&**rule);
         }
         if let Some(name) = &place.name {
-            told["place"] = Value::from(&**name);
+            json["place"] = Value::from(&**name);
         }
-        told
+        json
     }
 
     pub(crate) fn at(&self) -> Timestamp {
@@ -146,7 +146,7 @@ impl fmt::Display for TouchedRule {
     }
 }
 
-/// The clock changes that may affect the instants still to come.
+/// The clock changes that may affect later instants.
 ///
 /// Instants are queried in order of time, so a change that is over is never visited again: a long
 /// period costs no more per instant than a short one.
@@ -155,12 +155,12 @@ pub(crate) struct Touches<'a> {
 }
 
 impl<'a> Touches<'a> {
-    /// Among these effects, which are in order of time.
+    /// Takes effects in order of time.
     pub(crate) fn among(effects: &'a [ClockEffect]) -> Touches<'a> {
         Touches { effects }
     }
 
-    /// The effect on what happens at an instant, which must not be before the last queried one.
+    /// The effect on an event at an instant, which must not precede the last queried one.
     pub(crate) fn at(&mut self, at: Timestamp, event: ScheduleEvent) -> Option<&'a ClockEffect> {
         let is_over = |effect: &ClockEffect| since(effect, at) >= reach(effect);
         while let [first, rest @ ..] = self.effects
@@ -174,12 +174,12 @@ impl<'a> Touches<'a> {
     }
 }
 
-/// How long an instant lies after a clock change; negative before it.
+/// The duration from a clock change to an instant; negative before the change.
 fn since(effect: &ClockEffect, at: Timestamp) -> SignedDuration {
     at.duration_since(effect.change.at)
 }
 
-/// How long before and after a clock change instants can be affected by it.
+/// The maximum distance, before or after a clock change, at which it affects instants.
 fn reach(effect: &ClockEffect) -> SignedDuration {
     effect.change.shift().abs()
 }
@@ -206,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    /// The notes on what happens in 2026.
+    /// The notes on the events of 2026.
     fn notes_of_2026(windows: &Windows) -> Vec<String> {
         let (from, to) =
             ("2026-01-01T00:00:00Z".parse().unwrap(), "2027-01-01T00:00:00Z".parse().unwrap());

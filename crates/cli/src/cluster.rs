@@ -1,9 +1,9 @@
 //! The objects of a cluster, as they would be if they had been exported to files.
 //!
-//! Each is taken as the JSON it is. Only an object with a finding gets a text, the one that
-//! `kubectl get -o yaml` shows, so that the finding has a position. Nothing is ever written: there
-//! are only `get`, `list`, `watch` and discovery. A build without the feature `cluster` has `offline/cluster.rs` in place of
-//! this module.
+//! Objects are read from their JSON. Only an object with a finding gets a text, the one that
+//! `kubectl get -o yaml` prints, so that the finding has a position. The program never writes: it
+//! uses only `get`, `list`, `watch` and discovery. A build without the feature `cluster` has `offline/cluster.rs` in
+//! place of this module.
 
 mod changes;
 mod clock_arguments;
@@ -42,15 +42,15 @@ use kube::api::{DynamicObject, TypeMeta};
 
 pub(crate) use self::changes::{Changes, WatchArguments};
 pub(crate) use self::clock_arguments::ClockArguments;
-use self::levels::{SeenNode, SeenPod};
+use self::levels::{ListedNode, ListedPod};
 use self::proposed::Proposed;
-use self::requests::{AT_ONCE, LookupResult, Requests, Scope};
-use self::unit_objects::SeenUnitObject;
+use self::requests::{LookupResult, MAX_CONCURRENT, Requests, Scope};
+use self::unit_objects::ListedUnitObject;
 use crate::completion;
-use crate::input::{Input, InputObject, Wanted};
+use crate::input::{ClusterRequest, Input, InputObject};
 use crate::subject::called;
 
-/// What `--version` adds: nothing is missing from this build.
+/// The addition to `--version`: empty, because this build lacks nothing.
 pub(crate) const BUILD: &str = "";
 
 /// The cluster to read when no files are named.
@@ -90,7 +90,7 @@ pub(crate) struct ClusterArguments {
     #[arg(short = 'A', long, conflicts_with_all = ["file", "kustomize", "namespace"])]
     pub(crate) all_namespaces: bool,
 
-    /// Whether a slow cluster is waited for without a progress message
+    /// Whether to wait for a slow cluster without a progress message
     #[arg(skip)]
     is_quiet: bool,
 }
@@ -99,13 +99,13 @@ pub(crate) struct ClusterArguments {
 struct Fetched {
     /// The objects, checked.
     objects: Vec<InputObject>,
-    /// The texts of those with findings, and of those in files.
+    /// The texts of objects with findings, and of objects in files.
     reading: Reading,
-    /// Where these are: positions in what was read.
+    /// The indexes of these objects in the reading.
     positions: BTreeMap<Identity, usize>,
     findings: Vec<PlacedFinding>,
     cron_jobs: Vec<CronJob>,
-    seen: Seen,
+    extras: ExtraObjects,
     /// A hint if nothing was found.
     note: Option<String>,
 }
@@ -115,25 +115,25 @@ struct FetchedObject {
     kind: Kind,
     object: DynamicObject,
     checked: CheckedObject,
-    /// Where its text is, if that was read from a file.
+    /// The index of its text in the reading, if a file has it.
     position: Option<usize>,
 }
 
-/// What else was seen than objects of kinds we read, and what was not.
+/// Data next to the checked objects, and notes on unreadable objects.
 #[derive(Default)]
-struct Seen {
+struct ExtraObjects {
     /// Targets of other kinds, by their `scale` subresource.
     scales: BTreeMap<Identity, Workload>,
     /// Notes on objects that could not be read for lack of permission.
     unseen: BTreeSet<String>,
-    /// The namespaces that bear the mark that exempts what is in them.
+    /// The namespaces with the ignore annotation.
     marked_namespaces: Vec<String>,
-    /// The pods, where there are policies for their levels.
-    pods: Vec<SeenPod>,
-    /// The nodes, where such policies depend on them.
-    nodes: Vec<SeenNode>,
-    /// The nodes, pods and templates of policies for units, where there are some.
-    unit_objects: Vec<SeenUnitObject>,
+    /// The pods, if there are policies for QoS levels.
+    pods: Vec<ListedPod>,
+    /// The nodes, if such policies depend on them.
+    nodes: Vec<ListedNode>,
+    /// The nodes, pods and templates for unit policies, if there are such policies.
+    unit_objects: Vec<ListedUnitObject>,
 }
 
 impl ClusterArguments {
@@ -142,15 +142,15 @@ impl ClusterArguments {
         ClusterArguments {
             kubeconfig: Some(kubeconfig),
             context: None,
-            clock: ClockArguments::of(clock),
+            clock: ClockArguments::for_clock(clock),
             what_if: Vec::new(),
             all_namespaces: true,
             is_quiet: true,
         }
     }
 
-    /// Reads the policies of a namespace, or of all, and what they act on.
-    pub(crate) fn load(&self, wanted: &Wanted<'_>) -> anyhow::Result<Input> {
+    /// Reads the policies of one namespace or of all, and their targets.
+    pub(crate) fn load(&self, wanted: &ClusterRequest<'_>) -> anyhow::Result<Input> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -159,7 +159,7 @@ impl ClusterArguments {
         let fetched = if self.is_quiet {
             runtime.block_on(fetching)
         } else {
-            runtime.block_on(waiting::shown(fetching))
+            runtime.block_on(waiting::with_progress(fetching))
         };
         Ok(fetched?.into_input(wanted))
     }
@@ -170,7 +170,7 @@ impl ClusterArguments {
         is_chosen || !self.what_if.is_empty() || self.all_namespaces
     }
 
-    /// Where to ask, and what to take as if it were there.
+    /// The requests to the cluster, with the objects of `--what-if`.
     fn requests(&self, namespace: Option<&str>, now: Timestamp) -> anyhow::Result<Requests> {
         let mut proposed = Proposed::read(&self.what_if)?;
         let options =
@@ -186,12 +186,12 @@ impl ClusterArguments {
         Ok(Requests::new(connection, scope, proposed))
     }
 
-    async fn fetch(&self, wanted: &Wanted<'_>) -> anyhow::Result<Fetched> {
-        let Wanted { namespace, config_namespace, checked_at, now, .. } = *wanted;
+    async fn fetch(&self, wanted: &ClusterRequest<'_>) -> anyhow::Result<Fetched> {
+        let ClusterRequest { namespace, config_namespace, checked_at, now, .. } = *wanted;
         let requests = self.requests(namespace, now)?;
-        let mut seen = Seen::default();
-        let listed = list_all(&requests, &mut seen).await?;
-        read_marks(&requests, &mut seen).await?;
+        let mut extras = ExtraObjects::default();
+        let listed = list_all(&requests, &mut extras).await?;
+        read_marks(&requests, &mut extras).await?;
         let mut complete: Vec<Kind> = listed.iter().map(|(kind, _)| *kind).collect();
         let clock = self.clock.setting();
         let checked = |(kind, objects): (Kind, Vec<DynamicObject>)| {
@@ -202,37 +202,37 @@ impl ClusterArguments {
                 .collect::<Vec<_>>()
         };
         let mut objects: Vec<FetchedObject> = listed.into_iter().flat_map(checked).collect();
-        // The steps below may leave some out, with a note.
+        // The steps below may remove some objects, with a note.
         let mut has_policies = objects.iter().any(|it| is_listed_policy(it.kind));
-        let hub = hub::list(&requests, &mut objects, &mut seen).await?;
+        let hub = hub::list(&requests, &mut objects, &mut extras).await?;
         objects.extend(hub.into_iter().flat_map(checked));
-        let workloads = unit_objects::list(&requests, &mut objects, &mut seen).await?;
+        let workloads = unit_objects::list(&requests, &mut objects, &mut extras).await?;
         complete.extend(workloads.iter().map(|(kind, _)| *kind));
         objects.extend(workloads.into_iter().flat_map(checked));
         if let Some(config_namespace) = config_namespace {
-            let config_maps = levels::config_maps(&requests, config_namespace, &mut seen).await?;
+            let config_maps = levels::config_maps(&requests, config_namespace, &mut extras).await?;
             let config_maps = checked((Kind::ConfigMap, config_maps));
             if let Some(policies) = levels::policies(&config_maps) {
                 has_policies |= policies != QosLevels::none();
-                levels::read_mark(&requests, config_namespace, &mut seen).await?;
-                levels::list_pods_and_nodes(&requests, &policies, &mut seen).await?;
+                levels::read_mark(&requests, config_namespace, &mut extras).await?;
+                levels::list_pods_and_nodes(&requests, &policies, &mut extras).await?;
             }
             objects.extend(config_maps);
         }
         let cron_jobs = if wanted.cron_jobs.is_some() {
-            cron_jobs::list(&requests, &mut seen).await?
+            cron_jobs::list(&requests, &mut extras).await?
         } else {
             Vec::new()
         };
         let note = (!has_policies && cron_jobs.is_empty()).then(|| requests.why_empty());
         let wanted = targets::of_policies(&objects);
-        let fetched = targets::fetch(&requests, wanted, &complete, &mut seen).await?;
+        let fetched = targets::fetch(&requests, wanted, &complete, &mut extras).await?;
         objects.extend(fetched.into_iter().flat_map(checked));
-        unit_objects::tell_unknown_templates(&objects, &mut seen);
+        unit_objects::note_unknown_templates(&objects, &mut extras);
         let used = objects.iter().map(|it| identity_of(it.kind, &it.object));
-        seen.unseen.extend(requests.proposed.left_out(used));
+        extras.unseen.extend(requests.proposed.left_out(used));
         let mut reading = requests.proposed.reading;
-        let mut findings = place_findings(&mut objects, &seen.unit_objects, &mut reading)?;
+        let mut findings = place_findings(&mut objects, &extras.unit_objects, &mut reading)?;
         let cron_jobs = cron_jobs::read(cron_jobs, &mut reading, &mut findings)?;
         let with_text = |it: &FetchedObject| Some((identity_of(it.kind, &it.object), it.position?));
         let positions = objects.iter().filter_map(with_text).collect();
@@ -243,18 +243,18 @@ impl ClusterArguments {
             names_its_namespace: true,
         });
         let objects = objects.collect();
-        Ok(Fetched { objects, reading, positions, findings, cron_jobs, seen, note })
+        Ok(Fetched { objects, reading, positions, findings, cron_jobs, extras, note })
     }
 }
 
-/// Notes which namespaces bear the mark that exempts what is in them.
-async fn read_marks(requests: &Requests, seen: &mut Seen) -> anyhow::Result<()> {
+/// Records the namespaces with the ignore annotation.
+async fn read_marks(requests: &Requests, extras: &mut ExtraObjects) -> anyhow::Result<()> {
     match requests.marked_namespaces().await? {
-        LookupResult::Found(marked) => seen.marked_namespaces = marked,
+        LookupResult::Found(marked) => extras.marked_namespaces = marked,
         LookupResult::Absent => {}
         LookupResult::Forbidden(_) => {
             let (verb, place) = requests.of_namespaces();
-            seen.unseen.insert(format!(
+            extras.unseen.insert(format!(
                 "whether {place} is marked with {MARK} was not read: missing permission to {verb} \
                  namespaces"
             ));
@@ -263,7 +263,7 @@ async fn read_marks(requests: &Requests, seen: &mut Seen) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// How objects of a kind are found if they are policies.
+/// The way to find objects of a kind, if they are policies.
 fn listing(kind: Kind) -> Option<Listing> {
     Descriptor::of_kind(kind).map(|it| it.listing)
 }
@@ -279,38 +279,37 @@ fn identity_of(kind: Kind, object: &DynamicObject) -> Identity {
     kind.identity(namespace.as_deref().unwrap_or_default(), name.as_deref().unwrap_or_default())
 }
 
-/// The policies and the autoscalers, all of each kind. Kinds that are not served, or that must not
-/// be read, are left out.
+/// All policies and autoscalers. Kinds that are not served or not readable are left out.
 async fn list_all(
     requests: &Requests,
-    seen: &mut Seen,
+    extras: &mut ExtraObjects,
 ) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
-    // Autoscalers write the targets of policies too, and so have to be known as a whole.
+    // Autoscalers write the targets of policies too, so all of them are needed.
     let is_listed = |it: &Kind| is_listed_policy(*it) || it.role() == Role::Bounds;
     let kinds = Kind::ALL.iter().copied().filter(is_listed);
     let lists = stream::iter(kinds.map(|kind| async move { (kind, requests.list(kind).await) }));
-    let lists: Vec<_> = lists.buffered(AT_ONCE).collect().await;
-    let mut found = Vec::new();
-    for (kind, answer) in lists {
-        match answer? {
-            LookupResult::Found(objects) => found.push((kind, objects)),
+    let lists: Vec<_> = lists.buffered(MAX_CONCURRENT).collect().await;
+    let mut objects_by_kind = Vec::new();
+    for (kind, result) in lists {
+        match result? {
+            LookupResult::Found(objects) => objects_by_kind.push((kind, objects)),
             LookupResult::Absent => {}
-            // Without these there is no answer; without the others there is a shorter one.
-            LookupResult::Forbidden(said) if listing(kind) == Some(Listing::Required) => {
+            // Without these kinds the command fails; without the others the output is shorter.
+            LookupResult::Forbidden(message) if listing(kind) == Some(Listing::Required) => {
                 let (right, place) = (kind.resource_name(), requests.place());
                 let missing = format!("missing permission to list {right} in {place}");
-                return Err(anyhow::anyhow!(said).context(missing));
+                return Err(anyhow::anyhow!(message).context(missing));
             }
             LookupResult::Forbidden(_) => {
                 let (right, place) = (kind.resource_name(), requests.place());
-                seen.unseen.insert(format!(
+                extras.unseen.insert(format!(
                     "no {} in {place} was read: missing permission to list {right}",
                     kind.shown()
                 ));
             }
         }
     }
-    Ok(found)
+    Ok(objects_by_kind)
 }
 
 impl FetchedObject {
@@ -324,7 +323,7 @@ impl FetchedObject {
         object.types = Some(TypeMeta { api_version, kind: kind.name().to_owned() });
         object.metadata.managed_fields = None;
         let namespace = object.metadata.namespace.clone().unwrap_or_default();
-        // An object is plain data and can always be written as JSON.
+        // An object is plain data, so converting it to JSON cannot fail.
         let value = serde_json::to_value(&object).unwrap_or_default();
         let checked = check_json(
             kind,
@@ -343,7 +342,7 @@ impl FetchedObject {
 /// Checks the objects together, and produces a text for each one with a finding.
 fn place_findings(
     objects: &mut [FetchedObject],
-    unit_objects: &[SeenUnitObject],
+    unit_objects: &[ListedUnitObject],
     reading: &mut Reading,
 ) -> anyhow::Result<Vec<PlacedFinding>> {
     let names: Vec<String> =
@@ -378,8 +377,8 @@ fn place_findings(
     Ok(findings)
 }
 
-/// An object of a file with its text; any other with the text and the line numbers that `kubectl get -o yaml` shows. Its
-/// name on the command line takes the place of a file path.
+/// Gives an object of a file its text, and any other object the text and the line numbers of `kubectl get -o yaml`. The
+/// object's name on the command line replaces the file path.
 fn place(
     name: &str,
     fetched: &FetchedObject,
@@ -400,7 +399,7 @@ fn place(
     let source = position.map_or(reading.sources.len() - 1, |it| reading.objects[it].source);
     let locator = position.map(|position| &reading.objects[position]);
     let locator = locator.map(|object| Locator::new(&reading.sources[source], object));
-    let mut placed: Vec<PlacedFinding> = of_object
+    let mut placed_findings: Vec<PlacedFinding> = of_object
         .iter()
         .map(|finding| {
             let span = locator.as_ref().map(|locator| locator.locate(finding));
@@ -408,7 +407,7 @@ fn place(
             PlacedFinding { object: position, ..placed }
         })
         .collect();
-    placed.sort_by_key(|finding| finding.span.map(|span| span.start));
-    findings.append(&mut placed);
+    placed_findings.sort_by_key(|finding| finding.span.map(|span| span.start));
+    findings.append(&mut placed_findings);
     Ok(position)
 }

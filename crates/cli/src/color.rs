@@ -1,4 +1,4 @@
-//! Whether colors are shown: as `--color` says, or else on a terminal, unless `NO_COLOR` is set.
+//! The use of colors: as `--color` requires, or else on a terminal unless `NO_COLOR` is set.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -22,7 +22,7 @@ pub(crate) struct ColorArguments {
 }
 
 impl ColorArguments {
-    /// Applies the choice to everything that is printed from here on.
+    /// Applies the choice to all later output.
     pub(crate) fn apply(&self) {
         let choice = match self.color {
             ColorChoice::Auto => anstream::ColorChoice::Auto,
@@ -33,45 +33,45 @@ impl ColorArguments {
     }
 }
 
-/// The choice on a command line that is not parsed yet: help and errors have colors, too.
-pub(crate) fn of_words(words: &[OsString]) -> ColorChoice {
+/// The choice on an unparsed command line, because help and errors have colors, too.
+pub(crate) fn choice_in(words: &[OsString]) -> ColorChoice {
     let mut words = words.iter().map(OsString::as_os_str).take_while(|word| *word != "--");
     let mut choice = ColorChoice::Auto;
     while let Some(word) = words.next() {
-        let said = if word == "--color" {
+        let name = if word == "--color" {
             words.next().and_then(OsStr::to_str)
         } else {
             word.to_str().and_then(|word| word.strip_prefix("--color="))
         };
-        choice = said.and_then(|it| ColorChoice::from_str(it, false).ok()).unwrap_or(choice);
+        choice = name.and_then(|it| ColorChoice::from_str(it, false).ok()).unwrap_or(choice);
     }
     choice
 }
 
 /// An output without colors. Text that never has any, such as gigabytes of JSON, is passed on unchanged: checking each
-/// letter of it takes longer than making it.
+/// letter takes longer than rendering it.
 pub(crate) struct Plain<W> {
     output: W,
-    colours: StripBytes,
-    has_colours: bool,
+    stripper: StripBytes,
+    has_colors: bool,
 }
 
-/// With this, the sequences begin that change colors.
+/// The first byte of sequences that change colors.
 const ESCAPE: u8 = 0x1b;
 
 impl<W: Write> Plain<W> {
     pub(crate) fn new(output: W) -> Plain<W> {
-        Plain { output, colours: StripBytes::new(), has_colours: false }
+        Plain { output, stripper: StripBytes::new(), has_colors: false }
     }
 }
 
 impl<W: Write> Write for Plain<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.has_colours |= bytes.contains(&ESCAPE);
-        if !self.has_colours {
+        self.has_colors |= bytes.contains(&ESCAPE);
+        if !self.has_colors {
             return self.output.write(bytes);
         }
-        for printable in self.colours.strip_next(bytes) {
+        for printable in self.stripper.strip_next(bytes) {
             self.output.write_all(printable)?;
         }
         Ok(bytes.len())
@@ -100,12 +100,13 @@ mod tests {
 
     #[test]
     fn the_color_option_is_found_before_the_command_line_is_parsed() {
-        let of = |line: &str| of_words(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
-        assert_eq!(of("almanac --color never"), ColorChoice::Never);
-        assert_eq!(of("almanac next --color=always --help"), ColorChoice::Always);
+        let choice =
+            |line: &str| choice_in(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(choice("almanac --color never"), ColorChoice::Never);
+        assert_eq!(choice("almanac next --color=always --help"), ColorChoice::Always);
         for line in ["almanac", "almanac --color", "almanac --color=x", "almanac -- --color=never"]
         {
-            assert_eq!(of(line), ColorChoice::Auto, "{line}");
+            assert_eq!(choice(line), ColorChoice::Auto, "{line}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! `almanac completion`: the scripts that a shell needs to complete command lines, and the answers to them.
+//! `almanac completion`: the scripts with which a shell completes command lines, and the responses to them.
 //!
 //! The scripts call the program itself, so the candidates always match what this program accepts. kubectl calls the
-//! plugin by another name, `kubectl_complete-almanac`, and reads answers of its own form.
+//! plugin by another name, `kubectl_complete-almanac`, and reads responses of its own form.
 
 #[cfg_attr(not(feature = "cluster"), path = "offline/kubeconfig.rs")]
 mod kubeconfig;
@@ -63,11 +63,11 @@ enum Shell {
 pub(crate) const FOR_KUBECTL: &str = "kubectl_complete-almanac";
 
 /// The variable by which a script requests candidates.
-const ASKED_BY: &str = "ALMANAC_COMPLETE";
+const VARIABLE: &str = "ALMANAC_COMPLETE";
 
 const NAME: &str = "almanac";
 
-/// A file loaded by its name is run at the first completion, which it has to answer as well.
+/// zsh runs a file loaded by its name at the first completion, so the file must respond to it.
 const ZSH_LOADED_BY_NAME: &str =
     "[[ $funcstack[1] == _almanac ]] && _clap_dynamic_completer_almanac \"$@\"\ntrue\n";
 
@@ -89,27 +89,27 @@ pub(crate) fn run(
         }
     };
     let shells = Shells::builtins();
-    let shell = shells.completer(shell).context("the shell is not known")?;
+    let shell = shells.completer(shell).context("unknown shell")?;
     let mut script = Vec::new();
-    shell.write_registration(ASKED_BY, NAME, NAME, NAME, &mut script)?;
+    shell.write_registration(VARIABLE, NAME, NAME, NAME, &mut script)?;
     output.write_all(&script)?;
     output.write_all(more.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Answers a shell and ends, if a shell has called the program.
+/// Responds to a shell and exits, if a shell has called the program.
 pub(crate) fn answer_shell(command: fn() -> Command) {
-    CompleteEnv::with_factory(command).var(ASKED_BY).complete();
+    CompleteEnv::with_factory(command).var(VARIABLE).complete();
 }
 
-/// Answers kubectl: the last of the words is the one to complete.
+/// Responds to kubectl. The last word is the one to complete.
 pub(crate) fn answer_kubectl(
     mut command: Command,
     words: Vec<OsString>,
     output: &mut impl Write,
 ) -> io::Result<()> {
-    /// As kubectl reads the last line: no file names in addition to the candidates, and no space after a path that
-    /// continues.
+    /// The flags in the last line for kubectl: no file names in addition to the candidates, and no space after a path
+    /// that continues.
     const NO_FILES: u8 = 4;
     const NO_SPACE: u8 = 2;
     let last = words.len().saturating_sub(1);

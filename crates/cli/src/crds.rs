@@ -34,7 +34,7 @@ use crate::outcome::exit_codes_without_findings;
 pub(crate) struct CrdsArguments {
     /// The controllers whose kinds to print [default: all but placement and units; all for --json-schema]
     #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
-    controllers: Vec<Printed>,
+    controllers: Vec<PrintedController>,
 
     /// Write one YAML file per kind into this directory instead
     #[arg(long, value_name = "DIR")]
@@ -45,15 +45,15 @@ pub(crate) struct CrdsArguments {
     json_schema: Option<PathBuf>,
 }
 
-/// The process whose kinds are printed: one of those with a definition.
+/// A controller with a CRD, whose kinds are printed.
 #[derive(Clone, Copy, PartialEq)]
-struct Printed(Controlled);
+struct PrintedController(Controlled);
 
-impl ValueEnum for Printed {
-    fn value_variants<'a>() -> &'a [Printed] {
-        static ALL: LazyLock<Vec<Printed>> = LazyLock::new(|| {
-            let has_definition = |it: &Controlled| !custom_resources_of(*it).is_empty();
-            Controlled::all().filter(has_definition).map(Printed).collect()
+impl ValueEnum for PrintedController {
+    fn value_variants<'a>() -> &'a [PrintedController] {
+        static ALL: LazyLock<Vec<PrintedController>> = LazyLock::new(|| {
+            let has_crd = |it: &Controlled| !custom_resources_of(*it).is_empty();
+            Controlled::all().filter(has_crd).map(PrintedController).collect()
         });
         &ALL
     }
@@ -68,12 +68,12 @@ impl CrdsArguments {
         if self.controllers.is_empty() && self.json_schema.is_none() {
             return custom_resources();
         }
-        let is_asked_for = |resource: &CustomResource| {
+        let is_requested = |resource: &CustomResource| {
             let with = resource.known_kind().and_then(Controlled::of_kind);
-            with.is_some_and(|with| self.controllers.contains(&Printed(with)))
+            with.is_some_and(|with| self.controllers.contains(&PrintedController(with)))
         };
         let all = all_custom_resources().into_iter();
-        all.filter(|it| self.controllers.is_empty() || is_asked_for(it)).collect()
+        all.filter(|it| self.controllers.is_empty() || is_requested(it)).collect()
     }
 }
 

@@ -1,5 +1,5 @@
-//! `CronJobs` in addition to policies: when they start Jobs, and the assumptions about them. Nothing here reconciles
-//! them, and the effects of their Jobs are not known.
+//! `CronJobs` in addition to policies: their Job starts, and the assumptions about them. Almanac does not reconcile
+//! them, and the effects of their Jobs are unknown.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,7 +19,7 @@ use crate::completion;
 /// The time zone of most clusters.
 const USUAL_ZONE: &str = "UTC";
 
-/// What files and clusters don't say of `CronJobs`.
+/// Facts about `CronJobs` that files and clusters lack.
 #[derive(Args)]
 pub(crate) struct CronJobArguments {
     /// The time zone of the kube-controller-manager, which a cron job without a timeZone follows
@@ -34,7 +34,7 @@ pub(crate) struct CronJobArguments {
 }
 
 impl CronJobArguments {
-    /// Whether the zone is the one that is meant if none is named.
+    /// Whether the zone is the default.
     pub(crate) fn is_usual(&self) -> bool {
         self.cron_job_zone == USUAL_ZONE
     }
@@ -48,17 +48,17 @@ impl CronJobArguments {
 pub(crate) struct ShownCronJob {
     pub(crate) identity: Identity,
     pub(crate) job: CronJob,
-    /// Where it is written, if another one of the place has the same name. The namespace may be written elsewhere, so
+    /// Its location, if another `CronJob` of the place has the same name. The namespace may be defined elsewhere, so
     /// several of one name are not the same object.
     pub(crate) written_at: Option<WrittenAt>,
 }
 
-/// Where a `CronJob` is written.
+/// The location of a `CronJob`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct WrittenAt {
-    /// The file, as findings call it.
+    /// The file, with its name in findings.
     pub(crate) file: Box<str>,
-    /// The line of its schedule, if the file has several of its name.
+    /// The line of its schedule, if the file has several `CronJobs` of its name.
     pub(crate) line: Option<usize>,
 }
 
@@ -74,8 +74,8 @@ pub(crate) fn called(identity: &Identity, written_at: Option<&WrittenAt>) -> Str
     written_at.map_or_else(|| identity.to_string(), |at| format!("{identity} ({at})"))
 }
 
-/// Distinguishes those of one name by their locations. They are in the order of their names.
-pub(crate) fn tell_apart(jobs: &mut [ShownCronJob], sources: &[Source]) {
+/// Distinguishes `CronJobs` of one name by their locations. The jobs must be in the order of their names.
+pub(crate) fn add_locations(jobs: &mut [ShownCronJob], sources: &[Source]) {
     let file = |job: &ShownCronJob| sources.get(job.job.source).map_or("", Source::name).to_owned();
     for of_name in jobs.chunk_by_mut(|one, other| one.identity == other.identity) {
         if of_name.len() < 2 {
@@ -109,7 +109,7 @@ impl ShownCronJob {
         }
     }
 
-    /// When it starts Jobs in a period, in order; never if it is suspended or that is unknown.
+    /// The Job starts in a period, in order; none if it is suspended or they are unknown.
     pub(crate) fn starts(&self, period: Period) -> impl Iterator<Item = Timestamp> {
         let firings = self.firings().filter(|_| !self.job.is_suspended());
         firings.into_iter().flat_map(move |it| it.between(period.from(), period.to()))
@@ -125,19 +125,19 @@ impl ShownCronJob {
         firings.into_iter().flat_map(move |it| it.clock_effects(from, to))
     }
 
-    /// The zone in which it is shown.
+    /// The time zone for display.
     pub(crate) fn zone(&self) -> Zone {
         self.firings().map_or(Zone::utc(), Firings::zone)
     }
 
-    /// The meaning of its schedule; empty if that is not known.
+    /// The meaning of its schedule; empty if that is unknown.
     pub(crate) fn meaning(&self) -> String {
         let Some(firings) = self.firings() else { return String::new() };
         let assumed = if self.job.names_zone { "" } else { ", assumed" };
         format!("{} ({}{assumed})", firings.cron().describe(), firings.zone())
     }
 
-    /// Why there is no start of it to be shown.
+    /// The reason for the lack of starts.
     pub(crate) fn why_nothing(&self) -> String {
         match &self.job.starts {
             _ if self.job.is_suspended() => "is suspended".to_owned(),
@@ -153,7 +153,7 @@ impl ShownCronJob {
         called(&self.identity, self.written_at.as_ref())
     }
 
-    /// Where it is written, if another one has the same name; nothing if none has.
+    /// Its location, if another one has the same name; else empty.
     pub(crate) fn location(&self) -> String {
         self.written_at.as_ref().map_or(String::new(), ToString::to_string)
     }
@@ -166,7 +166,7 @@ impl ShownCronJob {
     /// The assumptions about it and the unknowns, in sentences that begin with its name.
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
         let CronJob { starts, names_zone, may_skip, .. } = &self.job;
-        let told = match starts {
+        let notes = match starts {
             _ if self.job.is_suspended() => {
                 [Some("is suspended, so it starts nothing".to_owned()), None]
             }
@@ -175,7 +175,7 @@ impl ShownCronJob {
             }
             Starts::Never => [Some(NEVER.to_owned()), None],
             Starts::Every(every) => {
-                let why = "in intervals since its last start, which is not known: it is left out";
+                let why = "in intervals since its last start, which is unknown; it is left out";
                 [Some(format!("starts {every:?}, {why}")), None]
             }
             Starts::At(_) => {
@@ -183,11 +183,11 @@ impl ShownCronJob {
                     "names no timeZone, so it follows that of the kube-controller-manager, taken as {}",
                     self.zone()
                 );
-                let skip = "may leave out a start while a Job runs, by its concurrencyPolicy";
+                let skip = "may skip a start while a Job runs, because of its concurrencyPolicy";
                 [(!names_zone).then_some(zone), may_skip.then(|| skip.to_owned())]
             }
         };
-        told.into_iter().flatten()
+        notes.into_iter().flatten()
     }
 }
 

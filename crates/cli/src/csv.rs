@@ -9,7 +9,7 @@ use almanac_engine::Identity;
 
 use crate::input::InputPlace;
 
-/// A cell that needs no quotes is written without.
+/// The characters of a cell that require quotes.
 const TO_QUOTE: [char; 4] = ['"', ',', '\r', '\n'];
 
 /// A row that is being filled, from its first column on.

@@ -18,9 +18,9 @@ use crate::selector::Selector;
 const STACK_BYTES: usize = 1 << 20;
 /// The stack of the main thread on Linux. There a kubeconfig is read, by `serde-saphyr`, which limits the depth itself.
 const MAIN_STACK_BYTES: usize = 8 << 20;
-/// Below, at and beyond each limit, and far beyond.
+/// Numbers below, at and beyond each limit, and far beyond.
 const COUNTS: [usize; 11] = [1, 50, 63, 64, 99, 100, 127, 128, 129, 2_000, 500_000];
-/// Longer texts are not made.
+/// The maximum size of a text.
 const MOST_BYTES: usize = 400_000;
 
 /// The opening text, the innermost text, the closing text.
@@ -259,7 +259,7 @@ fn expression(text: &str) {
 
 fn pattern_in_expression(text: &str) {
     expression(&format!("'a'.matches(r'{text}')"));
-    // One that is not written in the expression.
+    // A pattern that is not part of the expression.
     let object = Document::from_json(&json!({ "a": text }));
     let expression = Expression::compile("'a'.matches(managedCluster.a)").unwrap();
     drop(expression.holds(&Subject { object: &object, scores: &|_| None }, &Meter::new()));
@@ -309,7 +309,7 @@ fn json_of_requests_and_of_api_servers_has_at_most_127_levels() {
 }
 
 #[test]
-fn no_parser_needs_more_than_a_small_stack_whatever_is_nested_or_repeated() {
+fn every_parser_runs_on_a_small_stack_for_any_nested_or_repeated_input() {
     for Parser { name, parse, nested } in PARSERS {
         for (opening, inner, closing) in *nested {
             for count in COUNTS {

@@ -1,6 +1,6 @@
 //! A file that appears only once it is complete.
 //!
-//! It is written in the same directory under another name, and renamed at the end. An error, Ctrl-C
+//! The file is written in the same directory under another name, and renamed at the end. An error, Ctrl-C
 //! or a termination signal removes the unfinished file. A pipe or a device is written to directly.
 
 use std::ffi::OsString;
@@ -16,19 +16,19 @@ use tempfile::{Builder, NamedTempFile};
 use crate::argument_error::ArgumentError;
 use crate::cleanup::{self, Cleanup};
 
-/// More links in a row lead in a circle.
+/// The maximum number of successive links; more form a circle.
 const MOST_LINKS: usize = 40;
 
 /// Writes to a file if one is named, and else to the output. A file has no colors.
 pub(crate) fn write_to<T>(
     path: Option<&Path>,
-    has_colours: bool,
+    has_colors: bool,
     output: &mut dyn Write,
     write: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let Some(path) = path.filter(|path| path.as_os_str() != "-") else { return write(output) };
     let mut destination = Destination::create(path)?;
-    let done = if has_colours {
+    let done = if has_colors {
         let plain: &mut (dyn Write + 'static) = &mut destination;
         write(&mut StripStream::new(plain))?
     } else {
@@ -55,13 +55,13 @@ pub(crate) fn refuse_input<'a>(
         file.and_then(|it| fs::canonicalize(it).ok()).is_some_and(|it| it == path)
     };
     if readings.into_iter().any(|reading| reading.sources.iter().any(is_read)) {
-        let message = "this file is read, and would be overwritten; name another one";
+        let message = "the file is an input, and would be overwritten; name another one";
         return Err(ArgumentError::whole(argument, typed, message));
     }
     Ok(())
 }
 
-/// A file by the one name that it has, however it is written, and whether or not it exists.
+/// The canonical path of a file, which need not exist.
 pub(crate) fn full(path: &Path) -> PathBuf {
     let parent = |path: &Path| {
         let parent = path.parent().filter(|it| !it.as_os_str().is_empty());
@@ -82,14 +82,14 @@ pub(crate) fn full(path: &Path) -> PathBuf {
 }
 
 struct Destination {
-    file: BufWriter<Written>,
+    file: BufWriter<OutputFile>,
     path: PathBuf,
 }
 
-enum Written {
-    /// With what removes it at a signal.
+enum OutputFile {
+    /// Has the entry that removes it at a signal.
     Unfinished(NamedTempFile<File>, Cleanup),
-    AsItIs(File),
+    Direct(File),
 }
 
 impl Destination {
@@ -97,9 +97,9 @@ impl Destination {
         let cannot = || format!("failed to write {}", path.display());
         if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
             let file = OpenOptions::new().write(true).open(path).with_context(cannot)?;
-            return Ok(Destination::new(Written::AsItIs(file), path));
+            return Ok(Destination::new(OutputFile::Direct(file), path));
         }
-        // A link goes on to point at what it points at.
+        // A link keeps its target.
         let path = &full(path);
         let name = path.file_name().context("a file needs a name").with_context(cannot)?;
         let mut prefix = OsString::from(".");
@@ -109,23 +109,23 @@ impl Destination {
         let create = || -> io::Result<_> {
             let mut builder = Builder::new();
             let file = builder.prefix(&prefix).suffix(".unfinished").make_in(folder, |path| {
-                // It has the usual permissions of this user's files, if it does not replace one.
+                // A new file has the usual permissions of this user's files.
                 OpenOptions::new().write(true).create_new(true).open(path)
             })?;
             let unfinished = file.path().to_owned();
             Ok((file, move || _ = fs::remove_file(unfinished)))
         };
         let (file, cleanup) = cleanup::registered(create).with_context(cannot)?;
-        // Who may not read the file that is replaced may not read this one, either.
+        // Users who cannot read the replaced file must not be able to read this one.
         if let Ok(replaced) = fs::metadata(path) {
             file.as_file().set_permissions(replaced.permissions()).with_context(cannot)?;
         }
-        Ok(Destination::new(Written::Unfinished(file, cleanup), path))
+        Ok(Destination::new(OutputFile::Unfinished(file, cleanup), path))
     }
 
-    fn new(file: Written, path: &Path) -> Destination {
-        // Small, because most of what is written comes in large pieces, and past a buffer that is
-        // smaller than they are they need not be copied.
+    fn new(file: OutputFile, path: &Path) -> Destination {
+        // The buffer is small because most writes are large, and a write that exceeds the buffer is
+        // not copied.
         Destination { file: BufWriter::with_capacity(1 << 15, file), path: path.to_owned() }
     }
 
@@ -135,11 +135,11 @@ impl Destination {
         let cannot = || format!("failed to write {}", path.display());
         let file = file.into_inner().map_err(io::IntoInnerError::into_error);
         match file.with_context(cannot)? {
-            Written::Unfinished(file, _cleanup) => {
-                let moved = file.persist(&path).map_err(|error| error.error);
-                moved.map(|_| ()).with_context(cannot)
+            OutputFile::Unfinished(file, _cleanup) => {
+                let persisted = file.persist(&path).map_err(|error| error.error);
+                persisted.map(|_| ()).with_context(cannot)
             }
-            Written::AsItIs(_) => Ok(()),
+            OutputFile::Direct(_) => Ok(()),
         }
     }
 }
@@ -154,18 +154,18 @@ impl Write for Destination {
     }
 }
 
-impl Write for Written {
+impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Written::Unfinished(file, _) => file.write(bytes),
-            Written::AsItIs(file) => file.write(bytes),
+            OutputFile::Unfinished(file, _) => file.write(bytes),
+            OutputFile::Direct(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Written::Unfinished(file, _) => file.flush(),
-            Written::AsItIs(file) => file.flush(),
+            OutputFile::Unfinished(file, _) => file.flush(),
+            OutputFile::Direct(file) => file.flush(),
         }
     }
 }
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_has_one_name_however_it_is_written() {
+    fn all_paths_of_a_file_have_one_canonical_path() {
         let folder = tempfile::tempdir().unwrap();
         let direct = folder.path().join("a.sarif");
         let around = folder.path().join("b").join("..").join("a.sarif");

@@ -36,7 +36,7 @@ use crate::completion;
 use crate::cron_jobs::CronJobArguments;
 use crate::destination::{refuse_input, write_to};
 use crate::drawing::Drawing;
-use crate::forecast::{in_order, is_asked};
+use crate::forecast::{in_order, is_requested};
 use crate::input::InputPlace;
 use crate::input_arguments::Conditions;
 use crate::outcome::FailOn;
@@ -223,8 +223,9 @@ fn compared<'a>(
         for (side, place, forecast) in sides {
             let (Some(place), Some(forecast)) = (place, forecast) else { continue };
             let targets = forecast.targets();
-            let targets = targets
-                .filter(|(target, writers)| is_asked(only, (&side.input, place), target, writers));
+            let targets = targets.filter(|(target, writers)| {
+                is_requested(only, (&side.input, place), target, writers)
+            });
             requested.extend(targets.map(|(target, _)| target.clone()));
         }
         for forecast in [&mut earlier, &mut later].into_iter().flatten() {
@@ -240,12 +241,12 @@ fn compared<'a>(
 /// A name must match on one side.
 fn check_names(only: &[Subject], [old, new]: &[Side; 2]) -> Result<(), ArgumentError> {
     let is_known = |name: &Subject| {
-        [old, new].iter().any(|side| side.input.knows(name) || side.input.names_job(name))
+        [old, new].iter().any(|side| side.input.may_match(name) || side.input.names_job(name))
     };
     let Some(unknown) = only.iter().find(|name| !is_known(name)) else { return Ok(()) };
     // The object may exist in a form that cannot be used.
-    old.input.tell_errors();
-    new.input.tell_errors();
+    old.input.report_errors();
+    new.input.report_errors();
     let versions = [("old", &*old.input.places), ("new", &*new.input.places)];
     Err(unknown.not_found_in("--only", &versions))
 }

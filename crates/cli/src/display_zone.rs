@@ -1,7 +1,7 @@
 //! The time zone to display: the one of `--zone`, else of `ALMANAC_ZONE`, else of `almanac.toml`.
 //!
-//! Where none of them names one, the command decides: the zone that all policies share, else UTC. No zone changes what
-//! a schedule means.
+//! If none of them names a zone, the command uses the zone that all policies share, else UTC. No zone changes the
+//! meaning of a schedule.
 
 use std::env;
 
@@ -13,7 +13,7 @@ use crate::zone_name::named;
 
 const VARIABLE: &str = "ALMANAC_ZONE";
 
-/// The zone that the flag, the environment or the settings name: the first of them that names one.
+/// The first zone that the flag, the environment or the settings name.
 pub(crate) fn chosen(flag: Option<&str>) -> anyhow::Result<Option<Zone>> {
     if let Some(name) = flag {
         return Ok(Some(named("--zone", name)?));

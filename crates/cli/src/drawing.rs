@@ -1,4 +1,4 @@
-//! Text for a user, line by line: broken between words at the width of the terminal, and drawn with ASCII where the
+//! Text for a user, line by line: broken between words at the width of the terminal, and drawn with ASCII if the
 //! locale has no other characters. The user's own text keeps its letters.
 
 use std::borrow::Cow;
@@ -10,15 +10,18 @@ use std::sync::LazyLock;
 use crate::text_width;
 use crate::wrapping::hanging;
 
-/// Stands for a space at which no line is broken; a space is written for it. It is not a character, so no text has it.
+/// Marks a space at which no line is broken; it is printed as a space. No text has this value, which is not a
+/// character.
 pub(crate) const UNBROKEN: char = '\u{fdd0}';
 
-/// Whether `LC_ALL`, `LC_CTYPE` or `LANG`, the first of them that says anything, names a locale whose
-/// characters are not those of UTF-8. Where none says anything, as in many containers, nothing is
-/// known against them.
+/// Whether the first set variable of `LC_ALL`, `LC_CTYPE` and `LANG` names a locale with another
+/// encoding than UTF-8. If none is set, as in many containers, UTF-8 is assumed.
 static LACKS_UNICODE: LazyLock<bool> = LazyLock::new(|| {
-    let said = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());
-    said.into_iter().find(|locale| !locale.is_empty()).is_some_and(|locale| lacks_unicode(&locale))
+    let locales = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());
+    locales
+        .into_iter()
+        .find(|locale| !locale.is_empty())
+        .is_some_and(|locale| lacks_unicode(&locale))
 });
 
 fn lacks_unicode(locale: &str) -> bool {
@@ -29,7 +32,7 @@ fn lacks_unicode(locale: &str) -> bool {
     }
 }
 
-/// As wide as what it is drawn for, except for an arrow, which stands between words.
+/// Replaces each character with ASCII of the same width, except for an arrow, which stands between words.
 fn in_ascii(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -63,7 +66,7 @@ pub(crate) fn standard_error() -> Drawing<impl Write> {
 }
 
 /// Reports a line on standard error. If that is closed, there is nowhere to report it.
-pub(crate) fn tell(line: &str) {
+pub(crate) fn report(line: &str) {
     let _ = writeln!(standard_error(), "{line}");
 }
 
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_text_is_passed_on() {
+    fn bytes_that_are_not_text_stay_unchanged() {
         let mut written = Vec::new();
         let mut drawing = Drawing::new(&mut written, 1);
         drawing.write_all(b"\xff \xfe\n").unwrap();

@@ -1,4 +1,4 @@
-//! `almanac explain`: why a value is what it is, and what changes next.
+//! `almanac explain`: the reason for a value, and its next change.
 
 pub(crate) mod json;
 mod text;
@@ -80,11 +80,11 @@ enum Output {
     Yaml,
 }
 
-/// Why nothing is explained of a name, and of everything in files.
+/// The messages for a name and for files without anything to explain.
 const UNUSABLE: &str = "nothing to explain: the object of this name can't be used as written";
 const NO_POLICY: &str = "nothing to explain: no usable policy";
 
-/// The question, and one of the answers.
+/// An explanation, with the input and the zone of the question.
 struct ExplainedTarget<'a> {
     input: &'a Input,
     place: &'a InputPlace,
@@ -106,7 +106,7 @@ impl ExplainedTarget<'_> {
         won.rule.as_deref()
     }
 
-    /// How clock changes affect the policy's rules, from a day before until a year after.
+    /// The effects of clock changes on the policy's rules, from a day before until a year after.
     fn clock_changes(&self) -> Vec<TouchedRule> {
         const BEFORE: SignedDuration = SignedDuration::from_hours(24);
         const AFTER: SignedDuration = SignedDuration::from_hours(24 * 366);
@@ -117,7 +117,7 @@ impl ExplainedTarget<'_> {
         TouchedRule::all(&self.place.world, policy, (from, to))
     }
 
-    /// Everything that is assumed; what could not be read is a note of its own.
+    /// All assumptions; unreadable objects are notes instead.
     fn assumptions(&self) -> impl Iterator<Item = String> {
         let assumed = self.explanation.assumptions.iter().map(ToString::to_string);
         let family = self.explanation.policy.family;
@@ -142,7 +142,7 @@ pub(crate) fn run(
     // Validity is checked as of the requested day.
     let checked_at = instant(zone.unwrap_or(Zone::utc()))?;
     let input = read.load("explain", checked_at, now, slice::from_ref(&subject), None)?;
-    input.tell_notes();
+    input.report_notes();
     let is_named = !names.is_empty() || !read.are_files();
     if is_named {
         input.check_names(slice::from_ref(&subject))?;
@@ -155,7 +155,7 @@ pub(crate) fn run(
         for (target, policy) in choose(&subject, &input, place, at, &mut explainer)? {
             let explanation = explainer.explain_object(&policy, &target, at, &place.initial);
             let Some(mut explanation) = explanation else { continue };
-            tell_what_cannot_be_used(&input, place, &mut explanation);
+            add_findings(&input, place, &mut explanation);
             answers.push(ExplainedTarget { input: &input, place, zone, explanation });
         }
     }
@@ -181,7 +181,7 @@ fn subject(words: &[String], are_files: bool) -> Result<Subject, ArgumentError> 
 }
 
 /// Adds the findings about the policy to the rules they are about.
-fn tell_what_cannot_be_used(input: &Input, place: &InputPlace, explanation: &mut Explanation) {
+fn add_findings(input: &Input, place: &InputPlace, explanation: &mut Explanation) {
     for PlacedFinding { finding, .. } in input.errors_of(place, &explanation.policy) {
         let message = finding.to_string();
         let part = finding.field.first_item();
@@ -206,8 +206,8 @@ fn tell_what_cannot_be_used(input: &Input, place: &InputPlace, explanation: &mut
     explanation.reasons.sort_by_key(|reason| reason.position);
 }
 
-/// The policies of a place that are meant, one for each target: of several that write the same, the one
-/// that wrote it last. Only a pattern may mean several targets.
+/// The matching policies of a place, one for each target. If several write the same target, it is the
+/// last writer. Only a pattern can match several targets.
 fn choose(
     subject: &Subject,
     input: &Input,
@@ -215,7 +215,7 @@ fn choose(
     at: Timestamp,
     explainer: &mut Explainer<'_>,
 ) -> Result<Vec<(Identity, PolicyName)>, ArgumentError> {
-    // Levels and units are different questions about a pod.
+    // The level and the unit of a pod are explained separately.
     let mut by_target: BTreeMap<(Identity, bool), Vec<PolicyName>> = BTreeMap::new();
     for policy in input.policies(place, subject) {
         let named: Vec<Identity> = subject.objects(&place.world, &policy).collect();
@@ -232,19 +232,19 @@ fn choose(
     let targets: BTreeSet<&Identity> = by_target.keys().map(|(target, _)| target).collect();
     if targets.len() > 1 && !subject.is_pattern() {
         // The target of a policy for several objects is one of these.
-        let meant = by_target.iter().flat_map(|((target, _), policies)| {
+        let matches = by_target.iter().flat_map(|((target, _), policies)| {
             let is_of_several = |it: &PolicyName| place.target_of(it).is_none();
             let name = move |it: &PolicyName| {
                 called(if is_of_several(it) { target } else { &it.identity })
             };
             policies.iter().map(name)
         });
-        let mut names: Vec<String> = meant.collect();
+        let mut names: Vec<String> = matches.collect();
         if names.len() > 9 {
             names.truncate(8);
             names.push("others".to_owned());
         }
-        let message = format!("ambiguous: it may mean {}; say which", names.join(" or "));
+        let message = format!("ambiguous: may mean {}; name one of them", names.join(" or "));
         return Err(ArgumentError::whole("NAME", subject.text(), message));
     }
     let chosen = by_target.into_iter().filter_map(|((target, _), policies)| {

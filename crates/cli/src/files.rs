@@ -1,6 +1,6 @@
 //! The files that the user names: a file, a directory, a pattern, `-`, or a kustomization.
 //!
-//! A named file must be readable and valid. A directory may hold anything: of the files found in it, only policies,
+//! A named file must be readable and valid. A directory may have any files: of the files found in it, only policies,
 //! autoscalers and their targets are read. No program is started for found files, and only plain files are opened.
 //! Other modules interpret the objects, and decide which directories are places.
 
@@ -27,7 +27,7 @@ use almanac_api::reading::{
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
 
-use self::folder::{DirectoryScan, Excluded};
+use self::folder::{DirectoryScan, ExcludedPaths};
 pub(crate) use self::folder::{OUR_IGNORE_FILE, may_hold_objects};
 pub(crate) use self::glance::glance;
 pub(crate) use self::kustomize::why_it_failed;
@@ -36,7 +36,7 @@ use self::open::NotRead;
 pub(crate) use self::rendered::Rendered;
 use crate::selector::Selector;
 
-/// Which files are read, and how they belong together.
+/// The files to read, and their grouping.
 #[derive(Args, Clone, Default)]
 pub(crate) struct FileArguments {
     /// A file, a directory (searched recursively), a glob such as 'teams/*.yaml', or - for standard input
@@ -56,7 +56,7 @@ pub(crate) struct FileArguments {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     place: Vec<String>,
 
-    /// Whether it matters what all pods take together, so that quotas are read, and pods that no policy scales
+    /// Whether to add up the demand of all pods, so that quotas are read, and pods that no policy scales
     #[arg(skip)]
     pub(crate) adds_up_pods: bool,
 }
@@ -64,11 +64,11 @@ pub(crate) struct FileArguments {
 /// The point of view from which files are read.
 #[derive(Clone, Default)]
 pub(crate) struct Viewpoint {
-    /// The folder that patterns are meant from.
+    /// The base directory of patterns.
     pub(crate) here: PathBuf,
-    /// The folder that places are called from, and in or around which their settings are.
+    /// The base directory of the names of places; their settings are in or around it.
     pub(crate) root: PathBuf,
-    /// The prefix that is left out of the names of files.
+    /// The prefix to remove from the names of files.
     pub(crate) unnamed: PathBuf,
     /// The places, if they are known already.
     pub(crate) fixed: Vec<Place>,
@@ -78,7 +78,7 @@ pub(crate) struct Viewpoint {
     pub(crate) targets: Targets,
     /// Rendered directories that are read in addition to the files.
     pub(crate) rendered: Vec<Rendered>,
-    /// The directories below the root of which only what is rendered is read.
+    /// The directories below the root that are read only in their rendered form.
     pub(crate) left_out: Vec<PathBuf>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) type Targets = BTreeSet<(String, String)>;
 /// The contents of the files.
 pub(crate) struct Files {
     pub(crate) reading: Reading,
-    /// How their directories belong together, as far as the user specifies it.
+    /// The grouping of their directories, as far as the user specifies it.
     pub(crate) layout: Layout,
     /// The objects that were read in addition to the targets of policies.
     pub(crate) targets: Targets,
@@ -114,8 +114,8 @@ impl FileArguments {
         !self.place.is_empty()
     }
 
-    /// These files and folders, without those that match a pattern.
-    pub(crate) fn of(file: Vec<String>, exclude: &[String]) -> FileArguments {
+    /// Arguments for these paths, except for files and directories that match a pattern.
+    pub(crate) fn for_paths(file: Vec<String>, exclude: &[String]) -> FileArguments {
         FileArguments { file, exclude: exclude.to_vec(), ..FileArguments::default() }
     }
 
@@ -126,7 +126,7 @@ impl FileArguments {
         self.read_from(Viewpoint { here, root, unnamed, ..Viewpoint::default() })
     }
 
-    /// Reads them as they are seen from somewhere.
+    /// Reads them from a point of view.
     pub(crate) fn read_from(&self, viewpoint: Viewpoint) -> anyhow::Result<Files> {
         let Viewpoint { here, root, unnamed, fixed, reads_ignored, targets, rendered, left_out } =
             viewpoint;
@@ -163,7 +163,7 @@ impl FileArguments {
             }
         }
         for folder in &self.kustomize {
-            // Separate from what lies in the folder, which may be other kustomizations.
+            // Separate from the files of the directory, which may be other kustomizations.
             let inside = Folder::of(&files.here.join(folder).join("kustomization.yaml"));
             if files.layout.named.iter().any(|(_, known)| *known == inside) {
                 continue;
@@ -175,7 +175,7 @@ impl FileArguments {
         for it in rendered {
             files.take_rendered(it, &root);
         }
-        let excluded = Excluded::new(&files.here, &self.exclude)?;
+        let excluded = ExcludedPaths::new(&files.here, &self.exclude)?;
         for folder in folders {
             files.found.walk(&folder, &files.here, &excluded)?;
         }
@@ -200,13 +200,13 @@ fn borrowed(targets: &Targets) -> BTreeSet<(&str, &str)> {
     targets.iter().map(|(kind, name)| (kind.as_str(), name.as_str())).collect()
 }
 
-/// The files that are read if these files and directories are named, judged by names alone.
+/// The files that are read if these files and directories are named, determined by names alone.
 pub(crate) fn that_are_read(
     paths: &[PathBuf],
     viewpoint: &Viewpoint,
     exclude: &[String],
 ) -> anyhow::Result<Vec<PathBuf>> {
-    let excluded = Excluded::new(&viewpoint.here, exclude)?;
+    let excluded = ExcludedPaths::new(&viewpoint.here, exclude)?;
     let mut found = DirectoryScan::without(viewpoint.unnamed.clone(), viewpoint.reads_ignored);
     let (folders, mut named): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|it| it.is_dir());
     for folder in folders {
@@ -222,7 +222,7 @@ impl Files {
         self.found.excluded.iter().map(|path| Folder::of(path))
     }
 
-    /// Takes what a file holds that was named, or why it cannot be read.
+    /// Reads the content of a named file, or reports the reason that it is unreadable.
     fn take(&mut self, name: String, folder: Option<Folder>, bytes: Result<Vec<u8>, NotRead>) {
         let in_folder = |source: Source| match folder {
             Some(folder) => source.in_folder(folder),
@@ -230,18 +230,18 @@ impl Files {
         };
         match bytes {
             Ok(bytes) => read_objects(&mut self.reading, in_folder(Source::of_bytes(name, bytes))),
-            Err(why) => self.tell_unread(in_folder(Source::new(name, "")), why),
+            Err(why) => self.report_unread(in_folder(Source::new(name, "")), why),
         }
     }
 
-    fn tell_unread(&mut self, source: Source, why: NotRead) {
+    fn report_unread(&mut self, source: Source, why: NotRead) {
         let finding = PlacedFinding::new(self.reading.sources.len(), None, why.finding());
         self.reading.sources.push(source);
         self.reading.findings.push(finding);
     }
 
-    /// Reads the files that were found: those that hold policies or autoscalers first, then those
-    /// that hold what these scale. Most of a repository is looked at and never read as YAML.
+    /// Reads the found files: first those with policies or autoscalers, then those with their
+    /// targets. Most files of a repository are scanned and never read as YAML.
     fn read_found(&mut self) {
         let mut others = Vec::new();
         let candidates = self.found.candidates();
@@ -270,8 +270,8 @@ impl Files {
         let of_policies = borrowed(&of_policies);
         let mut near_names = NearNames::new(&of_policies);
         for path in others {
-            let is_asked = !targets.is_empty() || needs_pods;
-            let bytes = if is_asked { self.found.open(&path) } else { None };
+            let may_matter = !targets.is_empty() || needs_pods;
+            let bytes = if may_matter { self.found.open(&path) } else { None };
             let similar = bytes.as_ref().map(|bytes| near_names.in_text(bytes)).unwrap_or_default();
             let matters = |bytes: &[u8]| {
                 !targets.is_empty() && names.may_be_in(bytes)
@@ -288,7 +288,7 @@ impl Files {
         }
         for (path, why) in std::mem::take(&mut self.found.unreadable) {
             let source = self.found_source(&path, Vec::new());
-            self.tell_unread(source, why);
+            self.report_unread(source, why);
         }
     }
 
@@ -301,13 +301,13 @@ impl Files {
         Folder::of(&self.here.join(file.parent().unwrap_or(Path::new(""))))
     }
 
-    /// The same with only what is in a namespace, if one is named; what names none is taken to be in it. Of the
-    /// policies of other projects, only those that match the label selector.
+    /// The same with only the objects in a namespace, if one is named; objects that name none are assumed to be in it.
+    /// Of the policies of other projects, only those that match the label selector.
     pub(crate) fn narrowed(self, namespace: Option<&str>, selector: Option<&Selector>) -> Files {
         self.narrowed_but(Kind::counts_everywhere, namespace, selector)
     }
 
-    /// The same to check what is in a namespace, and not what is only read to decide about it.
+    /// The same to check the objects in a namespace, without the objects that are read only to decide about them.
     pub(crate) fn narrowed_to_check(
         self,
         namespace: Option<&str>,
@@ -327,18 +327,19 @@ impl Files {
             reading.objects.len() + reading.foreign_policies.len() + reading.cron_jobs.len()
         };
         let before = count(reading);
-        if let Some(asked) = namespace {
+        if let Some(requested) = namespace {
             let metadata =
                 |node: &Node| node.get("metadata").and_then(|it| it.get("namespace")).cloned();
             // An empty name counts as no name.
-            let is_asked = |name: Option<&str>| name.is_none_or(|it| it.is_empty() || it == asked);
+            let is_requested =
+                |name: Option<&str>| name.is_none_or(|it| it.is_empty() || it == requested);
             reading.objects.retain(|object| {
                 let written = metadata(&object.node);
                 !object.kind.is_namespaced()
                     || is_kept(object.kind)
-                    || is_asked(written.as_ref().and_then(Node::as_text))
+                    || is_requested(written.as_ref().and_then(Node::as_text))
             });
-            let is_in = |namespace: &Option<Box<str>>| is_asked(namespace.as_deref());
+            let is_in = |namespace: &Option<Box<str>>| is_requested(namespace.as_deref());
             reading.others.retain(|it| is_in(&it.namespace));
             reading.pods.retain(|it| is_in(&it.namespace));
             reading.foreign.retain(|it| is_in(&it.namespace));
@@ -356,15 +357,15 @@ impl Files {
         self
     }
 
-    /// Where the agent of Volcano looks for its `ConfigMap`.
+    /// Sets the namespace of the `ConfigMap` of Volcano's agent.
     pub(crate) fn with_config_namespace(mut self, namespace: &str) -> Files {
         self.layout.config_namespace = Some(namespace.to_owned());
         self
     }
 
     /// Returns an error if a selected place does not exist.
-    fn check_places(&self, asked: &[String]) -> anyhow::Result<()> {
-        for (text, (_, folder)) in asked.iter().zip(&self.layout.only) {
+    fn check_places(&self, requested: &[String]) -> anyhow::Result<()> {
+        for (text, (_, folder)) in requested.iter().zip(&self.layout.only) {
             let is_named = self.layout.fixed.iter().any(|place| place.name == *text);
             let folders = self.reading.sources.iter().filter_map(Source::folder);
             let is_there = || folders.into_iter().any(|it| it.is_within(folder));

@@ -1,6 +1,6 @@
-//! Findings in files, printed for people and for programs: the same for every command that checks.
+//! Findings in files, printed for users and for programs, in the same way by every command that checks.
 //!
-//! The commands make the findings, and `outcome` decides whether a finding makes one fail.
+//! The commands create the findings, and `outcome` decides whether a finding makes a command fail.
 
 mod arguments;
 mod github;
@@ -28,7 +28,7 @@ use crate::files::Note;
 use crate::outcome::FailOn;
 use crate::yaml;
 
-/// How findings are printed.
+/// The output format of findings.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Text,
@@ -52,11 +52,11 @@ pub(crate) struct Report {
     /// Its findings are in the order in which they are reported.
     pub(crate) everything: Everything,
     pub(crate) notes: Vec<Note>,
-    /// Whether only a part of it was requested.
+    /// Whether only a part of the files was requested.
     pub(crate) is_narrowed: bool,
-    /// How many files and directories `almanac.toml` excludes.
+    /// The number of files and directories that `almanac.toml` excludes.
     pub(crate) excluded: usize,
-    /// How many findings are not reported.
+    /// The number of suppressed findings.
     pub(crate) ignored: usize,
     /// The fixes that were written into files before.
     pub(crate) fixed: Vec<Fixed>,
@@ -70,7 +70,7 @@ impl Format {
 }
 
 impl Report {
-    /// Prints what was found, text in lines of this width. `fail_on` is what the command fails on.
+    /// Prints the findings, as text in lines of this width. `fail_on` is the severity on which the command fails.
     pub(crate) fn write(
         &self,
         format: Format,
@@ -90,7 +90,7 @@ impl Report {
         Ok(())
     }
 
-    /// A finding with where it holds and what to do about it, each on a line of its own.
+    /// A finding with its place and its fix, each on a line of its own.
     fn in_full(&self, placed: &PlacedFinding) -> String {
         let place = self.everything.place_of(placed);
         let place = place.map_or(String::new(), |place| format!("\nplace: {place}"));

@@ -1,4 +1,4 @@
-//! `almanac forecast`: what will happen, exactly, and why.
+//! `almanac forecast`: the exact future values, and the reasons for them.
 
 mod agreeing;
 mod assumptions;
@@ -31,7 +31,7 @@ use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 
 use self::question::{Invocation, OfPlace, Question, View};
-pub(crate) use self::text::{in_zone, who};
+pub(crate) use self::text::{in_zone, writer_name};
 use crate::argument_error::ArgumentError;
 use crate::cluster::WatchArguments;
 use crate::completion;
@@ -128,7 +128,7 @@ struct RequestedInput<'a> {
     only: Vec<Subject>,
 }
 
-/// The same, on this many threads.
+/// Runs the command on this many threads.
 fn run_on(
     threads: usize,
     arguments: &ForecastArguments,
@@ -155,8 +155,8 @@ fn run_on(
 }
 
 impl RequestedInput<'_> {
-    /// Writes the forecast from an instant on, and its notes to standard error unless they are kept. Returns when the
-    /// first of it happens, if that is watched, and the exit code.
+    /// Writes the forecast from an instant on, and its notes to standard error unless they are kept. Returns the
+    /// instant of the first event, if the command watches, and the exit code.
     fn answer(
         &self,
         now: Timestamp,
@@ -189,19 +189,19 @@ impl RequestedInput<'_> {
         let invocation = Invocation { at: now, by: shell_word::command(std::env::args_os()) };
         let question = Question { input: &input, forecasts, view, threads: *threads, invocation };
         arguments.check_out(&input)?;
-        let has_colours = arguments.output == Output::Text;
+        let has_colors = arguments.output == Output::Text;
         let width = text_width::of_output(arguments.out.as_deref());
-        destination::write_to(arguments.out.as_deref(), has_colours, output, |mut output| {
+        destination::write_to(arguments.out.as_deref(), has_colors, output, |mut output| {
             write(&question, arguments.output, width, &mut output)
         })?;
-        if !arguments.tells_findings() {
-            tell_findings(&question)?;
+        if !arguments.prints_findings() {
+            report_findings(&question)?;
         }
         let next = if arguments.watch.watch { first(&question, period) } else { None };
         Ok((next, arguments.fail_on.code(&input.findings)))
     }
 
-    /// How answers are printed one after the other.
+    /// The form in which `--watch` prints successive outputs.
     fn form(&self) -> Result<Form, ArgumentError> {
         match self.arguments.output {
             Output::Text => Ok(Form::Text),
@@ -213,25 +213,25 @@ impl RequestedInput<'_> {
 }
 
 impl ForecastArguments {
-    /// Refuses to overwrite a file that was read.
+    /// Rejects a file that was read as the output.
     fn check_out(&self, input: &Input) -> Result<(), ArgumentError> {
         let out = self.out.as_deref();
         let typed = out.map(|it| it.display().to_string()).unwrap_or_default();
         destination::refuse_input("--out", &typed, out, [&input.reading])
     }
 
-    /// Whether what is printed has the findings in it.
-    fn tells_findings(&self) -> bool {
+    /// Whether the printed output has the findings.
+    fn prints_findings(&self) -> bool {
         let is_printed = self.out.as_ref().is_none_or(|path| path == "-");
-        let holds_findings = match self.output {
+        let has_findings = match self.output {
             Output::Text | Output::Json | Output::Yaml | Output::Svg | Output::Html => true,
             Output::Csv | Output::Ics => false,
         };
-        is_printed && holds_findings
+        is_printed && has_findings
     }
 }
 
-/// When the first of a period happens.
+/// The instant of the first event of a period.
 fn first(question: &Question<'_>, period: Period) -> Option<Timestamp> {
     let of_place = |it: &OfPlace<'_>| {
         let mut events = Upcoming::new(it.place.world.clone(), period, &it.place.initial);
@@ -244,11 +244,11 @@ fn first(question: &Question<'_>, period: Period) -> Option<Timestamp> {
 
 fn write(
     question: &Question<'_>,
-    how: Output,
+    format: Output,
     width: usize,
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
-    match how {
+    match format {
         Output::Text => text::write(question, width, output),
         Output::Json => json::write(question, output),
         Output::Yaml => yaml::write(output, |yaml| json::write(question, yaml)),
@@ -259,8 +259,8 @@ fn write(
     }
 }
 
-/// Reports on standard error what the output does not contain, or not visibly.
-fn tell_findings(question: &Question<'_>) -> io::Result<()> {
+/// Reports on standard error the findings that the output lacks or hides.
+fn report_findings(question: &Question<'_>) -> io::Result<()> {
     let mut standard_error = drawing::standard_error();
     if question.is_empty() {
         writeln!(standard_error, "{WHY_EMPTY}")?;
@@ -268,7 +268,7 @@ fn tell_findings(question: &Question<'_>) -> io::Result<()> {
     text::write_findings(question, &mut standard_error)
 }
 
-/// The position of what is the same, which is added as `new` if it is not there.
+/// The index of the same element, which is added as `new` if it is absent.
 fn position_in<T>(
     all: &mut Vec<T>,
     is_same: impl Fn(&T) -> bool,
@@ -288,13 +288,13 @@ fn narrowed<'a>(
     place: &InputPlace,
 ) -> Forecast<'a> {
     if !subjects.is_empty() || input.is_narrowed() {
-        forecast.narrow(|target, writers| is_asked(subjects, (input, place), target, writers));
+        forecast.narrow(|target, writers| is_requested(subjects, (input, place), target, writers));
     }
     forecast
 }
 
-/// Whether one of the policies that set a target is selected, and they or the target are named, if there are names.
-pub(crate) fn is_asked(
+/// Whether one of the policies that set a target is selected and, if there are names, matches them or its target does.
+pub(crate) fn is_requested(
     subjects: &[Subject],
     (input, place): (&Input, &InputPlace),
     target: &Identity,
@@ -321,7 +321,7 @@ mod tests {
         arguments: ForecastArguments,
     }
 
-    /// Policies with little and with much to show.
+    /// Policies with few and with many values.
     fn policies() -> String {
         let mut all = String::new();
         for number in 0..23 {

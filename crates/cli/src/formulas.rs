@@ -1,6 +1,6 @@
-//! The queries and expressions of policies in messages for a user: they are copied, so no line is broken inside one.
+//! The queries and expressions of policies in messages for a user: users copy them, so no line is broken inside one.
 //!
-//! Messages have them as they are written, among other words. Where lines are broken is decided in `wrapping`.
+//! Messages have them unchanged, among other words. `wrapping` decides the line breaks.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use crate::drawing::UNBROKEN;
 use crate::input::Input;
 
-/// All of them with a space in them, by what is before it, the longest first.
+/// All formulas with a space, by the text before the first space, the longest first.
 #[derive(Default)]
 pub(crate) struct Formulas(BTreeMap<String, Vec<String>>);
 
 impl Formulas {
-    /// Those of the policies of all places.
-    pub(crate) fn of(input: &Input) -> Formulas {
+    /// The formulas of the policies of all places.
+    pub(crate) fn for_input(input: &Input) -> Formulas {
         let mut all = Formulas::default();
         for place in &input.places {
             for scaling in
@@ -29,28 +29,28 @@ impl Formulas {
                 expressions.for_each(|expression| all.add(&expression.to_string()));
             }
         }
-        for alike in all.0.values_mut() {
-            alike.sort_unstable_by_key(|it| Reverse(it.len()));
+        for formulas in all.0.values_mut() {
+            formulas.sort_unstable_by_key(|it| Reverse(it.len()));
         }
         all
     }
 
     fn add(&mut self, formula: &str) {
         let Some((first, _)) = formula.split_once(' ') else { return };
-        let alike = self.0.entry(first.to_owned()).or_default();
-        if !alike.iter().any(|it| it == formula) {
-            alike.push(formula.to_owned());
+        let known = self.0.entry(first.to_owned()).or_default();
+        if !known.iter().any(|it| it == formula) {
+            known.push(formula.to_owned());
         }
     }
 
-    /// The same text, in which no line is broken inside of one of them.
+    /// The same text, with no line break possible inside a formula.
     pub(crate) fn kept_whole(&self, text: &str) -> String {
         let mut kept = String::with_capacity(text.len());
         let mut rest = text;
         while !rest.is_empty() {
             let first = rest.split(' ').next().unwrap_or_default();
-            let alike = self.0.get(first).into_iter().flatten();
-            let known = alike.map(String::as_str).find(|it| rest.starts_with(*it));
+            let candidates = self.0.get(first).into_iter().flatten();
+            let known = candidates.map(String::as_str).find(|it| rest.starts_with(*it));
             let (word, after) = rest.split_at(known.unwrap_or(first).len());
             kept.extend(word.chars().map(|letter| if letter == ' ' { UNBROKEN } else { letter }));
             rest = after.trim_start_matches(' ');

@@ -1,7 +1,7 @@
-//! A calendar to subscribe to, as RFC 5545 and RFC 7986 have it.
+//! A calendar to subscribe to, in the format of RFC 5545 and RFC 7986.
 //!
 //! Its events are written one after the other. Instants are in UTC, which every calendar shows in its reader's own
-//! zone. Which events there are is left to the commands.
+//! zone. The commands choose the events.
 
 use std::io::{self, Write};
 
@@ -9,27 +9,27 @@ use almanac_calendar::Zone;
 use almanac_engine::Fingerprint;
 use jiff::Timestamp;
 
-use crate::wall_clock::shown;
+use crate::wall_clock::formatted;
 
-/// How many bytes fit on a line.
+/// The maximum number of bytes on a line.
 const WIDTH: usize = 75;
 
-/// The interval at which a calendar that is subscribed to is fetched again.
+/// The interval at which subscribers fetch the calendar again.
 const REFRESHED: &str = "PT1H";
 
 /// An event.
 pub(crate) struct CalendarEvent<'a> {
     /// The texts that distinguish it from all others with the same start.
-    pub(crate) told_apart_by: &'a [&'a str],
-    /// When it begins, as far as is shown.
+    pub(crate) unique_parts: &'a [&'a str],
+    /// The start, but not before the period.
     pub(crate) from: Timestamp,
-    /// Whether it may have begun before.
+    /// Whether it may have begun before the period.
     pub(crate) has_begun: bool,
-    /// The first instant after it; `None` for one that takes no time.
+    /// The first instant after it; `None` for an event without a duration.
     pub(crate) to: Option<Timestamp>,
     pub(crate) summary: &'a str,
     pub(crate) description: &'a str,
-    /// The place it happens in, where there are several.
+    /// The place of the event, if there are several.
     pub(crate) place: Option<&'a str>,
 }
 
@@ -47,19 +47,19 @@ pub(crate) fn begin(name: &str, output: &mut impl Write) -> io::Result<()> {
     line(&format!("X-PUBLISHED-TTL:{REFRESHED}"), output)
 }
 
-/// Writes an event. `asked_from` is the start of the requested period: the calendar has the state of that instant, so
-/// that the same question gives the same calendar at any time.
+/// Writes an event. `period_start` is the start of the requested period: the calendar has the state of that instant, so
+/// that the same command gives the same calendar at any time.
 pub(crate) fn write_event(
     event: &CalendarEvent<'_>,
-    asked_from: Timestamp,
+    period_start: Timestamp,
     output: &mut impl Write,
 ) -> io::Result<()> {
     let from = instant(event.from);
     line("BEGIN:VEVENT", output)?;
     line(&format!("UID:{}", uid(event)), output)?;
-    line(&format!("DTSTAMP:{}", instant(asked_from)), output)?;
+    line(&format!("DTSTAMP:{}", instant(period_start)), output)?;
     line(&format!("DTSTART:{from}"), output)?;
-    // One that is over within the second takes no time.
+    // An event that ends within the same second has no duration.
     if let Some(to) = event.to.map(instant).filter(|to| *to != from) {
         line(&format!("DTEND:{to}"), output)?;
     }
@@ -86,13 +86,13 @@ fn uid(event: &CalendarEvent<'_>) -> String {
     } else {
         (instant(event.from), event.from.to_string())
     };
-    let parts = event.told_apart_by.iter().copied().chain(event.place).chain([&*exact]);
+    let parts = event.unique_parts.iter().copied().chain(event.place).chain([&*exact]);
     format!("{short}-{}@almanac.dev", Fingerprint::of(parts))
 }
 
 /// `20261127T170000Z`.
 fn instant(at: Timestamp) -> String {
-    shown(Zone::utc(), at, "%Y%m%dT%H%M%SZ")
+    formatted(Zone::utc(), at, "%Y%m%dT%H%M%SZ")
 }
 
 /// A text escaped for a property, which must not contain control characters.
@@ -110,7 +110,8 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Writes a line, on as many lines as it needs: what goes on begins with a space. No character is cut apart.
+/// Writes a content line, folded into several lines if necessary: a continuation begins with a space. No character is
+/// split.
 fn line(content: &str, output: &mut impl Write) -> io::Result<()> {
     let mut rest = content;
     let mut room = WIDTH;

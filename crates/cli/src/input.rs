@@ -1,4 +1,4 @@
-//! The input of a command: files or a cluster, as the worlds of the places in it.
+//! The input of a command: the worlds of the places in files or in a cluster.
 //!
 //! Valid objects are used; the others become findings. The order in which files are named or found
 //! makes no difference, nor whether an object was read from a file or from a cluster.
@@ -38,18 +38,18 @@ pub(crate) struct Input {
     pub(crate) findings: Vec<PlacedFinding>,
     /// Objects that may matter but could not be read for lack of permission.
     pub(crate) unseen: BTreeSet<String>,
-    /// Where else to look, if nothing was found in a cluster.
+    /// The next step, if the cluster has no policies.
     pub(crate) why_empty: Option<String>,
-    /// All places, which findings name by a number.
+    /// All places, which findings refer to by index.
     all_places: Vec<Place>,
     pub(crate) selector: Option<Selector>,
     notes: Vec<Note>,
 }
 
-/// Which objects of a cluster are wanted.
+/// A request for objects of a cluster.
 #[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "no cluster is read"))]
-pub(crate) struct Wanted<'a> {
-    /// The namespace to look in, if it is not that of the context.
+pub(crate) struct ClusterRequest<'a> {
+    /// The namespace to read, if it is not that of the context.
     pub(crate) namespace: Option<&'a str>,
     /// The namespace of the policies for QoS levels, if these are requested.
     pub(crate) config_namespace: Option<&'a str>,
@@ -57,9 +57,9 @@ pub(crate) struct Wanted<'a> {
     pub(crate) cron_jobs: Option<Zone>,
     /// The label selector of `CronJobs`.
     pub(crate) selector: Option<&'a Selector>,
-    /// Where checks that look ahead begin.
+    /// The start of checks that look ahead.
     pub(crate) checked_at: Timestamp,
-    /// When the cluster is read.
+    /// The instant at which the cluster is read.
     pub(crate) now: Timestamp,
 }
 
@@ -82,7 +82,7 @@ impl Input {
         Input::new(groups, reading, everything.findings, places, notes)
     }
 
-    /// The input of these places, which were `named` when it was checked.
+    /// The input of these places. `named` has all places of the checks.
     pub(crate) fn new(
         places: Vec<InputPlace>,
         reading: Reading,
@@ -100,12 +100,12 @@ impl Input {
         }
     }
 
-    /// The name of the place, if a finding holds in a single one.
+    /// The name of the place, if a finding holds in one place only.
     pub(crate) fn place_of(&self, placed: &PlacedFinding) -> Option<&str> {
         self.all_places.get(placed.place?).map(|place| &*place.name)
     }
 
-    /// All places, in the order of their numbers: also those in which nothing matters.
+    /// All places, in the order of their indexes, even those without relevant objects.
     pub(crate) fn all_places(&self) -> &[Place] {
         &self.all_places
     }
@@ -142,22 +142,22 @@ impl Input {
     }
 
     /// Reports the same on standard error.
-    pub(crate) fn tell_notes(&self) {
+    pub(crate) fn report_notes(&self) {
         // If standard error is closed, the notes are lost.
         let _ = self.write_notes(&mut drawing::standard_error());
     }
 
-    /// Keeps them for later, or reports them on standard error.
+    /// Writes the notes to `kept`, or reports them on standard error.
     pub(crate) fn note(&self, kept: Option<&mut Vec<u8>>) {
         match kept {
             // Writing to memory does not fail.
             Some(kept) => _ = self.write_notes(kept),
-            None => self.tell_notes(),
+            None => self.report_notes(),
         }
     }
 
-    /// Reports on standard error what is wrong with the input.
-    pub(crate) fn tell_errors(&self) {
+    /// Reports the errors of the input on standard error.
+    pub(crate) fn report_errors(&self) {
         let mut output = drawing::standard_error();
         for placed in &self.findings {
             if placed.finding.severity() == Severity::Error {
@@ -167,15 +167,15 @@ impl Input {
         }
     }
 
-    /// Whether the name matches the policy or its target, and the policy is selected.
+    /// The selected policies of a place that match the name, themselves or by their targets.
     pub(crate) fn policies(&self, place: &InputPlace, subject: &Subject) -> Vec<PolicyName> {
         let mut policies = subject.policies(&place.world);
         policies.retain(|policy| self.is_selected(place, policy));
         policies
     }
 
-    /// An error for the first name without a match in any place. One that a text contains of which something
-    /// could not be read has none: what is wrong with the text is among the findings.
+    /// An error for the first name without a match in any place. A name that occurs in a partly unreadable text has
+    /// no error, because the findings have the errors of the text.
     pub(crate) fn check_names(&self, names: &[Subject]) -> Result<(), ArgumentError> {
         self.check_names_but(names, |_| false)
     }
@@ -196,18 +196,18 @@ impl Input {
         names: &[Subject],
         is_known: impl Fn(&Subject) -> bool,
     ) -> Result<(), ArgumentError> {
-        match names.iter().find(|name| !is_known(name) && !self.knows(name)) {
+        match names.iter().find(|name| !is_known(name) && !self.may_match(name)) {
             Some(unknown) => {
-                // The object may be there, in a form that cannot be used.
-                self.tell_errors();
+                // The object may exist in an invalid form.
+                self.report_errors();
                 Err(unknown.not_found("NAME", &self.places))
             }
             None => Ok(()),
         }
     }
 
-    /// Whether a name has a match, or is in a text of which something could not be read.
-    pub(crate) fn knows(&self, name: &Subject) -> bool {
+    /// Whether a name has a match, or occurs in a partly unreadable text.
+    pub(crate) fn may_match(&self, name: &Subject) -> bool {
         let is_error =
             |it: &&PlacedFinding| it.object.is_none() && it.finding.severity() == Severity::Error;
         let has_name = |it: &PlacedFinding, name: &str| {
@@ -244,23 +244,23 @@ impl Input {
         })
     }
 
-    /// The zone that all policies follow, if it is one. Those for levels count if there are pods of theirs: most
-    /// who look at a cluster ask about something else.
+    /// The zone that all policies share, if there is one. Policies for QoS levels count only if they have pods, because
+    /// most users of a cluster look at other policies.
     pub(crate) fn only_zone(&self) -> Option<Zone> {
         let mut zones = self.places.iter().flat_map(|place| {
             let world = &place.world;
-            let counts = |policy: &PolicyName| {
+            let is_relevant = |policy: &PolicyName| {
                 policy.family != Family::QosLevels || !world.footprint(policy).writes.is_empty()
             };
-            world.policies().filter(counts).flat_map(|policy| world.zones_of(&policy))
+            world.policies().filter(is_relevant).flat_map(|policy| world.zones_of(&policy))
         });
         let (_, first) = zones.next()?;
         zones.all(|(_, zone)| zone == first).then_some(first)
     }
 }
 
-/// The places of the objects that were read and checked, each with its world. `namespace` is the one of objects that
-/// name none; `also` are the objects to keep in addition to the targets of policies.
+/// The places of the checked objects, each with its world. `namespace` is the default for objects that name none;
+/// `also` has the objects to keep in addition to the targets of policies.
 pub(crate) fn places_of(
     reading: &Reading,
     checked: Vec<CheckedObject>,

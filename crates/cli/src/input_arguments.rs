@@ -1,4 +1,4 @@
-//! The arguments of commands that read policies: from where, which of them, and what is assumed; and what they read.
+//! The arguments of commands that read policies: the source, the selection and the assumptions. Reads the input.
 
 mod assume;
 mod sample;
@@ -18,15 +18,15 @@ use crate::argument_error::ArgumentError;
 use crate::cluster::ClusterArguments;
 use crate::completion;
 use crate::files::{FileArguments, Files};
-use crate::input::{Input, InputPlace, Wanted};
+use crate::input::{ClusterRequest, Input, InputPlace};
 use crate::level_format::LevelFormat;
 use crate::selector::Selector;
-use crate::subject::{Subject, told_apart};
+use crate::subject::{Subject, split_words};
 
 /// The message for an argument that does not apply to a cluster.
 const FILES_ONLY: &str = "applies to files only; name them with -f or -k";
 
-/// Where the objects come from.
+/// The source of the objects, and the conditions.
 #[derive(Args, Clone)]
 pub(crate) struct InputArguments {
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) struct InputArguments {
     cluster: ClusterArguments,
 }
 
-/// Which of the objects are asked about.
+/// The requested part of the objects.
 #[derive(Args, Clone)]
 pub(crate) struct Narrowing {
     /// Only this namespace; in files, objects without a namespace are taken to be in it [default: all
@@ -57,7 +57,7 @@ pub(crate) struct Narrowing {
     pub(crate) selector: Option<String>,
 }
 
-/// What is asked about, and under which conditions.
+/// The requested objects, and the assumptions about them.
 #[derive(Args, Clone)]
 pub(crate) struct Conditions {
     #[command(flatten)]
@@ -90,7 +90,7 @@ pub(crate) struct Conditions {
     qos_level_format: LevelFormat,
 }
 
-/// Since when policies are in force.
+/// The start of policies.
 #[derive(Args)]
 pub(crate) struct BeginningArguments {
     /// Take the policies of the files as new: they begin at --from, and firings before that set nothing
@@ -99,24 +99,24 @@ pub(crate) struct BeginningArguments {
 }
 
 impl BeginningArguments {
-    /// An error for a cluster, which records since when its policies are in force.
+    /// An error for a cluster, which records the start of its policies.
     pub(crate) fn check(&self, input: &InputArguments) -> Result<(), ArgumentError> {
-        let is_about_nothing = self.new && !input.files.are_given();
+        let lacks_files = self.new && !input.files.are_given();
         let error = || ArgumentError::whole("--new", "", FILES_ONLY);
-        if is_about_nothing { Err(error()) } else { Ok(()) }
+        if lacks_files { Err(error()) } else { Ok(()) }
     }
 
-    /// Lets all policies begin at an instant, if they are new.
+    /// Starts all policies at an instant, if they are new.
     pub(crate) fn apply(&self, input: &mut Input, from: Timestamp) {
         if self.new {
-            input.places.iter_mut().for_each(|place| place.begin_anew(from));
+            input.places.iter_mut().for_each(|place| place.restart_policies(from));
         }
     }
 }
 
 impl InputArguments {
-    /// From there, under the usual conditions.
-    pub(crate) fn of(
+    /// The input from a source, under the default conditions.
+    pub(crate) fn from_source(
         files: FileArguments,
         narrowing: Narrowing,
         cluster: ClusterArguments,
@@ -137,12 +137,13 @@ impl InputArguments {
         &self,
         words: &[String],
     ) -> Result<(InputArguments, Vec<String>), ArgumentError> {
-        let is_told = self.files.are_given()
+        let has_source = self.files.are_given()
             || self.cluster.is_named()
             || self.conditions.narrowing.namespace.is_some();
-        let (paths, names) = told_apart(words, !is_told);
+        let (paths, names) = split_words(words, !has_source);
         if let Some(path) = paths.first().filter(|_| self.cluster.is_named()) {
-            let message = "this is a path, and a cluster is named as well; give only one of them";
+            let message =
+                "the word is a path, but a cluster is also selected; use only one of them";
             return Err(ArgumentError::whole("FILE", path, message));
         }
         let mut input = self.clone();
@@ -166,10 +167,10 @@ impl InputArguments {
         self.conditions.narrowing.namespace.as_deref().or_else(named)
     }
 
-    /// Reads the files or the cluster; [`Input::tell_notes`] reports the notes. `command` is the calling command,
+    /// Reads the files or the cluster; [`Input::report_notes`] reports the notes. `command` is the calling command,
     /// `checked_at` the start of checks that look ahead, `now` the time at which a cluster is read. `subjects` are the
     /// requested objects: for a cluster they determine the namespace if nothing else does. If the command shows
-    /// `CronJobs`, `cron_jobs` is the zone that those follow that name none.
+    /// `CronJobs`, `cron_jobs` is the zone of those that name none.
     pub(crate) fn load(
         &self,
         command: &str,
@@ -179,7 +180,7 @@ impl InputArguments {
         cron_jobs: Option<Zone>,
     ) -> anyhow::Result<Input> {
         let conditions = &self.conditions;
-        // Before anything is read.
+        // The selector is checked before any input is read.
         let selector = conditions.selector()?;
         let mut input = if self.files.are_given() {
             let mut files = self.files.read()?;
@@ -196,7 +197,7 @@ impl InputArguments {
                 subjects.is_empty() || subjects.iter().any(Subject::may_be_of_levels);
             let is_about_jobs =
                 subjects.is_empty() || subjects.iter().any(Subject::may_be_cron_job);
-            let loaded = self.cluster.load(&Wanted {
+            let loaded = self.cluster.load(&ClusterRequest {
                 namespace,
                 config_namespace: is_about_levels.then_some(&*conditions.config_namespace),
                 cron_jobs: cron_jobs.filter(|_| is_about_jobs),
@@ -233,7 +234,7 @@ impl Conditions {
         selector.map(|text| Selector::parse("--selector", text)).transpose()
     }
 
-    /// The same input, with only what is selected, and as the processes run that carry it out.
+    /// The selected part of the input, with the settings of the processes.
     fn applied(&self, mut input: Input) -> anyhow::Result<Input> {
         input.selector = self.selector()?;
         if let Some(selector) = &input.selector {
@@ -249,7 +250,7 @@ impl Conditions {
         Ok(input)
     }
 
-    /// States what is assumed, in each input in which it means something. It has to in one of them.
+    /// Applies the assumptions to each input with a match. At least one input must match.
     pub(crate) fn state(&self, inputs: &mut [&mut Input], now: Timestamp) -> anyhow::Result<()> {
         let samples = sample::read(&self.samples)?;
         if let [only] = inputs {
@@ -268,7 +269,7 @@ impl Conditions {
     }
 }
 
-/// Does something to the places of each input, which has to be possible in one of them.
+/// Applies an assumption to the places of each input. It must succeed for at least one of them.
 fn in_one(
     all: &mut [&mut Vec<InputPlace>],
     mut state: impl FnMut(&mut [InputPlace]) -> Result<(), ArgumentError>,

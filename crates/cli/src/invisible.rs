@@ -1,8 +1,8 @@
-//! Characters without a look of their own, which hide in text or turn it around, and text without them.
+//! Invisible characters, which hide in text or change its direction, and text without them.
 
-/// Such a character by its number, as `less` shows it; `None` for any other one.
-pub(crate) fn shown(letter: char) -> Option<String> {
-    // A variation selector, which only selects the look of the letter before, may stay: emoji have it.
+/// The code point of an invisible character, in the form of `less`; `None` for a visible one.
+pub(crate) fn code_point(letter: char) -> Option<String> {
+    // A variation selector only changes the look of the letter before, and emoji have it, so it stays.
     let is_invisible = matches!(
         letter,
         '\u{ad}'
@@ -27,11 +27,12 @@ pub(crate) fn shown(letter: char) -> Option<String> {
     is_invisible.then(|| format!("<U+{:04X}>", u32::from(letter)))
 }
 
-/// Control characters would move the cursor, or worse; invisible ones are shown by their numbers.
+/// Text for a terminal. Control characters, which could move the cursor, are replaced; invisible characters become code
+/// points.
 pub(crate) fn printable(text: &str) -> String {
     let mut printed = String::with_capacity(text.len());
     for letter in text.chars() {
-        match shown(letter) {
+        match code_point(letter) {
             Some(number) => printed.push_str(&number),
             None if letter == '\t' => printed.push(' '),
             None if letter.is_control() => printed.push('\u{fffd}'),
@@ -46,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_seen_is_shown_by_its_number() {
+    fn an_invisible_character_is_printed_as_its_code_point() {
         for (letter, expected) in [
             ('\u{200b}', Some("<U+200B>")),
             ('\u{202e}', Some("<U+202E>")),
@@ -57,7 +58,7 @@ mod tests {
             ('é', None),
             ('\u{fe0f}', None),
         ] {
-            assert_eq!(shown(letter).as_deref(), expected, "{letter:?}");
+            assert_eq!(code_point(letter).as_deref(), expected, "{letter:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `almanac lint`: all that `validate` finds, and what only shows over time.
+//! `almanac lint`: the findings of `validate`, and findings that only appear over time.
 
 mod fitting;
 mod fixing;
@@ -16,8 +16,8 @@ use crate::cron_jobs::CronJobArguments;
 use crate::findings::{CheckArguments, Checked, IgnoreArguments, LINT, OutputArguments, Report};
 use crate::outcome::{FailOn, exit_codes};
 
-/// How often files are fixed in a row.
-const MOST_FIXES: usize = 8;
+/// The maximum number of successive rounds of fixes.
+const MAX_FIX_ROUNDS: usize = 8;
 
 /// Find likely mistakes
 ///
@@ -75,7 +75,7 @@ pub(crate) fn run(
     let mut fixed = Vec::new();
     if arguments.fix {
         // A fix may reveal further findings that can be fixed.
-        for _ in 0..MOST_FIXES {
+        for _ in 0..MAX_FIX_ROUNDS {
             let done = fixing::fix(&checked)?;
             if done.is_empty() {
                 break;
@@ -94,8 +94,8 @@ fn check(arguments: &LintArguments, now: Timestamp) -> anyhow::Result<(Checked, 
     let mut checked = arguments.check.check(LINT, now)?;
     let zone = arguments.cron_jobs.zone()?;
     checked.files.reading.cron_jobs.iter_mut().for_each(|job| job.assume_zone(zone));
-    let found = findings(&mut checked)?;
-    checked.everything.findings.extend(found);
+    let over_time = findings(&mut checked)?;
+    checked.everything.findings.extend(over_time);
     checked.narrow();
     let ignored = arguments.ignore.apply(&mut checked)?;
     Ok((checked, ignored))
@@ -104,8 +104,8 @@ fn check(arguments: &LintArguments, now: Timestamp) -> anyhow::Result<(Checked, 
 /// The findings that need more than each object alone.
 fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFinding>> {
     let reading = &checked.files.reading;
-    let mut found = clock_changes(reading, &checked.everything, checked.from, YEARS);
-    found.extend(cron_jobs_over_time(reading, &checked.everything, checked.from));
-    found.extend(over_time::findings(checked)?);
-    Ok(found)
+    let mut all = clock_changes(reading, &checked.everything, checked.from, YEARS);
+    all.extend(cron_jobs_over_time(reading, &checked.everything, checked.from));
+    all.extend(over_time::findings(checked)?);
+    Ok(all)
 }

@@ -1,29 +1,29 @@
-//! The `almanac` program: arguments in, the rest called.
+//! The `almanac` program: parses the arguments and runs the command.
 //!
-//! Each command is a module of its own. Here the clock is read, once unless an answer is watched, and errors become exit
-//! codes; what each code means is in `outcome`.
+//! Each command is a module of its own. This module reads the clock, once unless the command watches a cluster, and
+//! converts errors to exit codes. `outcome` defines the codes.
 //!
-//! No module decides anything about a policy. Without the feature `cluster`, the program reads files only, and is built without
-//! `almanac-shell`, `almanac-controllers` and `almanac-local`; `offline` has what takes their place.
+//! No module decides anything about a policy. Without the feature `cluster`, the program reads files only, and is built
+//! without `almanac-shell`, `almanac-controllers` and `almanac-local`; `offline` has the replacements.
 //!
 //! # Where to change what
 //!
-//! A command is a file of its name with its arguments and its question; each format of its output is a file in the directory of
-//! that name. Colors, widths and line breaks are shared.
+//! The file of a command has its arguments and its question; each output format is a file in the directory of the same
+//! name. Colors, widths and line breaks are shared.
 //!
 //! | to change | go to |
 //! |---|---|
 //! | an entry or a column of `next` | `next/entry.rs` has the values, `next/text.rs`, `next/csv.rs`, `next/json.rs`, `next/ics.rs` and `next/lines.rs` (for `almanac up`) the formats |
-//! | how a series is drawn | `forecast/drawn.rs`, then `forecast/text.rs`, `forecast/svg.rs`, `forecast/html.rs` with the scripts in `src/forecast/page` |
+//! | the drawing of a series | `forecast/drawn.rs`, then `forecast/text.rs`, `forecast/svg.rs`, `forecast/html.rs` with the scripts in `src/forecast/page` |
 //! | highlights of a forecast; pods drawn as one | `forecast/highlights.rs`, `forecast/agreeing.rs` |
 //! | the words of `diff` | `diff/words.rs`; sides and revisions: `diff/side.rs`, `diff/git.rs` |
-//! | what `diff` renders, and what it refuses | `diff/render.rs`, `diff/render/kustomization.rs`, `diff/render/program.rs` |
+//! | the directories that `diff` renders, and its limits | `diff/render.rs`, `diff/render/kustomization.rs`, `diff/render/program.rs` |
 //! | codes and locations of findings over time | `lint/over_time.rs` |
 //! | findings in each format, exit codes | `findings.rs`, `outcome.rs` and `docs/command-line.md` |
-//! | which files are read; `almanac.toml`; `-k` | `files.rs`, `files/settings.rs`, `files/kustomize.rs` |
-//! | which places are shown as one | `input/grouping.rs` |
-//! | what is read from a cluster; what `--watch` watches | `cluster.rs`, `cluster/changes.rs`, `watching.rs` |
-//! | which words are paths, and which are names | `subject/paths.rs`; a schedule for `when`: `when/typed.rs` |
+//! | the files to read; `almanac.toml`; `-k` | `files.rs`, `files/settings.rs`, `files/kustomize.rs` |
+//! | the grouping of places | `input/grouping.rs` |
+//! | reads of a cluster; watches of `--watch` | `cluster.rs`, `cluster/changes.rs`, `watching.rs` |
+//! | the distinction of paths and names | `subject/paths.rs`; a schedule for `when`: `when/typed.rs` |
 //! | instants, periods and zones on the command line | `moment.rs`, `period.rs`, `display_zone.rs`, `zone_name.rs` |
 //! | widths, line breaks, cut names | `text_width.rs`, `wrapping.rs`, `shortening.rs`, `formulas.rs`, `drawing.rs` |
 //! | flags of other tools | `usage_error.rs` |
@@ -35,12 +35,12 @@
 //! Three things hold for a new value in the entries of `next`:
 //!
 //! - `joined` in `next.rs` compares whole events except for their targets. So pods with different values are separate entries.
-//! - `told_apart_by` in `next/ics.rs` must not contain it. The `UID` is made of that, and a calendar would have the event twice.
+//! - `unique_parts` in `next/ics.rs` must not contain the value. They form the `UID`, and a calendar would have the event twice.
 //! - CSV and ICS have no expected texts: assert in `tests/offline/forecast/formats.rs`.
 //!
-//! `tests/offline` runs the program on files. `ALMANAC_UPDATE=1` writes its expected texts, `UPDATE_DOCS=1` the output in the
-//! documents; review both as a diff. The JSON, CSV and exit codes are contracts, described in `docs/forecast.md` and
-//! `docs/command-line.md`.
+//! `tests/offline` runs the program on files. `ALMANAC_UPDATE=1` writes its expected texts, `UPDATE_DOCS=1` the output
+//! in the documents; review both as a diff. The JSON, CSV and exit codes are contracts, described in `docs/forecast.md`
+//! and `docs/command-line.md`.
 
 mod argument_error;
 mod cleanup;
@@ -148,11 +148,11 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = env::args_os().collect();
     let program = words.first().map(Path::new).and_then(Path::file_stem).unwrap_or_default();
     if program == completion::FOR_KUBECTL {
-        // An answer that cannot be given offers nothing.
+        // A failed completion has no candidates.
         let _ = completion::answer_kubectl(command_line(), words, &mut io::stdout());
         return ExitCode::SUCCESS;
     }
-    let colors = color::of_words(&words);
+    let colors = color::choice_in(&words);
     let mut command = command_line().color(colors).term_width(text_width::of_stdout());
     if program == "kubectl-almanac" {
         command = as_plugin(command);
@@ -164,8 +164,8 @@ fn main() -> ExitCode {
     };
     arguments.color.apply();
     let now = present();
-    let has_colours = anstream::stdout().current_choice() != anstream::ColorChoice::Never;
-    let stdout: Box<dyn io::Write> = if has_colours {
+    let has_colors = anstream::stdout().current_choice() != anstream::ColorChoice::Never;
+    let stdout: Box<dyn io::Write> = if has_colors {
         Box::new(anstream::stdout().lock())
     } else {
         Box::new(color::Plain::new(io::stdout().lock()))
@@ -190,7 +190,7 @@ fn main() -> ExitCode {
         // The reader of our output has closed the pipe.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            drawing::tell(&argument_error::render(&error, text_width::of_stderr()));
+            drawing::report(&argument_error::render(&error, text_width::of_stderr()));
             ExitCode::from(COULD_NOT_RUN)
         }
     }
@@ -201,7 +201,7 @@ fn command_line() -> clap::Command {
     processes::described(option_order::ordered(Arguments::command()))
 }
 
-/// The command line of the plugin of kubectl, whose help has the name it is called by.
+/// The command line of the kubectl plugin, whose help has the name of the plugin.
 fn as_plugin(command: clap::Command) -> clap::Command {
     let command = command.bin_name("kubectl almanac");
     command.mut_subcommands(|command| {

@@ -1,5 +1,5 @@
-//! `almanac man`: the manual, a page for the program and one for each command, made from what the help
-//! says.
+//! `almanac man`: the manual, with a page for the program and one for each command, generated from the
+//! help.
 
 use std::fs;
 use std::io::Write;
@@ -54,8 +54,7 @@ pub(crate) fn run(
         None => &command,
         Some(name) => command.find_subcommand(name).ok_or_else(|| {
             let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-            let message =
-                format!("there is no such command; the commands are {}", names.join(", "));
+            let message = format!("unknown command; the commands are {}", names.join(", "));
             ArgumentError::whole("COMMAND", name, message)
         })?,
     };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Text as XML and HTML have it. What XML cannot hold at all is replaced.
+/// Text escaped for XML and HTML. Characters that XML does not allow are replaced.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     let is_barred = |it: char| {
         (it.is_control() && !matches!(it, '\n' | '\t')) || matches!(it, '\u{fffe}' | '\u{ffff}')

@@ -1,7 +1,7 @@
-//! Reading instants and periods from the command line.
+//! Reads instants and periods from the command line.
 //!
-//! A word such as `tomorrow` means the one `now` of the command and the wall clock of the zone that
-//! is shown. An instant that is written out depends on neither `now` nor the host.
+//! A word such as `tomorrow` is relative to `now` of the command, on the wall clock of the displayed
+//! zone. An absolute instant depends on neither `now` nor the host.
 
 use std::ops::Range;
 
@@ -53,7 +53,7 @@ pub(crate) fn instant(
 }
 
 /// Reads a period such as `7d` or `1mo 12h`, and finds its end in `zone`: days and longer units are
-/// those of the wall clock, hours and shorter ones pass in time.
+/// civil time, hours and shorter units are elapsed time.
 pub(crate) fn end_of_period(
     argument: &'static str,
     text: &str,
@@ -78,7 +78,7 @@ pub(crate) fn end_of_period(
     later(from, span, zone).ok_or_else(|| wrong(TOO_LONG))
 }
 
-/// The instant a span after (or, where it is negative, before) another.
+/// The instant a span after another, or before it if the span is negative.
 fn later(from: Timestamp, span: Span, zone: Zone) -> Option<Timestamp> {
     let calendar =
         span.hours(0).minutes(0).seconds(0).milliseconds(0).microseconds(0).nanoseconds(0);
@@ -120,8 +120,8 @@ fn weekday(name: &str) -> Option<Weekday> {
     parsed("%A").or_else(|| parsed("%a"))
 }
 
-/// The part of a date or time that no calendar or clock has, and what is right, where all else has
-/// the form of one.
+/// The part of a date or time that does not exist, with the valid range, if all other parts have
+/// the form of a date or time.
 fn impossible_part(text: &str) -> Option<(Range<usize>, String)> {
     let number = |span: Range<usize>| -> Option<i16> {
         let digits = text.get(span)?;
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_period_is_answered_with_how_to_look_back() {
+    fn a_negative_period_is_an_error_with_the_way_to_look_back() {
         let now = NOW.parse().unwrap();
         let error = end_of_period("--for", "-1d", now, Zone::utc()).unwrap_err();
         assert!(error.to_string().ends_with("write --from -1d --for 1d"), "{error}");

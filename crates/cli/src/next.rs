@@ -38,7 +38,7 @@ use crate::yaml;
 
 /// List the next firings and window boundaries
 ///
-/// They are those of all policies, in order, each in its policy's time zone and in yours. Without files,
+/// Lists the events of all policies in order, each in the time zone of its policy and in yours. Without files,
 /// reads a cluster, and writes nothing to it.
 #[derive(Args)]
 #[command(mut_arg("period", |it| it.help("Length of the period, such as 36h or 7d [default: a year]")))]
@@ -99,11 +99,11 @@ enum Output {
 const USUAL_COUNT: usize = 10;
 const USUAL_PERIOD: &str = "1y";
 
-/// Makes the period include the last event that is listed.
+/// Extends the period to include the last listed event.
 const JUST_AFTER: SignedDuration = SignedDuration::from_secs(1);
 
 /// An event in a place, and the number of its pods.
-type Together<'a> = (&'a InputPlace, NextEntry<'a>, usize);
+type JoinedEntry<'a> = (&'a InputPlace, NextEntry<'a>, usize);
 
 /// The effect of a clock change on a rule, and the place of the rule.
 type OfPlace<'a> = (&'a InputPlace, TouchedRule);
@@ -149,8 +149,8 @@ pub(crate) fn run(
 }
 
 impl RequestedInput<'_> {
-    /// Writes the next actions after an instant, and its notes to standard error unless they are kept. Returns when the
-    /// first of it happens, if that is watched, and the exit code.
+    /// Writes the next actions after an instant, and the notes to standard error unless they are kept. Returns the
+    /// instant of the first action, if the command watches, and the exit code.
     fn answer(
         &self,
         now: Timestamp,
@@ -185,7 +185,7 @@ impl RequestedInput<'_> {
         Ok((next, fail_on.code(&input.findings)))
     }
 
-    /// How answers are printed one after the other.
+    /// The form in which `--watch` prints successive outputs.
     fn form(&self) -> Result<Form, ArgumentError> {
         match self.arguments.output {
             Output::Text => Ok(Form::Text),
@@ -202,12 +202,12 @@ impl Question<'_> {
         self.all_events().take(self.count)
     }
 
-    /// The same, with an event of several pods at once as one: the first, and how many there are. Other events of that
-    /// instant may lie between them.
-    fn events_together(&self) -> impl Iterator<Item = Together<'_>> {
+    /// The same, with equal events of several pods at one instant as one: the first, and their number. Other events of
+    /// that instant may be between them.
+    fn joined_events(&self) -> impl Iterator<Item = JoinedEntry<'_>> {
         let mut events = self.all_events().peekable();
         let mut of_instant = VecDeque::new();
-        let together = iter::from_fn(move || {
+        let joined_events = iter::from_fn(move || {
             if of_instant.is_empty() {
                 let first = events.next()?;
                 let at = first.1.at();
@@ -216,7 +216,7 @@ impl Question<'_> {
             }
             of_instant.pop_front()
         });
-        together.take(self.count)
+        joined_events.take(self.count)
     }
 
     fn all_events(&self) -> impl Iterator<Item = (&InputPlace, NextEntry<'_>)> {
@@ -227,7 +227,7 @@ impl Question<'_> {
             .map(|place| {
                 let world = place.world.clone();
                 let upcoming = Upcoming::new(world, self.period, &place.initial);
-                let events = upcoming.filter(|event| self.is_wanted(place, event));
+                let events = upcoming.filter(|event| self.is_requested(place, event));
                 let mut events = events.map(NextEntry::Event).peekable();
                 let starts = cron_jobs::in_order(self.cron_jobs(place), self.period);
                 let mut starts = starts.map(|(job, at)| NextEntry::Start(job, at)).peekable();
@@ -250,8 +250,8 @@ impl Question<'_> {
         })
     }
 
-    fn is_wanted(&self, place: &InputPlace, event: &Event) -> bool {
-        self.is_policy_wanted(place, &event.policy, &event.target)
+    fn is_requested(&self, place: &InputPlace, event: &Event) -> bool {
+        self.is_policy_requested(place, &event.policy, &event.target)
     }
 
     /// The requested `CronJobs` of a place.
@@ -262,14 +262,15 @@ impl Question<'_> {
         place.cron_jobs.iter().filter(is_named)
     }
 
-    /// The assumptions, each with its place: as lines, which `lines` makes of the sentences of a place.
+    /// The assumptions, each with its place, as lines. `lines` renders the sentences of a place.
     fn assumptions<Lines: IntoIterator<Item = String>>(
         &self,
         lines: impl Fn(Vec<Sentence>) -> Lines,
     ) -> Vec<String> {
         let of_place = |place: &InputPlace| {
-            let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
-            let lines = lines(self.assumed(place)).into_iter().map(move |it| format!("{of}{it}"));
+            let prefix = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
+            let lines =
+                lines(self.assumed(place)).into_iter().map(move |it| format!("{prefix}{it}"));
             lines.collect::<Vec<_>>()
         };
         self.input.places.iter().flat_map(of_place).collect()
@@ -280,7 +281,7 @@ impl Question<'_> {
         let world = &place.world;
         let is_unknown = |policy: &PolicyName| {
             world.why_unknown(&policy.identity, Field::Clusters).is_some()
-                && self.is_policy_wanted(place, policy, &policy.identity)
+                && self.is_policy_requested(place, policy, &policy.identity)
         };
         let unknown = world.policies().filter(is_unknown).flat_map(|it| world.presumptions(&it));
         let unknown = unknown.map(|it| Assumption::Presumed(it).sentence());
@@ -288,14 +289,19 @@ impl Question<'_> {
         begins.chain(unknown).chain(cron_jobs::notes(self.cron_jobs(place))).collect()
     }
 
-    fn is_policy_wanted(&self, place: &InputPlace, policy: &PolicyName, target: &Identity) -> bool {
+    fn is_policy_requested(
+        &self,
+        place: &InputPlace,
+        policy: &PolicyName,
+        target: &Identity,
+    ) -> bool {
         let fits = |it: &Subject| it.fits(&policy.identity) || it.fits(target);
         let is_named = self.only.is_empty() || self.only.iter().any(fits);
         is_named && self.input.is_selected(place, policy)
     }
 
-    /// The effects of clock changes on the requested rules, as far as the list goes: until the last event if the list
-    /// is full, else to the end of the period.
+    /// The effects of clock changes on the requested rules: until the last event if the list is full, else to the end
+    /// of the period.
     fn clock_changes(&self, listed: usize, last: Option<Timestamp>) -> Vec<OfPlace<'_>> {
         let is_cut = listed >= self.count;
         let end = last.filter(|_| is_cut).map(|at| at.saturating_add(JUST_AFTER));
@@ -305,10 +311,10 @@ impl Question<'_> {
             let policies = world.policies().filter(|policy| {
                 let reference = world.target_of(policy);
                 let target = reference.as_ref().map_or(&policy.identity, |it| it.target.identity());
-                self.is_policy_wanted(place, policy, target)
+                self.is_policy_requested(place, policy, target)
             });
             let period = (self.period.from(), to);
-            let of_jobs = TouchedRule::of_jobs(self.cron_jobs(place), period);
+            let of_jobs = TouchedRule::all_of_jobs(self.cron_jobs(place), period);
             TouchedRule::all(world, policies, period).into_iter().chain(of_jobs)
         };
         let places = self.input.places.iter();
@@ -319,11 +325,11 @@ impl Question<'_> {
     }
 }
 
-/// The events of an instant, those that differ in nothing but their pod as one, where the first of them is.
+/// The events of an instant. Events that differ only in their pod are one, at the index of the first.
 fn joined<'a>(
     events: impl Iterator<Item = (&'a InputPlace, NextEntry<'a>)>,
-) -> VecDeque<Together<'a>> {
-    let mut all: VecDeque<Together<'a>> = VecDeque::new();
+) -> VecDeque<JoinedEntry<'a>> {
+    let mut all: VecDeque<JoinedEntry<'a>> = VecDeque::new();
     let mut of_pods: BTreeMap<Option<Arc<str>>, Vec<usize>> = BTreeMap::new();
     for (place, entry) in events {
         if let NextEntry::Event(event) = &entry

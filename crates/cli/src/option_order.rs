@@ -39,7 +39,7 @@ mod tests {
         let command = ordered(Arguments::command());
         for (name, daily) in DAILY {
             let command = command.find_subcommand(name).expect(name);
-            // A build for files only hides `up`, and accepts any words for it.
+            // A build for files only hides `up`, and accepts any words after it.
             if command.is_hide_set() {
                 continue;
             }

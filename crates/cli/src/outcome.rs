@@ -1,4 +1,4 @@
-//! How a command ends: one meaning of exit codes for all of them.
+//! The end of a command: the exit codes, with the same meaning for all commands.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use almanac_api::finding::{Code, Severity};
 use almanac_api::reading::PlacedFinding;
 use clap::{Args, ValueEnum};
 
-/// The exit codes, as the help of every command has them.
+/// The exit codes in the help of every command.
 macro_rules! exit_codes {
     () => {
         "Exit codes:
@@ -17,7 +17,7 @@ macro_rules! exit_codes {
     };
 }
 
-/// The same for commands that find nothing.
+/// The exit codes of commands without findings.
 macro_rules! exit_codes_without_findings {
     () => {
         "Exit codes:
@@ -56,7 +56,7 @@ impl FailOn {
 
     /// The exit code for these findings.
     pub(crate) fn code(self, findings: &[PlacedFinding]) -> ExitCode {
-        // A question about an unread file has no answer.
+        // The result for an unread file is unknown.
         if findings.iter().any(|placed| placed.finding.code == Code::UnreadableFile) {
             return ExitCode::from(COULD_NOT_RUN);
         }
@@ -66,7 +66,7 @@ impl FailOn {
 
     /// Whether the command fails on a finding of this severity.
     pub(crate) fn fails_on(self, severity: Severity) -> bool {
-        // The worst severity is the least.
+        // The most severe value is the smallest.
         match self.fail_on {
             Threshold::Error => severity <= Severity::Error,
             Threshold::Warning => severity <= Severity::Warning,

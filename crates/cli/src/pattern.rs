@@ -1,4 +1,4 @@
-//! Patterns of names and of paths: `shop-*`, `teams/*.yaml`. They are those of `--exclude` and `.gitignore`.
+//! Patterns of names and of paths, such as `shop-*` and `teams/*.yaml`, with the syntax of `.gitignore`.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -6,9 +6,9 @@ use std::path::{Component, Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::{DirEntry, WalkBuilder};
 
-/// A path has no more bytes on Linux.
+/// The maximum number of bytes in a path on Linux.
 const LONGEST: usize = 4_096;
-/// `globset` compiles alternatives by recursion.
+/// The maximum number of lists of alternatives, which `globset` compiles by recursion.
 const MOST_BRACES: usize = 100;
 
 /// A pattern of names.
@@ -19,10 +19,10 @@ impl Pattern {
     /// Fails with the reason if the text is not a pattern.
     pub(crate) fn new(text: &str) -> Result<Pattern, String> {
         if text.len() > LONGEST {
-            return Err(format!("it has {} bytes; at most {LONGEST} are possible", text.len()));
+            return Err(format!("the pattern has {} bytes; the maximum is {LONGEST}", text.len()));
         }
         if text.matches('{').count() > MOST_BRACES {
-            return Err(format!("it has more than {MOST_BRACES} lists of alternatives"));
+            return Err(format!("the pattern has more than {MOST_BRACES} lists of alternatives"));
         }
         let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(false).build();
         glob.map(|glob| Pattern(glob.compile_matcher())).map_err(|error| error.kind().to_string())
@@ -60,7 +60,7 @@ pub(crate) fn paths(
     let is_nowhere = root.as_os_str().is_empty();
     let mut walk = WalkBuilder::new(if is_nowhere { Path::new(".") } else { &root });
     walk.standard_filters(false).sort_by_file_name(OsStr::cmp);
-    // As deep as the pattern reaches. Below `**`, a link could lead back to its own directory.
+    // The walk is as deep as the pattern. Below `**`, a link could lead back to its own directory.
     walk.follow_links(has_depth).max_depth(has_depth.then_some(parts.len()));
     walk.filter_entry(move |entry| {
         let part = entry.depth().checked_sub(1).and_then(|depth| parts.get(depth));

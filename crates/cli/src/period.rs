@@ -1,4 +1,4 @@
-//! The period that is shown, and the zone: the same arguments, read in the same way, wherever there are any.
+//! The displayed period and zone: the arguments that several commands share.
 
 use almanac_calendar::Zone;
 use almanac_forecast::Period;
@@ -13,7 +13,7 @@ use crate::moment;
 use crate::wall_clock::civil;
 use crate::zone_name;
 
-/// The period, and in which zone it is shown.
+/// The period, and the zone in which it is displayed.
 #[derive(Args)]
 pub(crate) struct PeriodArguments {
     /// Start of the period: RFC 3339, a date or time in the zone, or relative to now, such as tomorrow,
@@ -68,7 +68,7 @@ impl PeriodArguments {
         if self.from.is_none() { minute } else { now }
     }
 
-    /// Where it starts. A civil time means the zone that is shown.
+    /// The start of the period. A civil time is in the displayed zone.
     pub(crate) fn from(&self, now: Timestamp, zone: Zone) -> Result<Timestamp, ArgumentError> {
         self.from.as_deref().map_or(Ok(now), |text| moment::instant("--from", text, now, zone))
     }
@@ -89,7 +89,7 @@ impl PeriodArguments {
         Period::new(from, to).ok_or_else(empty)
     }
 
-    /// Its end, if one is given: after `from`.
+    /// The end of the period, if one is given: after `from`.
     pub(crate) fn end(
         &self,
         from: Timestamp,

@@ -1,4 +1,4 @@
-//! Label selectors, as kubectl reads them: `app=shop,tier!=test,env in (a, b),!legacy`.
+//! Label selectors in the syntax of kubectl: `app=shop,tier!=test,env in (a, b),!legacy`.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use almanac_api::reading::{PlacedFinding, Reading, labels};
 
 use crate::argument_error::ArgumentError;
 
-/// Labels as an object has them.
+/// The labels of an object.
 pub(crate) type Labels = BTreeMap<String, String>;
 
 /// Requirements on labels, all of which must hold.
@@ -22,7 +22,7 @@ enum Requirement {
 }
 
 impl Selector {
-    /// Reads one.
+    /// Parses a label selector.
     pub(crate) fn parse(argument: &'static str, text: &str) -> Result<Selector, ArgumentError> {
         let requirements = parts(text).map(|part| requirement(part.trim())).collect();
         let wrong = || {
@@ -48,7 +48,7 @@ impl Selector {
         let value = |key: &String| labels.and_then(|labels| labels.get(key));
         self.0.iter().all(|requirement| match requirement {
             Requirement::In(key, values) => value(key).is_some_and(|it| values.contains(it)),
-            // As in Kubernetes, what has no such label does not have that value either.
+            // As in Kubernetes, an object without the label does not have the value.
             Requirement::NotIn(key, values) => value(key).is_none_or(|it| !values.contains(it)),
             Requirement::Exists(key) => value(key).is_some(),
             Requirement::Absent(key) => value(key).is_none(),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_means_the_same_as_to_kubectl() {
+    fn a_selector_matches_the_same_labels_as_in_kubectl() {
         let shop = [("app", "shop"), ("env", "prod")];
         for selector in [
             "app=shop",

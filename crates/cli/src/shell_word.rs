@@ -1,9 +1,9 @@
-//! Words of a command as a shell takes them.
+//! Words of a command, quoted for a shell.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 
-/// The path, in quotes if a shell would read it differently without; and never as an option.
+/// The path, in quotes if a shell needs them, and never in the form of an option.
 pub(crate) fn quoted(path: &str) -> Cow<'_, str> {
     if path.starts_with('-') {
         return Cow::Owned(quoted(&format!("./{path}")).into_owned());
@@ -35,8 +35,8 @@ mod tests {
     #[test]
     fn a_command_can_be_typed_again() {
         let words = ["/usr/local/bin/almanac", "forecast", "-f", "my files", "--zone=Asia/Tokyo"];
-        let said = command(words.into_iter().map(Into::into));
-        assert_eq!(said, "almanac forecast -f 'my files' '--zone=Asia/Tokyo'");
+        let text = command(words.into_iter().map(Into::into));
+        assert_eq!(text, "almanac forecast -f 'my files' '--zone=Asia/Tokyo'");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Names cut to a width, with an ellipsis. Callers that cut a name show the whole of it elsewhere.
+//! Names cut to a width, with an ellipsis. Callers that cut a name must print the whole name elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::text_width::display_width;
 
 const ELLIPSIS: &str = "…";
 
-/// A name of at most this width: what is cut out of a longer one is its middle, because names differ at their ends.
+/// A name of at most this width. The middle of a longer name is removed, because names differ at their ends.
 pub(crate) fn shortened(name: &str, most: usize) -> String {
     let kept = most.saturating_sub(1);
     cut(name, most, kept.div_ceil(2))
@@ -17,30 +17,30 @@ pub(crate) fn shortened(name: &str, most: usize) -> String {
 /// A sentence on one line of at most this width: first its names are cut, then its end.
 #[cfg(any(feature = "cluster", test))]
 pub(crate) fn on_one_line(sentence: &str, most: usize) -> String {
-    // Times and most kinds are shorter.
+    // The minimum width of a cut name; times and most kinds are shorter.
     const SHORTEST: usize = 12;
     let words: Vec<&str> = sentence.split(' ').collect();
     let longest = words.iter().map(|word| display_width(word)).max().unwrap_or_default();
-    let with_words_of = |width| told_apart(&words, width).join(" ");
+    let with_words_of = |width| distinguished(&words, width).join(" ");
     let fits = (SHORTEST..=longest).rev().map(with_words_of).find(|it| display_width(it) <= most);
     fits.unwrap_or_else(|| cut(&with_words_of(SHORTEST), most, most.saturating_sub(1)))
 }
 
-/// Several names of at most this width. Those that differ still differ.
-pub(crate) fn told_apart<S: AsRef<str>>(names: &[S], most: usize) -> Vec<String> {
+/// Names cut to at most this width. Different names stay different.
+pub(crate) fn distinguished<S: AsRef<str>>(names: &[S], most: usize) -> Vec<String> {
     let kept = most.saturating_sub(1);
     let heads = [kept.div_ceil(2)].into_iter().chain((0..=kept).rev());
     for head in heads {
         let all: Vec<String> = names.iter().map(|name| cut(name.as_ref(), most, head)).collect();
-        if are_apart(names, &all) {
+        if are_distinct(names, &all) {
             return all;
         }
     }
     numbered(names, most)
 }
 
-/// Whether no two names that differ are cut to the same.
-fn are_apart<S: AsRef<str>>(names: &[S], all: &[String]) -> bool {
+/// Whether different names are still different after the cut.
+fn are_distinct<S: AsRef<str>>(names: &[S], all: &[String]) -> bool {
     let mut known: BTreeMap<&str, &str> = BTreeMap::new();
     all.iter().zip(names).all(|(short, name)| {
         let name: &str = name.as_ref();
@@ -48,7 +48,7 @@ fn are_apart<S: AsRef<str>>(names: &[S], all: &[String]) -> bool {
     })
 }
 
-/// Names that differ neither at their beginning nor at their end: with a number in place of the end.
+/// Names with a number instead of the end, for names that differ only in the middle.
 fn numbered<S: AsRef<str>>(names: &[S], most: usize) -> Vec<String> {
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let one = |name: &S| {
@@ -64,7 +64,7 @@ fn numbered<S: AsRef<str>>(names: &[S], most: usize) -> Vec<String> {
     names.iter().map(one).collect()
 }
 
-/// A name of at most this width. If it is cut, its beginning takes `head` columns.
+/// A name of at most this width. The beginning of a cut name has `head` columns.
 fn cut(name: &str, most: usize, head: usize) -> String {
     if display_width(name) <= most {
         return name.to_owned();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_characters_and_marks_are_cut_as_they_are_shown() {
+    fn wide_characters_and_marks_are_cut_by_display_width() {
         assert_eq!(shortened("東京大阪名古屋", 7), "東…屋");
         assert_eq!(shortened("a\u{308}bcdee\u{308}f\u{308}", 5), "a\u{308}b…e\u{308}f\u{308}");
         for most in 1..20 {
@@ -147,7 +147,7 @@ mod tests {
         ];
         for names in cases {
             for most in [8, 16, 40] {
-                let short = told_apart(&names, most);
+                let short = distinguished(&names, most);
                 assert!(short.iter().all(|it| display_width(it) <= most), "{short:?}");
                 for (one, name) in short.iter().zip(names) {
                     for (another, other) in short.iter().zip(names) {
@@ -156,7 +156,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(told_apart(&["", ""], 0), ["", ""]);
-        assert_eq!(told_apart(&["ab", "cd"], 0).len(), 2);
+        assert_eq!(distinguished(&["", ""], 0), ["", ""]);
+        assert_eq!(distinguished(&["ab", "cd"], 0).len(), 2);
     }
 }

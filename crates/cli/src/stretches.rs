@@ -1,12 +1,12 @@
-//! Stretches of time as a wall clock shows them, and in words.
+//! Stretches of time in civil time and in words.
 
 use almanac_calendar::Zone;
 use almanac_forecast::{Edge, Period};
 use jiff::Timestamp;
 
-use crate::wall_clock::{offset, shown};
+use crate::wall_clock::{formatted, offset};
 
-/// Where a stretch of a period begins or ends.
+/// The start or the end of a stretch, as an edge in civil time.
 pub(crate) fn edge(at: Timestamp, period: Period, zone: Zone) -> Edge {
     let civil = zone.civil(at);
     if at == period.from() || at == period.to() {
@@ -18,7 +18,7 @@ pub(crate) fn edge(at: Timestamp, period: Period, zone: Zone) -> Edge {
     }
 }
 
-/// When a single stretch is.
+/// The time of a single stretch.
 pub(crate) fn once((from, to): (Timestamp, Timestamp), period: Period, zone: Zone) -> String {
     let (begins, ends) = (from > period.from(), to < period.to());
     let same_day = zone.civil(from).date() == zone.civil(to).date();
@@ -30,11 +30,11 @@ pub(crate) fn once((from, to): (Timestamp, Timestamp), period: Period, zone: Zon
     }
 }
 
-/// `Fri 2026-11-27 17:00`, with the offset where the clock shows that time twice.
+/// `Fri 2026-11-27 17:00`, with the offset if the civil time occurs twice.
 fn at(at: Timestamp, zone: Zone, with_date: bool) -> String {
     let civil = zone.civil(at);
     let time = if civil.second() == 0 { "%H:%M" } else { "%H:%M:%S" };
     let format = if with_date { format!("%a %Y-%m-%d {time}") } else { time.to_owned() };
-    let said = shown(zone, at, &format);
-    if zone.resolve(civil) == Some(at) { said } else { format!("{said} {}", offset(zone, at)) }
+    let text = formatted(zone, at, &format);
+    if zone.resolve(civil) == Some(at) { text } else { format!("{text} {}", offset(zone, at)) }
 }

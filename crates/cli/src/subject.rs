@@ -1,5 +1,5 @@
-//! Object names on the command line: `shop`, `deployment/shop`, `cronfhpa/prod/shop`, and all that
-//! fit `'shop-*'`.
+//! Object names on the command line: `shop`, `deployment/shop`, `cronfhpa/prod/shop`, and patterns
+//! such as `'shop-*'`.
 
 mod paths;
 mod similar;
@@ -11,7 +11,7 @@ use almanac_api::kinds::kind_named;
 use almanac_engine::{Family, Identity, PolicyName, World};
 
 use self::paths::is_surely_a_path;
-pub(crate) use self::paths::told_apart;
+pub(crate) use self::paths::split_words;
 use crate::argument_error::ArgumentError;
 use crate::pattern::{self, Pattern};
 use crate::shell_word::quoted;
@@ -20,7 +20,7 @@ pub(crate) const POD: &str = "Pod";
 const CONFIG_MAP: &str = "ConfigMap";
 const CRON_JOB: &str = "CronJob";
 
-/// A name that may fit several objects.
+/// A name that may match several objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
     pub(crate) text: String,
@@ -30,8 +30,8 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Reads the names of a command line. Each stands for itself, or they are in the form of kubectl, `KIND NAME` and
-    /// more names of the kind. For that form, the first must be a known kind and no name may have its own.
+    /// Reads the names of a command line. Each word is a name, or the words have the form of kubectl: a kind and names
+    /// of that kind. In that form, the first word must be a known kind, and the names must not have a kind.
     pub(crate) fn parse_all(
         argument: &'static str,
         texts: &[String],
@@ -51,8 +51,9 @@ impl Subject {
     pub(crate) fn parse(argument: &'static str, text: &str) -> Result<Subject, ArgumentError> {
         if is_surely_a_path(text) {
             let path = quoted(text);
-            let message =
-                format!("this is a path, not the name of an object; to read it, write -f {path}");
+            let message = format!(
+                "the word is a path, not the name of an object; to read it, write -f {path}"
+            );
             return Err(ArgumentError::whole(argument, text, message));
         }
         let parts: Vec<&str> = text.split('/').collect();
@@ -78,23 +79,23 @@ impl Subject {
         })
     }
 
-    /// The name, if it fits nothing else.
+    /// The name, if it is not a pattern.
     pub(crate) fn whole_name(&self) -> Option<&str> {
         let name = self.name.text();
         (!pattern::is_pattern(name)).then_some(name)
     }
 
-    /// Whether it may mean a pod, or policies for the levels of pods.
+    /// Whether it may name a pod, or policies for QoS levels.
     pub(crate) fn may_be_of_levels(&self) -> bool {
         self.kind.as_deref().is_none_or(|kind| kind == POD || kind == CONFIG_MAP)
     }
 
-    /// Whether it may mean a `CronJob`.
+    /// Whether it may name a `CronJob`.
     pub(crate) fn may_be_cron_job(&self) -> bool {
         self.kind.as_deref().is_none_or(|kind| kind == CRON_JOB)
     }
 
-    /// The namespace that is named, if all names are in one. That of a `ConfigMap` is not where its pods are.
+    /// The namespace of all names, if they name the same. The pods of a `ConfigMap` are in other namespaces.
     pub(crate) fn only_namespace(subjects: &[Subject]) -> Option<&str> {
         if subjects.iter().any(|subject| subject.kind.as_deref() == Some(CONFIG_MAP)) {
             return None;
@@ -152,26 +153,26 @@ impl Subject {
 
     /// The matching policies, by their own names or those of their targets.
     pub(crate) fn policies(&self, world: &World) -> Vec<PolicyName> {
-        let is_meant = |policy: &PolicyName| {
+        let is_match = |policy: &PolicyName| {
             let target = || world.target_of(policy);
             self.fits(&policy.identity)
                 || target().is_some_and(|reference| self.fits(reference.target.identity()))
                 || self.objects(world, policy).next().is_some()
         };
-        world.policies().filter(is_meant).collect()
+        world.policies().filter(is_match).collect()
     }
 
-    /// The matching objects of a policy that sets something of several objects, unless the policy itself
-    /// matches. A pod that is named as one is among them even if the policy leaves it alone.
+    /// The matching objects of a policy for several objects, unless the policy itself matches. A pod that is named with
+    /// its kind is among them even if the policy does not set it.
     pub(crate) fn objects(
         &self,
         world: &World,
         policy: &PolicyName,
     ) -> impl Iterator<Item = Identity> {
         let is_of_several = world.target_of(policy).is_none() && !self.fits(&policy.identity);
-        let written = is_of_several.then(|| world.footprint(policy).writes);
-        let written = written.into_iter().flatten().map(|(object, _)| object);
-        let mut objects: BTreeSet<Identity> = written.filter(|it| self.fits(it)).collect();
+        let writes = is_of_several.then(|| world.footprint(policy).writes);
+        let writes = writes.into_iter().flatten().map(|(object, _)| object);
+        let mut objects: BTreeSet<Identity> = writes.filter(|it| self.fits(it)).collect();
         if is_of_several && objects.is_empty() && self.is_of_pod() {
             match policy.family {
                 Family::QosLevels => {
@@ -180,16 +181,16 @@ impl Subject {
                 Family::Units => {
                     let pods =
                         world.units.extra.pods_and_nodes.pods.keys().filter(|it| self.fits(it));
-                    objects.extend(pods.filter(|pod| answers_for(world, policy, pod)).cloned());
+                    objects.extend(pods.filter(|pod| explains(world, policy, pod)).cloned());
                 }
-                // The others set nothing of pods.
+                // Policies of other families set no field of pods.
                 _ => {}
             }
         }
         objects.into_iter()
     }
 
-    /// Whether it can mean nothing but a pod.
+    /// Whether it can only name a pod.
     pub(crate) fn is_of_pod(&self) -> bool {
         self.kind.as_deref() == Some(POD)
     }
@@ -197,7 +198,7 @@ impl Subject {
 
 /// Whether a policy for units explains a pod: it selects it or, if no policy does, it is the first of the namespace,
 /// which has the reason.
-fn answers_for(world: &World, policy: &PolicyName, pod: &Identity) -> bool {
+fn explains(world: &World, policy: &PolicyName, pod: &Identity) -> bool {
     let near =
         |it: &PolicyName| it.family == Family::Units && it.identity.namespace() == pod.namespace();
     let mut of_namespace = world.policies().filter(near);
@@ -207,7 +208,7 @@ fn answers_for(world: &World, policy: &PolicyName, pod: &Identity) -> bool {
             && of_namespace.next().as_ref() == Some(policy)
 }
 
-/// `MetricsProducer/default/nodes`: what can be typed to mean this object.
+/// `MetricsProducer/default/nodes`: the text to type for this object.
 pub(crate) fn called(identity: &Identity) -> String {
     match identity.namespace() {
         "" => format!("{}/{}", identity.kind(), identity.name()),
@@ -215,8 +216,7 @@ pub(crate) fn called(identity: &Identity) -> String {
     }
 }
 
-/// The kind that is meant, where we know it; else what was typed, without the plural and the group
-/// that kubectl prints.
+/// The known kind, or else the typed text without the plural and the group that kubectl prints.
 fn whole_kind(typed: &str) -> String {
     if let Some(kind) = kind_named(typed) {
         return kind.to_owned();
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_word_that_is_a_path_is_named_when_a_cluster_is_not_there() {
+    fn each_word_that_is_a_path_is_named_if_the_cluster_is_absent() {
         // Tests run in the directory of the crate.
         let described = |words: &[&str]| {
             let words: Vec<String> = words.iter().map(|it| (*it).to_owned()).collect();
@@ -273,8 +273,8 @@ mod tests {
         assert_eq!(texts("deployment shop"), "deployment/shop");
         assert_eq!(texts("deploy shop web"), "deploy/shop deploy/web");
         assert_eq!(texts("pods batch-07 batch-08"), "pods/batch-07 pods/batch-08");
-        for as_they_are in ["shop web", "deploy", "deploy sts/web", "deploy/shop sts/web"] {
-            assert_eq!(texts(as_they_are), as_they_are);
+        for unchanged in ["shop web", "deploy", "deploy sts/web", "deploy/shop sts/web"] {
+            assert_eq!(texts(unchanged), unchanged);
         }
     }
 
@@ -302,25 +302,25 @@ mod tests {
     #[test]
     fn a_path_in_place_of_a_name_is_recognized() {
         for text in ["./policies", "policies/shop.yaml", "../shop.json", "/etc", "."] {
-            let said = Subject::parse("NAME", text).unwrap_err().to_string();
-            assert!(said.contains(&format!("write -f {text}")), "{said}");
+            let error = Subject::parse("NAME", text).unwrap_err().to_string();
+            assert!(error.contains(&format!("write -f {text}")), "{error}");
         }
     }
 
     #[test]
     fn names_imply_a_namespace_if_they_all_name_the_same_one() {
-        let of = |texts: &[&str]| {
+        let namespace = |texts: &[&str]| {
             let parsed = texts.iter().map(|text| Subject::parse("NAME", text).unwrap());
             Subject::only_namespace(&parsed.collect::<Vec<_>>()).map(str::to_owned)
         };
-        assert_eq!(of(&["deploy/prod/shop", "mp/prod/nodes"]).as_deref(), Some("prod"));
-        assert_eq!(of(&["deploy/prod/shop", "mp/test/nodes"]), None);
-        assert_eq!(of(&["deploy/prod/shop", "shop"]), None);
-        assert_eq!(of(&["shop"]), None);
-        assert_eq!(of(&["deploy/prod-*/shop"]), None);
-        assert_eq!(of(&["pod/prod/batch-07"]).as_deref(), Some("prod"));
-        assert_eq!(of(&["cm/volcano-system/volcano-agent-config"]), None);
-        assert_eq!(of(&[]), None);
+        assert_eq!(namespace(&["deploy/prod/shop", "mp/prod/nodes"]).as_deref(), Some("prod"));
+        assert_eq!(namespace(&["deploy/prod/shop", "mp/test/nodes"]), None);
+        assert_eq!(namespace(&["deploy/prod/shop", "shop"]), None);
+        assert_eq!(namespace(&["shop"]), None);
+        assert_eq!(namespace(&["deploy/prod-*/shop"]), None);
+        assert_eq!(namespace(&["pod/prod/batch-07"]).as_deref(), Some("prod"));
+        assert_eq!(namespace(&["cm/volcano-system/volcano-agent-config"]), None);
+        assert_eq!(namespace(&[]), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! How wide text is on a terminal, and how wide it may be.
+//! The width of text on a terminal, and its maximum width.
 //!
-//! Breaking it into lines is in `wrapping`, cutting names in `shortening`.
+//! `wrapping` breaks text into lines, and `shortening` cuts names.
 
 use std::env;
 use std::io;
@@ -11,20 +11,20 @@ use unicode_width::UnicodeWidthStr as _;
 /// The width of text for a pipe or a file.
 const WITHOUT_TERMINAL: usize = 100;
 
-/// Before a style, such as bold.
+/// The first character of a style, such as bold.
 const ESCAPE: char = '\u{1b}';
 
 /// The current width of standard output: a terminal may be resized.
 pub(crate) fn of_stdout() -> usize {
-    chosen(columns(terminal_size::terminal_size_of(io::stdout())), said().as_deref())
+    chosen(columns(terminal_size::terminal_size_of(io::stdout())), columns_variable().as_deref())
 }
 
-/// The current width of standard error. Without a terminal it is a log, in which a message is one line.
+/// The current width of standard error. Without a terminal, it is a log with one line per message.
 pub(crate) fn of_stderr() -> usize {
     columns(terminal_size::terminal_size_of(io::stderr())).unwrap_or(usize::MAX)
 }
 
-/// The width of the file of `--out`, which is the same everywhere, or of standard output.
+/// The width of the file of `--out`, which is the same on all machines, or of standard output.
 pub(crate) fn of_output(file: Option<&Path>) -> usize {
     match file {
         Some(path) if path.as_os_str() != "-" => WITHOUT_TERMINAL,
@@ -36,19 +36,19 @@ fn columns(size: Option<(terminal_size::Width, terminal_size::Height)>) -> Optio
     size.map(|(width, _)| usize::from(width.0))
 }
 
-/// `watch` and CI set it for programs that have no terminal of their own.
-fn said() -> Option<String> {
+/// The value of `COLUMNS`, which `watch` and CI set for programs without a terminal.
+fn columns_variable() -> Option<String> {
     env::var("COLUMNS").ok()
 }
 
-/// The terminal comes first: `COLUMNS` keeps its value when a terminal is resized.
-fn chosen(terminal: Option<usize>, said: Option<&str>) -> usize {
-    let said =
-        || said.and_then(|it| it.trim().parse::<usize>().ok()).filter(|columns| *columns > 0);
-    terminal.or_else(said).unwrap_or(WITHOUT_TERMINAL)
+/// The width of the terminal, or else of `COLUMNS`, which keeps its value when a terminal is resized.
+fn chosen(terminal: Option<usize>, variable: Option<&str>) -> usize {
+    let from_variable =
+        || variable.and_then(|it| it.trim().parse::<usize>().ok()).filter(|columns| *columns > 0);
+    terminal.or_else(from_variable).unwrap_or(WITHOUT_TERMINAL)
 }
 
-/// The number of columns that a text takes: two for a wide character, none for a combining mark or a style.
+/// The number of columns of a text: two for a wide character, none for a combining mark or a style.
 pub(crate) fn display_width(text: &str) -> usize {
     let mut width = 0;
     let mut rest = text;

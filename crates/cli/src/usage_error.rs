@@ -1,6 +1,6 @@
-//! Errors of usage: what to write instead of a flag that other tools have, and which commands have a format.
+//! Errors of usage: the replacement for a flag of other tools, and the commands with a format.
 //!
-//! Names that are nearly right are found by clap.
+//! clap itself suggests similar names.
 
 use std::ffi::OsString;
 
@@ -8,7 +8,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 
-/// Flags as others call them, each with the flags that may be meant: the first of them that the command has is.
+/// Flags of other tools, each with our flags for the same purpose. The first one that the command has is suggested.
 const SYNONYMS: [(&[&str], &[&str]); 17] = [
     (&["until", "till", "end", "before", "stop"], &["to"]),
     (&["since", "start", "begin", "after", "now", "at"], &["from"]),
@@ -29,10 +29,10 @@ const SYNONYMS: [(&[&str], &[&str]); 17] = [
     (&["follow", "live", "refresh"], &["watch"]),
 ];
 
-/// The unit of the period that a flag of others counts.
+/// The units of flags of other tools that count the period.
 const UNITS: [(&str, &str); 3] = [("days", "d"), ("hours", "h"), ("weeks", "w")];
 
-/// The error of a command line, with what to write instead if that is known.
+/// The error of a command line, with the replacement if there is one.
 pub(crate) fn explained(mut error: Error, program: &Command, words: &[OsString]) -> Error {
     let words: Vec<String> = words.iter().map(|it| it.to_string_lossy().into_owned()).collect();
     let command = words.iter().skip(1).find_map(|word| program.find_subcommand(word));
@@ -50,7 +50,7 @@ pub(crate) fn explained(mut error: Error, program: &Command, words: &[OsString])
     error
 }
 
-/// What to write instead of an unknown flag, with the value that was typed behind it.
+/// The replacement for an unknown flag, with the typed value.
 fn of_flag(
     error: &Error,
     program: &Command,
@@ -59,11 +59,11 @@ fn of_flag(
 ) -> Option<String> {
     let ContextValue::String(typed) = error.get(ContextKind::InvalidArg)? else { return None };
     let name = typed.strip_prefix("--")?;
-    let meant = |(synonyms, meant): &(&[&str], &[&str])| {
-        let is_said = synonyms.contains(&name);
-        meant.iter().find_map(|long| has_flag(command, long)).filter(|_| is_said)
+    let replacement = |(synonyms, flags): &(&[&str], &[&str])| {
+        let is_typed = synonyms.contains(&name);
+        flags.iter().find_map(|long| has_flag(command, long)).filter(|_| is_typed)
     };
-    let Some(flag) = SYNONYMS.iter().find_map(meant) else {
+    let Some(flag) = SYNONYMS.iter().find_map(replacement) else {
         return named_like_a_format(name, command).or_else(|| of_others(name, program));
     };
     let long = flag.get_long()?;
@@ -92,21 +92,21 @@ fn with_unit(value: String, unit: &str) -> Option<String> {
     value.parse::<f64>().is_err().then_some(value)
 }
 
-/// How to write the format that a flag is named like, as in `--json`.
+/// The option for the format that a flag such as `--json` names.
 fn named_like_a_format(name: &str, command: &Command) -> Option<String> {
     let formats = has_flag(command, "output")?.get_possible_values();
     formats.iter().any(|it| it.matches(name, false)).then(|| format!("write -o {name}"))
 }
 
-/// Which other commands have a flag.
+/// The other commands with a flag.
 fn of_others(name: &str, program: &Command) -> Option<String> {
     let names = names_of(program, |command| has_flag(command, name).is_some());
     (!names.is_empty()).then(|| format!("--{name} is a flag of {names}"))
 }
 
-/// The commands for which something holds, one after the other.
-fn names_of(program: &Command, holds: impl Fn(&Command) -> bool) -> String {
-    let commands = program.get_subcommands().filter(|it| !it.is_hide_set() && holds(it));
+/// The names of the commands that match, separated by commas.
+fn names_of(program: &Command, is_match: impl Fn(&Command) -> bool) -> String {
+    let commands = program.get_subcommands().filter(|it| !it.is_hide_set() && is_match(it));
     commands.map(Command::get_name).collect::<Vec<_>>().join(", ")
 }
 
@@ -129,7 +129,7 @@ fn is_flag(word: &str) -> bool {
     name.starts_with(|letter: char| letter == '-' || letter.is_ascii_alphabetic())
 }
 
-/// Which commands have a format that this one lacks.
+/// The commands with a format that this one lacks.
 fn of_format(error: &Error, program: &Command, command: Option<&Command>) -> Option<String> {
     let ContextValue::String(argument) = error.get(ContextKind::InvalidArg)? else { return None };
     let ContextValue::String(format) = error.get(ContextKind::InvalidValue)? else { return None };
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_of_other_tools_is_answered_with_ours_and_the_value() {
+    fn a_flag_of_another_tool_suggests_our_flag_with_the_value() {
         for (line, tip) in [
             ("almanac next --until 2026-12-01", "tip: write --to 2026-12-01\n"),
             ("almanac next --until=2026-12-01", "tip: write --to 2026-12-01\n"),

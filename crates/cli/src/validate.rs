@@ -47,8 +47,8 @@ pub(crate) fn run(
     arguments.output.check()?;
     let mut checked = arguments.check.check("validate", now)?;
     arguments.output.check_inputs(&checked.files.reading)?;
-    let met = clock_changes(&checked.files.reading, &checked.everything, checked.from, 1);
-    checked.everything.findings.extend(met);
+    let changes = clock_changes(&checked.files.reading, &checked.everything, checked.from, 1);
+    checked.everything.findings.extend(changes);
     checked.narrow();
     let ignored = arguments.ignore.apply(&mut checked)?;
     let report = Report { ignored, ..checked.report() };

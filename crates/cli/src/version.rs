@@ -1,4 +1,4 @@
-//! `almanac version`: which program this is, and on what the meaning of a schedule depends.
+//! `almanac version`: the version of the program and of its time zone database.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -13,14 +13,14 @@ use crate::cluster::BUILD;
 use crate::outcome::exit_codes_without_findings;
 use crate::yaml;
 
-/// The meaning of a schedule depends on the first two.
+/// The versions on which the meaning of a schedule depends, and the kind of build.
 pub(crate) static VERSION: LazyLock<String> =
     LazyLock::new(|| format!("{} (tzdata {}{BUILD})", env!("CARGO_PKG_VERSION"), tzdata_version()));
 
 /// Print the version
 ///
-/// It is that of the program, of its time zone database, and of the commit if the build was given it. The versions of
-/// Kubernetes are those that this release was tested on, and the oldest ones that it starts on.
+/// Prints the versions of the program and of its time zone database, and the commit if the build recorded it. Also
+/// prints the versions of Kubernetes that this release was tested on, and the oldest ones that it starts on.
 #[derive(Args)]
 #[command(after_help = concat!("Examples:
   almanac version
@@ -65,7 +65,7 @@ struct KubernetesReport {
     oldest_of_agent: String,
 }
 
-/// The commit, which a build is given by its environment.
+/// The commit, from the environment of the build.
 const COMMIT: Option<&str> = option_env!("ALMANAC_COMMIT");
 
 pub(crate) fn run(

@@ -1,4 +1,4 @@
-//! Instants as a wall clock in a zone shows them.
+//! Instants as civil times in a zone.
 
 use almanac_calendar::Zone;
 use jiff::Timestamp;
@@ -9,7 +9,7 @@ pub(crate) fn present() -> Timestamp {
     whole_second(Timestamp::now())
 }
 
-/// To the second, as wall clocks show it.
+/// An instant without the fraction of its second.
 pub(crate) fn whole_second(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
@@ -18,13 +18,13 @@ pub(crate) fn whole_second(at: Timestamp) -> Timestamp {
 pub(crate) fn civil(zone: Zone, at: Timestamp) -> String {
     let civil = zone.civil(at);
     let format = if civil.second() == 0 { "%a %Y-%m-%d %H:%M" } else { "%a %Y-%m-%d %H:%M:%S" };
-    // The format has nothing that a civil time lacks.
+    // A civil time has all fields of the format.
     let time = strtime::format(format, civil).unwrap_or_default();
     if zone == Zone::utc() { format!("{time} UTC") } else { format!("{time} {}", offset(zone, at)) }
 }
 
 /// The civil time, in a format of `strftime`.
-pub(crate) fn shown(zone: Zone, at: Timestamp, format: &str) -> String {
+pub(crate) fn formatted(zone: Zone, at: Timestamp, format: &str) -> String {
     strtime::format(format, zone.civil(at)).unwrap_or_default()
 }
 

@@ -1,7 +1,7 @@
-//! `--watch`: prints an answer again whenever it changes, until Ctrl-C.
+//! `--watch`: prints the output of a command again whenever it changes, until Ctrl-C.
 //!
-//! An answer changes when objects of the cluster do, or when its first action has passed. Objects are read again after
-//! each watch event, and once a minute for those that are not watched: [`crate::cluster`] lists them.
+//! The output changes when objects of the cluster do, or when its first action has passed. The cluster is read again
+//! after each watch event, and once a minute for objects without a watch: [`crate::cluster`] lists them.
 
 use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
@@ -19,21 +19,21 @@ use crate::wall_clock::present;
 
 const ARGUMENT: &str = "--watch";
 
-/// The least time between two readings of a cluster.
+/// The minimum time between two readings of a cluster.
 const PAUSE: Duration = Duration::from_secs(1);
-/// A reading takes at most one part in this many of the time.
+/// The pause after a reading, as a multiple of its duration.
 const SHARE: u32 = 5;
-/// The most time between two readings.
+/// The maximum time between two readings.
 const LONGEST: Duration = Duration::from_mins(1);
-/// The most time between two attempts.
+/// The maximum time between two attempts.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 /// An event at an instant has passed once a clock shows the next second.
 const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
-/// Replaces what is on the screen.
+/// The sequence that clears the screen.
 const CLEAR: &[u8] = b"\x1b[2J\x1b[H";
 
-/// The separator of two answers.
+/// The form of successive outputs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// For a user: replaced on a terminal, below a line with the instant elsewhere.
@@ -44,25 +44,25 @@ pub(crate) enum Form {
     Yaml,
 }
 
-/// An answer, with its notes, and the instant of its first action.
+/// An output with its notes, and the instant of its first action.
 pub(crate) struct Drawn {
     pub(crate) bytes: Vec<u8>,
     pub(crate) notes: Vec<u8>,
     pub(crate) next: Option<Timestamp>,
 }
 
-/// An error where files are named: these are read once.
+/// An error if files are named, because files are read once.
 pub(crate) fn check(read: &InputArguments) -> Result<(), ArgumentError> {
-    let message = "watches a cluster, and files are named; leave one of them out";
+    let message = "watches a cluster, but files are named; remove one of them";
     if read.are_files() { Err(ArgumentError::whole(ARGUMENT, "", message)) } else { Ok(()) }
 }
 
-/// An error for a format that has no answers one after the other.
+/// An error for a format without successive outputs.
 pub(crate) fn has_no_form() -> ArgumentError {
     ArgumentError::whole(ARGUMENT, "", "prints text, json or yaml; choose one of them with -o")
 }
 
-/// Prints answers until an interrupt. `answer` gives the one of an instant.
+/// Prints outputs until an interrupt. `answer` computes the output for an instant.
 pub(crate) fn watch(
     mut changes: Changes,
     form: Form,
@@ -88,7 +88,7 @@ pub(crate) fn watch(
             Err(error) => {
                 let next = backoff.map_or(PAUSE, |last| (last * 2).min(LONGEST_BACKOFF));
                 let seconds = next.as_secs();
-                drawing::tell(&format!("note: {error:#}; next attempt in {seconds} s"));
+                drawing::report(&format!("note: {error:#}; next attempt in {seconds} s"));
                 backoff = Some(next);
             }
         }
@@ -96,7 +96,7 @@ pub(crate) fn watch(
     }
 }
 
-/// The current answer, if it differs from the printed one: its first action has passed, or the answer for that instant
+/// The current output, if it differs from the printed one: its first action has passed, or the output for that instant
 /// has changed.
 fn again(
     drawn: &Drawn,
@@ -118,7 +118,7 @@ fn until_next(drawn: &Drawn) -> Duration {
     Duration::try_from(length).unwrap_or(Duration::ZERO)
 }
 
-/// `at` is when the answer has changed; `None` for the first one.
+/// Prints an output. `at` is the instant of the change; `None` for the first output.
 fn print(
     drawn: &Drawn,
     form: Form,
@@ -128,7 +128,7 @@ fn print(
     match (form, at) {
         (Form::Text, _) if io::stdout().is_terminal() => {
             output.flush()?;
-            // Past the writer of the answer, which removes such sequences where there are no colors.
+            // This bypasses the writer of the output, which removes such sequences if there are no colors.
             io::stdout().write_all(CLEAR)?;
             io::stdout().flush()?;
         }
@@ -150,7 +150,7 @@ fn print(
 
 /// A JSON document without the white space between its parts.
 fn on_a_line(document: &[u8]) -> anyhow::Result<String> {
-    let Ok(document) = str::from_utf8(document) else { bail!("the answer is not valid UTF-8") };
+    let Ok(document) = str::from_utf8(document) else { bail!("the output is not valid UTF-8") };
     let (mut is_text, mut is_escaped) = (false, false);
     let is_kept = |letter: &char| {
         let is_kept = is_text || !letter.is_ascii_whitespace();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_new_when_objects_change_or_an_event_has_passed() {
+    fn an_output_is_new_if_objects_change_or_an_event_has_passed() {
         let next = Some("2026-11-26T13:00:00Z");
         let printed_at = |now: &str, answered: &str| {
             let answer = |from: Timestamp| Ok(drawn(&format!("{answered} {from}"), next));

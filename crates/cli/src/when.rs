@@ -1,5 +1,5 @@
-//! `almanac when`: what a schedule means, and when it happens next: one that is typed on the command line, or those of
-//! policies and `CronJobs`.
+//! `almanac when`: the meaning of a schedule and its next times. The schedule is typed on the command line, or belongs
+//! to policies and `CronJobs`.
 
 mod csv;
 mod ics;
@@ -137,20 +137,20 @@ enum Output {
     Ics,
 }
 
-/// How many instants are listed when neither a number nor a period is given.
+/// The default number of instants, without a number and a period.
 const USUAL_COUNT: usize = 5;
 
 /// The question, read and checked.
 struct Question {
     schedule: Schedule,
     from: Timestamp,
-    /// No instant at or after this one is listed.
+    /// The end of the period, exclusive.
     to: Timestamp,
     count: usize,
-    /// Clock changes are looked for until then: in the period, and for a year at least.
+    /// The end of the search for clock changes: the period, and at least a year.
     watch_to: Timestamp,
-    /// The zone that is shown next to that of the schedule.
-    beside: Zone,
+    /// The zone to display next to that of the schedule.
+    second_zone: Zone,
 }
 
 const WHY_NOTHING: &str = "nothing to explain: type a schedule, such as '30 8 * * 1-5', or one with --daily, or --start \
@@ -162,13 +162,13 @@ pub(crate) fn run(
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
     let expression = typed::expression(arguments)?;
-    let beside = display_zone::chosen(None)?.unwrap_or(Zone::utc());
+    let second_zone = display_zone::chosen(None)?.unwrap_or(Zone::utc());
     if !arguments.words.is_empty() && expression.is_none() || arguments.are_objects_named() {
-        return run_on_objects(arguments, beside, now, output);
+        return run_on_objects(arguments, second_zone, now, output);
     }
     let zone = arguments.period.zone_here()?.unwrap_or(Zone::utc());
     let schedule = Schedule::check(arguments, expression, zone)?.context(WHY_NOTHING)?;
-    let question = ask(arguments, schedule, beside, now)?;
+    let question = question(arguments, schedule, second_zone, now)?;
     let printed = match arguments.output {
         Output::Text => {
             text::write(&question, text_width::of_stdout(), output).map_err(anyhow::Error::new)
@@ -178,28 +178,28 @@ pub(crate) fn run(
         Output::Csv => csv::write(&question, output),
         Output::Ics => ics::write(&question, output),
     };
-    printed.and_then(|()| Ok(output.flush()?)).context("failed to print the answer")?;
+    printed.and_then(|()| Ok(output.flush()?)).context("failed to print the schedule")?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The same for the schedules of objects.
+/// Runs the command for the schedules of objects.
 fn run_on_objects(
     arguments: &WhenArguments,
-    beside: Zone,
+    second_zone: Zone,
     now: Timestamp,
     output: &mut impl Write,
 ) -> anyhow::Result<ExitCode> {
     let from = arguments.period.from(now, Zone::utc())?;
     let WhenArguments { files, narrowing, cluster, .. } = arguments;
-    let input = InputArguments::of(files.clone(), narrowing.clone(), cluster.clone());
+    let input = InputArguments::from_source(files.clone(), narrowing.clone(), cluster.clone());
     let (input, names) = input.naming(&arguments.words)?;
     let only = Subject::parse_all("NAME", &names)?;
     let zone_of_jobs = Some(arguments.cron_jobs.zone()?);
     let input = input.load("when", from, now, &only, zone_of_jobs)?;
-    input.tell_notes();
+    input.report_notes();
     input.check_names_and_jobs(&only)?;
-    let ask = |schedule| ask(arguments, schedule, beside, now);
-    let schedules = objects::schedules(&input, &only, ask)?;
+    let question = |schedule| question(arguments, schedule, second_zone, now);
+    let schedules = objects::schedules(&input, &only, question)?;
     let printed = match arguments.output {
         Output::Text => text::write_all(&input, &schedules, text_width::of_stdout(), output)
             .map_err(anyhow::Error::new),
@@ -208,18 +208,18 @@ fn run_on_objects(
         Output::Csv => csv::write_all(&schedules, output),
         Output::Ics => ics::write_all(&schedules, output),
     };
-    printed.and_then(|()| Ok(output.flush()?)).context("failed to print the answer")?;
+    printed.and_then(|()| Ok(output.flush()?)).context("failed to print the schedule")?;
     Ok(arguments.fail_on.code(&input.findings))
 }
 
 impl WhenArguments {
-    /// Whether flags say that it is about objects.
+    /// Whether flags select objects.
     fn are_objects_named(&self) -> bool {
         let is_narrowed = self.narrowing.namespace.is_some() || self.cluster.all_namespaces;
         self.files.are_given() || is_narrowed
     }
 
-    /// The flags that say something of files and clusters, if there are any.
+    /// The flags for files and clusters, if there are any.
     fn flags_of_objects(&self) -> Option<&'static str> {
         let WhenArguments { files, narrowing, cluster, cron_jobs, fail_on, .. } = self;
         let is_narrowed = narrowing.namespace.is_some() || narrowing.selector.is_some();
@@ -241,10 +241,10 @@ impl WhenArguments {
 }
 
 /// The question about a schedule: instants are read in its own zone.
-fn ask(
+fn question(
     arguments: &WhenArguments,
     schedule: Schedule,
-    beside: Zone,
+    second_zone: Zone,
     now: Timestamp,
 ) -> Result<Question, ArgumentError> {
     let zone = schedule.zone();
@@ -264,5 +264,5 @@ fn ask(
         .unwrap_or(Timestamp::MAX);
     let watch_to = in_a_year.max(end.unwrap_or(Timestamp::MIN));
     let (count, watch_to) = if schedule.is_off { (0, from) } else { (count, watch_to) };
-    Ok(Question { schedule, from, to, count, watch_to, beside })
+    Ok(Question { schedule, from, to, count, watch_to, second_zone })
 }

@@ -1,18 +1,18 @@
 //! Text broken into lines between words.
 //!
-//! An instant, a change of a value, a command, a short value in double quotes and what stands in backticks stay on one
-//! line where they fit, so that they can be read and copied. A word that is longer than a line is never cut: names and
-//! paths are copied, too.
+//! An instant, a change of a value, a command, a short value in double quotes and text in backticks stay on one line if
+//! they fit, so that users can read and copy them. A word that is longer than a line is never cut, because users copy
+//! names and paths, too.
 
 use crate::text_width::{display_width, without_styles};
 
-/// Before a command to copy.
+/// The text before a command to copy.
 const BEFORE_COMMAND: &str = "check the result: ";
 
-/// The most columns of a value in double quotes that stays on one line. A longer one is a sentence.
+/// The maximum number of columns of a quoted value that stays on one line. A longer one is a sentence.
 const LONGEST_VALUE: usize = 40;
 
-/// How much deeper a line begins that continues another one.
+/// The additional indentation of a continuation line.
 const DEEPER: usize = 2;
 
 /// A part of a text that stays on one line, and the number of spaces before it.
@@ -26,7 +26,7 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     filled(text, width, width)
 }
 
-/// A line in lines of at most this width, of which those after the first begin a little deeper.
+/// A line in lines of at most this width. The lines after the first are indented further.
 pub(crate) fn hanging(line: &str, width: usize) -> Vec<String> {
     if display_width(line) <= width {
         return vec![line.to_owned()];
@@ -73,12 +73,12 @@ fn filled(text: &str, first: usize, rest: usize) -> Vec<String> {
     lines
 }
 
-/// The words of a text, those together that stay on one line, unless they are wider than one.
+/// The words of a text. Words that stay on one line are one part, unless they are wider than a line.
 fn parts(text: &str, widest: usize) -> Vec<Part<'_>> {
     let last_backtick = text.rfind('`');
     let command = text.find(BEFORE_COMMAND).map_or(text.len(), |at| at + BEFORE_COMMAND.len());
     let mut parts: Vec<Part<'_>> = Vec::new();
-    // Where the last part begins; its last word; whether a backtick before is still open.
+    // The start of the last part, its last word, and whether an earlier backtick is still open.
     let (mut begin, mut former, mut is_quoted) = (0, String::new(), false);
     let (mut at, mut gap) = (0, 0);
     for piece in pieces(text, widest) {
@@ -113,9 +113,9 @@ fn parts(text: &str, widest: usize) -> Vec<Part<'_>> {
 /// than a line.
 fn pieces(text: &str, widest: usize) -> impl Iterator<Item = &str> {
     let mut ends = Vec::new();
-    // Where a value begins, and how many pieces end before it.
+    // The start of a value, and the number of pieces that end before it.
     let mut value: Option<(usize, usize)> = None;
-    // A backslash escapes what follows, unless it is escaped itself.
+    // A backslash escapes the next character, unless it is escaped itself.
     let (mut before, mut is_escaped) = (' ', false);
     for (at, letter) in text.char_indices() {
         match (letter, value) {
@@ -175,7 +175,7 @@ fn has_shape(word: &str, shape: &str) -> bool {
 mod tests {
     use super::*;
 
-    const SAID: &str = "  shop-hours open fires; Deployment.apps default/shop: replicas 2 → 40, until Sun 2026-03-08 \
+    const MESSAGE: &str = "  shop-hours open fires; Deployment.apps default/shop: replicas 2 → 40, until Sun 2026-03-08 \
                         03:00 -04:00; set `schedule: 0 8 * * *`";
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn an_instant_a_change_and_a_quoted_text_stay_on_one_line() {
         for width in 40..120 {
-            let lines = hanging(SAID, width);
+            let lines = hanging(MESSAGE, width);
             for whole in ["2 → 40,", "Sun 2026-03-08 03:00 -04:00;", "`schedule: 0 8 * * *`"] {
                 assert!(lines.iter().any(|line| line.contains(whole)), "{width}: {lines:?}");
             }
@@ -200,9 +200,9 @@ mod tests {
 
     #[test]
     fn a_short_value_in_double_quotes_stays_on_one_line_where_it_fits() {
-        let said = "spec.rules[0].schedule: \"0 8 * *\" has 4 fields; write (\"0 8 * * 1-5\"), or \"every \\\"working\\\" day\"";
+        let message = "spec.rules[0].schedule: \"0 8 * *\" has 4 fields; write (\"0 8 * * 1-5\"), or \"every \\\"working\\\" day\"";
         for width in 26..100 {
-            let lines = hanging(said, width);
+            let lines = hanging(message, width);
             for whole in ["\"0 8 * *\"", "(\"0 8 * * 1-5\"),", "\"every \\\"working\\\" day\""] {
                 assert!(lines.iter().any(|line| line.contains(whole)), "{width}: {lines:?}");
             }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_double_quote_that_is_never_closed_or_means_inches_holds_nothing_together() {
+    fn an_unclosed_double_quote_or_one_for_inches_keeps_no_words_together() {
         assert_eq!(wrapped("a \"b c d", 4), ["a \"b", "c d"]);
         assert_eq!(wrapped("a 19\" b 21\" c", 6), ["a 19\"", "b 21\"", "c"]);
     }
@@ -239,7 +239,7 @@ mod tests {
     fn no_word_is_lost_and_none_is_cut_at_any_width() {
         let name = "n".repeat(253);
         let texts = [
-            SAID.to_owned(),
+            MESSAGE.to_owned(),
             format!("  {name} 東京の営業時間 🚀 {name}"),
             " ".repeat(9),
             String::new(),
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backtick_that_is_never_closed_holds_nothing_together() {
+    fn an_unclosed_backtick_keeps_no_words_together() {
         assert_eq!(wrapped("a `b c d", 4), ["a `b", "c d"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Where a policy or one of its rules is written: the file and the line.
+//! The location of a policy or of one of its rules: the file and the line.
 
 use almanac_api::checking::placed;
 use almanac_api::families::Descriptor;
@@ -9,7 +9,7 @@ use almanac_engine::PolicyName;
 use crate::input::{Input, InputPlace};
 
 impl Input {
-    /// `policies/shop.yaml:12`; `None` for what was not read from a file.
+    /// `policies/shop.yaml:12`; `None` for an object that was not read from a file.
     pub(crate) fn written_at(
         &self,
         place: &InputPlace,
@@ -19,7 +19,7 @@ impl Input {
         let object = place.position(&policy.identity)?;
         let field = rule.and_then(|rule| field_of(place, policy, rule));
         let field = field.unwrap_or_else(|| (&Path::Root.key("spec")).into());
-        // A finding has its location also in the text that a `ConfigMap` holds.
+        // The location of a finding can be in the text inside a `ConfigMap`.
         let finding = Finding::new(Code::Suspended, field, String::new());
         let placed = placed(&self.reading, object, finding);
         let source = self.reading.sources.get(placed.source)?;
@@ -27,7 +27,7 @@ impl Input {
         Some(format!("{}:{line}", source.name()))
     }
 
-    /// The files that something was read from, in order; none for a cluster.
+    /// The files that were read, in order; none for a cluster.
     pub(crate) fn source_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.reading.sources.iter().map(Source::name).collect();
         names.sort_unstable();

@@ -4,13 +4,13 @@ use std::io::Write;
 
 use almanac_api::writing::JsonAsYaml;
 
-/// Writes as YAML what is written as JSON.
+/// Converts JSON to YAML while it is written.
 pub(crate) fn write<T>(
     output: &mut dyn Write,
     write: impl FnOnce(&mut JsonAsYaml<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let mut yaml = JsonAsYaml::begin(output)?;
-    let written = write(&mut yaml)?;
+    let result = write(&mut yaml)?;
     yaml.end()?;
-    Ok(written)
+    Ok(result)
 }

@@ -1,5 +1,5 @@
-//! The zone that a name to display means: an IANA name, or the word for the zone of this machine. Which name counts
-//! is up to `display_zone`.
+//! The zone of a name for display: an IANA name, or the word for the zone of this machine. `display_zone` chooses the
+//! name.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -11,37 +11,38 @@ use crate::argument_error::{ArgumentError, quoted};
 /// The word for the zone of this machine.
 pub(crate) const LOCAL: &str = "local";
 
-/// Links to the zone of the machine.
+/// The link to the zone of the machine.
 const LOCALTIME: &str = "/etc/localtime";
-/// Has its name, on some systems.
+/// The file with the name of the zone, on some systems.
 const NAME_FILE: &str = "/etc/timezone";
 
 /// Names that the database has for UTC.
 const NAMES_OF_UTC: [&str; 7] =
     ["Etc/UCT", "Etc/UTC", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"];
 
-/// The longest names have three parts, such as `America/Argentina/Salta`.
+/// The maximum number of parts in a name, such as `America/Argentina/Salta`.
 const PARTS: usize = 3;
 
 /// The zone of this name, or of this machine.
 pub(crate) fn named(argument: &'static str, name: &str) -> Result<Zone, ArgumentError> {
     if name != LOCAL {
-        let wrong = |error| ArgumentError::whole(argument, name, why_not_shown(name, &error));
+        let wrong = |error| ArgumentError::whole(argument, name, why_invalid(name, &error));
         return Zone::named(name).map(with_one_name).map_err(wrong);
     }
     let setting = env::var_os("TZ").map(|it| it.to_string_lossy().into_owned());
     let found = of_machine(setting.as_deref(), Path::read_link, || fs::read_to_string(NAME_FILE));
     found.map(with_one_name).map_err(|why| {
         let message = format!(
-            "the time zone of this machine is not known: {why}; write an IANA name such as \
+            "the time zone of this machine is unknown: {why}; write an IANA name such as \
              Europe/Berlin"
         );
         ArgumentError::whole(argument, name, message)
     })
 }
 
-/// Why a text is not a zone to display. Without one, it is not UTC that is displayed, but mostly the policies' zone.
-pub(crate) fn why_not_shown(name: &str, error: &ZoneError) -> String {
+/// The reason that a text is not a zone for display. Unlike for schedules, the default is not UTC, but mostly the
+/// policies' zone.
+pub(crate) fn why_invalid(name: &str, error: &ZoneError) -> String {
     match error.kind() {
         ZoneErrorKind::Local => {
             format!(
@@ -56,7 +57,7 @@ pub(crate) fn why_not_shown(name: &str, error: &ZoneError) -> String {
     }
 }
 
-/// UTC for its other names, so that none is shown next to UTC as another zone.
+/// UTC for its other names, so that none is displayed next to UTC as another zone.
 fn with_one_name(zone: Zone) -> Zone {
     if NAMES_OF_UTC.contains(&zone.name()) { Zone::utc() } else { zone }
 }
@@ -79,17 +80,17 @@ fn of_machine(
     if let Some(zone) = in_path(path) {
         return Ok(zone);
     }
-    let shown = path.display();
+    let path_text = path.display();
     match read_link(path) {
         Ok(target) => in_path(&target).ok_or_else(|| {
-            format!("{shown} links to {}, which is not an IANA name", target.display())
+            format!("{path_text} links to {}, which is not an IANA name", target.display())
         }),
         // Such a machine is in UTC.
         Err(error) if error.kind() == io::ErrorKind::NotFound && cfg!(unix) => Ok(Zone::utc()),
         Err(error) => {
             let name = read_name().ok().filter(|_| setting.is_none());
             let zone = name.and_then(|name| Zone::find(name.trim()));
-            zone.ok_or_else(|| format!("failed to read the link {shown}: {error}"))
+            zone.ok_or_else(|| format!("failed to read the link {path_text}: {error}"))
         }
     }
 }
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_zone_of_the_machine_is_an_error_that_says_why() {
+    fn an_unknown_zone_of_the_machine_is_an_error_with_the_reason() {
         let rule = linked(Some("CET-1CEST"), "").unwrap_err();
         assert_eq!(rule, "TZ is `CET-1CEST`, which is not an IANA name");
         let elsewhere = linked(None, "/mnt/localtime").unwrap_err();

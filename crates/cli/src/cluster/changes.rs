@@ -1,8 +1,8 @@
-//! Watches that report when the answer about a cluster may change.
+//! Watches that report possible changes of the output for a cluster.
 //!
-//! They are on policies, autoscalers, workloads, the objects of hubs and `CronJobs`, and request metadata only. Pods,
-//! nodes, namespaces, `ConfigMaps` and kinds for which Almanac has no type are too many or change too often. Their
-//! changes show when the cluster is read again. A watch that is refused is retried from time to time.
+//! The watches cover policies, autoscalers, workloads, the objects of hubs and `CronJobs`, and request metadata only.
+//! Pods, nodes, namespaces, `ConfigMaps` and kinds for which Almanac has no type are too many or change too often.
+//! Their changes appear at the next read of the cluster. A rejected watch is retried periodically.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use tokio::time::timeout;
 
 use super::{ClusterArguments, cron_jobs};
 
-/// Whether to go on printing.
+/// Whether to print again after changes.
 #[derive(Args)]
 pub(crate) struct WatchArguments {
-    /// Print the answer of a cluster again whenever it changes, until interrupted
+    /// Print the output for a cluster again whenever it changes, until interrupted
     #[arg(short, long, conflicts_with_all = ["file", "kustomize", "what_if", "from"])]
     pub(crate) watch: bool,
 }
@@ -32,24 +32,24 @@ pub(crate) struct WatchArguments {
 /// The watches on a cluster.
 pub(crate) struct Changes {
     runtime: Runtime,
-    /// Stores a change that comes while nothing waits for one.
+    /// Stores a change that arrives before the next wait.
     changed: Arc<Notify>,
 }
 
 impl ClusterArguments {
-    /// Starts watches on the cluster, in this namespace unless all are read.
+    /// Starts watches on the cluster, in this namespace unless all namespaces are read.
     pub(crate) fn changes(
         &self,
         namespace: Option<&str>,
         now: Timestamp,
     ) -> anyhow::Result<Changes> {
-        // The watches go on while the cluster is read.
+        // The watches continue while the cluster is read.
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .context("failed to start the network runtime")?;
-        // A client belongs to the runtime that it is made in.
+        // A client belongs to the runtime that creates it.
         let requests = runtime.block_on(async { self.requests(namespace, now) })?;
         let changed = Arc::<Notify>::default();
         for (resource, is_in_scope) in watched() {
@@ -66,20 +66,20 @@ impl ClusterArguments {
 }
 
 impl Changes {
-    /// Waits until something changes, but never longer than this. A change before a watch begins shows when the cluster
-    /// is read again, so each new list counts as a change.
+    /// Waits for a change, at most this long. A change before the start of a watch appears at the next read of the
+    /// cluster, so each new list counts as a change.
     pub(crate) fn wait(&mut self, most: Duration) {
         let Changes { runtime, changed } = self;
-        // After a wait in vain, the cluster is read as well.
+        // The cluster is read after a timeout, too.
         let _ = runtime.block_on(async { timeout(most, changed.notified()).await });
     }
 }
 
-/// The kinds that are watched, each with whether only its objects in the scope are.
+/// The watched kinds, and whether the watch covers only the scope.
 fn watched() -> impl Iterator<Item = (ApiResource, bool)> {
     let kinds = Kind::ALL.iter().copied().filter(|kind| *kind != Kind::ConfigMap);
     let watched = kinds.map(|kind| {
-        // A cluster of a hub is elsewhere than the placements that select it.
+        // The clusters of a hub and the placements that select them are in different namespaces.
         let is_everywhere = !kind.is_namespaced() || matches!(kind.role(), Role::Hub);
         (kind.resource(), !is_everywhere)
     });
@@ -104,7 +104,7 @@ async fn watch(client: Client, kind: ApiResource, selection: Selection, changed:
     }
 }
 
-/// A number that stands for the current state of an object.
+/// A hash of the current state of an object.
 fn hash_of(object: &DynamicObject) -> u64 {
     let mut hasher = DefaultHasher::new();
     let metadata = &object.metadata;

@@ -1,10 +1,10 @@
-//! The policy clock, as the processes of `almanac up` pass it to one another.
+//! The policy clock as arguments, for the processes of `almanac up`.
 
 use almanac_api::policy_clock::PolicyClock;
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 
-/// How the policies' clock was set beside the machine's.
+/// The setting of the policy clock relative to the machine's clock.
 #[derive(Args, Clone)]
 pub(crate) struct ClockArguments {
     /// Offset of the policy clock from the machine's
@@ -15,13 +15,13 @@ pub(crate) struct ClockArguments {
     #[arg(long = "clock-rate", value_name = "N", hide = true, requires = "since")]
     rate: Option<u32>,
 
-    /// When the policy clock got that speed, by the machine's clock
+    /// The instant at which the policy clock got that speed, by the machine's clock
     #[arg(long = "clock-since", value_name = "INSTANT", hide = true, requires = "rate")]
     since: Option<Timestamp>,
 }
 
 impl ClockArguments {
-    /// How it was set.
+    /// The setting of the clock.
     pub(crate) fn setting(&self) -> PolicyClock {
         let setting = PolicyClock::ahead_by(self.offset.unwrap_or_default());
         match (self.since, self.rate) {
@@ -31,7 +31,7 @@ impl ClockArguments {
     }
 
     /// The arguments that set this clock.
-    pub(crate) fn of(clock: PolicyClock) -> Self {
+    pub(crate) fn for_clock(clock: PolicyClock) -> Self {
         if clock == PolicyClock::REAL {
             return Self { offset: None, rate: None, since: None };
         }
@@ -40,7 +40,7 @@ impl ClockArguments {
         Self { offset: Some(ahead), rate: Some(clock.rate()), since: Some(since) }
     }
 
-    /// The same as words of a command line.
+    /// The same arguments as words of a command line.
     pub(crate) fn words(&self) -> Vec<String> {
         let offset = self.offset.map(|offset| format!("--clock-offset={offset:#}"));
         let since = self.since.map(|since| format!("--clock-since={since}"));
@@ -66,8 +66,8 @@ mod tests {
         let since: Timestamp = "2026-03-02T12:00:00.123456789Z".parse().expect("an instant");
         let ahead = PolicyClock::ahead_by(SignedDuration::new(-86_400, -5));
         for clock in [PolicyClock::REAL, ahead.faster(since, 1), ahead.faster(since, 6000)] {
-            let words =
-                std::iter::once("almanac".to_owned()).chain(ClockArguments::of(clock).words());
+            let words = std::iter::once("almanac".to_owned())
+                .chain(ClockArguments::for_clock(clock).words());
             assert_eq!(Words::parse_from(words).clock.setting(), clock);
         }
     }

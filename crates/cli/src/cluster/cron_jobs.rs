@@ -1,4 +1,5 @@
-//! The `CronJobs` of a cluster, which are only shown: read as `kubectl get -o yaml` prints them, as those in files are.
+//! The `CronJobs` of a cluster, for display only. They are read in the form of `kubectl get -o yaml`, like those in
+//! files.
 
 use almanac_api::reading::{CronJob, PlacedFinding, Reading, Source, read_objects};
 use almanac_api::writing::to_yaml;
@@ -6,7 +7,7 @@ use almanac_engine::Identity;
 use anyhow::Context as _;
 use kube::api::{ApiResource, DynamicObject, TypeMeta};
 
-use super::Seen;
+use super::ExtraObjects;
 use super::requests::{LookupResult, Requests};
 use crate::subject::called;
 
@@ -18,14 +19,14 @@ const PLURAL: &str = "cronjobs";
 /// Lists them in the scope of the requests. Without permission the list is empty, and a note reports that.
 pub(super) async fn list(
     requests: &Requests,
-    seen: &mut Seen,
+    extras: &mut ExtraObjects,
 ) -> anyhow::Result<Vec<DynamicObject>> {
     match requests.list_slim(&resource(), Some(requests.scope()), Some).await? {
         LookupResult::Found(objects) => Ok(objects),
         LookupResult::Absent => Ok(Vec::new()),
         LookupResult::Forbidden(_) => {
             let place = requests.place();
-            seen.unseen.insert(format!(
+            extras.unseen.insert(format!(
                 "no {KIND}.{GROUP} in {place} was read: missing permission to list {PLURAL}.{GROUP}"
             ));
             Ok(Vec::new())
@@ -44,7 +45,7 @@ pub(super) fn resource() -> ApiResource {
     }
 }
 
-/// Reads when they start Jobs. The text of one with a problem is kept for its findings.
+/// Reads their schedules. The text of an invalid `CronJob` is kept for its findings.
 pub(super) fn read(
     objects: Vec<DynamicObject>,
     reading: &mut Reading,
@@ -62,17 +63,17 @@ pub(super) fn read(
         let value = serde_json::to_value(&object).with_context(cannot)?;
         let text = to_yaml(&[value]).with_context(cannot)?;
         let text = text.strip_prefix("---\n").unwrap_or(&text);
-        let mut alone = Reading::default();
-        read_objects(&mut alone, Source::new(name, text));
+        let mut single = Reading::default();
+        read_objects(&mut single, Source::new(name, text));
         let source = reading.sources.len();
-        for job in &alone.cron_jobs {
+        for job in &single.cron_jobs {
             let here = |finding: &PlacedFinding| PlacedFinding { source, ..finding.clone() };
             findings.extend(job.findings.iter().map(here));
         }
-        if alone.cron_jobs.iter().any(|job| !job.findings.is_empty()) {
-            reading.sources.append(&mut alone.sources);
+        if single.cron_jobs.iter().any(|job| !job.findings.is_empty()) {
+            reading.sources.append(&mut single.sources);
         }
-        jobs.append(&mut alone.cron_jobs);
+        jobs.append(&mut single.cron_jobs);
     }
     Ok(jobs)
 }

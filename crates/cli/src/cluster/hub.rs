@@ -1,5 +1,6 @@
-//! The clusters, sets, bindings and scores of placements, and their decisions. They are read only where there are
-//! placements, and they are left out where it cannot be: without its clusters, every placement would seem to lose them.
+//! The clusters, sets, bindings and scores of placements, and their decisions. They are read only if there are
+//! placements. If one of these kinds cannot be read, the placements are left out: without its clusters, a placement
+//! would appear to lose them.
 
 use std::collections::BTreeSet;
 
@@ -9,32 +10,32 @@ use almanac_engine::Family;
 use kube::api::DynamicObject;
 
 use super::requests::{LookupResult, Requests};
-use super::{FetchedObject, Seen};
+use super::{ExtraObjects, FetchedObject};
 
-/// Lists what the placements among the objects select from, and what all placements have selected. Leaves the
-/// placements out if some of that cannot be read.
+/// Lists the candidates of the placements among the objects, and the decisions of all placements. Removes the
+/// placements if any of that cannot be read.
 pub(super) async fn list(
     requests: &Requests,
     objects: &mut Vec<FetchedObject>,
-    seen: &mut Seen,
+    extras: &mut ExtraObjects,
 ) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
-    let mut found = Vec::new();
+    let mut objects_by_kind = Vec::new();
     if !objects.iter().any(|it| it.kind == Kind::Placement) {
-        return Ok(found);
+        return Ok(objects_by_kind);
     }
     let mut missing = BTreeSet::new();
     for kind in Descriptor::of(Family::Placement).reads.iter().copied() {
         let is_everywhere = !kind.is_namespaced() || kind.counts_everywhere();
-        let answer = requests.list_of(kind, is_everywhere).await?;
-        let answer = match answer {
+        let result = requests.list_of(kind, is_everywhere).await?;
+        let result = match result {
             LookupResult::Forbidden(_) if kind == Kind::PlacementDecision => {
-                list_own_decisions(requests, seen).await?
+                list_own_decisions(requests, extras).await?
             }
-            answer => answer,
+            result => result,
         };
         let right = kind.resource_name();
-        match answer {
-            LookupResult::Found(objects) => found.push((kind, objects)),
+        match result {
+            LookupResult::Found(objects) => objects_by_kind.push((kind, objects)),
             LookupResult::Absent => {
                 missing.insert(format!("the cluster does not serve {right}"));
             }
@@ -46,29 +47,29 @@ pub(super) async fn list(
         }
     }
     if missing.is_empty() {
-        return Ok(found);
+        return Ok(objects_by_kind);
     }
     objects.retain(|it| it.kind != Kind::Placement);
     let (shown, place) = (Kind::Placement.shown(), requests.place());
     for why in missing {
-        seen.unseen.insert(format!("no {shown} in {place} was read: {why}"));
+        extras.unseen.insert(format!("no {shown} in {place} was read: {why}"));
     }
     Ok(Vec::new())
 }
 
-/// The decisions in the namespace of the scope, if those elsewhere may not be read.
+/// The decisions in the namespace of the scope, if those in other namespaces are forbidden.
 async fn list_own_decisions(
     requests: &Requests,
-    seen: &mut Seen,
+    extras: &mut ExtraObjects,
 ) -> anyhow::Result<LookupResult<Vec<DynamicObject>>> {
     let kind = Kind::PlacementDecision;
-    let answer = requests.list_of(kind, false).await?;
-    if matches!(answer, LookupResult::Found(_)) {
+    let result = requests.list_of(kind, false).await?;
+    if matches!(result, LookupResult::Found(_)) {
         let (shown, right, place) = (kind.shown(), kind.resource_name(), requests.place());
-        seen.unseen.insert(format!(
-            "no {shown} outside {place} was read, so how often a cluster is selected is not known: missing \
+        extras.unseen.insert(format!(
+            "no {shown} outside {place} was read, so how often a cluster is selected is unknown: missing \
              permission to list {right} in all namespaces"
         ));
     }
-    Ok(answer)
+    Ok(result)
 }

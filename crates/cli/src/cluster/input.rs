@@ -8,13 +8,13 @@ use almanac_calendar::Zone;
 use almanac_engine::Slim;
 use almanac_engine::units::UnitObject;
 
-use super::{Fetched, Seen, SeenPod};
-use crate::input::{Input, InputPlace, Wanted};
+use super::{ExtraObjects, Fetched, ListedPod};
+use crate::input::{ClusterRequest, Input, InputPlace};
 
 impl Fetched {
     /// The input. The cluster is its only place.
-    pub(super) fn into_input(self, wanted: &Wanted<'_>) -> Input {
-        let Fetched { objects, reading, positions, findings, mut cron_jobs, seen, note } = self;
+    pub(super) fn into_input(self, wanted: &ClusterRequest<'_>) -> Input {
+        let Fetched { objects, reading, positions, findings, mut cron_jobs, extras, note } = self;
         let is_selected =
             |job: &CronJob| wanted.selector.is_none_or(|it| it.fits(Some(&job.labels)));
         cron_jobs.retain(is_selected);
@@ -23,7 +23,7 @@ impl Fetched {
         }
         let mut place = InputPlace::new(objects.iter().enumerate(), None);
         place.world.objects.seen_at = Some(wanted.now);
-        let unseen = add_seen(&mut place, seen);
+        let unseen = add_extras(&mut place, extras);
         place.positions = positions;
         place.add_cron_jobs(cron_jobs.iter(), "");
         let mut input = Input::new(vec![place], reading, findings, &Places::one(), Vec::new());
@@ -33,19 +33,19 @@ impl Fetched {
     }
 }
 
-/// Adds what else was seen. Returns what was not.
-fn add_seen(place: &mut InputPlace, seen: Seen) -> BTreeSet<String> {
-    for namespace in &seen.marked_namespaces {
+/// Adds the extra objects. Returns the notes on unreadable objects.
+fn add_extras(place: &mut InputPlace, extras: ExtraObjects) -> BTreeSet<String> {
+    for namespace in &extras.marked_namespaces {
         place.mark_namespace(namespace);
     }
-    for (target, workload) in seen.scales {
+    for (target, workload) in extras.scales {
         place.world.upsert(target, Slim::Workload(workload));
     }
-    place.world.objects.nodes.extend(seen.nodes);
-    for SeenPod { identity, pod, is_marked } in seen.pods {
+    place.world.objects.nodes.extend(extras.nodes);
+    for ListedPod { identity, pod, is_marked } in extras.pods {
         place.add_pod(identity, "v1", is_marked, Slim::Pod(pod));
     }
-    for (identity, object) in seen.unit_objects {
+    for (identity, object) in extras.unit_objects {
         match object {
             UnitObject::Pod(_) => place.add_pod(identity, "v1", false, Slim::UnitObject(object)),
             UnitObject::Template(_)
@@ -56,5 +56,5 @@ fn add_seen(place: &mut InputPlace, seen: Seen) -> BTreeSet<String> {
             }
         }
     }
-    seen.unseen
+    extras.unseen
 }

@@ -1,5 +1,5 @@
 //! The objects of a cluster for QoS levels: the `ConfigMaps` of Volcano's agent, by their names, and the pods and nodes
-//! that their policies are about. These are many, so only the data that decisions depend on is kept.
+//! of their policies. There are many pods and nodes, so only the data that decisions depend on is kept.
 
 use std::sync::Arc;
 
@@ -12,40 +12,40 @@ use almanac_engine::{Identity, Labels, Slim};
 use futures::{StreamExt as _, stream};
 use kube::api::DynamicObject;
 
-use super::requests::{AT_ONCE, LookupResult, Requests, of_core};
-use super::{FetchedObject, Seen};
+use super::requests::{LookupResult, MAX_CONCURRENT, Requests, core_resource};
+use super::{ExtraObjects, FetchedObject};
 
 /// A pod of a cluster.
-pub(super) struct SeenPod {
+pub(super) struct ListedPod {
     pub(super) identity: Identity,
     pub(super) pod: Pod,
-    /// Whether it bears the mark that exempts it from all policies.
+    /// Whether it has the ignore annotation.
     pub(super) is_marked: bool,
 }
 
 /// A node of a cluster, by its name.
-pub(super) type SeenNode = (Arc<str>, Node);
+pub(super) type ListedNode = (Arc<str>, Node);
 
-/// Fetches the `ConfigMaps` from the namespace in which the agent looks for them, the one that counts first.
+/// Fetches the `ConfigMaps` from the namespace of the agent, the one in effect first.
 pub(super) async fn config_maps(
     requests: &Requests,
     namespace: &str,
-    seen: &mut Seen,
+    extras: &mut ExtraObjects,
 ) -> anyhow::Result<Vec<DynamicObject>> {
     let gets = AGENT_CONFIGS.map(|(name, _)| async move {
         (name, requests.get(Kind::ConfigMap, namespace, name).await)
     });
-    let answers: Vec<_> = stream::iter(gets).buffered(AT_ONCE).collect().await;
-    let (mut found, mut forbidden) = (Vec::new(), Vec::new());
-    for (name, answer) in answers {
-        match answer? {
-            LookupResult::Found(object) => found.push(object),
+    let results: Vec<_> = stream::iter(gets).buffered(MAX_CONCURRENT).collect().await;
+    let (mut config_maps, mut forbidden) = (Vec::new(), Vec::new());
+    for (name, result) in results {
+        match result? {
+            LookupResult::Found(object) => config_maps.push(object),
             LookupResult::Absent => {}
             LookupResult::Forbidden(_) => forbidden.push(name),
         }
     }
     if forbidden.len() == AGENT_CONFIGS.len() {
-        seen.unseen.insert(format!(
+        extras.unseen.insert(format!(
             "no ConfigMap of Volcano's agent in namespace {namespace} was read: missing permission to get \
              configmaps"
         ));
@@ -54,12 +54,12 @@ pub(super) async fn config_maps(
             let identity = Kind::ConfigMap.identity(namespace, name);
             format!("{identity} was not read: missing permission to get configmaps")
         };
-        seen.unseen.extend(forbidden.into_iter().map(unseen));
+        extras.unseen.extend(forbidden.into_iter().map(unseen));
     }
-    Ok(found)
+    Ok(config_maps)
 }
 
-/// The policies of the `ConfigMap` that counts, if there is one.
+/// The policies of the `ConfigMap` in effect, if there is one.
 pub(super) fn policies(objects: &[FetchedObject]) -> Option<QosLevels> {
     let slim = objects.iter().find_map(|object| match &object.checked.slim {
         Some(Slim::QosLevels(levels)) => Some(levels),
@@ -68,48 +68,52 @@ pub(super) fn policies(objects: &[FetchedObject]) -> Option<QosLevels> {
     Some(slim.policy.as_deref().cloned().unwrap_or_else(QosLevels::unusable))
 }
 
-/// Lists the pods in scope; and the nodes, if it depends on their labels which policies a pod follows.
+/// Lists the pods in scope, and also the nodes if a policy selects pods by node labels.
 pub(super) async fn list_pods_and_nodes(
     requests: &Requests,
     policies: &QosLevels,
-    seen: &mut Seen,
+    extras: &mut ExtraObjects,
 ) -> anyhow::Result<()> {
-    match requests.list_slim(&of_core("Pod", "pods"), Some(requests.scope()), seen_pod).await? {
-        LookupResult::Found(pods) => seen.pods = pods,
+    match requests
+        .list_slim(&core_resource("Pod", "pods"), Some(requests.scope()), listed_pod)
+        .await?
+    {
+        LookupResult::Found(pods) => extras.pods = pods,
         LookupResult::Absent => {}
         LookupResult::Forbidden(_) => {
             let place = requests.place();
-            seen.unseen
+            extras
+                .unseen
                 .insert(format!("no Pod in {place} was read: missing permission to list pods"));
         }
     }
     if !policies.asks_for_node_labels() {
         return Ok(());
     }
-    match requests.list_slim(&of_core("Node", "nodes"), None, seen_node).await? {
-        LookupResult::Found(nodes) => seen.nodes = nodes,
+    match requests.list_slim(&core_resource("Node", "nodes"), None, listed_node).await? {
+        LookupResult::Found(nodes) => extras.nodes = nodes,
         LookupResult::Absent => {}
         LookupResult::Forbidden(_) => {
-            seen.unseen.insert("no Node was read: missing permission to list nodes".to_owned());
+            extras.unseen.insert("no Node was read: missing permission to list nodes".to_owned());
         }
     }
     Ok(())
 }
 
-/// Notes whether the namespace of the `ConfigMap` bears the mark, if that is not known by then.
+/// Records whether the namespace of the `ConfigMap` has the ignore annotation, if that is not known yet.
 pub(super) async fn read_mark(
     requests: &Requests,
     namespace: &str,
-    seen: &mut Seen,
+    extras: &mut ExtraObjects,
 ) -> anyhow::Result<()> {
     if requests.is_in_scope(namespace) {
         return Ok(());
     }
     match requests.is_marked_namespace(namespace).await? {
-        LookupResult::Found(true) => seen.marked_namespaces.push(namespace.to_owned()),
+        LookupResult::Found(true) => extras.marked_namespaces.push(namespace.to_owned()),
         LookupResult::Found(false) | LookupResult::Absent => {}
         LookupResult::Forbidden(_) => {
-            seen.unseen.insert(format!(
+            extras.unseen.insert(format!(
                 "whether namespace {namespace} is marked with {MARK} was not read: missing permission to get \
                  namespaces"
             ));
@@ -119,14 +123,14 @@ pub(super) async fn read_mark(
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]
-fn seen_pod(object: DynamicObject) -> Option<SeenPod> {
+fn listed_pod(object: DynamicObject) -> Option<ListedPod> {
     let metadata = &object.metadata;
     let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
     let identity = Identity::new("", "Pod", namespace, name);
-    Some(SeenPod { identity, pod: slim::watched_pod(&object), is_marked: is_marked(metadata) })
+    Some(ListedPod { identity, pod: slim::watched_pod(&object), is_marked: is_marked(metadata) })
 }
 
-fn seen_node(object: DynamicObject) -> Option<SeenNode> {
+fn listed_node(object: DynamicObject) -> Option<ListedNode> {
     let labels = object.metadata.labels.iter().flatten().map(|(key, value)| (key, &**value));
     let node = Node { labels: Labels::new(labels) };
     Some((object.metadata.name?.into(), node))

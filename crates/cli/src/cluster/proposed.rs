@@ -1,4 +1,4 @@
-//! Objects of files, taken as if they had been applied to the cluster that is read. Nothing is applied.
+//! Objects of files, read as if they had been applied to the cluster. Nothing is applied.
 
 mod apply;
 #[cfg(test)]
@@ -29,10 +29,10 @@ const ARGUMENT: &str = "--what-if";
 #[derive(Default)]
 pub(super) struct Proposed {
     paths: Vec<String>,
-    /// The texts, and what is wrong with them.
+    /// The texts and their findings.
     pub(super) reading: Reading,
     objects: BTreeMap<Identity, (usize, DynamicObject)>,
-    /// When they are applied.
+    /// The instant of the assumed application.
     now: Timestamp,
 }
 
@@ -42,15 +42,15 @@ impl Proposed {
         if paths.is_empty() {
             return Ok(Proposed::default());
         }
-        let reading = FileArguments::of(paths.to_vec(), &[]).read()?.reading;
+        let reading = FileArguments::for_paths(paths.to_vec(), &[]).read()?.reading;
         if reading.objects.is_empty() && reading.findings.is_empty() {
-            let message = "there is no policy in it, and nothing that policies act on";
+            let message = "the files have no policy and no object that policies act on";
             return Err(ArgumentError::whole(ARGUMENT, &paths.join(" "), message).into());
         }
         Ok(Proposed { paths: paths.to_vec(), reading, ..Proposed::default() })
     }
 
-    /// The namespace of all objects that are in one, if they name the same.
+    /// The namespace that all namespaced objects name, if they all name the same one.
     pub(super) fn only_namespace(&self) -> Option<&str> {
         let namespaced = self.reading.objects.iter().filter(|it| it.kind.is_namespaced());
         let namespaced = namespaced.filter(|it| !it.kind.counts_everywhere());
@@ -62,7 +62,7 @@ impl Proposed {
         names.first().copied().flatten().filter(|_| names.len() == 1)
     }
 
-    /// Places the objects in namespaces: those that name none are in the one where is looked, or in that of the
+    /// Places the objects in namespaces: objects that name none are in the namespace of the scope, or else of the
     /// context. A new object is created now.
     pub(super) fn place(
         &mut self,
@@ -91,12 +91,12 @@ impl Proposed {
         Ok(())
     }
 
-    /// Where the text of an object is, if it is one of these: a position in what was read.
+    /// The index of the text of an object in the reading, if the files have the object.
     pub(super) fn position(&self, identity: &Identity) -> Option<usize> {
         self.objects.get(identity).map(|(position, _)| *position)
     }
 
-    /// The object as it is once these are applied.
+    /// The object after the files are applied.
     pub(super) fn applied(
         &self,
         identity: &Identity,
@@ -115,7 +115,7 @@ impl Proposed {
 
     /// Dates the taints of a cluster as the webhook of a hub does.
     fn date_taints(&self, cluster: &mut DynamicObject, live: Option<&DynamicObject>) {
-        // Whether it is exempt or going is in the metadata.
+        // The metadata has the ignore annotation and the deletion timestamp.
         let whole = |it: &DynamicObject| serde_json::to_value(it).unwrap_or_default();
         let (after, before) = (whole(cluster), live.map(whole));
         for (index, date) in dates_of_taints(&after, before.as_ref(), self.now) {
@@ -123,7 +123,7 @@ impl Proposed {
         }
     }
 
-    /// The objects of a kind as they are once these are applied.
+    /// The objects of a kind after the files are applied.
     pub(super) fn applied_to_all(
         &self,
         kind: Kind,
@@ -133,19 +133,19 @@ impl Proposed {
         if self.objects.is_empty() {
             return objects;
         }
-        let mut there = BTreeSet::new();
+        let mut live_identities = BTreeSet::new();
         let mut all: Vec<DynamicObject> = objects
             .into_iter()
             .filter_map(|object| {
                 let identity = identity_of(kind, &object);
                 let applied = self.applied(&identity, Some(object));
-                there.insert(identity);
+                live_identities.insert(identity);
                 applied
             })
             .collect();
         let is_new = |it: &&Identity| {
             Kind::of_object(it) == Some(kind)
-                && !there.contains(it)
+                && !live_identities.contains(it)
                 && (!kind.is_namespaced() || is_in_scope(it.namespace()))
         };
         let new = self.objects.keys().filter(is_new);
@@ -153,21 +153,21 @@ impl Proposed {
         all
     }
 
-    /// What of them has no effect on the answer, as sentences.
+    /// The objects of the files without an effect on the output, as sentences.
     pub(super) fn left_out(&self, used: impl Iterator<Item = Identity>) -> Vec<String> {
         let used: BTreeSet<Identity> = used.collect();
-        // Of workloads, only those are read that policies act on.
+        // The command reads only workloads that policies act on.
         let is_policy = |it: &&Identity| {
             Kind::of_object(it).is_some_and(|kind| !matches!(kind.role(), Role::Workload { .. }))
         };
         let unused = self.objects.keys().filter(|it| !used.contains(it)).filter(is_policy);
         let mut notes: Vec<String> = unused
             .map(|it| {
-                format!("{it} of {ARGUMENT} is left out: objects of its kind there are not read")
+                format!("{it} of {ARGUMENT} is left out: objects of its kind are not read there")
             })
             .collect();
         let Reading { others, pods, nodes, cron_jobs, .. } = &self.reading;
-        // The templates of workloads are among them.
+        // The list also has the templates of workloads.
         let has_pods = pods.iter().any(|it| &*it.kind == "Pod");
         if !(others.is_empty() && !has_pods && nodes.is_empty() && cron_jobs.is_empty()) {
             let paths = self.paths.join(" ");

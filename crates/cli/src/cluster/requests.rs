@@ -1,4 +1,4 @@
-//! Requests to the API server, and the meaning of its responses. Only `get`, `list` and `watch`.
+//! Requests to the API server, and the meaning of its responses. The only verbs are `get`, `list` and `watch`.
 
 use std::error::Error;
 use std::io;
@@ -18,18 +18,18 @@ use tokio::time::error::Elapsed;
 
 use super::proposed::Proposed;
 
-/// How many requests are in flight at once.
-pub(super) const AT_ONCE: usize = 8;
+/// The maximum number of concurrent requests.
+pub(super) const MAX_CONCURRENT: usize = 8;
 /// The page size of a list, as in kubectl.
 const PAGE: u32 = 500;
-/// Long enough for someone at a terminal.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
+/// The timeout of a request.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Where to look.
+/// The namespaces to read.
 pub(super) enum Scope {
-    /// In all namespaces.
+    /// All namespaces.
     Cluster,
-    /// In one.
+    /// One namespace.
     Namespace(String),
 }
 
@@ -48,7 +48,7 @@ pub(super) enum LookupResult<T> {
     Found(T),
     /// There is no such object, or no such kind.
     Absent,
-    /// It may exist, but reading it is forbidden. The server's message.
+    /// Reading the object is forbidden, so its existence is unknown. Has the server's message.
     Forbidden(String),
 }
 
@@ -79,17 +79,17 @@ impl Requests {
         }
     }
 
-    /// That nothing was found, and what else to try.
+    /// A message that there are no policies, with the next step.
     pub(super) fn why_empty(&self) -> String {
         let place = self.place();
-        let elsewhere = match self.scope {
+        let hint = match self.scope {
             Scope::Cluster => "",
             Scope::Namespace(_) => "; use -n for another namespace, or -A for all",
         };
-        format!("no policies found in {place}{elsewhere}")
+        format!("no policies found in {place}{hint}")
     }
 
-    /// The client that sends them.
+    /// The client of the requests.
     pub(super) fn client(&self) -> Client {
         self.connection.client.clone()
     }
@@ -99,7 +99,7 @@ impl Requests {
         &self.scope
     }
 
-    /// Whether objects of a namespace are looked for.
+    /// Whether the scope includes a namespace.
     pub(super) fn is_in_scope(&self, namespace: &str) -> bool {
         match &self.scope {
             Scope::Cluster => true,
@@ -115,26 +115,26 @@ impl Requests {
         self.list_of(kind, false).await
     }
 
-    /// All objects of a kind, wherever they are, or only those in the scope.
+    /// All objects of a kind in all namespaces, or only in the scope.
     pub(super) async fn list_of(
         &self,
         kind: Kind,
         is_everywhere: bool,
     ) -> anyhow::Result<LookupResult<Vec<DynamicObject>>> {
         let scope = Some(&self.scope).filter(|_| !is_everywhere);
-        let answer = self.list_slim(&kind.resource(), scope, Some).await?;
-        match answer {
-            // A server also answers this for kinds that it does not serve.
+        let response = self.list_slim(&kind.resource(), scope, Some).await?;
+        match response {
+            // A server also returns this for kinds that it does not serve.
             LookupResult::Forbidden(_) if !self.serves(kind).await => Ok(LookupResult::Absent),
             LookupResult::Found(objects) => {
                 let is_listed = |namespace: &str| is_everywhere || self.is_in_scope(namespace);
                 Ok(LookupResult::Found(self.proposed.applied_to_all(kind, objects, is_listed)))
             }
-            answer => Ok(answer),
+            response => Ok(response),
         }
     }
 
-    /// All objects of a kind that is served, in a scope unless they are in no namespace. `slim` reduces each of them.
+    /// All objects of a served kind; a namespaced kind has a scope. `slim` reduces each object.
     pub(super) async fn list_slim<T>(
         &self,
         resource: &ApiResource,
@@ -146,34 +146,34 @@ impl Requests {
             group => format!("{}.{group}", resource.plural),
         };
         let place = scope.map_or(String::new(), |_| format!(" in {}", self.place()));
-        let what = format!("list {name}{place}");
+        let operation = format!("list {name}{place}");
         let api = self.api(resource, scope);
-        let mut found = Vec::new();
-        let mut asked = ListParams::default().limit(PAGE);
+        let mut all = Vec::new();
+        let mut params = ListParams::default().limit(PAGE);
         loop {
-            let page = match self.answered(api.list(&asked)).await {
-                Err(error) if is_expired(&error) && asked.limit.is_some() => {
-                    // The pages took so long that the next one is gone. In one piece, then.
-                    found.clear();
-                    asked = ListParams::default();
+            let page = match self.with_timeout(api.list(&params)).await {
+                Err(error) if is_expired(&error) && params.limit.is_some() => {
+                    // The token of the next page has expired, so the list is requested without pages.
+                    all.clear();
+                    params = ListParams::default();
                     continue;
                 }
-                answer => self.answer(answer, &what)?,
+                response => self.lookup(response, &operation)?,
             };
             let page = match page {
                 LookupResult::Found(page) => page,
                 LookupResult::Absent => return Ok(LookupResult::Absent),
-                LookupResult::Forbidden(said) => return Ok(LookupResult::Forbidden(said)),
+                LookupResult::Forbidden(message) => return Ok(LookupResult::Forbidden(message)),
             };
-            found.extend(page.items.into_iter().filter_map(&slim));
+            all.extend(page.items.into_iter().filter_map(&slim));
             match page.metadata.continue_.filter(|next| !next.is_empty()) {
-                Some(next) => asked = asked.continue_token(&next),
-                None => return Ok(LookupResult::Found(found)),
+                Some(next) => params = params.continue_token(&next),
+                None => return Ok(LookupResult::Found(all)),
             }
         }
     }
 
-    /// All objects of a kind, in a scope unless they are in no namespace.
+    /// The API of a kind; a namespaced kind has a scope.
     fn api(&self, resource: &ApiResource, scope: Option<&Scope>) -> Api<DynamicObject> {
         let client = self.connection.client.clone();
         match scope {
@@ -182,11 +182,11 @@ impl Requests {
         }
     }
 
-    /// The namespaces in scope with the mark that exempts the objects in them.
+    /// The namespaces in scope with the ignore annotation.
     pub(super) async fn marked_namespaces(&self) -> anyhow::Result<LookupResult<Vec<String>>> {
         let client = self.connection.client.clone();
         let api: Api<DynamicObject> = Api::all_with(client, &namespaces());
-        let asked = async {
+        let request = async {
             match &self.scope {
                 Scope::Cluster => {
                     let all = api.list_metadata(&ListParams::default()).await?;
@@ -195,22 +195,22 @@ impl Requests {
                 Scope::Namespace(name) => Ok(vec![api.get_metadata(name).await?.metadata]),
             }
         };
-        let found = self.answered(asked).await.map(|all: Vec<ObjectMeta>| {
+        let marked_names = self.with_timeout(request).await.map(|all: Vec<ObjectMeta>| {
             let marked = all.into_iter().filter(is_marked);
             marked.filter_map(|metadata| metadata.name).collect()
         });
-        self.answer(found, "read namespaces")
+        self.lookup(marked_names, "read namespaces")
     }
 
-    /// Whether a namespace bears that mark.
+    /// Whether a namespace has the ignore annotation.
     pub(super) async fn is_marked_namespace(
         &self,
         name: &str,
     ) -> anyhow::Result<LookupResult<bool>> {
         let client = self.connection.client.clone();
         let api: Api<DynamicObject> = Api::all_with(client, &namespaces());
-        let answer = self.answered(api.get_metadata(name)).await;
-        self.answer(answer.map(|it| is_marked(&it.metadata)), "read namespaces")
+        let response = self.with_timeout(api.get_metadata(name)).await;
+        self.lookup(response.map(|it| is_marked(&it.metadata)), "read namespaces")
     }
 
     /// The permission to read the namespaces in the scope: the verb, and their name in messages.
@@ -230,16 +230,16 @@ impl Requests {
     ) -> anyhow::Result<LookupResult<DynamicObject>> {
         let client = self.connection.client.clone();
         let api: Api<DynamicObject> = Api::namespaced_with(client, namespace, &kind.resource());
-        let answer = self.answered(api.get(name)).await;
-        let answer =
-            self.answer(answer, &format!("get {} {namespace}/{name}", kind.resource_name()))?;
+        let response = self.with_timeout(api.get(name)).await;
+        let response =
+            self.lookup(response, &format!("get {} {namespace}/{name}", kind.resource_name()))?;
         let applied = |live| self.proposed.applied(&kind.identity(namespace, name), live);
-        Ok(match answer {
+        Ok(match response {
             LookupResult::Found(object) => {
                 applied(Some(object)).map_or(LookupResult::Absent, LookupResult::Found)
             }
             LookupResult::Absent => applied(None).map_or(LookupResult::Absent, LookupResult::Found),
-            LookupResult::Forbidden(said) => LookupResult::Forbidden(said),
+            LookupResult::Forbidden(message) => LookupResult::Forbidden(message),
         })
     }
 
@@ -256,10 +256,11 @@ impl Requests {
         } else {
             Api::all_with(client, resource)
         };
-        let answer = self.answered(api.get_scale(name)).await;
-        let answer = answer.map(|scale| scale.spec.and_then(|spec| spec.replicas));
-        let answer = answer.map(|replicas| replicas.and_then(|count| u32::try_from(count).ok()));
-        self.answer(answer, &format!("get the scale of {} {namespace}/{name}", resource.plural))
+        let response = self.with_timeout(api.get_scale(name)).await;
+        let response = response.map(|scale| scale.spec.and_then(|spec| spec.replicas));
+        let response =
+            response.map(|replicas| replicas.and_then(|count| u32::try_from(count).ok()));
+        self.lookup(response, &format!("get the scale of {} {namespace}/{name}", resource.plural))
     }
 
     /// Discovers a kind.
@@ -269,25 +270,26 @@ impl Requests {
         version: &str,
         kind: &str,
     ) -> anyhow::Result<LookupResult<Discovered>> {
-        let asked = GroupVersionKind::gvk(group, version, kind);
-        let found = self.answered(pinned_kind(&self.connection.client, &asked)).await;
-        if let Err(Unanswered::Kube(kube::Error::Discovery(_))) = found {
+        let requested_kind = GroupVersionKind::gvk(group, version, kind);
+        let discovered =
+            self.with_timeout(pinned_kind(&self.connection.client, &requested_kind)).await;
+        if let Err(Unanswered::Kube(kube::Error::Discovery(_))) = discovered {
             return Ok(LookupResult::Absent);
         }
-        let found = found.map(|(resource, capabilities)| Discovered {
+        let discovered = discovered.map(|(resource, capabilities)| Discovered {
             resource,
             is_namespaced: capabilities.scope == ResourceScope::Namespaced,
         });
-        self.answer(found, &format!("discover the kinds of {group}/{version}"))
+        self.lookup(discovered, &format!("discover the kinds of {group}/{version}"))
     }
 
-    /// Whether the cluster serves a kind. If it does not say, it may.
+    /// Whether the cluster serves a kind; true if that is unknown.
     async fn serves(&self, kind: Kind) -> bool {
         let (client, version) = (&self.connection.client, kind.api_version());
         let listed = if kind.group().is_empty() {
-            self.answered(client.list_core_api_resources(&version)).await
+            self.with_timeout(client.list_core_api_resources(&version)).await
         } else {
-            self.answered(client.list_api_group_resources(&version)).await
+            self.with_timeout(client.list_api_group_resources(&version)).await
         };
         match listed {
             Ok(list) => list.resources.iter().any(|resource| resource.name == kind.plural()),
@@ -296,24 +298,24 @@ impl Requests {
         }
     }
 
-    async fn answered<T>(
+    async fn with_timeout<T>(
         &self,
         request: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Unanswered> {
-        match tokio::time::timeout(ANSWERED_WITHIN, request).await {
-            Ok(answer) => answer.map_err(Unanswered::Kube),
+        match tokio::time::timeout(TIMEOUT, request).await {
+            Ok(response) => response.map_err(Unanswered::Kube),
             Err(_) => Err(Unanswered::TooLate),
         }
     }
 
-    fn answer<T>(
+    fn lookup<T>(
         &self,
-        answer: Result<T, Unanswered>,
-        what: &str,
+        result: Result<T, Unanswered>,
+        operation: &str,
     ) -> anyhow::Result<LookupResult<T>> {
         let server = self.connection.server.trim_end_matches('/');
-        match answer {
-            Ok(found) => Ok(LookupResult::Found(found)),
+        match result {
+            Ok(value) => Ok(LookupResult::Found(value)),
             Err(Unanswered::Kube(kube::Error::Api(status))) => match status.code {
                 403 => Ok(LookupResult::Forbidden(status.message)),
                 404 => Ok(LookupResult::Absent),
@@ -321,26 +323,26 @@ impl Requests {
                     "the server did not authenticate the request (401 {})",
                     status.message
                 ))
-                .with_context(|| format!("failed to {what} at {server}")),
-                code => Err(anyhow!("the server answered {code} {}", status.message))
-                    .with_context(|| format!("failed to {what} at {server}")),
+                .with_context(|| format!("failed to {operation} at {server}")),
+                code => Err(anyhow!("the server returned {code} {}", status.message))
+                    .with_context(|| format!("failed to {operation} at {server}")),
             },
             Err(Unanswered::Kube(error @ kube::Error::SerdeError(_))) => {
-                Err(anyhow!(error)).with_context(|| format!("failed to {what} at {server}"))
+                Err(anyhow!(error)).with_context(|| format!("failed to {operation} at {server}"))
             }
             Err(Unanswered::Kube(error)) => {
                 Err(anyhow!(cause_of(&error))).with_context(|| format!("failed to reach {server}"))
             }
             Err(Unanswered::TooLate) => {
-                Err(anyhow!("no response within {} seconds", ANSWERED_WITHIN.as_secs()))
+                Err(anyhow!("no response within {} seconds", TIMEOUT.as_secs()))
                     .with_context(|| format!("failed to reach {server}"))
             }
         }
     }
 }
 
-/// The resource for requests about a kind of Kubernetes' own.
-pub(super) fn of_core(kind: &str, plural: &str) -> ApiResource {
+/// The resource of a kind in the core group.
+pub(super) fn core_resource(kind: &str, plural: &str) -> ApiResource {
     ApiResource {
         group: String::new(),
         version: "v1".to_owned(),
@@ -350,7 +352,7 @@ pub(super) fn of_core(kind: &str, plural: &str) -> ApiResource {
     }
 }
 
-/// Why there is no response.
+/// The reason for a missing response.
 enum Unanswered {
     Kube(kube::Error),
     TooLate,

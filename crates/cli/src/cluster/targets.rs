@@ -1,4 +1,4 @@
-//! The targets of the policies: determines them, and fetches those and no others.
+//! Determines the targets of the policies and fetches only those.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use almanac_engine::{Identity, Workload, World};
 use futures::{StreamExt as _, stream};
 use kube::api::DynamicObject;
 
-use super::requests::{AT_ONCE, LookupResult, Requests};
-use super::{FetchedObject, Seen, identity_of};
+use super::requests::{LookupResult, MAX_CONCURRENT, Requests};
+use super::{ExtraObjects, FetchedObject, identity_of};
 
 /// Up to this many objects of a kind are read one by one; beyond that, a list is cheaper.
 const ONE_BY_ONE: usize = 20;
 
-/// The targets by the version of the API they are named in, which only kinds we do not know need.
+/// The targets and the API versions in their references. Only kinds without a type in Almanac need the version.
 pub(super) type Targets = BTreeMap<Identity, String>;
 
-/// The targets named by the policies among the objects. A name that could not be one is left out: it
-/// would be put into the path of a request.
+/// The targets named by the policies among the objects. Invalid names are left out, because names become
+/// parts of request paths.
 pub(super) fn of_policies(objects: &[FetchedObject]) -> Targets {
     let mut world = World::default();
     for FetchedObject { checked, .. } in objects {
@@ -26,18 +26,18 @@ pub(super) fn of_policies(objects: &[FetchedObject]) -> Targets {
         }
     }
     let references = world.policies().filter_map(|policy| world.target_of(&policy));
-    let named = references.filter_map(|reference| {
+    let targets = references.filter_map(|reference| {
         let target = reference.target.identity().clone();
-        let written = &*reference.api_version;
-        let (group, version) = written.split_once('/').unwrap_or(("", written));
+        let api_version = &*reference.api_version;
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let group_is_sound = group.is_empty() || is_one_segment(group);
         let is_sound = group_is_sound && is_one_segment(version) && is_one_segment(target.name());
         is_sound.then(|| (target, version.to_owned()))
     });
-    named.collect()
+    targets.collect()
 }
 
-/// Whether a text is one part of a path, and nothing but that.
+/// Whether a text is exactly one segment of a path.
 fn is_one_segment(text: &str) -> bool {
     let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.');
     text.chars().all(is_allowed) && text.chars().any(|letter| letter != '.')
@@ -48,24 +48,24 @@ pub(super) async fn fetch(
     requests: &Requests,
     targets: Targets,
     complete: &[Kind],
-    seen: &mut Seen,
+    extras: &mut ExtraObjects,
 ) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
     let (known, others): (Targets, Targets) =
         targets.into_iter().partition(|(target, _)| Kind::of_object(target).is_some());
-    let mut found = Vec::new();
+    let mut objects_by_kind = Vec::new();
     // Identities are ordered by their kinds.
     let known: Vec<Identity> = known.into_keys().collect();
     for wanted in known.chunk_by(is_of_same_kind) {
         let kind = wanted.first().and_then(Kind::of_object);
         if let Some(kind) = kind.filter(|kind| !complete.contains(kind)) {
-            found.push((kind, fetch_known(requests, kind, wanted, seen).await?));
+            objects_by_kind.push((kind, fetch_known(requests, kind, wanted, extras).await?));
         }
     }
     let others: Vec<(Identity, String)> = others.into_iter().collect();
     for wanted in others.chunk_by(|(one, _), (other, _)| is_of_same_kind(one, other)) {
-        fetch_scales(requests, wanted, seen).await?;
+        fetch_scales(requests, wanted, extras).await?;
     }
-    Ok(found)
+    Ok(objects_by_kind)
 }
 
 fn is_of_same_kind(one: &Identity, other: &Identity) -> bool {
@@ -76,7 +76,7 @@ async fn fetch_known(
     requests: &Requests,
     kind: Kind,
     wanted: &[Identity],
-    seen: &mut Seen,
+    extras: &mut ExtraObjects,
 ) -> anyhow::Result<Vec<DynamicObject>> {
     let permission = format!("get {}", kind.resource_name());
     if wanted.len() > ONE_BY_ONE {
@@ -93,25 +93,25 @@ async fn fetch_known(
     let gets = wanted.iter().map(|target| async move {
         (target, requests.get(kind, target.namespace(), target.name()).await)
     });
-    let answers: Vec<_> = stream::iter(gets).buffered(AT_ONCE).collect().await;
-    let mut found = Vec::new();
-    for (target, answer) in answers {
-        match answer? {
-            LookupResult::Found(object) => found.push(object),
+    let results: Vec<_> = stream::iter(gets).buffered(MAX_CONCURRENT).collect().await;
+    let mut existing = Vec::new();
+    for (target, result) in results {
+        match result? {
+            LookupResult::Found(object) => existing.push(object),
             LookupResult::Absent => {}
             LookupResult::Forbidden(_) => {
-                seen.unseen.insert(unseen(target, &permission));
+                extras.unseen.insert(unseen(target, &permission));
             }
         }
     }
-    Ok(found)
+    Ok(existing)
 }
 
 /// Requests the `scale` of objects of a kind for which Almanac has no type.
 async fn fetch_scales(
     requests: &Requests,
     wanted: &[(Identity, String)],
-    seen: &mut Seen,
+    extras: &mut ExtraObjects,
 ) -> anyhow::Result<()> {
     let Some((first, version)) = wanted.first() else { return Ok(()) };
     let (group, kind) = (first.group(), first.kind());
@@ -121,7 +121,7 @@ async fn fetch_scales(
         LookupResult::Forbidden(_) => {
             let permission = format!("discover the kinds of {group}/{version}");
             let missing = wanted.iter().map(|(target, _)| unseen(target, &permission));
-            seen.unseen.extend(missing);
+            extras.unseen.extend(missing);
             return Ok(());
         }
     };
@@ -129,18 +129,18 @@ async fn fetch_scales(
     let gets = wanted.iter().map(|(target, _)| async move {
         (target, requests.get_replicas(kind, target.namespace(), target.name()).await)
     });
-    let answers: Vec<_> = stream::iter(gets).buffered(AT_ONCE).collect().await;
-    for (target, answer) in answers {
-        match answer? {
+    let results: Vec<_> = stream::iter(gets).buffered(MAX_CONCURRENT).collect().await;
+    for (target, result) in results {
+        match result? {
             LookupResult::Found(replicas) => {
-                seen.scales.insert(target.clone(), Workload { replicas, ..Workload::default() });
+                extras.scales.insert(target.clone(), Workload { replicas, ..Workload::default() });
             }
             LookupResult::Absent => {}
             LookupResult::Forbidden(_) => {
                 let scale = format!("{}/scale", kind.resource.plural);
                 let group = if group.is_empty() { String::new() } else { format!(".{group}") };
                 let permission = format!("get {scale}{group}");
-                seen.unseen.insert(unseen(target, &permission));
+                extras.unseen.insert(unseen(target, &permission));
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The pods, the nodes and the workloads that policies for units of nodes are about. They are read only where there are
-//! such policies, which are left out where pods or nodes cannot be read: without these, every unit would seem empty.
+//! The pods, nodes and workloads of policies for node units. They are read only if there are such policies. If pods or
+//! nodes cannot be read, the policies are left out: every unit would appear empty.
 
 use std::collections::BTreeSet;
 
@@ -9,31 +9,31 @@ use almanac_engine::Identity;
 use almanac_engine::units::UnitObject;
 use kube::api::DynamicObject;
 
-use super::requests::{LookupResult, Requests, of_core};
-use super::{FetchedObject, Seen, identity_of};
+use super::requests::{LookupResult, Requests, core_resource};
+use super::{ExtraObjects, FetchedObject, identity_of};
 
-/// One of them.
-pub(super) type SeenUnitObject = (Identity, UnitObject);
+/// A pod, a node, or data of a workload.
+pub(super) type ListedUnitObject = (Identity, UnitObject);
 
 /// The groups of the workloads whose templates are read.
 const WORKLOADS: [&str; 2] = ["", "apps"];
 
-/// Lists the pods, nodes and workloads, if there are policies for units among the objects. Returns the workloads, which have replicas as
-/// well.
+/// Lists the pods, nodes and workloads, if there are policies for units among the objects. Returns the workloads for
+/// their replicas.
 pub(super) async fn list(
     requests: &Requests,
     objects: &mut Vec<FetchedObject>,
-    seen: &mut Seen,
+    extras: &mut ExtraObjects,
 ) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
     if !objects.iter().any(|it| it.kind == Kind::ResourcePolicy) {
         return Ok(Vec::new());
     }
-    let nodes = requests.list_slim(&of_core("Node", "nodes"), None, node).await?;
-    let pods = list_pods(requests, seen).await?;
+    let nodes = requests.list_slim(&core_resource("Node", "nodes"), None, node).await?;
+    let pods = list_pods(requests, extras).await?;
     let mut missing = Vec::new();
-    for (answer, right) in [(nodes, "nodes"), (pods, "pods")] {
-        match answer {
-            LookupResult::Found(found) => seen.unit_objects.extend(found),
+    for (result, right) in [(nodes, "nodes"), (pods, "pods")] {
+        match result {
+            LookupResult::Found(found) => extras.unit_objects.extend(found),
             LookupResult::Absent => missing.push(format!("the cluster does not serve {right}")),
             LookupResult::Forbidden(_) => {
                 missing.push(format!("missing permission to list {right}"));
@@ -41,41 +41,41 @@ pub(super) async fn list(
         }
     }
     if !missing.is_empty() {
-        seen.unit_objects.clear();
+        extras.unit_objects.clear();
         objects.retain(|it| it.kind != Kind::ResourcePolicy);
         let (shown, place) = (Kind::ResourcePolicy.shown(), requests.place());
         for why in missing {
-            seen.unseen.insert(format!("no {shown} in {place} was read: {why}"));
+            extras.unseen.insert(format!("no {shown} in {place} was read: {why}"));
         }
         return Ok(Vec::new());
     }
-    list_workloads(requests, seen).await
+    list_workloads(requests, extras).await
 }
 
-/// The pods of all namespaces, since those use capacity of nodes, too; or else of those in scope.
+/// The pods of all namespaces, because all pods use capacity of nodes; or else only the pods in scope.
 async fn list_pods(
     requests: &Requests,
-    seen: &mut Seen,
-) -> anyhow::Result<LookupResult<Vec<SeenUnitObject>>> {
-    let resource = of_core("Pod", "pods");
-    let everywhere = requests.list_slim(&resource, None, pod).await?;
-    let LookupResult::Forbidden(_) = everywhere else { return Ok(everywhere) };
-    let here = requests.list_slim(&resource, Some(requests.scope()), pod).await?;
-    if matches!(here, LookupResult::Found(_)) {
+    extras: &mut ExtraObjects,
+) -> anyhow::Result<LookupResult<Vec<ListedUnitObject>>> {
+    let resource = core_resource("Pod", "pods");
+    let all_pods = requests.list_slim(&resource, None, pod).await?;
+    let LookupResult::Forbidden(_) = all_pods else { return Ok(all_pods) };
+    let pods_in_scope = requests.list_slim(&resource, Some(requests.scope()), pod).await?;
+    if matches!(pods_in_scope, LookupResult::Found(_)) {
         let place = requests.place();
-        seen.unseen.insert(format!(
-            "no Pod outside {place} was read, so how much room nodes have is not known: missing permission to list \
+        extras.unseen.insert(format!(
+            "no Pod outside {place} was read, so the free capacity of the nodes is unknown: missing permission to list \
              pods in all namespaces"
         ));
     }
-    Ok(here)
+    Ok(pods_in_scope)
 }
 
 async fn list_workloads(
     requests: &Requests,
-    seen: &mut Seen,
+    extras: &mut ExtraObjects,
 ) -> anyhow::Result<Vec<(Kind, Vec<DynamicObject>)>> {
-    let mut found = Vec::new();
+    let mut workloads = Vec::new();
     let is_workload = |kind: &Kind| {
         WORKLOADS.contains(&kind.group()) && matches!(kind.role(), Role::Workload { .. })
     };
@@ -86,31 +86,31 @@ async fn list_workloads(
                     let pod = slim::unit_template(object, kind.name())?;
                     Some((identity_of(kind, object), UnitObject::Template(Box::new(pod))))
                 });
-                seen.unit_objects.extend(templates);
+                extras.unit_objects.extend(templates);
                 let numbers = objects.iter().filter_map(|object| {
                     let number = slim::first_number(&object.data["spec"])?;
                     Some((identity_of(kind, object), UnitObject::FirstNumber(number)))
                 });
-                seen.unit_objects.extend(numbers);
-                found.push((kind, objects));
+                extras.unit_objects.extend(numbers);
+                workloads.push((kind, objects));
             }
             LookupResult::Absent => {}
             LookupResult::Forbidden(_) => {
                 let (right, place) = (kind.resource_name(), requests.place());
-                seen.unseen.insert(format!(
-                    "no {} in {place} was read, so which pods they make is not known: missing permission to list \
+                extras.unseen.insert(format!(
+                    "no {} in {place} was read, so which pods they create is unknown: missing permission to list \
                      {right}",
                     kind.shown()
                 ));
             }
         }
     }
-    Ok(found)
+    Ok(workloads)
 }
 
-/// Notes the targets whose pods are unknown: the templates of kinds for which Almanac has no type are not read.
-pub(super) fn tell_unknown_templates(objects: &[FetchedObject], seen: &mut Seen) {
-    let Seen { scales, unseen, .. } = seen;
+/// Notes the targets with unknown pods: the templates of kinds for which Almanac has no type are not read.
+pub(super) fn note_unknown_templates(objects: &[FetchedObject], extras: &mut ExtraObjects) {
+    let ExtraObjects { scales, unseen, .. } = extras;
     let namespaces: BTreeSet<Option<&str>> = objects
         .iter()
         .filter(|it| it.kind == Kind::ResourcePolicy)
@@ -118,12 +118,12 @@ pub(super) fn tell_unknown_templates(objects: &[FetchedObject], seen: &mut Seen)
         .collect();
     let targets = scales.keys().filter(|it| namespaces.contains(&Some(it.namespace())));
     unseen.extend(targets.map(|target| {
-        format!("the pods that {target} is going to make are not counted in units: its template is read only from files")
+        format!("the future pods of {target} are not counted in units: its template is read only from files")
     }));
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]
-fn pod(object: DynamicObject) -> Option<SeenUnitObject> {
+fn pod(object: DynamicObject) -> Option<ListedUnitObject> {
     let (namespace, name) =
         (object.metadata.namespace.as_deref()?, object.metadata.name.as_deref()?);
     let pod = UnitObject::Pod(Box::new(slim::watched_unit_pod(&object)));
@@ -131,7 +131,7 @@ fn pod(object: DynamicObject) -> Option<SeenUnitObject> {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]
-fn node(object: DynamicObject) -> Option<SeenUnitObject> {
+fn node(object: DynamicObject) -> Option<ListedUnitObject> {
     let node = UnitObject::Node(slim::watched_unit_node(&object));
     Some((Identity::new("", "Node", "", object.metadata.name.as_deref()?), node))
 }

@@ -4,11 +4,11 @@ use std::io::{self, IsTerminal, Write as _};
 use std::pin::pin;
 use std::time::Duration;
 
-/// A shorter wait needs no message.
+/// The duration without a message.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// Does the work, with a message on a terminal if it takes long.
-pub(super) async fn shown<T>(work: impl Future<Output = T>) -> T {
+/// Runs the work, with a progress message on a terminal if it takes long.
+pub(super) async fn with_progress<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     if let Ok(done) = tokio::time::timeout(SILENT, &mut work).await {
         return done;
@@ -17,12 +17,12 @@ pub(super) async fn shown<T>(work: impl Future<Output = T>) -> T {
     work.await
 }
 
-/// A line on standard error that is removed when this is dropped.
+/// A line on standard error, removed on drop.
 struct Line;
 
 impl Line {
     fn write() -> Line {
-        // Nothing is lost when this line is.
+        // A failure to write this line is harmless.
         let _ = write!(io::stderr(), "\r\x1b[Kreading from the cluster …");
         Line
     }

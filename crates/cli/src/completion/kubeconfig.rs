@@ -20,7 +20,7 @@ pub(crate) fn namespaces(line: &Line) -> impl Iterator<Item = String> {
     contexts.filter_map(|context| context.context?.namespace)
 }
 
-/// The kubeconfig that the line means; an empty one if there is none.
+/// The kubeconfig of the line; an empty one if there is none.
 fn read(line: &Line) -> Kubeconfig {
     let read = match line.paths(None, "--kubeconfig").last() {
         Some(file) => Kubeconfig::read_from(file),

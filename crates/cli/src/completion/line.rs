@@ -1,5 +1,5 @@
-//! The command line that the user is typing, as far as the candidates depend on it: which files and which kubeconfig it
-//! names.
+//! The command line that the user is typing, as far as the candidates depend on it: the files and the kubeconfig that
+//! it names.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,16 +12,16 @@ impl Line {
     /// The line that a shell or kubectl completes.
     pub(crate) fn typed() -> Line {
         let given: Vec<OsString> = env::args_os().skip(1).collect();
-        // A script puts the line behind two dashes; kubectl gives nothing else.
+        // A script puts the line after two dashes; kubectl passes only the line.
         let begin = given.iter().position(|word| word == "--").map_or(0, |dashes| dashes + 1);
-        Line::of(given[begin..].iter().map(|word| word.to_string_lossy()))
+        Line::from_words(given[begin..].iter().map(|word| word.to_string_lossy()))
     }
 
-    fn of(words: impl Iterator<Item = impl AsRef<str>>) -> Line {
+    fn from_words(words: impl Iterator<Item = impl AsRef<str>>) -> Line {
         Line(words.map(|word| unquoted(word.as_ref())).collect())
     }
 
-    /// The files and folders that are named to be read: with a flag, or else as words that are there.
+    /// The files and directories to read: named with a flag, or else words that are existing paths.
     pub(super) fn files(&self) -> Vec<String> {
         let named: Vec<String> = self.paths(Some("-f"), "--filename").collect();
         if !named.is_empty() {
@@ -91,7 +91,7 @@ fn unquoted(word: &str) -> String {
     }
 }
 
-/// The shell has not replaced it yet.
+/// Expands `~/`, which the shell has not expanded yet.
 fn in_home(path: &str) -> String {
     match (path.strip_prefix("~/"), env::var("HOME")) {
         (Some(rest), Ok(home)) => format!("{home}/{rest}"),
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn line(words: &[&str]) -> Line {
-        Line::of(words.iter())
+        Line::from_words(words.iter())
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_kubeconfig_counts() {
+    fn the_last_kubeconfig_wins() {
         let last = |line: &Line| line.paths(None, "--kubeconfig").last();
         let two = line(&["next", "--kubeconfig", "a", "--kubeconfig=b", "-n", "c"]);
         assert_eq!(last(&two).as_deref(), Some("b"));

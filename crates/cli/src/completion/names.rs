@@ -1,5 +1,5 @@
-//! The names that can be completed without asking a cluster: of objects in the files that the line
-//! names, and of namespaces.
+//! The names that can be completed without a cluster: objects in the files that the line names, and
+//! namespaces.
 //!
 //! The user waits for the candidates after each key press, so unreadable files have no candidates and no message.
 
@@ -18,24 +18,24 @@ use crate::files::glance;
 
 /// An object that can be named.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Named {
+struct NamedObject {
     name: String,
     kind: String,
     namespace: Option<String>,
 }
 
-/// The policies and their targets in the files that the line names, in the form that was begun: by their
-/// names, or with a kind, or with a namespace as well.
+/// The policies and their targets in the files that the line names, in the form that the user began: a name,
+/// or also a kind, or also a namespace.
 fn objects(begun: &OsStr) -> Vec<CompletionCandidate> {
-    offered(begun, &[("", named(&glance(&Line::typed().files())))])
+    offered(begun, &[("", named_objects(&glance(&Line::typed().files())))])
 }
 
-/// The same in the two versions that the line compares. Names that only one of them has are marked.
+/// The same in the two versions that the line compares. Names that only one version has are marked.
 pub(crate) fn compared(begun: &OsStr) -> Vec<CompletionCandidate> {
     let line = Line::typed();
     let mut paths = line.operands("diff", &["--fail-on-change"]);
-    let read = |paths: &[String]| named(&glance(paths));
-    // Of revisions, only the working tree is found at once.
+    let read = |paths: &[String]| named_objects(&glance(paths));
+    // Of the revisions, only the working tree is quick to read.
     if paths.is_empty() && line.paths(None, "--git").next().is_some() {
         paths.push(".".to_owned());
     }
@@ -49,7 +49,7 @@ pub(crate) fn compared(begun: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 /// The names in several versions of the files that complete the typed beginning.
-fn offered(begun: &OsStr, versions: &[(&str, BTreeSet<Named>)]) -> Vec<CompletionCandidate> {
+fn offered(begun: &OsStr, versions: &[(&str, BTreeSet<NamedObject>)]) -> Vec<CompletionCandidate> {
     let begun = begun.to_string_lossy();
     let mut offered: BTreeMap<String, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
     let objects =
@@ -100,7 +100,7 @@ pub(crate) fn namespaces() -> Vec<CompletionCandidate> {
     names.into_iter().map(CompletionCandidate::new).collect()
 }
 
-impl Named {
+impl NamedObject {
     fn is_of(&self, kind: &str) -> bool {
         kind_named(kind).unwrap_or(kind).eq_ignore_ascii_case(&self.kind)
     }
@@ -110,19 +110,19 @@ impl Named {
     }
 }
 
-/// The policies that were read, and what they scale.
-fn named(reading: &Reading) -> BTreeSet<Named> {
+/// The policies that were read, and their targets.
+fn named_objects(reading: &Reading) -> BTreeSet<NamedObject> {
     let policies = reading.objects.iter().filter(|object| object.kind.is_policy());
     let both = |object: &ReadObject| {
         let namespace = metadata(object, "namespace");
-        let policy = metadata(object, "name").map(|name| Named {
+        let policy = metadata(object, "name").map(|name| NamedObject {
             name,
             kind: object.kind.name().to_owned(),
             namespace: namespace.clone(),
         });
         let reference = object.node.get("spec").and_then(|spec| spec.get("scaleTargetRef"));
         let target = reference.and_then(|it| {
-            Some(Named { name: text(it, "name")?, kind: text(it, "kind")?, namespace })
+            Some(NamedObject { name: text(it, "name")?, kind: text(it, "kind")?, namespace })
         });
         [policy, target].into_iter().flatten()
     };

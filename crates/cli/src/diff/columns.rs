@@ -1,7 +1,7 @@
 //! A table as wide as the terminal. Cells are broken into lines. Names that are still too wide are cut, and different
 //! names still differ.
 
-use crate::shortening::told_apart;
+use crate::shortening::distinguished;
 use crate::text_width::{display_width, padded};
 use crate::wrapping::{widest_part, wrapped};
 
@@ -52,7 +52,7 @@ fn widths(rows: &[[String; COUNT]], width: usize) -> Option<[usize; COUNT]> {
 fn cut_names(rows: &mut [[String; COUNT]], column: usize, width: usize) {
     let words: Vec<String> =
         rows.iter().flat_map(|row| row[column].split(' ')).map(str::to_owned).collect();
-    let mut short = told_apart(&words, width).into_iter();
+    let mut short = distinguished(&words, width).into_iter();
     for row in rows {
         let count = row[column].split(' ').count();
         row[column] = short.by_ref().take(count).collect::<Vec<_>>().join(" ");

@@ -224,7 +224,7 @@ fn write_escaped(text: &str, output: &mut String) {
             }
             '.' if ends_with(&text[..position], "www") => output.push_str("&#46;"),
             letter if letter.is_control() => output.push(' '),
-            letter => match invisible::shown(letter) {
+            letter => match invisible::code_point(letter) {
                 Some(number) => write_escaped(&number, output),
                 None => output.push(letter),
             },

@@ -216,7 +216,7 @@ impl SideFiles {
     ) -> anyhow::Result<Files> {
         let paths = self.paths.iter().map(|path| path.display().to_string()).collect();
         let viewpoint = Viewpoint { fixed, targets, ..self.viewpoint.clone() };
-        let mut files = FileArguments::of(paths, exclude).read_from(viewpoint)?;
+        let mut files = FileArguments::for_paths(paths, exclude).read_from(viewpoint)?;
         files.reading.cron_jobs.iter_mut().for_each(|job| job.assume_zone(zone_of_jobs));
         Ok(files)
     }

@@ -10,7 +10,7 @@ use almanac_forecast::{Assumption, PodHours, Presence, Side, Stretch, merge_sent
 use super::change_groups::ChangeGroup;
 use super::question::{Assumptions, Question};
 use super::rows::{Change, Row, Unit};
-use crate::forecast::{in_zone, who};
+use crate::forecast::{in_zone, writer_name};
 use crate::wall_clock::civil;
 
 /// The longest list of names that is written in full; of longer ones, only added and removed names are listed.
@@ -195,7 +195,7 @@ fn value(side: Option<&Side>) -> String {
 
 /// `a rule → b rule`, once if both are equal; and a note that explains the difference.
 pub(super) fn set_by(row: &Row) -> String {
-    let writer = |side: &Option<Side>| side.as_ref().and_then(|it| who(&it.origin));
+    let writer = |side: &Option<Side>| side.as_ref().and_then(|it| writer_name(&it.origin));
     let text = match (writer(&row.first.before), writer(&row.first.after)) {
         (Some(one), Some(other)) if one == other => one,
         (Some(one), Some(other)) => format!("{one} → {other}"),

@@ -90,7 +90,7 @@ pub(super) fn write(
     answers: &[ExplainedTarget<'_>],
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let mut all: Vec<ExplanationJson<'_>> = answers.iter().map(told).collect();
+    let mut all: Vec<ExplanationJson<'_>> = answers.iter().map(explanation_json).collect();
     let answers = match all.pop() {
         Some(only) if all.is_empty() => Answers::One(Box::new(only)),
         last => Answers::Several { at, answers: all.into_iter().chain(last).collect() },
@@ -101,7 +101,7 @@ pub(super) fn write(
     Ok(())
 }
 
-fn told<'a>(answer: &'a ExplainedTarget<'_>) -> ExplanationJson<'a> {
+fn explanation_json<'a>(answer: &'a ExplainedTarget<'_>) -> ExplanationJson<'a> {
     let explanation = &answer.explanation;
     let values: Vec<(Field, Option<FieldValue>)> =
         explanation.values.iter().map(|(field, write)| (*field, write.value.clone())).collect();
@@ -153,7 +153,7 @@ fn request(answer: &ExplainedTarget<'_>, field: Field, ranked: &RankedRequest) -
     }
 }
 
-/// Since when the value is so; of several fields, of each.
+/// The start of the value; with several fields, the start of each.
 fn since(values: &[(Field, LastWrite)]) -> Option<Value> {
     let known = || values.iter().filter_map(|(field, write)| Some((field, write.since?)));
     known().next()?;
@@ -163,7 +163,7 @@ fn since(values: &[(Field, LastWrite)]) -> Option<Value> {
     })
 }
 
-/// The groups of what is divided, each with all that is in it.
+/// The groups of the divisions, each with all its clusters.
 fn groups(divisions: &[Division]) -> Vec<Value> {
     let of_groups = divisions.chunk_by(|one, other| one.group == other.group);
     let groups = of_groups.filter_map(|parts| {
@@ -179,27 +179,28 @@ fn decision(part: &Division) -> Value {
     json!({ "name": &*part.object, "clusters": names })
 }
 
-/// One of the scores that a total is of.
+/// One of the scores in a total.
 fn score(part: &ScorePart) -> Value {
     json!({ "of": &*part.of, "raw": part.raw, "weight": part.weight })
 }
 
 /// The value of the only field, or for an autoscaler an object of its bounds; null when there is none.
 pub(crate) fn value(values: &[(Field, Option<FieldValue>)]) -> Value {
-    let told = |value: &Option<FieldValue>| value.as_ref().map_or(Value::Null, json_of);
+    let json_or_null = |value: &Option<FieldValue>| value.as_ref().map_or(Value::Null, json_of);
     match values {
         [] => Value::Null,
         [(field, value)] if *field != Field::MinReplicas && *field != Field::MaxReplicas => {
-            told(value)
+            json_or_null(value)
         }
         several => {
-            let fields = several.iter().map(|(field, value)| (field.to_string(), told(value)));
+            let fields =
+                several.iter().map(|(field, value)| (field.to_string(), json_or_null(value)));
             Value::Object(fields.collect::<Map<_, _>>())
         }
     }
 }
 
-/// A value as the contract has it: a number, a text, a list of names, an object of numbers, or null.
+/// A value in the form of the contract: a number, a text, a list of names, an object of numbers, or null.
 pub(crate) fn json_of(value: &FieldValue) -> Value {
     match value {
         FieldValue::Number(number) => json!(number),

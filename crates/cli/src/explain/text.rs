@@ -34,7 +34,7 @@ pub(super) fn write(
     if answers.is_empty() {
         writeln!(output, "{why_empty}")?;
     }
-    let formulas = Formulas::of(input);
+    let formulas = Formulas::for_input(input);
     for (index, answer) in answers.iter().enumerate() {
         if index > 0 {
             writeln!(output)?;
@@ -44,10 +44,10 @@ pub(super) fn write(
         }
         write_answer(answer, &formulas, output)?;
     }
-    let is_told = |placed: &PlacedFinding| {
-        answers.iter().any(|answer| answer.findings().any(|told| told == placed))
+    let is_printed = |placed: &PlacedFinding| {
+        answers.iter().any(|answer| answer.findings().any(|printed| printed == placed))
     };
-    for placed in input.findings.iter().filter(|placed| !is_told(placed)) {
+    for placed in input.findings.iter().filter(|placed| !is_printed(placed)) {
         writeln!(output)?;
         input.write_finding(placed, output)?;
     }
@@ -70,7 +70,7 @@ fn write_answer(
         write_value(answer, *field, &target, write, output)?;
     }
     if let Some(unit) = answer.unit().map(printable) {
-        // One without a node has only the next one.
+        // A pod without a node has only a next unit.
         let is_there = explanation.reasons.first().is_some_and(|it| it.verdict == Verdict::Won);
         let next = if is_there { "" } else { "next " };
         writeln!(output, "{next}unit{target} is {STRONG}{unit}{STRONG:#}")?;
@@ -98,7 +98,7 @@ fn write_answer(
                 .zip(before)
                 .filter(|((_, after), before)| after.as_ref() != *before)
                 .map(|((field, after), before)| {
-                    format!("{field} {} → {}", known(before), known(after.as_ref()))
+                    format!("{field} {} → {}", value_text(before), value_text(after.as_ref()))
                 })
                 .collect();
             let at = civil(answer.zone, next.at);
@@ -130,7 +130,7 @@ fn write_value(
 ) -> io::Result<()> {
     let since =
         write.since.map_or(String::new(), |at| format!(", since {}", civil(answer.zone, at)));
-    let value = printable(&known(write.value.as_ref()));
+    let value = printable(&value_text(write.value.as_ref()));
     writeln!(output, "{field}{target} is {STRONG}{value}{STRONG:#}{since}")
 }
 
@@ -167,24 +167,24 @@ fn write_reason(
     Ok(())
 }
 
-/// How many requests a field lists, apart from the winner and the explained policy.
+/// The maximum number of requests for a field, apart from the winner and the explained policy.
 const MAX_REQUESTS: usize = 10;
 
-/// The requests for each field with several. A single one says no more than the reasons.
+/// The requests for each field with several. A single request adds nothing to the reasons.
 fn write_requests(answer: &ExplainedTarget<'_>, output: &mut impl Write) -> io::Result<()> {
     let several = answer.explanation.requests.iter().filter(|(_, ranked)| ranked.len() > 1);
     for (field, ranked) in several {
         writeln!(output)?;
         writeln!(output, "{STRONG}Requests{STRONG:#} for {field}")?;
-        let mut left = MAX_REQUESTS;
+        let mut remaining = MAX_REQUESTS;
         let mut omitted = 0;
         for (index, ranked) in ranked.iter().enumerate() {
             let is_own = ranked.request.policy == answer.explanation.policy;
-            if index > 0 && !is_own && left == 0 {
+            if index > 0 && !is_own && remaining == 0 {
                 omitted += 1;
                 continue;
             }
-            left -= usize::from(index > 0 && !is_own);
+            remaining -= usize::from(index > 0 && !is_own);
             write_request(answer, ranked, output)?;
         }
         if omitted > 0 {
@@ -219,6 +219,6 @@ fn write_request(
     Ok(())
 }
 
-fn known(value: Option<&Value>) -> String {
+fn value_text(value: Option<&Value>) -> String {
     value.map_or_else(|| "unknown".to_owned(), Value::to_string)
 }

@@ -16,7 +16,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::settings;
 
-/// The patterns that hold in a directory, the nearest first.
+/// The patterns that apply to a directory, the nearest first.
 type Rules = Arc<Vec<Arc<Gitignore>>>;
 
 /// The excluded paths below one directory.
@@ -47,23 +47,23 @@ impl Exclusion {
     pub(super) fn keeps(&self, entry: &DirEntry) -> bool {
         let Ok(below) = entry.path().strip_prefix(&self.walked) else { return true };
         let is_folder = entry.file_type().is_some_and(|it| it.is_dir());
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.error.is_some() {
+        let mut cache = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.error.is_some() {
             return false;
         }
         let path = self.full.join(below);
-        match known.excludes(&path, is_folder) {
+        match cache.excludes(&path, is_folder) {
             Ok(false) => return true,
-            Ok(true) => known.excluded.push(path),
-            Err(error) => known.error = Some(error),
+            Ok(true) => cache.excluded.push(path),
+            Err(error) => cache.error = Some(error),
         }
         false
     }
 
     /// The full paths of the files and directories that were excluded.
     pub(super) fn excluded(&self) -> anyhow::Result<Vec<PathBuf>> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.error.take().map_or_else(|| Ok(mem::take(&mut known.excluded)), Err)
+        let mut cache = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.error.take().map_or_else(|| Ok(mem::take(&mut cache.excluded)), Err)
     }
 }
 
@@ -75,7 +75,7 @@ impl ExclusionCache {
         Ok(matched.find(|it| !it.is_none()).is_some_and(|it| it.is_ignore()))
     }
 
-    /// The patterns that hold for what is directly in a directory.
+    /// The patterns that apply to the direct entries of a directory.
     fn rules(&mut self, folder: &Path) -> anyhow::Result<Rules> {
         if let Some(rules) = self.by_folder.get(folder) {
             return Ok(Arc::clone(rules));
@@ -116,7 +116,7 @@ fn add(builder: &mut GitignoreBuilder, pattern: &str) -> anyhow::Result<()> {
     }
     if pattern.starts_with('#') {
         // A line without a pattern, in a .gitignore.
-        bail!("begins with #, which begins a comment; write \\\\# for a name that does");
+        bail!("begins with #, the start of a comment; write \\\\# for a name that begins with #");
     }
     if Path::new(pattern.trim_start_matches('!')).components().any(|it| it == Component::ParentDir)
     {
@@ -134,8 +134,8 @@ fn add(builder: &mut GitignoreBuilder, pattern: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Why nothing can match a pattern, and what to write: files are matched by their paths below a directory, as in
-/// `team/tests`.
+/// The reason that nothing can match a pattern, and a pattern to write instead. Files are matched by their paths below
+/// a directory, as in `team/tests`.
 pub(super) fn why_it_matches_nothing(pattern: &str) -> Option<String> {
     if pattern.contains(['\n', '\r']) {
         return Some("has a line break; write a pattern for each line".to_owned());
@@ -158,7 +158,7 @@ pub(super) fn why_it_matches_nothing(pattern: &str) -> Option<String> {
     Some(format!("matches nothing; write {sign}/{}{end}", names.join("/")))
 }
 
-/// A pattern in which braces mean themselves, as in a `.gitignore`.
+/// A pattern in which braces are literal, as in a `.gitignore`.
 pub(super) fn with_literal_braces(pattern: &str) -> String {
     let mut literal = String::with_capacity(pattern.len());
     let (mut is_escaped, mut is_in_class) = (false, false);
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_that_matches_nothing_has_another_one_to_write() {
+    fn a_pattern_that_matches_nothing_has_an_advised_pattern() {
         for (pattern, advice) in [
             ("./tests", "write /tests"),
             ("!./tests/*.yaml", "write !/tests/*.yaml"),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_mean_themselves() {
+    fn braces_are_literal() {
         assert_eq!(with_literal_braces("a{b,c}"), "a\\{b,c\\}");
         assert_eq!(with_literal_braces("a\\{b\\\\{[{]"), "a\\{b\\\\\\{[{]");
     }

@@ -21,13 +21,13 @@ use crate::argument_error::ArgumentError;
 /// The file with the patterns to skip, in addition to `.gitignore`.
 pub(crate) const OUR_IGNORE_FILE: &str = ".almanacignore";
 
-/// A Helm chart is a folder with this file,
+/// A Helm chart is a directory with this file,
 const CHART_FILE: &str = "Chart.yaml";
 
-/// with a folder of what it renders,
+/// with a directory of templates,
 const TEMPLATES: &str = "templates";
 
-/// and one of the charts it is made of.
+/// and a directory of its subcharts.
 const SUBCHARTS: &str = "charts";
 
 /// A folder with this file is a test of Chainsaw.
@@ -38,10 +38,10 @@ const CHAINSAW_TEST: &str = "chainsaw-test.yaml";
 const EXPECTING: [&str; 3] = ["assert", "error", "errors"];
 
 /// The paths that arguments exclude from directories.
-pub(super) struct Excluded(Override);
+pub(super) struct ExcludedPaths(Override);
 
-impl Excluded {
-    pub(super) fn new(here: &Path, patterns: &[String]) -> Result<Excluded, ArgumentError> {
+impl ExcludedPaths {
+    pub(super) fn new(here: &Path, patterns: &[String]) -> Result<ExcludedPaths, ArgumentError> {
         let mut builder = OverrideBuilder::new(here);
         for pattern in patterns {
             if pattern.trim().is_empty() {
@@ -63,7 +63,7 @@ impl Excluded {
         }
         let built = builder.build();
         built
-            .map(Excluded)
+            .map(ExcludedPaths)
             .map_err(|error| ArgumentError::whole("--exclude", &patterns.join(" "), error))
     }
 }
@@ -84,7 +84,7 @@ pub(super) struct DirectoryScan {
     pub(super) patches: Vec<PathBuf>,
     /// The folders that are tests of Chainsaw.
     tests: BTreeSet<PathBuf>,
-    /// How many files say what a test expects to be there.
+    /// The number of files with the expectations of tests.
     pub(super) expectations: usize,
     /// The unreadable files and directories, and the reasons.
     pub(super) unreadable: BTreeMap<PathBuf, NotRead>,
@@ -92,7 +92,7 @@ pub(super) struct DirectoryScan {
     pub(super) too_large: Vec<String>,
     /// The full paths of the files and directories that `almanac.toml` excludes.
     pub(super) excluded: Vec<PathBuf>,
-    /// The prefix that is left out of the names of files.
+    /// The prefix to remove from the names of files.
     unnamed: PathBuf,
     /// Whether files that `.gitignore` matches are read anyway.
     reads_ignored: bool,
@@ -104,17 +104,17 @@ impl DirectoryScan {
         DirectoryScan { unnamed, reads_ignored, ..DirectoryScan::default() }
     }
 
-    /// Notes a file; `false` if it is there already.
+    /// Records a file; `false` if it is recorded already.
     pub(super) fn is_new(&mut self, path: &Path) -> bool {
         self.known.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
     }
 
-    /// Adds what lies in a folder and in those below it.
+    /// Adds the files in a directory and below it.
     pub(super) fn walk(
         &mut self,
         folder: &Path,
         here: &Path,
-        excluded: &Excluded,
+        excluded: &ExcludedPaths,
     ) -> anyhow::Result<()> {
         let cannot = |error: io::Error| {
             anyhow::anyhow!("failed to list {}: {}", folder.display(), open::without_number(&error))
@@ -132,7 +132,7 @@ impl DirectoryScan {
                 Ok(entry) => self.add(folder, &root, here, &entry),
                 Err(error) => {
                     let path = path_of(&error).unwrap_or(folder).to_owned();
-                    self.unreadable.insert(path, NotRead::of_directory(&said_by_system(&error)));
+                    self.unreadable.insert(path, NotRead::of_directory(&system_error(&error)));
                 }
             }
         }
@@ -140,7 +140,8 @@ impl DirectoryScan {
         Ok(())
     }
 
-    /// Leaves out what is rendered instead: these charts, and what only these kustomizations take in.
+    /// Removes the directories that are rendered instead: these charts, and directories that only these kustomizations
+    /// use.
     pub(super) fn leave_out(&mut self, rendered: &[Folder], here: &Path) {
         if rendered.is_empty() {
             return;
@@ -148,13 +149,15 @@ impl DirectoryScan {
         let (charts, roots): (Vec<&Folder>, Vec<&Folder>) =
             rendered.iter().partition(|it| self.charts.contains(*it));
         let known = &self.kustomizations;
-        let taken = |it: &Kustomization| [&*it.resources, &it.components, &it.patches].concat();
-        let of = |path: &Folder| known.get(path).map(taken).unwrap_or_default();
-        let inside: BTreeSet<Folder> = roots.iter().flat_map(|it| reached(it, of)).collect();
-        // A directory that a rendered one takes in is rendered, too.
-        let beside = |path: &Folder| if roots.contains(&path) { Vec::new() } else { of(path) };
+        let used_paths =
+            |it: &Kustomization| [&*it.resources, &it.components, &it.patches].concat();
+        let resources = |path: &Folder| known.get(path).map(used_paths).unwrap_or_default();
+        let inside: BTreeSet<Folder> = roots.iter().flat_map(|it| reached(it, resources)).collect();
+        // A directory that a rendered kustomization uses is rendered, too.
+        let unrendered =
+            |path: &Folder| if roots.contains(&path) { Vec::new() } else { resources(path) };
         let others = known.keys().filter(|it| !inside.contains(*it));
-        let others: BTreeSet<Folder> = others.flat_map(|it| reached(it, beside)).collect();
+        let others: BTreeSet<Folder> = others.flat_map(|it| reached(it, unrendered)).collect();
         let is_gone = |path: &Folder| {
             charts.iter().any(|chart| path.is_within(chart))
                 || roots.contains(&path)
@@ -168,7 +171,7 @@ impl DirectoryScan {
         self.kustomizations.retain(|folder, _| !gone.contains(folder));
     }
 
-    /// A chart is one, too, of which only the templates are looked at.
+    /// Records the charts around a directory of templates.
     pub(super) fn note_charts_around(&mut self, folder: &Folder) {
         let is_chart = |chart: &Folder| {
             is_in_templates(folder, chart)
@@ -199,8 +202,8 @@ impl DirectoryScan {
         }
     }
 
-    /// The files that are read, but for those that are patches, of which kustomize makes objects, and for those that
-    /// say what a test expects, of which it needs only a part.
+    /// The files to read, without patches of kustomizations and without the expectations of tests. Neither kind of file
+    /// has complete objects.
     pub(super) fn candidates(&mut self) -> Vec<PathBuf> {
         let patches = self.kustomizations.iter().flat_map(|(folder, kustomization)| {
             let base = PathBuf::from(folder.to_string());
@@ -243,7 +246,7 @@ impl DirectoryScan {
         Some(chart)
     }
 
-    /// The chart of whose templates a file is one.
+    /// The chart that has this file as a template.
     pub(super) fn chart_of_template(&self, file: &Path, here: &Path) -> Option<Folder> {
         if self.charts.is_empty() {
             return None;
@@ -254,15 +257,15 @@ impl DirectoryScan {
         self.chart_of(&innermost)
     }
 
-    /// The content of a file; `None`, which is noted, if it cannot be read.
+    /// The content of a file. Records an unreadable file and returns `None`.
     pub(super) fn open(&mut self, path: &Path) -> Option<Vec<u8>> {
         let read = fs::metadata(path).and_then(|metadata| {
             if open::is_too_large(&metadata) { Ok(None) } else { fs::read(path).map(Some) }
         });
-        let shown = || path.strip_prefix(&self.unnamed).unwrap_or(path).display().to_string();
+        let name = || path.strip_prefix(&self.unnamed).unwrap_or(path).display().to_string();
         match read {
             Ok(Some(bytes)) => return Some(bytes),
-            Ok(None) => self.too_large.push(shown()),
+            Ok(None) => self.too_large.push(name()),
             Err(error) => _ = self.unreadable.insert(path.to_owned(), error.into()),
         }
         None
@@ -291,7 +294,7 @@ pub(crate) fn may_hold_objects(path: &Path) -> bool {
     matches!(path.extension().and_then(OsStr::to_str), Some("yaml" | "yml" | "json"))
 }
 
-/// Whether Helm would render what lies in a folder as templates of a chart.
+/// Whether Helm would render the files of a directory as templates of a chart.
 fn is_in_templates(folder: &Folder, chart: &Folder) -> bool {
     let below = folder.names().strip_prefix(chart.names());
     below.and_then(<[_]>::first).is_some_and(|first| **first == *TEMPLATES)
@@ -306,8 +309,8 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-/// The error of the system, without the walk's own sentences around it.
-fn said_by_system(error: &ignore::Error) -> io::Error {
+/// The error of the system, without the message of the walk around it.
+fn system_error(error: &ignore::Error) -> io::Error {
     let mut cause = error.io_error().map(|error| error as &(dyn Error + 'static));
     while let Some(error) = cause {
         if let Some(code) = error.downcast_ref().and_then(io::Error::raw_os_error) {
@@ -337,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_of_a_test_that_expects_something_is_known_by_its_name() {
+    fn a_test_step_with_expectations_is_recognized_by_its_name() {
         for name in ["00-assert", "0-assert", "00-assert-ready", "01-errors", "02-error"] {
             assert!(is_numbered_expectation(name), "{name}");
         }

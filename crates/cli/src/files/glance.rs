@@ -1,4 +1,4 @@
-//! A quick read of files: for completion, which must answer at once and cannot report errors.
+//! A quick read of files: for completion, which must respond immediately and cannot report errors.
 
 use std::env;
 use std::fs;
@@ -11,14 +11,14 @@ use super::excluding::Exclusion;
 use super::folder::{may_hold_objects, walker};
 use crate::pattern;
 
-/// So long files are looked for. Of a repository that takes longer, what was found by then has to do.
+/// The maximum duration of the search. Files of a larger repository that are not found by then are ignored.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// No file that is larger is read.
+/// The maximum size of a file to read.
 const BYTES: u64 = 1 << 20;
 
-/// The policies and autoscalers in files, directories and patterns, as far as they are found at
-/// once. Standard input is not read here.
+/// The policies and autoscalers in files, directories and patterns, as far as they are found
+/// in time. Standard input is not read here.
 pub(crate) fn glance(names: &[String]) -> Reading {
     let begun = Instant::now();
     let mut reading = Reading::default();

@@ -12,14 +12,14 @@ pub(super) fn build(folder: &str) -> anyhow::Result<Vec<u8>> {
         .output()
         .context("failed to run kubectl")
         .with_context(cannot)?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{}: {}", cannot(), why_it_failed(&said));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{}: {}", cannot(), why_it_failed(&stderr));
     Ok(output.stdout)
 }
 
 /// The message of kubectl for a failure, without its warnings and without the form of its logs:
 /// `E1122 01:32:47.422826 23803 run.go:72] "command failed" err="…"`.
-pub(crate) fn why_it_failed(said: &str) -> String {
+pub(crate) fn why_it_failed(stderr: &str) -> String {
     let is_log = |line: &str| {
         line.starts_with(['I', 'W', 'E', 'F'])
             && line.get(1..5).is_some_and(|date| date.bytes().all(|it| it.is_ascii_digit()))
@@ -33,7 +33,7 @@ pub(crate) fn why_it_failed(said: &str) -> String {
         let error = quoted.and_then(|it| serde_json::from_str(it).ok());
         error.unwrap_or_else(|| logged.unwrap_or(line).trim_start_matches("error: ").to_owned())
     };
-    let lines = said.trim().lines().filter(|line| !is_warning(line)).map(without_form);
+    let lines = stderr.trim().lines().filter(|line| !is_warning(line)).map(without_form);
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_failure_of_kubectl_is_reported_without_warnings_and_log_prefix() {
-        for (said, expected) in [
+        for (stderr, expected) in [
             (
                 "# Warning: 'commonLabels' is deprecated.\n\
                  E1122 01:32:47.422826   23803 run.go:72] \"command failed\" err=\"unknown field \\\"foo\\\"\"\n",
@@ -56,7 +56,7 @@ mod tests {
             ("E1122 01:32:47.4 1 run.go:72] it failed\n", "it failed"),
             ("error: two\nlines\n", "two\nlines"),
         ] {
-            assert_eq!(why_it_failed(said), expected);
+            assert_eq!(why_it_failed(stderr), expected);
         }
     }
 }

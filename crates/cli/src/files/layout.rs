@@ -10,17 +10,17 @@ use super::settings::{self, PlaceSetting};
 use crate::pattern;
 
 /// The places that the settings around this directory name, and the selected ones.
-pub(super) fn read(here: &Path, asked: &[String]) -> anyhow::Result<Layout> {
-    let only = asked.iter().map(|text| (text.clone(), Folder::of(&here.join(text)))).collect();
+pub(super) fn read(here: &Path, requested: &[String]) -> anyhow::Result<Layout> {
+    let only = requested.iter().map(|text| (text.clone(), Folder::of(&here.join(text)))).collect();
     let mut layout = Layout { here: Folder::of(here), only, ..Layout::default() };
     let around = settings::around(here, |it| !it.place.is_empty())?;
     let Some((path, settings)) = around else { return Ok(layout) };
     let base = path.parent().unwrap_or(here);
     for PlaceSetting { name, directories } in settings.place {
         let place = || format!("{}: the place {name:?}", path.display());
-        let found: Result<Vec<Vec<Folder>>, _> =
+        let matches: Result<Vec<Vec<Folder>>, _> =
             directories.iter().map(|pattern| matching(base, pattern)).collect();
-        let folders: Vec<Folder> = found.with_context(place)?.concat();
+        let folders: Vec<Folder> = matches.with_context(place)?.concat();
         ensure!(!folders.is_empty(), "{}: none of its directories exists", place());
         layout.fixed.push(Place { name, folders });
     }
@@ -29,7 +29,7 @@ pub(super) fn read(here: &Path, asked: &[String]) -> anyhow::Result<Layout> {
 
 /// The directories that a pattern matches.
 fn matching(base: &Path, pattern: &str) -> anyhow::Result<Vec<Folder>> {
-    let found = pattern::paths(base, pattern).map_err(anyhow::Error::msg);
-    let found = found.with_context(|| format!("failed to read the pattern {pattern:?}"))?;
-    Ok(found.filter(|path| path.is_dir()).map(|it| Folder::of(&it)).collect())
+    let paths = pattern::paths(base, pattern).map_err(anyhow::Error::msg);
+    let paths = paths.with_context(|| format!("failed to read the pattern {pattern:?}"))?;
+    Ok(paths.filter(|path| path.is_dir()).map(|it| Folder::of(&it)).collect())
 }

@@ -1,5 +1,5 @@
-//! Notes about files that were found and not read as objects: which program renders them, which command to pipe, and
-//! which files could not be read.
+//! Notes about files that were found but not read as objects: the program that renders them, the command to run, and
+//! the unreadable files.
 //!
 //! Each chart and each kustomization is named once, and only if there are policies or autoscalers in it.
 
@@ -17,18 +17,18 @@ use serde::Serialize;
 use super::Files;
 use crate::shell_word;
 
-/// The command that reads two sides, each from files.
+/// The command that compares two sides, each read from files.
 const DIFF: &str = "diff";
 
-/// How many notes of one kind a person is shown; the rest are counted.
-const SHOWN: usize = 5;
+/// The maximum number of notes of one kind for a user; the rest are counted.
+const MAX_NOTES: usize = 5;
 
 /// A file or a directory that was not read as written.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub(crate) struct Note {
-    /// What sort it is.
+    /// The kind of the note.
     about: NoteKind,
-    /// The file or the folder.
+    /// The file or the directory.
     path: String,
     /// The command that shows the rendered objects, or the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ enum NoteKind {
 }
 
 impl Note {
-    /// The file or the folder, as it is shown.
+    /// The file or the directory, as it is printed.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
@@ -59,7 +59,7 @@ impl Note {
         &self.depends_on
     }
 
-    /// Whether the objects in it are unknown, rather than what is changed of them.
+    /// Whether the objects in it are unknown, not only their changes.
     pub(crate) fn hides_objects(&self) -> bool {
         self.is_of_template() || self.about == NoteKind::TooLarge
     }
@@ -71,8 +71,8 @@ impl Note {
 }
 
 impl NoteKind {
-    /// The text about one, and about several.
-    fn said(self) -> (&'static str, &'static str) {
+    /// The text about one file, and about several.
+    fn texts(self) -> (&'static str, &'static str) {
         match self {
             NoteKind::HelmChart => ("is a Helm chart", "more Helm charts"),
             NoteKind::HelmTemplate => ("is a Helm template", "more Helm templates"),
@@ -102,7 +102,7 @@ impl Files {
         }
         notes.extend(self.found.unrendered.iter().map(|chart| self.of_chart(chart, command)));
         for (folder, depends_on) in self.kustomizations_of_policies() {
-            let path = self.shown(folder);
+            let path = self.relative_path(folder);
             let quoted = shell_word::quoted(&path);
             let command = match command {
                 DIFF => compared("-k", &self.below_root(folder)),
@@ -156,7 +156,7 @@ impl Files {
     }
 
     fn of_chart(&self, chart: &Folder, command: &str) -> Note {
-        let path = self.shown(chart);
+        let path = self.relative_path(chart);
         let quoted = shell_word::quoted(&path);
         let command = Some(match command {
             DIFF => compared("--helm", &self.below_root(chart)),
@@ -166,17 +166,17 @@ impl Files {
         Note { about: NoteKind::HelmChart, path, command, depends_on }
     }
 
-    fn shown(&self, folder: &Folder) -> String {
+    fn relative_path(&self, folder: &Folder) -> String {
         folder.seen_from(&Folder::of(&self.here))
     }
 
-    /// As it is named to be rendered on both sides.
+    /// The path for options that render a directory on both sides.
     fn below_root(&self, folder: &Folder) -> String {
         shell_word::quoted(&folder.seen_from(&self.layout.here)).into_owned()
     }
 
-    /// The kustomizations that change something and take in a policy, however far away, each with all that it takes in.
-    /// The changes of a component show in those that take it in: on its own it has nothing to change.
+    /// The kustomizations that change objects and use a policy, directly or not, each with all directories that it
+    /// uses. A component has no effect on its own, so its changes count for the kustomizations that use it.
     fn kustomizations_of_policies(&self) -> Vec<(&Folder, BTreeSet<Folder>)> {
         let with_policies = self.files_with_policies();
         let known = &self.found.kustomizations;
@@ -186,16 +186,18 @@ impl Files {
             let all = reached(folder, |path| known.get(path).map(components).unwrap_or_default());
             all.iter().any(|path| known.get(path).is_some_and(|it| it.changes))
         };
-        let taken_in = |folder: &Folder| {
-            let taken = |it: &Kustomization| [&*it.resources, &it.components, &it.patches].concat();
-            reached(folder, |path| known.get(path).map(taken).unwrap_or_default())
+        let used_by = |folder: &Folder| {
+            let used_paths =
+                |it: &Kustomization| [&*it.resources, &it.components, &it.patches].concat();
+            reached(folder, |path| known.get(path).map(used_paths).unwrap_or_default())
         };
         let changing = built.map(|(folder, _)| folder).filter(|folder| changes(folder));
-        let all = changing.map(|folder| (folder, taken_in(folder)));
-        all.filter(|(_, taken)| taken.iter().any(|path| with_policies.contains(path))).collect()
+        let all = changing.map(|folder| (folder, used_by(folder)));
+        all.filter(|(_, used_paths)| used_paths.iter().any(|path| with_policies.contains(path)))
+            .collect()
     }
 
-    /// The paths of the files that hold a policy, or patch one.
+    /// The paths of the files that define or patch a policy.
     fn files_with_policies(&self) -> BTreeSet<Folder> {
         let policies = self.reading.objects.iter().filter(|it| it.kind.is_policy());
         let path = |source: &Source| {
@@ -229,7 +231,7 @@ fn compared(option: &str, folder: &str) -> String {
     format!("add {option} {folder} to almanac {DIFF}, or list it in almanac.toml")
 }
 
-/// A folder, and all to which `named` leads from it: the paths that one names, seen from itself.
+/// A directory, and all directories reachable from it through `named`, which returns paths relative to a directory.
 pub(super) fn reached(from: &Folder, named: impl Fn(&Folder) -> Vec<Box<str>>) -> BTreeSet<Folder> {
     let mut open = vec![from.clone()];
     let mut seen = BTreeSet::from([from.clone()]);
@@ -244,12 +246,12 @@ pub(super) fn reached(from: &Folder, named: impl Fn(&Folder) -> Vec<Box<str>>) -
     seen
 }
 
-/// Says them to a person, a line each.
+/// Writes the notes for a user, a line each.
 pub(crate) fn write_notes(notes: &[Note], output: &mut impl Write) -> io::Result<()> {
     note_lines(notes).iter().try_for_each(|line| writeln!(output, "note: {line}"))
 }
 
-/// The lines of notes: each of the first of a sort, and how many more there are.
+/// The lines of notes: the first of each kind, and the number of the others.
 pub(crate) fn note_lines(notes: &[Note]) -> Vec<String> {
     let mut by_sort: BTreeMap<NoteKind, Vec<&Note>> = BTreeMap::new();
     for note in notes {
@@ -257,15 +259,15 @@ pub(crate) fn note_lines(notes: &[Note]) -> Vec<String> {
     }
     let mut lines = Vec::new();
     for (about, notes) in by_sort {
-        let (one, several) = about.said();
-        for Note { path, command, .. } in notes.iter().take(SHOWN) {
+        let (one, several) = about.texts();
+        for Note { path, command, .. } in notes.iter().take(MAX_NOTES) {
             let path = crate::invisible::printable(path);
             let command = command.as_ref().map_or(String::new(), |it| {
                 format!("; to check the result: {}", crate::invisible::printable(it))
             });
             lines.push(format!("{path} {one}{command}"));
         }
-        if let Some(more) = notes.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        if let Some(more) = notes.len().checked_sub(MAX_NOTES).filter(|more| *more > 0) {
             lines.push(format!("{more} {several}"));
         }
     }

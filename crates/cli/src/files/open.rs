@@ -1,4 +1,4 @@
-//! Opening one file, never more of it than the largest that is read.
+//! Opens one file, and reads at most the maximum size of a file.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -14,14 +14,14 @@ use anyhow::{anyhow, ensure};
 
 use crate::pattern;
 
-/// The files and directories that a name stands for.
+/// The files and directories that a name denotes.
 pub(super) fn paths(name: &str) -> anyhow::Result<Vec<PathBuf>> {
     let path = Path::new(name);
     let Err(why) = fs::metadata(path) else { return Ok(vec![path.to_owned()]) };
     ensure!(pattern::is_pattern(name), "failed to read {name:?}: {}", without_number(&why));
     let bad = |why: String| anyhow!("failed to read {name:?}: {why}");
     let matches = pattern::paths(Path::new(""), name).map_err(bad)?;
-    // A pattern rarely means anything but files and directories, and reading a pipe without a writer would block.
+    // A pattern rarely matches other things on purpose, and reading a pipe without a writer would block.
     let is_meant = |path: &PathBuf| {
         fs::metadata(path).map_or(true, |metadata| metadata.is_file() || metadata.is_dir())
     };
@@ -33,13 +33,13 @@ pub(super) fn paths(name: &str) -> anyhow::Result<Vec<PathBuf>> {
 pub(super) fn named(path: &Path) -> Result<Vec<u8>, NotRead> {
     let kind = fs::metadata(path)?.file_type();
     if kind.is_char_device() || kind.is_block_device() {
-        return Err(NotRead::said("this is a device, not a file", "name a file"));
+        return Err(NotRead::new("the path is a device, not a file", "name a file"));
     }
     if kind.is_socket() {
-        return Err(NotRead::said("this is a socket, not a file", "name a file"));
+        return Err(NotRead::new("the path is a socket, not a file", "name a file"));
     }
     if kind.is_fifo() {
-        return noticing_a_wait(path, || slurp(File::open(path)?));
+        return reporting_a_wait(path, || slurp(File::open(path)?));
     }
     let file = File::open(path)?;
     if is_too_large(&file.metadata()?) {
@@ -48,14 +48,14 @@ pub(super) fn named(path: &Path) -> Result<Vec<u8>, NotRead> {
     slurp(file)
 }
 
-/// Names the path on standard error if reading takes longer than a moment: a pipe may never be written to.
-fn noticing_a_wait<T>(path: &Path, wait: impl FnOnce() -> T) -> T {
-    const MOMENT: Duration = Duration::from_secs(2);
+/// Reports the path on standard error if a read takes longer than 2 seconds: a pipe may never be written to.
+fn reporting_a_wait<T>(path: &Path, wait: impl FnOnce() -> T) -> T {
+    const SILENT: Duration = Duration::from_secs(2);
     let (over, is_over) = mpsc::channel::<()>();
     let name = crate::invisible::printable(&path.display().to_string());
     thread::spawn(move || {
-        if is_over.recv_timeout(MOMENT) == Err(RecvTimeoutError::Timeout) {
-            crate::drawing::tell(&format!(
+        if is_over.recv_timeout(SILENT) == Err(RecvTimeoutError::Timeout) {
+            crate::drawing::report(&format!(
                 "note: waiting until the pipe {name} is written and closed"
             ));
         }
@@ -65,7 +65,7 @@ fn noticing_a_wait<T>(path: &Path, wait: impl FnOnce() -> T) -> T {
     waited_for
 }
 
-/// Whether a file is larger than any that is read.
+/// Whether a file exceeds the maximum size.
 pub(super) fn is_too_large(metadata: &Metadata) -> bool {
     metadata.len() > FILE_BYTES as u64
 }
@@ -82,7 +82,7 @@ fn too_large() -> NotRead {
     NotRead { message, fix: "split it into several files" }
 }
 
-/// Why a file was not read.
+/// The reason that a file was not read, and a fix.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NotRead {
     message: String,
@@ -90,11 +90,11 @@ pub(super) struct NotRead {
 }
 
 impl NotRead {
-    pub(super) fn said(message: &str, fix: &'static str) -> NotRead {
+    pub(super) fn new(message: &str, fix: &'static str) -> NotRead {
         NotRead { message: message.to_owned(), fix }
     }
 
-    /// A directory that could not be looked into.
+    /// A directory that could not be listed.
     pub(super) fn of_directory(error: &io::Error) -> NotRead {
         let message = format!("failed to list the directory: {}", without_number(error));
         NotRead { message, fix: fix_for(error) }
@@ -115,16 +115,18 @@ impl From<io::Error> for NotRead {
 
 fn fix_for(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => "let this user read it, or leave it out with --exclude",
-        _ => "correct the path, or leave it out with --exclude",
+        io::ErrorKind::PermissionDenied => {
+            "grant this user read permission, or exclude it with --exclude"
+        }
+        _ => "correct the path, or exclude it with --exclude",
     }
 }
 
-/// The message of the system for an error, without its number, which users do not need.
+/// The message of the system for an error. Users do not need its number.
 pub(super) fn without_number(error: &io::Error) -> String {
-    let said = error.to_string();
-    let said = said.split_once(" (os error").map_or(said.as_str(), |(said, _)| said);
-    let mut letters = said.chars();
+    let message = error.to_string();
+    let message = message.split_once(" (os error").map_or(message.as_str(), |(text, _)| text);
+    let mut letters = message.chars();
     letters
         .next()
         .map_or_else(String::new, |first| first.to_lowercase().to_string() + letters.as_str())
@@ -136,14 +138,14 @@ mod tests {
 
     #[test]
     fn an_endless_input_is_rejected() {
-        let said = slurp(std::io::repeat(b' ')).unwrap_err();
-        assert_eq!(said.message, "the file is larger than 64 MiB");
+        let error = slurp(std::io::repeat(b' ')).unwrap_err();
+        assert_eq!(error.message, "the file is larger than 64 MiB");
     }
 
     #[test]
     fn a_device_is_not_a_file() {
-        let said = named(Path::new("/dev/zero")).unwrap_err();
-        assert_eq!(said.message, "this is a device, not a file");
+        let error = named(Path::new("/dev/zero")).unwrap_err();
+        assert_eq!(error.message, "the path is a device, not a file");
     }
 
     #[test]
@@ -151,6 +153,6 @@ mod tests {
         let denied = io::Error::from_raw_os_error(13);
         let NotRead { message, fix } = NotRead::of_directory(&denied);
         assert_eq!(message, "failed to list the directory: permission denied");
-        assert_eq!(fix, "let this user read it, or leave it out with --exclude");
+        assert_eq!(fix, "grant this user read permission, or exclude it with --exclude");
     }
 }

@@ -15,20 +15,20 @@ pub(crate) struct Rendered {
     pub(crate) place: String,
     /// Its name in findings.
     pub(crate) source: String,
-    /// A name of its own below the root, in the directory it was rendered from.
+    /// A unique path below the root, in the directory it was rendered from.
     pub(crate) inside: PathBuf,
     /// The output, or the reason that there is none, with a fix.
     pub(crate) content: Result<Arc<[u8]>, (String, &'static str)>,
 }
 
 impl Files {
-    /// Takes what was rendered, which is a place of its own.
+    /// Reads rendered output, which is a place of its own.
     pub(super) fn take_rendered(&mut self, rendered: Rendered, root: &Path) {
         let Rendered { place, source, inside, content } = rendered;
         let inside = Folder::of(&root.join(inside));
         self.layout.named.push((place, inside.clone()));
         let content = content.map(|bytes| bytes.to_vec());
-        let content = content.map_err(|(message, fix)| NotRead::said(&message, fix));
+        let content = content.map_err(|(message, fix)| NotRead::new(&message, fix));
         self.take(source, Some(inside), content);
     }
 }

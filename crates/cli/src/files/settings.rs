@@ -25,7 +25,7 @@ use almanac_calendar::Zone;
 use anyhow::Context as _;
 use serde::{Deserialize, Deserializer, de};
 
-use crate::zone_name::{LOCAL, why_not_shown};
+use crate::zone_name::{LOCAL, why_invalid};
 
 const FILE: &str = "almanac.toml";
 
@@ -39,11 +39,11 @@ pub(crate) struct Settings {
     /// The places, if they must not be detected.
     #[serde(default)]
     pub(super) place: Vec<PlaceSetting>,
-    /// What `almanac lint` does in this directory.
+    /// The settings of `almanac lint` in this directory.
     pub(crate) lint: Option<LintSetting>,
-    /// What `almanac diff` renders in this directory.
+    /// The directories that `almanac diff` renders.
     pub(crate) diff: Option<DiffSetting>,
-    /// How instants are displayed.
+    /// The display of instants.
     pub(crate) display: Option<DisplaySetting>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct LintSetting {
     pub(crate) ignore: Vec<Code>,
 }
 
-/// The directories to render, as the flags of the same names have them.
+/// The directories to render, in the form of the flags of the same names.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DiffSetting {
@@ -80,8 +80,7 @@ pub(crate) struct DiffSetting {
     pub(crate) helm: Vec<String>,
 }
 
-/// Reads the file in this directory, or in the nearest around it, that says something of what is of interest; up to the
-/// root of the repository.
+/// Reads the nearest file with settings of interest, in this directory or around it, up to the root of the repository.
 pub(crate) fn around(
     folder: &Path,
     is_of_interest: impl Fn(&Settings) -> bool,
@@ -115,7 +114,7 @@ pub(super) fn within(folder: &Path) -> anyhow::Result<Option<(PathBuf, Settings)
 fn zone<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
     if name != LOCAL {
-        Zone::named(&name).map_err(|error| de::Error::custom(why_not_shown(&name, &error)))?;
+        Zone::named(&name).map_err(|error| de::Error::custom(why_invalid(&name, &error)))?;
     }
     Ok(name)
 }
@@ -125,7 +124,7 @@ fn codes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Code>, D::Err
     let code = |name: &String| Code::ALL.iter().copied().find(|code| code.name() == name);
     let unknown = |name: &String| {
         de::Error::custom(format!(
-            "there is no finding with the code {name:?}; docs/findings.md lists them"
+            "no finding has the code {name:?}; docs/findings.md lists all codes"
         ))
     };
     names.iter().map(|name| code(name).ok_or_else(|| unknown(name))).collect()

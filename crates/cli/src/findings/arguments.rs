@@ -1,4 +1,4 @@
-//! Which files are checked: the arguments that commands have in common, and what the checks of each object say.
+//! The files to check: the common arguments of commands that check, and the findings of each object.
 
 use almanac_api::checking::{CheckContext, Everything, check_everything};
 use almanac_api::reading::{PlacedFinding, labels};
@@ -15,10 +15,10 @@ use crate::files::{FileArguments, Files};
 use crate::moment;
 use crate::selector::Selector;
 
-/// The command that finds what shows over time.
+/// The command with findings over time.
 pub(crate) const LINT: &str = "lint";
 
-/// What to check, and from when on.
+/// The files to check, and the start of checks that look ahead.
 #[derive(Args)]
 pub(crate) struct CheckArguments {
     /// Files and directories, as with -f
@@ -48,7 +48,7 @@ pub(crate) struct CheckArguments {
     from: Option<String>,
 }
 
-/// The files, and what was found by looking at each object and at those of a place together.
+/// The files, and the findings about single objects and about the objects of a place together.
 pub(crate) struct Checked {
     /// The command that checks.
     command: &'static str,
@@ -56,21 +56,21 @@ pub(crate) struct Checked {
     pub(crate) everything: Everything,
     /// The namespace of objects that name none.
     pub(crate) namespace: String,
-    /// From when on checks look ahead.
+    /// The start of checks that look ahead.
     pub(crate) from: Timestamp,
     selector: Option<Selector>,
     is_narrowed: bool,
 }
 
 impl From<FileArguments> for CheckArguments {
-    /// All that is in these files and directories.
+    /// All objects in these files and directories.
     fn from(files: FileArguments) -> CheckArguments {
         CheckArguments { named: Vec::new(), files, namespace: None, selector: None, from: None }
     }
 }
 
 impl CheckArguments {
-    /// Reads the files, those of the current directory if none are named, and checks what is in them.
+    /// Reads and checks the files, by default those of the current directory.
     pub(crate) fn check(&self, command: &'static str, now: Timestamp) -> anyhow::Result<Checked> {
         let from = match &self.from {
             Some(text) => {
@@ -124,7 +124,7 @@ impl Checked {
     pub(crate) fn report(mut self) -> Report {
         self.narrow();
         let Checked { command, files, mut everything, is_narrowed, .. } = self;
-        // Stable, so that what was found about one position stays in order.
+        // Stable, so that findings at one position stay in order.
         let place = |placed: &PlacedFinding| (placed.source, placed.span.map(|span| span.start));
         everything.findings.sort_by_key(place);
         let notes = files.notes(&everything, command);

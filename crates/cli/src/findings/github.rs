@@ -16,7 +16,7 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> io::Result<()> 
             Severity::Warning => "warning",
             Severity::Info => "notice",
         };
-        let Location { line, column, end } = Location::of(source, placed);
+        let Location { line, column, end } = Location::for_finding(source, placed);
         let end = end
             .map_or(String::new(), |end| format!(",endLine={},endColumn={}", end.line, end.column));
         let (file, title) = (property(source.name()), property(finding.code.name()));

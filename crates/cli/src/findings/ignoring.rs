@@ -14,7 +14,7 @@ use crate::files::settings;
 /// The suppressed findings.
 #[derive(Args)]
 pub(crate) struct IgnoreArguments {
-    /// Leave out findings with this code, which is in the brackets before each. For one place, write a comment
+    /// Suppress findings with this code, which is in the brackets before each finding. For one line, write a comment
     /// `# almanac:ignore CODE` there, and for a directory `ignore = ["CODE"]` under `[lint]` in almanac.toml
     #[arg(
         long,
@@ -44,7 +44,7 @@ impl IgnoreArguments {
         let is_ignored = |placed: &PlacedFinding| {
             let code = placed.finding.code;
             let in_folder = by_folder.get(&sources[placed.source].folder());
-            // Without the file, nothing is known.
+            // An unread file makes the result incomplete.
             code != Code::UnreadableFile
                 && (self.ignore.contains(&Some(code))
                     || in_folder.is_some_and(|codes| codes.contains(&code))

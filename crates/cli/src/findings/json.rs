@@ -44,7 +44,7 @@ pub(crate) struct Item<'a> {
     line: usize,
     /// In characters, counted from 1; 1 when it is about the file as a whole.
     column: usize,
-    /// In which place it holds, when it does not hold in all of several.
+    /// The place in which it holds, if there are several and it does not hold in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<&'a str>,
     /// Empty when it is about the whole object or file.

@@ -50,21 +50,21 @@ fn write_case(
 ) -> io::Result<()> {
     let finding = &placed.finding;
     let source = &report.reading.sources[placed.source];
-    let Location { line, column, .. } = Location::of(source, placed);
+    let Location { line, column, .. } = Location::for_finding(source, placed);
     let (file, code) = (source.name(), finding.code.name());
     let name = escaped(&format!("{code} at {line}:{column}")).into_owned();
     writeln!(output, "    <testcase name=\"{name}\" classname=\"{}\">", escaped(file))?;
     let severity = finding.severity();
-    let told = report.in_full(placed);
-    let told = format!("{file}:{line}:{column}: {severity}[{code}]: {told}");
-    let told = escaped(&told);
+    let text = report.in_full(placed);
+    let text = format!("{file}:{line}:{column}: {severity}[{code}]: {text}");
+    let text = escaped(&text);
     if is_failure {
         // In an attribute a line break would be read as a space.
         let message = finding.to_string().replace('\n', " ");
         let message = escaped(&message);
-        writeln!(output, "      <failure type=\"{code}\" message=\"{message}\">{told}</failure>")?;
+        writeln!(output, "      <failure type=\"{code}\" message=\"{message}\">{text}</failure>")?;
     } else {
-        writeln!(output, "      <system-out>{told}</system-out>")?;
+        writeln!(output, "      <system-out>{text}</system-out>")?;
     }
     writeln!(output, "    </testcase>")
 }

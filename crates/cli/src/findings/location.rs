@@ -1,4 +1,4 @@
-//! Where a finding is, as other programs count it: from 1, columns in characters, the end one past the last.
+//! The location of a finding as other programs count it: from 1, columns in characters, the end one past the last.
 
 use almanac_api::reading::{PlacedFinding, Position, Source};
 
@@ -14,11 +14,11 @@ pub(super) struct Location {
 
 impl Location {
     /// The subject of the finding, as far as it is on the line on which it begins.
-    pub(super) fn of(source: &Source, placed: &PlacedFinding) -> Location {
+    pub(super) fn for_finding(source: &Source, placed: &PlacedFinding) -> Location {
         let Some(span) = placed.span else { return Location { line: 1, column: 1, end: None } };
         let Position { line, column } = source.position(span.start);
-        let written = source.slice(span).lines().next().unwrap_or_default();
-        let length = written.trim_end().chars().count().max(1);
+        let subject = source.slice(span).lines().next().unwrap_or_default();
+        let length = subject.trim_end().chars().count().max(1);
         let end = Position { line, column: column + length };
         Location { line, column, end: Some(end) }
     }

@@ -12,7 +12,7 @@ use crate::markup;
 /// The longest comment that GitHub accepts, in characters.
 const LONGEST: usize = 65_536;
 
-/// Room for what follows the table: how many findings are left out.
+/// The space reserved for the line after the table with the number of omitted findings.
 const REST: usize = 200;
 
 pub(super) fn write(output: &mut impl Write, report: &Report) -> io::Result<()> {
@@ -27,22 +27,22 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> io::Result<()> 
     let columns = "\n| severity | where | what |\n|---|---|---|\n";
     output.write_all(columns.as_bytes())?;
     let mut length = head.chars().count() + columns.chars().count();
-    for (told, placed) in findings.iter().enumerate() {
+    for (listed, placed) in findings.iter().enumerate() {
         let finding = &placed.finding;
         let source = &report.reading.sources[placed.source];
-        let Location { line, column, .. } = Location::of(source, placed);
+        let Location { line, column, .. } = Location::for_finding(source, placed);
         let place = report.everything.place_of(placed);
         let place = place.map_or(String::new(), |place| format!("<br>in {}", cell(place)));
         let at = cell(&format!("{}:{line}:{column}", source.name()));
         let fix = finding.fix.as_deref().map(cell);
         let fix = fix.map_or(String::new(), |fix| format!("<br>fix: {fix}"));
         let (severity, code) = (finding.severity(), finding.code);
-        let what = cell(&finding.headline());
-        let row = format!("| {severity} | {at}{place} | {code}: {what}{fix} |\n");
+        let message = cell(&finding.headline());
+        let row = format!("| {severity} | {at}{place} | {code}: {message}{fix} |\n");
         length += row.chars().count();
         if length > LONGEST - REST {
-            let left = findings.len() - told;
-            return writeln!(output, "\nand {left} more, which the other formats list");
+            let omitted = findings.len() - listed;
+            return writeln!(output, "\nand {omitted} more; the other formats list them");
         }
         output.write_all(row.as_bytes())?;
     }
@@ -63,7 +63,7 @@ fn cell(text: &str) -> String {
                 // Writing to a text never fails.
                 let _ = write!(cell, "&#{};", u32::from(letter));
             }
-            letter => match invisible::shown(letter) {
+            letter => match invisible::code_point(letter) {
                 Some(number) => cell.push_str(&markup::escaped(&number)),
                 None => cell.push(letter),
             },

@@ -1,4 +1,4 @@
-//! Where findings are written to, and how: one output, or several of one run, each with a format and a file of its own.
+//! The outputs of findings: one output, or several of one run, each with a format and a file of its own.
 //!
 //! A file appears only once it is complete. The formats decide its content.
 
@@ -26,8 +26,8 @@ const ARGUMENT: &str = "--output";
 /// Other names of standard output.
 const STANDARD_OUTPUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
-/// Takes any number of outputs.
-const NOWHERE: &str = "/dev/null";
+/// The file that accepts several outputs.
+const NULL_DEVICE: &str = "/dev/null";
 
 /// The outputs of one run.
 #[derive(Args)]
@@ -49,12 +49,12 @@ pub(crate) struct OutputArguments {
 #[derive(Clone)]
 struct Output {
     format: Format,
-    /// Standard output, if there is none.
+    /// The file; `None` for standard output.
     file: Option<PathBuf>,
 }
 
 impl Output {
-    /// As it is typed.
+    /// The value of the argument, as typed.
     fn typed(&self) -> String {
         let name = self.format.to_possible_value();
         let name = name.map(|it| it.get_name().to_owned()).unwrap_or_default();
@@ -64,7 +64,7 @@ impl Output {
         }
     }
 
-    /// The output to write instead, if the name of the file contains another output.
+    /// An advice, if the name of the file contains another output.
     fn second_format(&self) -> Option<String> {
         let file = self.file.as_ref()?.to_str()?;
         file.match_indices(',').find_map(|(at, _)| {
@@ -77,7 +77,7 @@ impl Output {
 }
 
 impl OutputArguments {
-    /// Refuses outputs that would overwrite each other, before anything is read.
+    /// Rejects outputs that would overwrite each other, before any file is read.
     pub(crate) fn check(&self) -> Result<(), ArgumentError> {
         let mut files: Vec<Option<PathBuf>> = Vec::new();
         for output in &self.output {
@@ -90,7 +90,7 @@ impl OutputArguments {
                 return Err(ArgumentError::whole(ARGUMENT, &typed, message));
             }
             let file = output.file.as_deref().map(full);
-            if file.as_ref().is_some_and(|it| it.as_os_str() == NOWHERE) {
+            if file.as_ref().is_some_and(|it| it.as_os_str() == NULL_DEVICE) {
                 continue;
             }
             if files.contains(&file) {
@@ -108,15 +108,15 @@ impl OutputArguments {
         Ok(())
     }
 
-    /// Refuses to overwrite the files that were read, before anything is written.
+    /// Rejects outputs that would overwrite input files, before any output is written.
     pub(crate) fn check_inputs(&self, reading: &Reading) -> Result<(), ArgumentError> {
         let mut outputs = self.output.iter();
         outputs
             .try_for_each(|it| refuse_input(ARGUMENT, &it.typed(), it.file.as_deref(), [reading]))
     }
 
-    /// Writes all of them: the files first, since standard output may be closed early. One that fails keeps no
-    /// other from being written. `fail_on` is what the command fails on.
+    /// Writes all outputs: the files first, because standard output may be closed early. A failed output does not
+    /// prevent the others. `fail_on` is the severity on which the command fails.
     pub(crate) fn write(
         &self,
         report: &Report,
@@ -128,14 +128,14 @@ impl OutputArguments {
         let mut first = Ok(());
         for Output { format, file } in files.into_iter().chain(standard) {
             let width = text_width::of_output(file.as_deref());
-            let has_colours = *format == Format::Text;
-            let written = write_to(file.as_deref(), has_colours, output, |mut output| {
+            let has_colors = *format == Format::Text;
+            let result = write_to(file.as_deref(), has_colors, output, |mut output| {
                 report.write(*format, width, fail_on, &mut output)
             });
-            first = first.and(written);
+            first = first.and(result);
         }
         if !self.output.iter().any(|it| it.file.is_none() && it.format.has_notes()) {
-            // The notes on unread files are next to the findings, and below them on a terminal.
+            // On a terminal, the notes on unread files are below the findings.
             output.flush()?;
             write_notes(&report.notes, &mut drawing::standard_error())?;
         }

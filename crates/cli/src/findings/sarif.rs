@@ -1,6 +1,6 @@
 //! Findings in the Static Analysis Results Interchange Format (SARIF), version 2.1.0, for code review.
 //!
-//! Only what is needed of the format is here. Paths are relative to the current directory, as they are in every output.
+//! Covers only the required parts of the format. Paths are relative to the current directory, as in every output.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -22,10 +22,10 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// The root of relative paths: the directory in which the command runs, which is the root of the sources.
 const ROOT: &str = "%SRCROOT%";
 
-/// The version of how fingerprints are composed. Another one would make old findings new.
+/// The version of the composition of fingerprints. Another version would make old findings new.
 const FINGERPRINT: &str = "almanacFinding/v1";
 
-/// Names the repository with the page of findings, where that is not the one in Cargo.toml: a URL, up to and with the
+/// Names the repository with the page of findings, if it is not the one in Cargo.toml: a URL, up to and with the
 /// revision of its files.
 const OTHER_REPOSITORY: &str = "ALMANAC_DOCUMENTED_IN";
 
@@ -47,7 +47,7 @@ struct Log<'a> {
 #[serde(rename_all = "camelCase")]
 struct Run<'a> {
     tool: Tool,
-    /// How columns are counted, here and in all outputs.
+    /// The unit of columns, here and in all outputs.
     column_kind: &'static str,
     original_uri_base_ids: BTreeMap<&'static str, Value>,
     results: Vec<Finding<'a>>,
@@ -66,7 +66,7 @@ struct Driver {
     rules: Vec<Rule>,
 }
 
-/// A code that occurs.
+/// A code with at least one finding.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Rule {
@@ -92,14 +92,14 @@ struct Finding<'a> {
     rule_index: usize,
     level: &'static str,
     message: Value,
-    locations: [Located; 1],
+    locations: [SarifLocation; 1],
     partial_fingerprints: BTreeMap<&'static str, String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fixes: Vec<Fix>,
     properties: Properties<'a>,
 }
 
-/// What `almanac lint --fix` writes.
+/// The edit of `almanac lint --fix`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Fix {
@@ -123,7 +123,7 @@ struct Replacement {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Located {
+struct SarifLocation {
     physical_location: Physical,
 }
 
@@ -183,7 +183,7 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> anyhow::Result<
     let mut fixes = fixes(report);
     let results = findings.iter().enumerate().map(|(position, placed)| Finding {
         fixes: fixes.remove(&position).into_iter().collect(),
-        ..result(report, placed, &codes, fingerprints.of(report, placed))
+        ..result(report, placed, &codes, fingerprints.add(report, placed))
     });
     let results = results.collect();
     let documented_in = env::var(OTHER_REPOSITORY).ok().filter(|it| !it.is_empty());
@@ -234,7 +234,7 @@ fn result<'a>(
 ) -> Finding<'a> {
     let finding = &placed.finding;
     let source = &report.reading.sources[placed.source];
-    let location = Location::of(source, placed);
+    let location = Location::for_finding(source, placed);
     let start = Position { line: location.line, column: location.column };
     let region = Region::new(start, location.end);
     Finding {
@@ -242,7 +242,7 @@ fn result<'a>(
         rule_index: codes.partition_point(|code| *code < finding.code),
         level: level(finding.severity()),
         message: message(&report.in_full(placed)),
-        locations: [Located {
+        locations: [SarifLocation {
             physical_location: Physical { artifact_location: artifact(source.name()), region },
         }],
         partial_fingerprints: BTreeMap::from([(FINGERPRINT, fingerprint)]),
@@ -282,9 +282,9 @@ fn fixes(report: &Report) -> BTreeMap<usize, Fix> {
 fn fix(source: &Source, placed: &PlacedFinding, change: &Change) -> Option<Fix> {
     let position = |byte: usize| Some(source.position(u32::try_from(byte).ok()?));
     let (start, end): (Position, Position) = (position(change.at.start)?, position(change.at.end)?);
-    let told = placed.finding.fix.as_deref().unwrap_or("write the intended value");
+    let description = placed.finding.fix.as_deref().unwrap_or("write the intended value");
     Some(Fix {
-        description: message(told),
+        description: message(description),
         artifact_changes: [ArtifactChange {
             artifact_location: artifact(source.name()),
             replacements: [Replacement {
@@ -327,13 +327,13 @@ fn artifact(name: &str) -> Artifact {
 /// Keys of findings that stay the same when lines move.
 #[derive(Default)]
 struct Fingerprints {
-    /// How many there were before of each.
+    /// The number of earlier findings with each fingerprint.
     known: BTreeMap<Fingerprint, usize>,
 }
 
 impl Fingerprints {
-    /// By its code, its object and its line, and by its number among those that agree in these.
-    fn of(&mut self, report: &Report, placed: &PlacedFinding) -> String {
+    /// The key of a finding: its code, object and line, and its number among findings that agree in these.
+    fn add(&mut self, report: &Report, placed: &PlacedFinding) -> String {
         let source = &report.reading.sources[placed.source];
         let objects = &report.everything.objects;
         let object = placed.object.and_then(|it| objects.get(it)?.identity.as_ref());

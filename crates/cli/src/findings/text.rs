@@ -1,4 +1,4 @@
-//! Findings for people: what, where, and the line itself with a marker under the part that counts.
+//! Findings for users: the message, the location, and the line with a marker under the relevant part.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -21,10 +21,10 @@ const INFO: Style = AnsiColor::Green.on_default().bold();
 const BOLD: Style = Style::new().bold();
 const RULE: Style = AnsiColor::Blue.on_default().bold();
 
-/// The longest part of a line that is shown, in characters.
+/// The maximum length of an excerpt of a line, in characters.
 const WIDEST: usize = 120;
 
-/// How much of a long line is shown before the part that counts.
+/// The length of an excerpt before the relevant part of a long line.
 const LEAD: usize = 40;
 
 pub(super) fn write(output: &mut impl Write, report: &Report, width: usize) -> anyhow::Result<()> {
@@ -53,11 +53,11 @@ pub(crate) fn write_finding(
         Severity::Info => INFO,
     };
     let code = finding.code;
-    let said = printable(&finding.headline());
-    writeln!(output, "{style}{severity}[{code}]{style:#}{BOLD}: {said}{BOLD:#}")?;
+    let headline = printable(&finding.headline());
+    writeln!(output, "{style}{severity}[{code}]{style:#}{BOLD}: {headline}{BOLD:#}")?;
     let Some(span) = placed.span else {
         writeln!(output, "  {RULE}-->{RULE:#} {}", printable(source.name()))?;
-        return write_beside(output, 1, "fix", finding.fix.as_deref());
+        return write_detail(output, 1, "fix", finding.fix.as_deref());
     };
     let position = source.position(span.start);
     let number = position.line.to_string();
@@ -70,24 +70,24 @@ pub(crate) fn write_finding(
     writeln!(output, "{RULE}{number} |{RULE:#} {shown}")?;
     let carets = "^".repeat(marked);
     writeln!(output, "{:margin$} {RULE}|{RULE:#} {:before$}{style}{carets}{style:#}", "", "")?;
-    write_beside(output, margin, "place", place)?;
-    write_beside(output, margin, "fix", finding.fix.as_deref())
+    write_detail(output, margin, "place", place)?;
+    write_detail(output, margin, "fix", finding.fix.as_deref())
 }
 
-fn write_beside(
+fn write_detail(
     output: &mut impl Write,
     margin: usize,
-    what: &str,
-    said: Option<&str>,
+    label: &str,
+    text: Option<&str>,
 ) -> io::Result<()> {
-    let Some(said) = said.map(printable) else { return Ok(()) };
-    writeln!(output, "{:margin$} {RULE}={RULE:#} {BOLD}{what}:{BOLD:#} {said}", "")
+    let Some(text) = text.map(printable) else { return Ok(()) };
+    writeln!(output, "{:margin$} {RULE}={RULE:#} {BOLD}{label}:{BOLD:#} {text}", "")
 }
 
-/// The part of a line around a span that fits the room; how many columns stand before the marked part, and how many are
-/// marked.
+/// The part of a line around a span that fits the room, the number of columns before the marked part, and the number of
+/// marked columns.
 fn excerpt(source: &Source, span: Span, column: usize, room: usize) -> (String, usize, usize) {
-    // A line may be a whole file, of which only what is shown is looked at twice.
+    // A line may be a whole file, so only the excerpt is processed further.
     let line = source.line_around(span.start);
     let is_long = line.chars().nth(WIDEST).is_some() || display_width(line) >= room;
     // Leaves room for an ellipsis at each end.
@@ -96,44 +96,44 @@ fn excerpt(source: &Source, span: Span, column: usize, room: usize) -> (String, 
     let mut rest = line.chars().skip(begin).peekable();
     let (mut part, mut used) = (String::new(), 0);
     let width = |letter: char| {
-        let number = invisible::shown(letter);
+        let number = invisible::code_point(letter);
         number.map_or_else(|| letter.width().unwrap_or(1), |it| it.len())
     };
     while let Some(letter) = rest.next_if(|letter| used + width(*letter) <= most) {
         used += width(letter);
         part.push(letter);
     }
-    let written = source.slice(span).lines().next().unwrap_or_default();
-    let length = written.chars().take(WIDEST).count();
+    let subject = source.slice(span).lines().next().unwrap_or_default();
+    let length = subject.chars().take(WIDEST).count();
     let columns = |part: String| display_width(&printable(&part));
     let before = columns(part.chars().take(column - begin).collect());
     let marked = columns(part.chars().skip(column - begin).take(length).collect()).max(1);
-    let mut shown = String::new();
+    let mut excerpt = String::new();
     if begin > 0 {
-        shown.push('…');
+        excerpt.push('…');
     }
-    shown.push_str(&printable(&part));
+    excerpt.push_str(&printable(&part));
     if rest.peek().is_some() {
-        shown.push('…');
+        excerpt.push('…');
     }
-    (shown.trim_end().to_owned(), before + usize::from(begin > 0), marked)
+    (excerpt.trim_end().to_owned(), before + usize::from(begin > 0), marked)
 }
 
-/// The number of findings, of files with findings, and of findings that are not shown.
+/// The number of findings, of files with findings, and of suppressed findings.
 pub(super) fn summary(report: &Report) -> String {
     let everything = &report.everything;
-    let of = |severity| {
+    let count_of = |severity| {
         everything.findings.iter().filter(|placed| placed.finding.severity() == severity).count()
     };
     let counts = [
-        (of(Severity::Error), "error"),
-        (of(Severity::Warning), "warning"),
-        (of(Severity::Info), "note"),
+        (count_of(Severity::Error), "error"),
+        (count_of(Severity::Warning), "warning"),
+        (count_of(Severity::Info), "note"),
     ];
-    let told = more_than_none(&counts);
-    let outcome = if !told.is_empty() {
+    let counts_text = more_than_none(&counts);
+    let outcome = if !counts_text.is_empty() {
         let files: BTreeSet<_> = everything.findings.iter().map(|placed| placed.source).collect();
-        format!("{} in {}", told.join(" and "), counted(files.len(), "file"))
+        format!("{} in {}", counts_text.join(" and "), counted(files.len(), "file"))
     } else if count_checked(report) == 0 {
         "nothing to check".to_owned()
     } else {
@@ -145,7 +145,7 @@ pub(super) fn summary(report: &Report) -> String {
     }
 }
 
-/// `1 error`, `2 warnings`, without what there is none of.
+/// `1 error`, `2 warnings`, without kinds that are absent.
 fn more_than_none(counts: &[(usize, &str)]) -> Vec<String> {
     let some = counts.iter().filter(|(count, _)| *count > 0);
     some.map(|(count, what)| counted(*count, what)).collect()

@@ -1,4 +1,4 @@
-//! Pods that always agree are drawn as one: thousands may follow a few policies.
+//! Draws pods that always agree as one: thousands of pods may follow a few policies.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use almanac_engine::{Field, RuleSchedule, World};
 use almanac_forecast::{Overlap, Series, Writer};
 
 /// The labels that commonly distinguish pods.
-const TELLING: [&str; 6] = [
+const DISTINGUISHING_LABELS: [&str; 6] = [
     "app.kubernetes.io/name",
     "app",
     "k8s-app",
@@ -19,20 +19,20 @@ const TELLING: [&str; 6] = [
 pub(super) struct Drawn<'a> {
     /// The object of the series, or the number of pods.
     pub(super) title: String,
-    /// The field over time, of each of them.
+    /// The field over time, the same for each object.
     pub(super) series: &'a Series,
-    /// Which of the series are drawn as this one, by their positions; the first of them is.
+    /// The indexes of the series that are drawn as this one; it is the first of them.
     pub(super) positions: Vec<usize>,
-    /// The times at which rules ask for something that another one decides, in order.
+    /// The periods in which other rules request a value and lose, in order.
     pub(super) overlaps: Vec<Overlap>,
-    /// Those that decide when none of their windows is open.
+    /// The writers that decide while none of their windows is open.
     pub(super) idle: Vec<Writer>,
 }
 
 #[cfg(test)]
 impl<'a> Drawn<'a> {
-    /// A series by itself.
-    pub(super) fn of(series: &'a Series) -> Drawn<'a> {
+    /// Draws a single series.
+    pub(super) fn for_series(series: &'a Series) -> Drawn<'a> {
         Drawn {
             title: series.target.to_string(),
             series,
@@ -46,14 +46,14 @@ impl<'a> Drawn<'a> {
 /// The pods of a namespace with the same label.
 type Pods = (Box<str>, Option<(&'static str, Box<str>)>);
 
-/// What to draw, in the order of the first of each; the overlaps of each series are found by its position.
+/// The series to draw, in the order of the first series of each. `overlaps` takes the index of a series.
 pub(super) fn drawn<'a>(
     world: &World,
     series: &'a [Series],
     overlaps: impl Fn(usize) -> Vec<Overlap>,
 ) -> Vec<Drawn<'a>> {
     let mut groups: Vec<(&Series, Option<Pods>, Vec<usize>)> = Vec::new();
-    // Of each group of pods, those that agree with one another.
+    // The groups of agreeing pods, by their labels.
     let mut of_pods: BTreeMap<Pods, Vec<usize>> = BTreeMap::new();
     for (position, one) in series.iter().enumerate() {
         let Some(pods) = pods(world, one) else {
@@ -72,8 +72,9 @@ pub(super) fn drawn<'a>(
         let count = positions.len();
         let title = match pods {
             Some((namespace, label)) if count > 1 => {
-                let of = label.map_or(String::new(), |(key, value)| format!(" of {key}={value}"));
-                format!("{count} pods{of} in {namespace}")
+                let suffix =
+                    label.map_or(String::new(), |(key, value)| format!(" of {key}={value}"));
+                format!("{count} pods{suffix} in {namespace}")
             }
             _ => series.target.to_string(),
         };
@@ -83,7 +84,7 @@ pub(super) fn drawn<'a>(
     groups.into_iter().map(drawn).collect()
 }
 
-/// Those that set a value without naming a rule although they have windows: none of these is open then.
+/// The writers with windows that set a value without a rule, because none of the windows is open.
 fn idle(world: &World, series: &Series) -> Vec<Writer> {
     let mut idle: Vec<Writer> = Vec::new();
     for writer in series.segments.iter().filter_map(|it| it.origin.writer.as_ref()) {
@@ -102,8 +103,9 @@ fn pods(world: &World, series: &Series) -> Option<Pods> {
     if series.field != Field::QosLevel || pod.is_template {
         return None;
     }
-    let telling = TELLING.iter().find_map(|key| Some((*key, pod.labels.get(key)?.into())));
-    Some((series.target.namespace().into(), telling))
+    let label =
+        DISTINGUISHING_LABELS.iter().find_map(|key| Some((*key, pod.labels.get(key)?.into())));
+    Some((series.target.namespace().into(), label))
 }
 
 /// Whether both always have the same value, for the same reason.

@@ -1,5 +1,5 @@
-//! The assumptions of a forecast, in lines: all of them for a program; for a user, similar ones in one line, and of
-//! many the first.
+//! The assumptions of a forecast, in lines. A program receives all of them. A user sees similar ones in one line, and
+//! only the first of many.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -12,22 +12,22 @@ use crate::cron_jobs;
 use crate::drawing;
 use crate::invisible::printable;
 
-/// The maximum number of lines of one sort for a user; the rest is counted.
-const TOLD: usize = 5;
+/// The maximum number of lines of one kind for a user; the rest is counted.
+const MAX_LINES: usize = 5;
 
-/// Sentences of one sort, each after the places in which it is assumed.
+/// Sentences of one kind, each with its places before it.
 type Sort = Vec<(String, Sentence)>;
 
 impl Question<'_> {
-    /// Everything that is assumed, each once, with the places it is assumed in.
+    /// All assumptions, each once, with its places.
     pub(super) fn assumptions(&self, found: &Assumptions) -> Vec<String> {
         let all = self.sorts_of_assumptions(found, true).into_iter().flatten();
         all.map(|(places, (_, sentence))| format!("{places}{sentence}")).collect()
     }
 
-    /// The same for a user: similar assumptions about several objects of the same places in one line, and of many
-    /// similar lines the first, and the number of the others. A document that is kept also has what could not be
-    /// read, which is a note on standard error otherwise.
+    /// The same for a user: similar assumptions about several objects of the same places are one line. Of many similar
+    /// lines, only the first are listed, with the number of the others. A document that is kept also has the notes on
+    /// unreadable objects, which otherwise go to standard error.
     pub(super) fn assumptions_in_short(&self, found: &Assumptions, is_kept: bool) -> Vec<String> {
         let shortened = |sort: Sort| {
             let mut of_places: BTreeMap<String, Vec<Sentence>> = BTreeMap::new();
@@ -38,9 +38,9 @@ impl Question<'_> {
                 merge_sentences(sentences).into_iter().map(move |it| format!("{places}{it}"))
             });
             let mut lines: Vec<String> = lines.collect();
-            let more = lines.len().saturating_sub(TOLD);
+            let more = lines.len().saturating_sub(MAX_LINES);
             if more > 1 {
-                lines.truncate(TOLD);
+                lines.truncate(MAX_LINES);
                 lines.push(format!("and {more} more like these (-o json lists them all)"));
             }
             lines
@@ -48,8 +48,8 @@ impl Question<'_> {
         self.sorts_of_assumptions(found, is_kept).into_iter().flat_map(shortened).collect()
     }
 
-    /// Writes them to standard error, for an output that has no room for them.
-    pub(super) fn tell_assumptions(&self, found: &Assumptions) -> io::Result<()> {
+    /// Writes the assumptions to standard error, for an output that cannot have them.
+    pub(super) fn report_assumptions(&self, found: &Assumptions) -> io::Result<()> {
         let mut standard_error = drawing::standard_error();
         for assumption in self.assumptions_in_short(found, false) {
             writeln!(standard_error, "assumed: {}", printable(&assumption))?;
@@ -65,17 +65,17 @@ impl Question<'_> {
         }
         let mut sorts: Vec<(mem::Discriminant<Assumption>, Sort)> = Vec::new();
         for (assumption, places) in places {
-            let said = (self.in_places(&places), assumption.sentence());
+            let assumed = (self.in_places(&places), assumption.sentence());
             let sort = mem::discriminant(assumption);
             match sorts.last_mut().filter(|(known, _)| *known == sort) {
-                Some((_, alike)) => alike.push(said),
-                None => sorts.push((sort, vec![said])),
+                Some((_, sentences)) => sentences.push(assumed),
+                None => sorts.push((sort, vec![assumed])),
             }
         }
         let unseen = self.input.unseen.iter().filter(|_| has_unseen);
         let unseen = unseen.map(|it| (String::new(), (None, it.clone())));
         let input = [self.assumed_of_places(), unseen.collect()];
-        sorts.into_iter().map(|(_, alike)| alike).chain(input).collect()
+        sorts.into_iter().map(|(_, sentences)| sentences).chain(input).collect()
     }
 
     /// The assumptions about the places themselves, their omissions, and their `CronJobs`.
@@ -84,10 +84,11 @@ impl Question<'_> {
         let mut known: BTreeMap<Sentence, usize> = BTreeMap::new();
         for (number, of_place) in self.forecasts.iter().enumerate() {
             let assumed = of_place.place.assumed.iter().map(|(_, assumed)| assumed);
-            let told = of_place.place.begins.iter().chain(assumed).chain(&of_place.place.left_out);
-            let told = told.map(|it| (None, it.clone()));
+            let sentences =
+                of_place.place.begins.iter().chain(assumed).chain(&of_place.place.left_out);
+            let sentences = sentences.map(|it| (None, it.clone()));
             let of_jobs = cron_jobs::notes(of_place.cron_jobs.iter().copied());
-            for sentence in told.chain(of_jobs) {
+            for sentence in sentences.chain(of_jobs) {
                 let index = *known.entry(sentence.clone()).or_insert(all.len());
                 match all.get_mut(index) {
                     Some((_, places)) if places.last() == Some(&number) => {}

@@ -1,4 +1,4 @@
-//! The forecast as a table: a row for each segment, and below them one for each start of a Job.
+//! The forecast as a table: a row for each segment, followed by a row for each start of a Job.
 
 use std::io::Write;
 
@@ -31,14 +31,14 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         output,
     )?;
     for (place, job, at) in question.occurrences() {
-        row_of_start(place, job, at).write(output)?;
+        start_row(place, job, at).write(output)?;
     }
-    question.tell_assumptions(&assumptions)?;
+    question.report_assumptions(&assumptions)?;
     Ok(())
 }
 
-/// A start takes no time, and has no value.
-fn row_of_start(place: &InputPlace, job: &ShownCronJob, at: Timestamp) -> Row {
+/// The row of a start, which has no duration and no value.
+fn start_row(place: &InputPlace, job: &ShownCronJob, at: Timestamp) -> Row {
     Row::default()
         .cell(place.name.as_deref().unwrap_or_default())
         .object(place, &job.identity)

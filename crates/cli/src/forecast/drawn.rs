@@ -14,13 +14,13 @@ use jiff::Timestamp;
 /// A part of a series that is drawn by itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Block<'a> {
-    /// Whose number it is, when a series has one for each of several names.
+    /// The name that the number belongs to, if a series has numbers by name.
     pub(super) name: Option<&'a str>,
-    /// Adjacent, and covering the period; neighbors differ in what they show or in who set it.
+    /// Adjacent stretches that cover the period; neighbors differ in their value or their writer.
     pub(super) stretches: Vec<Stretch<'a>>,
 }
 
-/// A stretch of time over which a block shows one thing.
+/// A stretch of time with one value of a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Stretch<'a> {
     pub(super) from: Timestamp,
@@ -34,7 +34,7 @@ pub(super) struct Stretch<'a> {
 pub(super) enum DrawnValue<'a> {
     /// The value is unknown.
     Unknown,
-    /// There is nothing: a list is empty, or a name has no number.
+    /// There is no value: a list is empty, or a name has no number.
     Nothing,
     Number(u32),
     Text(&'a str),
@@ -58,13 +58,13 @@ pub(super) fn blocks(series: &Series) -> Vec<Block<'_>> {
     });
     let names: BTreeSet<&str> = numbers.flat_map(|it| it.keys()).map(|name| &**name).collect();
     if names.is_empty() {
-        return vec![Block::new(None, series, shown)];
+        return vec![Block::new(None, series, drawn_value)];
     }
     let of_name = |name| Block::new(Some(name), series, |value| number_of(name, value));
     names.into_iter().map(of_name).collect()
 }
 
-fn shown(value: Option<&Value>) -> DrawnValue<'_> {
+fn drawn_value(value: Option<&Value>) -> DrawnValue<'_> {
     match value {
         None => DrawnValue::Unknown,
         Some(Value::Number(number)) => DrawnValue::Number(*number),
@@ -79,7 +79,7 @@ fn number_of<'a>(name: &str, value: Option<&'a Value>) -> DrawnValue<'a> {
         Some(Value::Numbers(numbers)) => {
             numbers.get(name).map_or(DrawnValue::Nothing, |number| DrawnValue::Number(*number))
         }
-        other => shown(other),
+        other => drawn_value(other),
     }
 }
 
@@ -87,12 +87,12 @@ impl<'a> Block<'a> {
     fn new(
         name: Option<&'a str>,
         series: &'a Series,
-        shown: impl Fn(Option<&'a Value>) -> DrawnValue<'a>,
+        drawn_value: impl Fn(Option<&'a Value>) -> DrawnValue<'a>,
     ) -> Block<'a> {
         let stretch = |segment: &'a Segment| Stretch {
             from: segment.from,
             to: segment.to,
-            shown: shown(segment.value.as_ref()),
+            shown: drawn_value(segment.value.as_ref()),
             origin: &segment.origin,
         };
         Block { name, stretches: joined(series.segments.iter().map(stretch)) }
@@ -109,8 +109,8 @@ impl<'a> Block<'a> {
         self.stretches.iter().find_map(kind).unwrap_or(Kind::Number)
     }
 
-    /// Lists of names as rows: one a name, with the stretches in which it is listed, in the order of the names; then
-    /// one each for nothing and for unknown, if there is any. All stretches of a row show the same.
+    /// Lists of names as rows. Each name has a row with the stretches in which it is listed, in the order of the names.
+    /// Rows for none and for unknown follow, if they occur. All stretches of a row have the same value.
     pub(super) fn rows(&self) -> Vec<Vec<Stretch<'a>>> {
         let listed = self.stretches.iter().filter_map(|stretch| match stretch.shown {
             DrawnValue::Names(names) => Some(names),
@@ -158,8 +158,8 @@ impl fmt::Display for DrawnValue<'_> {
     }
 }
 
-/// Neighbors that touch, show the same and have the same writer, as one. The first one's reason is
-/// kept.
+/// Merges adjacent stretches with the same value and the same writer. The merged stretch has the reason
+/// of the first one.
 fn joined<'a>(stretches: impl Iterator<Item = Stretch<'a>>) -> Vec<Stretch<'a>> {
     let mut all: Vec<Stretch<'a>> = Vec::with_capacity(stretches.size_hint().0);
     for stretch in stretches {

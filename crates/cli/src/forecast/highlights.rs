@@ -1,8 +1,8 @@
-//! The highlights of a value over time: rules whose value another rule overrides, short times without any rule, and
-//! times at which another policy takes over.
+//! The highlights of a value over time: rules whose value another rule overrides, short periods without any rule, and
+//! instants at which another policy takes over.
 //!
-//! All outputs have the same: the page and the JSON have the times, text and pictures the sentences that are found
-//! here.
+//! All outputs have the same highlights: the page and the JSON have the instants, text and pictures the sentences of
+//! this module.
 
 use almanac_forecast::{Overlap, Segment, Series, Writer};
 use jiff::{SignedDuration, Timestamp};
@@ -12,27 +12,27 @@ use super::question::View;
 use super::story::times;
 use crate::wall_clock::civil;
 
-/// Between two rules, a longer time without one may be meant; `almanac lint` says the same.
+/// The maximum length of a reported gap between two rules, as in `almanac lint`. A longer one may be intended.
 const SHORT: SignedDuration = SignedDuration::from_mins(5);
 
-/// The most sentences of one sort.
-const TOLD: usize = 3;
+/// The maximum number of sentences of one kind.
+const MAX_SENTENCES: usize = 3;
 
 /// A highlight.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Highlight {
-    /// When, and what.
-    pub(super) told: String,
-    /// Whether it is probably a mistake: no policy says which value applies.
+    /// The times, and the event.
+    pub(super) text: String,
+    /// Whether it is probably a mistake: no policy determines the value.
     pub(super) is_contested: bool,
 }
 
 /// All highlights of a series, in sentences.
 pub(super) fn sentences(drawn: &Drawn<'_>, view: View) -> Vec<Highlight> {
     let series = drawn.series;
-    let mut all = told_overlaps(series, &drawn.overlaps, view);
-    all.extend(told_gaps(series, view));
-    all.extend(told_takeovers(series, view));
+    let mut all = overlap_highlights(series, &drawn.overlaps, view);
+    all.extend(gap_highlights(series, view));
+    all.extend(takeover_highlights(series, view));
     all
 }
 
@@ -47,38 +47,38 @@ pub(super) fn spans(drawn: &Drawn<'_>) -> Vec<(Timestamp, Timestamp, bool)> {
     all
 }
 
-fn told_overlaps(series: &Series, overlaps: &[Overlap], view: View) -> Vec<Highlight> {
+fn overlap_highlights(series: &Series, overlaps: &[Overlap], view: View) -> Vec<Highlight> {
     let mut groups: Vec<(String, bool, Vec<&Overlap>)> = Vec::new();
     for overlap in overlaps {
         let decides = series.at(overlap.from).and_then(|it| it.origin.writer.as_ref());
         let decides = decides.map_or_else(|| "another one".to_owned(), short);
         let others: Vec<String> = overlap.rules.iter().map(|it| short(&it.rule)).collect();
-        let ask = if others.len() > 1 { "ask" } else { "asks" };
-        let told = format!("{} {ask} for another value, {decides} decides", others.join(" and "));
-        if let Some((.., alike)) = groups.iter_mut().find(|(known, ..)| *known == told) {
-            alike.push(overlap);
+        let verb = if others.len() > 1 { "request" } else { "requests" };
+        let text = format!("{} {verb} another value, {decides} decides", others.join(" and "));
+        if let Some((.., same)) = groups.iter_mut().find(|(known, ..)| *known == text) {
+            same.push(overlap);
         } else {
             let is_contested = overlap.rules.iter().any(|it| !it.is_by_rank);
-            groups.push((told, is_contested, vec![overlap]));
+            groups.push((text, is_contested, vec![overlap]));
         }
     }
-    let told = |(told, is_contested, alike): (String, bool, Vec<&Overlap>)| {
-        let spans: Vec<_> = alike.iter().map(|it| (it.from, it.to)).collect();
-        Highlight { told: format!("{}: {told}", when(&spans, view)), is_contested }
+    let highlight = |(text, is_contested, same): (String, bool, Vec<&Overlap>)| {
+        let spans: Vec<_> = same.iter().map(|it| (it.from, it.to)).collect();
+        Highlight { text: format!("{}: {text}", when(&spans, view)), is_contested }
     };
-    shortened(groups.into_iter().map(told).collect())
+    shortened(groups.into_iter().map(highlight).collect())
 }
 
-fn told_gaps(series: &Series, view: View) -> Vec<Highlight> {
+fn gap_highlights(series: &Series, view: View) -> Vec<Highlight> {
     let spans = short_gaps(series);
     if spans.is_empty() {
         return Vec::new();
     }
-    let told = format!("{}: a gap, in which no rule is open", when(&spans, view));
-    vec![Highlight { told, is_contested: true }]
+    let text = format!("{}: a gap, in which no rule is open", when(&spans, view));
+    vec![Highlight { text, is_contested: true }]
 }
 
-/// From when to when no rule decides for a short time between two that do, though the value is another one then.
+/// The short periods without a deciding rule, between two rules of the same policy, in which the value differs.
 fn short_gaps(series: &Series) -> Vec<(Timestamp, Timestamp)> {
     let is_gap = |[before, within, after]: &[&Segment; 3]| {
         let of_rule = |it: &Segment| it.origin.writer.as_ref().is_some_and(|it| it.rule.is_some());
@@ -96,7 +96,7 @@ fn short_gaps(series: &Series) -> Vec<(Timestamp, Timestamp)> {
     threes.filter(is_gap).map(|[_, within, _]| (within.from, within.to)).collect()
 }
 
-/// When another policy sets another value than the one that has set it before.
+/// The instants at which another policy sets another value.
 fn takeovers(series: &Series) -> impl Iterator<Item = (&Writer, &Writer, Timestamp)> {
     series.segments.windows(2).filter_map(|two| {
         let [before, after] = two else { return None };
@@ -106,7 +106,7 @@ fn takeovers(series: &Series) -> impl Iterator<Item = (&Writer, &Writer, Timesta
     })
 }
 
-fn told_takeovers(series: &Series, view: View) -> Vec<Highlight> {
+fn takeover_highlights(series: &Series, view: View) -> Vec<Highlight> {
     let mut groups: Vec<((&Writer, &Writer), Vec<Timestamp>)> = Vec::new();
     for (one, other, at) in takeovers(series) {
         match groups.iter_mut().find(|(known, _)| *known == (one, other)) {
@@ -114,16 +114,16 @@ fn told_takeovers(series: &Series, view: View) -> Vec<Highlight> {
             None => groups.push(((one, other), vec![at])),
         }
     }
-    let told = |((one, other), at): ((&Writer, &Writer), Vec<Timestamp>)| {
+    let highlight = |((one, other), at): ((&Writer, &Writer), Vec<Timestamp>)| {
         let spans: Vec<_> = at.into_iter().map(|at| (at, at)).collect();
         let (one, other) = (long(one), long(other));
-        let told = format!("{}: {other} takes over from {one}", when(&spans, view));
-        Highlight { told, is_contested: true }
+        let text = format!("{}: {other} takes over from {one}", when(&spans, view));
+        Highlight { text, is_contested: true }
     };
-    shortened(groups.into_iter().map(told).collect())
+    shortened(groups.into_iter().map(highlight).collect())
 }
 
-/// The rule; the policy as well where it decides as a whole.
+/// The rule, or the policy if it decides as a whole.
 fn short(writer: &Writer) -> String {
     writer
         .rule
@@ -136,7 +136,7 @@ fn long(writer: &Writer) -> String {
     format!("{}{rule}", writer.policy.identity.name())
 }
 
-/// A repeated time is reported once; of instants the first, and how many there are.
+/// The times of a highlight: repeated periods once, and of instants the number, the first and the last.
 fn when(spans: &[(Timestamp, Timestamp)], view: View) -> String {
     if let Some((first, _)) = spans.first().filter(|(from, to)| from == to) {
         let zone = view.zone;
@@ -149,21 +149,21 @@ fn when(spans: &[(Timestamp, Timestamp)], view: View) -> String {
             [] => String::new(),
         };
     }
-    let mut told = times(spans, view);
-    let more = told.len().saturating_sub(TOLD);
+    let mut texts = times(spans, view);
+    let more = texts.len().saturating_sub(MAX_SENTENCES);
     if more > 1 {
-        told.truncate(TOLD);
-        told.push(format!("and {more} times more"));
+        texts.truncate(MAX_SENTENCES);
+        texts.push(format!("and {more} times more"));
     }
-    told.join("; ")
+    texts.join("; ")
 }
 
 fn shortened(mut all: Vec<Highlight>) -> Vec<Highlight> {
-    let more = all.len().saturating_sub(TOLD);
+    let more = all.len().saturating_sub(MAX_SENTENCES);
     if more > 1 {
-        let is_contested = all[TOLD..].iter().any(|it| it.is_contested);
-        all.truncate(TOLD);
-        all.push(Highlight { told: format!("and {more} more like these"), is_contested });
+        let is_contested = all[MAX_SENTENCES..].iter().any(|it| it.is_contested);
+        all.truncate(MAX_SENTENCES);
+        all.push(Highlight { text: format!("and {more} more like these"), is_contested });
     }
     all
 }

@@ -1,7 +1,7 @@
 //! The forecast as one page that needs no network: a document, its data, its style and its script.
 //!
-//! The data are columns (see [`columns`]); the script is modules that stand in the page one after the other. A
-//! policy in the page lets it run nothing else and load nothing at all.
+//! The data are columns (see [`columns`]); the script is the modules, one after the other. The content
+//! security policy of the page allows no other script and no requests.
 
 mod columns;
 mod modules;
@@ -61,8 +61,8 @@ fn about(question: &Question<'_>) -> Value {
     })
 }
 
-/// The offsets of the zone, by our own time zone database: a browser's may differ. Pairs of an instant and the seconds
-/// that the clock is ahead of UTC from then on.
+/// The offsets of the zone, by our own time zone database, because a browser's may differ: pairs of an instant and the
+/// offset from UTC in seconds from then on.
 fn offsets(period: Period, zone: Zone) -> Vec<[i64; 2]> {
     let first = [period.from().as_millisecond(), zone.offset(period.from()).seconds().into()];
     let changes = zone

@@ -7,7 +7,7 @@ use almanac_forecast::Segment;
 
 use super::agreeing::{self, Drawn};
 use super::question::{Question, View};
-use super::text::{in_zone, who};
+use super::text::{in_zone, writer_name};
 use crate::cron_jobs::STARTS;
 use crate::ics::{self, CalendarEvent};
 use crate::wall_clock::civil;
@@ -25,14 +25,14 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     )?;
     for (place, job, at) in question.occurrences() {
         let (itself, location) = (&job.identity, job.location());
-        let mut told_apart_by = told_apart_by(itself, STARTS).to_vec();
+        let mut unique_parts = unique_parts(itself, STARTS).to_vec();
         let mut summary = format!("{} {STARTS} a Job", itself.name());
         if !location.is_empty() {
-            told_apart_by.push(&location);
+            unique_parts.push(&location);
             summary = format!("{} ({location}) {STARTS} a Job", itself.name());
         }
         let event = CalendarEvent {
-            told_apart_by: &told_apart_by,
+            unique_parts: &unique_parts,
             from: at,
             has_begun: false,
             to: None,
@@ -43,7 +43,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         ics::write_event(&event, question.view.period.from(), output)?;
     }
     ics::end(output)?;
-    question.tell_assumptions(&assumptions)?;
+    question.report_assumptions(&assumptions)?;
     Ok(())
 }
 
@@ -57,16 +57,18 @@ fn write_series(
     let field = series.field.to_string();
     let target = &series.target;
     let title = if drawn.positions.len() == 1 { target.name() } else { &drawn.title };
-    let told_apart_by = told_apart_by(target, &field);
+    let unique_parts = unique_parts(target, &field);
     for (index, segment) in series.segments.iter().enumerate() {
-        let (Some(value), Some(who)) = (&segment.value, who(&segment.origin)) else { continue };
+        let (Some(value), Some(writer)) = (&segment.value, writer_name(&segment.origin)) else {
+            continue;
+        };
         let event = CalendarEvent {
-            told_apart_by: &told_apart_by,
+            unique_parts: &unique_parts,
             from: segment.from,
             has_begun: index == 0,
             to: Some(segment.to),
             summary: &format!("{title}: {field} {value}"),
-            description: &description(view, drawn, segment, &who),
+            description: &description(view, drawn, segment, &writer),
             place,
         };
         ics::write_event(&event, view.period.from(), output)?;
@@ -74,15 +76,15 @@ fn write_series(
     Ok(())
 }
 
-fn told_apart_by<'a>(target: &'a Identity, field: &'a str) -> [&'a str; 5] {
+fn unique_parts<'a>(target: &'a Identity, field: &'a str) -> [&'a str; 5] {
     [target.group(), target.kind(), target.namespace(), target.name(), field]
 }
 
-/// What of which object it is, who set it and why, and when that is in the zone that is shown.
-fn description(view: View, drawn: &Drawn<'_>, segment: &Segment, who: &str) -> String {
+/// The object and the field, the writer and the reason, and the times in the displayed zone.
+fn description(view: View, drawn: &Drawn<'_>, segment: &Segment, writer: &str) -> String {
     let View { period, zone } = view;
     let reason = &segment.origin.reason;
     let (from, to) = (civil(zone, segment.from), civil(zone, segment.to));
     let end = if segment.to == period.to() { "the end of the forecast, " } else { "" };
-    format!("{}\n{who}: {reason}\n{from} to {end}{to}{}", drawn.title, in_zone(zone))
+    format!("{}\n{writer}: {reason}\n{from} to {end}{to}{}", drawn.title, in_zone(zone))
 }

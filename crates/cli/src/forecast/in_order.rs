@@ -1,9 +1,9 @@
-//! Does pieces of work on several threads, and takes the results in order.
+//! Runs pieces of work on several threads, and returns the results in order.
 //!
-//! Of `n` threads the first does the pieces 0, n, 2n and so on, the second 1, n + 1, and so on.
-//! Each has a queue of its own for its results, and the receiver goes round the queues in the order
-//! of the pieces. A queue is bounded: a thread that is too far ahead waits, so that memory does not
-//! grow with the number of pieces. The kind of work does not matter here.
+//! Of `n` threads the first runs the pieces 0, n, 2n and so on, the second 1, n + 1, and so on.
+//! Each thread has a queue for its results, and the receiver visits the queues in the order of the
+//! pieces. A queue is bounded: a thread that is too far ahead waits, so that memory does not grow
+//! with the number of pieces. The module is independent of the kind of work.
 
 use std::num::NonZero;
 use std::panic;
@@ -14,7 +14,7 @@ use anyhow::{Context as _, anyhow};
 
 use super::progress::Progress;
 
-/// How many findings of a thread may wait to be taken.
+/// The maximum number of results in a queue.
 const AHEAD: usize = 16;
 
 enum Message<T> {
@@ -24,9 +24,9 @@ enum Message<T> {
     Failed(anyhow::Error),
 }
 
-/// Does `count` pieces of work and calls `each` with all their results, in the order of the pieces:
-/// the same calls for any number of threads. `work` passes its results to its second argument, as
-/// often as it likes; when that fails, it must stop.
+/// Runs `count` pieces of work and calls `each` with all their results, in the order of the pieces:
+/// the same calls for any number of threads. `work` passes any number of results to its second
+/// argument; if that fails, it must stop.
 ///
 /// Ends with the first error in that order. A panic of `work` is a panic here.
 pub(crate) fn in_order<T: Send>(
@@ -51,15 +51,15 @@ pub(crate) fn in_order<T: Send>(
             queues.push(queue);
             workers.push(worker);
         }
-        let taken = take_in_turn(&queues, count, each);
-        // The remaining threads learn that their results are no longer wanted.
+        let result = take_in_turn(&queues, count, each);
+        // The remaining threads fail to send their next result, and stop.
         drop(queues);
         for worker in workers {
             if let Err(cause) = worker.join() {
                 panic::resume_unwind(cause);
             }
         }
-        taken
+        result
     })
 }
 
@@ -92,10 +92,10 @@ fn work_off<T>(
     work: impl Fn(usize, &mut dyn FnMut(T) -> anyhow::Result<()>) -> anyhow::Result<()>,
     sender: &SyncSender<Message<T>>,
 ) {
-    let nobody_waits = |_| anyhow!("no receiver waits for this any more");
+    let receiver_is_gone = |_| anyhow!("the receiver is gone");
     for piece in pieces {
         let done =
-            work(piece, &mut |found| sender.send(Message::Found(found)).map_err(nobody_waits));
+            work(piece, &mut |found| sender.send(Message::Found(found)).map_err(receiver_is_gone));
         let is_done = done.is_ok();
         let message = done.map_or_else(Message::Failed, |()| Message::Finished);
         if sender.send(message).is_err() || !is_done {
@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// Hands over two findings for each piece, and none for every fifth.
+    /// Returns two results for each piece, and none for every fifth.
     fn two_each(
         piece: usize,
         hand: &mut dyn FnMut((usize, char)) -> anyhow::Result<()>,
@@ -194,7 +194,7 @@ mod tests {
         };
         in_order(count, THREADS, work, each).unwrap();
         assert_eq!(taken.load(Ordering::SeqCst), count);
-        // Half of a queue is taken by the notes that a piece is finished; one finding is on its
+        // Half of a queue are messages that a piece is finished; one result is on its
         // way into the queue, and one out of it.
         let most = most.into_inner().unwrap();
         assert!(most <= THREADS * (AHEAD / 2 + 2), "{most} were ahead");

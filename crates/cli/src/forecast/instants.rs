@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use jiff::tz::Offset;
 
-/// There are millions of them, and most lie on the day of the one before: its date is kept. Date and
-/// time are written by hand when it is a whole second of a year with four digits.
+/// A writer of instants. There are millions, and most are on the same day as the one before, so the
+/// last date is cached. Whole seconds of years with four digits have a fast path.
 #[derive(Default)]
 pub(crate) struct Instants {
     day: Option<i64>,
@@ -29,7 +29,7 @@ impl Instants {
         line.extend_from_slice(&[h1, h2, b':', m1, m2, b':', s1, s2, b'Z']);
     }
 
-    /// Goes on to the day of an instant, unless its year is before the year 0.
+    /// Caches the day of an instant, unless its year is before the year 0.
     fn begin(&mut self, day: i64, at: Timestamp) -> bool {
         let date = Offset::UTC.to_datetime(at).date();
         let Ok(year) = u16::try_from(date.year()) else { return false };

@@ -1,8 +1,8 @@
 //! The forecast for a program: the documented contract `almanac/forecast/v1`.
 //!
-//! Written as it is found, one segment a line, so that memory does not grow with the period or with
-//! the number of policies. Who set a value and why is the same text again and again: it is put into
-//! JSON once and copied from then on.
+//! The output is streamed, one segment a line, so that memory does not grow with the period or with
+//! the number of policies. Many segments have the same writer and reason, so their JSON is rendered
+//! once and copied.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -54,7 +54,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(())
 }
 
-/// When `CronJobs` start Jobs, if there are any.
+/// Writes the Job starts of `CronJobs`, if there are any.
 fn write_occurrences(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     if !question.has_cron_jobs() {
         return Ok(());
@@ -116,7 +116,7 @@ fn write_series(
     Ok(())
 }
 
-/// The times at which rules ask for something that another one decides, if there are any.
+/// Writes the periods in which other rules request a value and lose, if there are any.
 fn write_overlaps(overlaps: &[Overlap], output: &mut impl Write) -> anyhow::Result<()> {
     if overlaps.is_empty() {
         return Ok(());
@@ -137,15 +137,15 @@ fn write_overlaps(overlaps: &[Overlap], output: &mut impl Write) -> anyhow::Resu
 
 fn policy(writer: &Writer) -> Value {
     let policy = &writer.policy.identity;
-    let mut told = json!({
+    let mut reference = json!({
         "kind": policy.kind(),
         "namespace": policy.namespace(),
         "name": policy.name(),
     });
     if let Some(rule) = &writer.rule {
-        told["rule"] = json!(**rule);
+        reference["rule"] = json!(**rule);
     }
-    told
+    reference
 }
 
 /// The sums of pods.
@@ -163,18 +163,18 @@ fn write_totals(series: &Series, output: &mut impl Write) -> anyhow::Result<()> 
 /// A part of each total, in the form of the values: a number, or an object of numbers by name.
 pub(crate) fn in_form_of_values(
     totals: &BTreeMap<Option<Arc<str>>, Total>,
-    of: impl Fn(&Total) -> String,
+    part: impl Fn(&Total) -> String,
 ) -> String {
     if let Some(only) = totals.get(&None) {
-        return of(only);
+        return part(only);
     }
     let named = totals.iter().filter_map(|(name, total)| Some((name.as_ref()?, total)));
-    let numbers = named.map(|(name, total)| format!("{}:{}", json!(**name), of(total)));
+    let numbers = named.map(|(name, total)| format!("{}:{}", json!(**name), part(total)));
     format!("{{{}}}", numbers.collect::<Vec<_>>().join(","))
 }
 
-/// Leaves out the comma before the first series: a part is drawn without knowing whether another
-/// one comes before it.
+/// Removes the comma before the first series: a part is drawn independently of the parts before
+/// it.
 pub(super) struct WithoutFirstByte<W> {
     output: W,
     is_first: bool,

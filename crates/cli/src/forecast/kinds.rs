@@ -1,5 +1,5 @@
-//! Series with values of every kind, as the tests of the outputs draw them, and the files in which
-//! it is written down what each output makes of them.
+//! Series with values of every kind for the tests of the outputs, and the files with the expected
+//! outputs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ pub(super) fn hostile_series() -> Vec<Series> {
     ]
 }
 
-/// Values with the hours from which on they hold.
+/// A series with these values, each from an hour on.
 pub(super) fn series(kind: &str, name: &str, values: Vec<(i64, Option<Value>)>) -> Series {
     let View { period, .. } = view();
     let at = |hour: i64| period.from() + SignedDuration::from_hours(hour);

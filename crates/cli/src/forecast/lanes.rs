@@ -1,7 +1,7 @@
-//! A block as lanes: one line a value or a name, with a stroke where it holds.
+//! A block as lanes: a line for each value or name, with strokes for its periods.
 //!
-//! A character shows two halves. A half is drawn when the value holds for most of it; what holds
-//! for less shows as a dot, so that nothing is lost, however short.
+//! A character has two halves. A half is drawn if the value applies for most of it. A shorter
+//! period is a dot, so that every period is visible.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -11,11 +11,11 @@ use jiff::Timestamp;
 
 use super::drawn::{Block, DrawnValue};
 
-/// With more values than this, neighboring values share a lane.
+/// The maximum number of lanes; with more values, neighboring values share a lane.
 const MOST: usize = 8;
 const SHARED: usize = 6;
 
-/// A line of a block: when it has a stroke.
+/// A line of a block, by the values with a stroke in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Lane<'a> {
     /// For one of the numbers from the first to the second.
@@ -26,8 +26,8 @@ pub(super) enum Lane<'a> {
     Unknown,
 }
 
-/// The lanes of a block: the largest number first, words in their order, and below them what is
-/// nothing and what is unknown.
+/// The lanes of a block: the largest number first, words in their order, and below them the lanes
+/// for no value and for unknown values.
 pub(super) fn lanes<'a>(block: &Block<'a>) -> Vec<Lane<'a>> {
     let (mut numbers, mut words) = (BTreeSet::new(), BTreeSet::new());
     let mut others = BTreeSet::new();
@@ -45,8 +45,8 @@ pub(super) fn lanes<'a>(block: &Block<'a>) -> Vec<Lane<'a>> {
     numbers.chain(words).chain(others).collect()
 }
 
-/// A lane for each, or for several neighbors when there are too many: the first, the last, and how
-/// many they are.
+/// A lane for each value, or for several neighbors if there are too many: the first, the last, and
+/// their number.
 fn in_lanes<'a, T: Copy>(
     all: BTreeSet<T>,
     lane: impl Fn(T, T, usize) -> Lane<'a>,
@@ -69,7 +69,7 @@ impl Lane<'_> {
         }
     }
 
-    /// What to draw, character by character.
+    /// The characters of the lane.
     pub(super) fn strokes(&self, block: &Block<'_>, period: Period, columns: usize) -> String {
         let halves = columns * 2;
         let start = period.from().as_nanosecond();
@@ -77,7 +77,7 @@ impl Lane<'_> {
         // Scaled by the number of halves, so that their borders are whole numbers.
         let scaled = |at: Timestamp| (at.as_nanosecond() - start) * halves as i128;
         let mut covered = vec![0_i128; halves];
-        for stretch in block.stretches.iter().filter(|stretch| self.holds(stretch.shown)) {
+        for stretch in block.stretches.iter().filter(|stretch| self.has_value(stretch.shown)) {
             let (from, to) = (scaled(stretch.from), scaled(stretch.to));
             let first = usize::try_from(from / length).unwrap_or(0);
             for (half, covered) in covered.iter_mut().enumerate().skip(first) {
@@ -99,7 +99,7 @@ impl Lane<'_> {
         covered.chunks(2).map(stroke).collect()
     }
 
-    fn holds(&self, shown: DrawnValue<'_>) -> bool {
+    fn has_value(&self, shown: DrawnValue<'_>) -> bool {
         match (*self, shown) {
             (Lane::Unknown, DrawnValue::Unknown) | (Lane::Nothing, DrawnValue::Nothing) => true,
             (Lane::Numbers(low, high), DrawnValue::Number(number)) => {

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// A shorter wait needs no message.
+/// The duration without a message.
 const SILENT: Duration = Duration::from_secs(1);
 const BETWEEN: Duration = Duration::from_millis(100);
 
@@ -13,25 +13,25 @@ pub(crate) struct Progress {
     all: usize,
     done: usize,
     next: Option<Instant>,
-    shown: bool,
+    is_shown: bool,
 }
 
 impl Progress {
     pub(crate) fn new(doing: &'static str, all: usize) -> Progress {
         let next = io::stderr().is_terminal().then(|| Instant::now() + SILENT);
-        Progress { doing, all, done: 0, next, shown: false }
+        Progress { doing, all, done: 0, next, is_shown: false }
     }
 
-    /// One more is done.
+    /// Counts a finished piece of work.
     pub(crate) fn advance(&mut self) {
         self.done += 1;
         let Some(next) = self.next else { return };
         let now = Instant::now();
         if now >= next {
             self.next = Some(now + BETWEEN);
-            self.shown = true;
+            self.is_shown = true;
             let percent = self.done * 100 / self.all.max(1);
-            // Nothing is lost when this line is.
+            // A failure to write this line is harmless.
             let _ = write!(
                 io::stderr(),
                 "\r\x1b[K{}: {} of {} ({percent} %)",
@@ -45,7 +45,7 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if self.shown {
+        if self.is_shown {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
     }

@@ -1,7 +1,7 @@
-//! The question, and the way from its parts to the output.
+//! The question, and the path of its parts to the output.
 //!
-//! Parts are found and drawn on several threads and printed in order, so that what is printed is
-//! the same for any number of threads. How a part is drawn is left to each output.
+//! Parts are computed and drawn on several threads and printed in order, so that the output is
+//! the same for any number of threads. Each output decides the drawing of a part.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -44,7 +44,7 @@ pub(super) struct OfPlace<'a> {
     pub(super) cron_jobs: Vec<&'a ShownCronJob>,
 }
 
-/// Which part is drawn.
+/// The part to draw.
 #[derive(Clone, Copy)]
 pub(super) struct PartContext<'a> {
     /// Its number among those of all places.
@@ -57,8 +57,8 @@ pub(super) struct PartContext<'a> {
 /// The assumptions, each with the number of its place.
 pub(super) type Assumptions = BTreeSet<(Assumption, usize)>;
 
-/// The most pairs of values and pods for which the deciding windows are searched.
-const ASKED: usize = 1_000_000;
+/// The maximum number of pairs of values and pods for which the deciding windows are computed.
+const MAX_PAIRS: usize = 1_000_000;
 
 /// The period shown, and the zone.
 #[derive(Clone, Copy)]
@@ -67,21 +67,21 @@ pub(super) struct View {
     pub(super) zone: Zone,
 }
 
-/// How many bytes of what is drawn are handed over at once.
+/// The minimum number of drawn bytes to pass on.
 const ENOUGH: usize = 64 * 1024;
 
-/// More than is mostly written at a time: there is room for it beyond what is enough.
+/// The spare capacity of the buffer; most writes are shorter.
 const ONE_WRITE: usize = 4 * 1024;
 
 /// The result of a part.
 struct PartOutput {
-    /// The drawing of it, or a part of that.
+    /// The drawing of the part, or a piece of the drawing.
     drawn: Vec<u8>,
-    /// The assumptions; available once it is drawn completely.
+    /// The assumptions; present once the drawing is complete.
     assumptions: Option<Vec<(Assumption, usize)>>,
 }
 
-/// Where a part is drawn: a writer that hands over what was written whenever it is enough.
+/// The writer of a part, which passes on the drawn bytes once there are enough.
 pub(super) struct PartWriter<'a> {
     written: Vec<u8>,
     hand: &'a mut dyn FnMut(PartOutput) -> anyhow::Result<()>,
@@ -96,7 +96,7 @@ impl Question<'_> {
         self.forecasts.iter().any(|it| !it.cron_jobs.is_empty())
     }
 
-    /// When `CronJobs` start Jobs, place by place, each in order of time.
+    /// The Job starts of `CronJobs`, place by place, each in order of time.
     pub(super) fn occurrences(
         &self,
     ) -> impl Iterator<Item = (&InputPlace, &ShownCronJob, Timestamp)> {
@@ -106,12 +106,12 @@ impl Question<'_> {
         })
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     fn count(&self) -> usize {
         self.forecasts.iter().map(|it| it.forecast.len()).sum()
     }
 
-    /// The forecast that a part is of, the number of its place, and its own number in there.
+    /// The forecast of a part, the index of its place, and the index of the part in the forecast.
     fn find(&self, index: usize) -> Option<(&OfPlace<'_>, usize, usize)> {
         let mut before = 0;
         for (number, of_place) in self.forecasts.iter().enumerate() {
@@ -142,19 +142,19 @@ impl Question<'_> {
         part: &'p Part,
     ) -> impl Fn(usize) -> Vec<Overlap> + 'p {
         let windows = self.find(context.index).map(|(it, _, own)| it.forecast.open_windows(own));
-        let windows = windows.filter(|it| !it.is_empty() && is_looked_through(context.place, part));
+        let windows = windows.filter(|it| !it.is_empty() && has_few_pairs(context.place, part));
         move |position| {
             let series = part.series.get(position);
-            let of = |windows: &OpenWindows<'_>| series.map(|it| windows.for_target(&it.target));
-            let mut all = windows.as_ref().and_then(of).unwrap_or_default();
+            let of_target = |windows: &OpenWindows<'_>| series.map(|it| windows.for_target(&it.target));
+            let mut all = windows.as_ref().and_then(of_target).unwrap_or_default();
             all.extend(part.meetings.get(&position).into_iter().flatten().cloned());
             all.sort_by_key(|it| (it.from, it.to));
             all
         }
     }
 
-    /// Draws every part, each with its place among them, and writes them one after the other.
-    /// Returns what was assumed in them.
+    /// Draws every part with its index, and writes the parts one after the other. Returns their
+    /// assumptions.
     pub(super) fn write_parts(
         &self,
         draw: impl Fn(PartContext<'_>, &Part, &mut PartWriter<'_>) -> anyhow::Result<()> + Sync,
@@ -185,7 +185,7 @@ impl Question<'_> {
         Ok(assumptions)
     }
 
-    /// Something of each part and of the number of its place, without drawing it.
+    /// Computes a value for each part with the index of its place, without drawing.
     pub(super) fn of_each_part<T: Send>(
         &self,
         doing: &'static str,
@@ -200,7 +200,7 @@ impl Question<'_> {
         Ok(all.into_iter().flatten().collect())
     }
 
-    /// What clock changes do to the rules of the policies that are drawn, and to `CronJobs`, in order of time.
+    /// The effects of clock changes on the rules of the drawn policies and on `CronJobs`, in order of time.
     pub(super) fn clock_changes(&self) -> Vec<(&InputPlace, TouchedRule)> {
         let period = (self.view.period.from(), self.view.period.to());
         let mut all: Vec<_> = self
@@ -210,7 +210,7 @@ impl Question<'_> {
                 let policies: BTreeSet<PolicyName> =
                     forecast.targets().flat_map(|(_, policies)| policies.iter().cloned()).collect();
                 let touched = TouchedRule::all(&place.world, policies.into_iter(), period);
-                let of_jobs = TouchedRule::of_jobs(cron_jobs.iter().copied(), period);
+                let of_jobs = TouchedRule::all_of_jobs(cron_jobs.iter().copied(), period);
                 touched.into_iter().chain(of_jobs).map(|touched| (*place, touched))
             })
             .collect();
@@ -218,7 +218,7 @@ impl Question<'_> {
         all
     }
 
-    /// `in clusters/prod: `, or nothing for what holds everywhere.
+    /// `in clusters/prod: `, or nothing for an assumption of all places.
     pub(super) fn in_places(&self, places: &[usize]) -> String {
         let is_everywhere = places.len() == self.forecasts.len();
         let names = places.iter().filter_map(|it| self.forecasts.get(*it)?.place.name.as_deref());
@@ -231,19 +231,19 @@ impl Question<'_> {
     }
 }
 
-/// Whether it is affordable to ask of every object which of the open windows decides: of pods that follow policies for
-/// levels, all are looked through each time.
-pub(super) fn is_looked_through(place: &InputPlace, part: &Part) -> bool {
-    part.series.len().saturating_mul(place.world.objects.pods.len()) <= ASKED
+/// Whether it is affordable to compute the deciding window of every object: for each value, this visits all pods that
+/// follow policies for QoS levels.
+pub(super) fn has_few_pairs(place: &InputPlace, part: &Part) -> bool {
+    part.series.len().saturating_mul(place.world.objects.pods.len()) <= MAX_PAIRS
 }
 
 impl PartWriter<'_> {
     fn hand_over(&mut self, empty: Vec<u8>) -> io::Result<()> {
-        let written = std::mem::replace(&mut self.written, empty);
-        // What failed below was mostly a write, and which kind of failure matters further up.
+        let bytes = std::mem::replace(&mut self.written, empty);
+        // Most failures are failed writes, and the caller needs their kind.
         let of_writing =
             |error: anyhow::Error| error.downcast::<io::Error>().unwrap_or_else(io::Error::other);
-        (self.hand)(PartOutput { drawn: written, assumptions: None }).map_err(of_writing)
+        (self.hand)(PartOutput { drawn: bytes, assumptions: None }).map_err(of_writing)
     }
 }
 
@@ -251,7 +251,7 @@ impl Write for PartWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.written.extend_from_slice(bytes);
         if self.written.len() >= ENOUGH {
-            // As much again is likely to come.
+            // The next buffer is likely to fill up, too.
             self.hand_over(Vec::with_capacity(ENOUGH + ONE_WRITE))?;
         }
         Ok(bytes.len())

@@ -1,11 +1,11 @@
-//! Where the marks of a time axis stand, and what is written at them.
+//! The marks of a time axis, with their positions and labels.
 
 use almanac_calendar::Zone;
 use almanac_forecast::Period;
 use jiff::civil::DateTime;
 use jiff::{Span, Timestamp, Unit};
 
-use crate::wall_clock::shown;
+use crate::wall_clock::formatted;
 
 /// A mark on the axis.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,14 +14,14 @@ pub(super) struct Mark {
     pub(super) label: String,
 }
 
-/// How far two marks are apart on the wall clock.
+/// The distance of two marks on the wall clock.
 #[derive(Clone, Copy)]
 struct Step {
     unit: Unit,
     count: i64,
-    /// About, in hours.
+    /// The approximate length in hours.
     hours: f64,
-    /// How wide the widest label is, in characters.
+    /// The width of the widest label, in characters.
     width: f64,
 }
 
@@ -47,7 +47,7 @@ const STEPS: [Step; 14] = [
     step(Unit::Year, 1000, 365_250.0 * DAY, 5.0),
 ];
 
-/// The marks of a period on an axis of this many characters: as close as their labels let them be,
+/// The marks of a period on an axis of this many characters: as close as their labels allow,
 /// and always at round civil times.
 pub(super) fn marks(period: Period, zone: Zone, characters: f64) -> Vec<Mark> {
     let hours = period.to().duration_since(period.from()).as_secs_f64() / 3600.0;
@@ -83,7 +83,7 @@ fn span(Step { unit, count, .. }: Step) -> Option<Span> {
 fn round_down(civil: DateTime, step: Step) -> DateTime {
     let date = civil.date();
     let midnight = date.at(0, 0, 0, 0);
-    // The counts divide what they count within; the casts are of small numbers.
+    // Each count divides the next larger unit.
     let floor = |value: i64| value - value.rem_euclid(step.count);
     match step.unit {
         Unit::Minute => {
@@ -120,7 +120,7 @@ fn label(zone: Zone, at: Timestamp, step: Step, room: f64) -> String {
         Unit::Month => "%b",
         _ => "%Y",
     };
-    shown(zone, at, format)
+    formatted(zone, at, format)
 }
 
 #[cfg(test)]
@@ -141,18 +141,18 @@ mod tests {
 
     #[test]
     fn the_shorter_the_period_the_closer_the_marks() {
-        let of = |to| labels("2026-11-20T00:00:00Z", to, "UTC", 70.0);
+        let labels_to = |to| labels("2026-11-20T00:00:00Z", to, "UTC", 70.0);
         assert_eq!(
-            of("2026-11-21T00:00:00Z"),
+            labels_to("2026-11-21T00:00:00Z"),
             ["Fri 20", "03:00", "06:00", "09:00", "12:00", "15:00", "18:00", "21:00"]
         );
-        assert_eq!(of("2026-11-20T00:20:00Z")[..2], ["Fri 20", "00:05"]);
-        assert_eq!(of("2027-01-02T00:00:00Z")[0], "23 Nov");
-        assert_eq!(of("2027-06-02T00:00:00Z")[..2], ["Dec", "Jan 2027"]);
-        assert_eq!(of("2046-06-02T00:00:00Z")[0], "2030");
-        assert_eq!(of("2800-06-02T00:00:00Z")[..2], ["2100", "2200"]);
+        assert_eq!(labels_to("2026-11-20T00:20:00Z")[..2], ["Fri 20", "00:05"]);
+        assert_eq!(labels_to("2027-01-02T00:00:00Z")[0], "23 Nov");
+        assert_eq!(labels_to("2027-06-02T00:00:00Z")[..2], ["Dec", "Jan 2027"]);
+        assert_eq!(labels_to("2046-06-02T00:00:00Z")[0], "2030");
+        assert_eq!(labels_to("2800-06-02T00:00:00Z")[..2], ["2100", "2200"]);
         let millennia = ["3000", "4000", "5000", "6000", "7000", "8000", "9000"];
-        assert_eq!(of("9000-06-02T00:00:00Z"), millennia);
+        assert_eq!(labels_to("9000-06-02T00:00:00Z"), millennia);
     }
 
     #[test]

@@ -12,26 +12,26 @@ use jiff::{SignedDuration, Timestamp};
 use super::question::View;
 use crate::stretches::{edge, once};
 
-/// The most pieces of the sentence.
-const TOLD: usize = 5;
+/// The maximum number of pieces of the sentence.
+const MAX_PIECES: usize = 5;
 
-/// Over a longer period, what comes every day is too narrow to be drawn with characters.
-const DRAWN: SignedDuration = SignedDuration::from_hours(14 * 24);
+/// The longest period that is drawn with characters; in a longer one, daily changes are too narrow.
+const MAX_DRAWN_PERIOD: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 /// The sentence for a period over which a drawing of characters would show nothing.
 pub(super) fn for_long(series: &Series, view: View) -> Option<String> {
     let length = view.period.to().duration_since(view.period.from());
-    of(series, view).filter(|_| length > DRAWN)
+    sentence(series, view).filter(|_| length > MAX_DRAWN_PERIOD)
 }
 
-/// The sentence; `None` for what never changes.
-pub(super) fn of(series: &Series, view: View) -> Option<String> {
+/// The sentence; `None` for a series without changes.
+pub(super) fn sentence(series: &Series, view: View) -> Option<String> {
     let stretches = stretches(series);
     let mut lengths: BTreeMap<Option<&Value>, i128> = BTreeMap::new();
     for (value, from, to) in &stretches {
         *lengths.entry(*value).or_default() += to.as_nanosecond() - from.as_nanosecond();
     }
-    // Of several that last as long, the first in the order of values.
+    // Of several with the same total length, the first in the order of values.
     let most = lengths.iter().rev().max_by_key(|(_, length)| **length);
     let usual = *most?.0;
     if lengths.len() < 2 {
@@ -45,12 +45,12 @@ pub(super) fn of(series: &Series, view: View) -> Option<String> {
     }
     let mut pieces: Vec<String> =
         values.into_iter().flat_map(|value| pieces_of(value, &stretches, view)).collect();
-    let more = pieces.len().saturating_sub(TOLD);
+    let more = pieces.len().saturating_sub(MAX_PIECES);
     if more > 1 {
-        pieces.truncate(TOLD);
+        pieces.truncate(MAX_PIECES);
         pieces.push(format!("and {more} more"));
     }
-    pieces.push(format!("else {}", said(usual)));
+    pieces.push(format!("else {}", value_text(usual)));
     Some(pieces.join("; "))
 }
 
@@ -70,13 +70,13 @@ fn stretches(series: &Series) -> Vec<ValueStretch<'_>> {
 }
 
 fn pieces_of(value: Option<&Value>, all: &[ValueStretch<'_>], view: View) -> Vec<String> {
-    let alike: Vec<(Timestamp, Timestamp)> =
+    let spans: Vec<(Timestamp, Timestamp)> =
         all.iter().filter(|it| it.0 == value).map(|(_, from, to)| (*from, *to)).collect();
-    let value = said(value);
-    times(&alike, view).into_iter().map(|when| format!("{value} {when}")).collect()
+    let value = value_text(value);
+    times(&spans, view).into_iter().map(|when| format!("{value} {when}")).collect()
 }
 
-/// When these stretches are, with those that recur in one text.
+/// The times of these stretches; stretches that recur are one text.
 pub(super) fn times(stretches: &[(Timestamp, Timestamp)], view: View) -> Vec<String> {
     let View { period, zone } = view;
     let civil = |(from, to): &(Timestamp, Timestamp)| CivilStretch {
@@ -85,14 +85,14 @@ pub(super) fn times(stretches: &[(Timestamp, Timestamp)], view: View) -> Vec<Str
     };
     let civil: Vec<CivilStretch> = stretches.iter().map(civil).collect();
     let shown = (zone.civil(period.from()), zone.civil(period.to()));
-    let when = |told| match told {
+    let when = |group| match group {
         StretchGroup::Recurring(recurrence, _) => Some(recurrence.to_string()),
         StretchGroup::Once(position) => stretches.get(position).map(|it| once(*it, period, zone)),
     };
     recurrences(&civil, shown).into_iter().filter_map(when).collect()
 }
 
-fn said(value: Option<&Value>) -> String {
+fn value_text(value: Option<&Value>) -> String {
     value.map_or_else(|| "unknown".to_owned(), ToString::to_string)
 }
 
@@ -133,15 +133,15 @@ mod tests {
             add(12, number);
             add(4, 4);
         }
-        let lines = of(&one, View { period, zone: Zone::utc() });
+        let lines = sentence(&one, View { period, zone: Zone::utc() });
         let expected = "30 Mon to Fri, 08:00 to 20:00, except Fri 2026-11-27; \
                         200 Fri 2026-11-27 08:00 to 20:00; else 4";
         assert_eq!(lines.as_deref(), Some(expected));
     }
 
     #[test]
-    fn what_never_changes_has_no_story() {
+    fn a_series_without_changes_has_no_story() {
         let one = series("Deployment", "shop", vec![(0, Some(Value::Number(4)))]);
-        assert_eq!(of(&one, crate::forecast::kinds::view()), None);
+        assert_eq!(sentence(&one, crate::forecast::kinds::view()), None);
     }
 }

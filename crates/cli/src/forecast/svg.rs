@@ -1,5 +1,5 @@
 //! The forecast as a picture: the series below each other over one time axis, with the reasons as
-//! tooltips, and below them when `CronJobs` start Jobs.
+//! tooltips, and below them the Job starts of `CronJobs`.
 //!
 //! Heights and written values carry the information; color only helps. Light and dark follow the
 //! reader's own setting.
@@ -33,10 +33,10 @@ const HEAD: u32 = 72;
 /// The height of a line of text.
 const LINE: u32 = 22;
 const CHARACTER: f64 = 8.6;
-/// About how many steps of a picture are drawn by themselves, each with its title, and the least number per block.
+/// The approximate number of steps of a picture that are drawn singly, each with its title, and the minimum per block.
 const STEPS: usize = 4500;
 const STEPS_OF_BLOCK: usize = 15;
-/// How many letters fit next to each other.
+/// The number of letters in a line.
 const LETTERS: usize = 84;
 
 /// Letters of 16, of which 8 are left at half the size.
@@ -53,20 +53,20 @@ text{font:16px system-ui,sans-serif;fill:#1c2733;pointer-events:none}.quiet{fill
 .warning,.contested{fill:#e5b567}}";
 
 /// The sort key of a row, as on the page, and its height.
-type Measured = ((String, String, Field), u32);
+type MeasuredRow = ((String, String, Field), u32);
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     let view = question.view;
     let targets: usize = question.forecasts.iter().map(|it| it.forecast.targets().count()).sum();
     let most_steps = (STEPS / targets.max(1)).max(STEPS_OF_BLOCK);
-    // Where a row stands depends on how high those before it are, so that is found first.
+    // The position of a row depends on the heights of the rows before it.
     let measured = question.of_each_part("measuring", |number, context, part| {
         let assumptions = part.assumptions.iter().map(|it| (it.clone(), number));
         let rows = question.drawn(context, part);
-        let rows = rows.iter().map(|drawn| measured((view, most_steps), context.place, drawn));
+        let rows = rows.iter().map(|drawn| measure((view, most_steps), context.place, drawn));
         (rows.collect::<Vec<_>>(), assumptions.collect::<Vec<_>>())
     })?;
-    let (rows, assumptions): (Vec<Vec<Measured>>, Vec<_>) = measured.into_iter().unzip();
+    let (rows, assumptions): (Vec<Vec<MeasuredRow>>, Vec<_>) = measured.into_iter().unzip();
     let notes = notes(question, &assumptions.into_iter().flatten().collect());
     let (tops, height_of_all) = tops(&rows);
     let end_of_series = HEAD + height_of_all;
@@ -108,8 +108,8 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
 /// The text below the series, in lines: clock changes, assumptions, and findings.
 fn notes(question: &Question<'_>, assumptions: &Assumptions) -> Vec<String> {
     let clock_changes = question.clock_changes().into_iter().map(|(place, touched)| {
-        let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
-        format!("! {of}{touched}")
+        let prefix = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
+        format!("! {prefix}{touched}")
     });
     let assumed = question.assumptions_in_short(assumptions, true).into_iter();
     let findings = question.input.items().into_iter().map(|it| it.in_a_line());
@@ -121,7 +121,7 @@ fn notes(question: &Question<'_>, assumptions: &Assumptions) -> Vec<String> {
     lines.collect()
 }
 
-/// The page, the title and the marks, down to where the last series ends.
+/// Writes the page, the title and the marks, down to the end of the last series.
 fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Result<()> {
     writeln!(
         output,
@@ -136,8 +136,8 @@ fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Resul
     let title = format!("{from} to {to}{}", in_zone(zone));
     let title = escaped(&title);
     writeln!(output, "<title>{title}</title>")?;
-    let about = "The values that policies set over time. Each step has a title of its own: its value, since when and \
-                 until when it holds, who sets it and why. Many steps that are too narrow for that are drawn by \
+    let about = "The values that policies set over time. Each step has a title of its own: its value, start \
+                 and end, the policy that sets it, and the reason. Many steps that are too narrow for that are drawn by \
                  pixels, with one title; the page and JSON have each of them.";
     writeln!(output, "<desc>{about}</desc>")?;
     writeln!(output, "<text class=\"title\" x=\"{LEFT}\" y=\"24\">{title}</text>")?;
@@ -155,15 +155,19 @@ fn write_head(view: View, height: u32, output: &mut impl Write) -> anyhow::Resul
     Ok(())
 }
 
-fn measured((view, most_steps): (View, usize), place: &InputPlace, drawn: &Drawn<'_>) -> Measured {
+fn measure(
+    (view, most_steps): (View, usize),
+    place: &InputPlace,
+    drawn: &Drawn<'_>,
+) -> MeasuredRow {
     let target = &drawn.series.target;
     let group =
         [place.name.as_deref().unwrap_or(""), target.namespace(), target.kind()].join(" · ");
     ((group, drawn.title.clone(), drawn.series.field), height(view, most_steps, drawn))
 }
 
-/// Where each row of each part begins, in their order on the page, and how high all of them are.
-fn tops(parts: &[Vec<Measured>]) -> (Vec<Vec<u32>>, u32) {
+/// The top of each row of each part, in their order on the page, and the height of all rows.
+fn tops(parts: &[Vec<MeasuredRow>]) -> (Vec<Vec<u32>>, u32) {
     let mut tops: Vec<Vec<u32>> = parts.iter().map(|rows| vec![HEAD; rows.len()]).collect();
     let all = parts.iter().enumerate().flat_map(|(part, rows)| {
         rows.iter().enumerate().map(move |(row, (key, height))| (key, part, row, *height))
@@ -186,7 +190,7 @@ mod tests {
     use crate::forecast::kinds::{self, assert_written_down};
 
     fn drawn(series: &[Series]) -> String {
-        let (view, all) = (kinds::view(), series.iter().map(Drawn::of).collect::<Vec<_>>());
+        let (view, all) = (kinds::view(), series.iter().map(Drawn::for_series).collect::<Vec<_>>());
         let mut output = Vec::new();
         let heights = all.iter().map(|it| height(view, STEPS, it)).sum::<u32>();
         write_head(view, HEAD + heights + 8, &mut output).unwrap();

@@ -1,4 +1,4 @@
-//! The forecast for a person: lanes over a ruler, as wide as the terminal, and the reasons below.
+//! The forecast for a user: lanes over a ruler, as wide as the terminal, and the reasons below.
 
 mod series;
 
@@ -22,20 +22,20 @@ const QUIET: Style = Style::new().dimmed();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const VALUE: Style = AnsiColor::Cyan.on_default().bold();
 
-/// Left of the lanes: the value and the axis.
+/// The width of the value and the axis, left of the lanes.
 const MARGIN: usize = 13;
-/// In fewer columns, lanes show nothing: a narrower terminal breaks the lines by itself.
+/// The minimum width for lanes; a narrower terminal breaks the lines by itself.
 const NARROWEST: usize = 40;
-/// The lanes are no longer.
+/// The maximum width with lanes.
 const WIDEST: usize = 400;
 
-/// The most starts of a `CronJob` that are listed.
+/// The maximum number of listed starts of a `CronJob`.
 const NEXT_STARTS: usize = 3;
 
-/// More clock changes than this are reported as one.
+/// The maximum number of listed clock changes; more are one line.
 const CLOCK_CHANGES: usize = 4;
 
-/// More of what clock changes do to rules is counted.
+/// The maximum number of listed effects of clock changes on rules; the rest is counted.
 const TOUCHED_RULES: usize = 12;
 
 pub(super) fn write(
@@ -49,7 +49,7 @@ pub(super) fn write(
     write_head(question, output)?;
     let view = question.view;
     let marks = marks(view.period, view.zone, count(columns));
-    let formulas = Formulas::of(question.input);
+    let formulas = Formulas::for_input(question.input);
     let room = Room { view, marks: &marks, columns, formulas: &formulas };
     let assumptions = question.write_parts(
         |context, part, part_writer| {
@@ -67,10 +67,10 @@ pub(super) fn write(
         writeln!(output, "\n{STRONG}Clock changes{STRONG:#}")?;
     }
     let more = clock_changes.len().saturating_sub(TOUCHED_RULES);
-    let told = if more > 1 { TOUCHED_RULES } else { clock_changes.len() };
-    for (place, touched) in clock_changes.into_iter().take(told) {
-        let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
-        writeln!(output, "  {}", printable(&format!("{of}{touched}")))?;
+    let listed = if more > 1 { TOUCHED_RULES } else { clock_changes.len() };
+    for (place, touched) in clock_changes.into_iter().take(listed) {
+        let prefix = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
+        writeln!(output, "  {}", printable(&format!("{prefix}{touched}")))?;
     }
     if more > 1 {
         writeln!(output, "  and {more} more like these (-o json lists them all)")?;
@@ -89,23 +89,23 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The schedule of each `CronJob`, and when it starts Jobs next.
+/// Writes the schedule of each `CronJob`, and its next Job starts.
 fn write_cron_jobs(question: &Question<'_>, output: &mut impl Write) -> io::Result<()> {
     if question.has_cron_jobs() {
         writeln!(output, "\n{STRONG}CronJobs{STRONG:#}")?;
     }
     for OfPlace { place, cron_jobs, .. } in &question.forecasts {
-        let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
+        let prefix = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
         for job in cron_jobs {
             let mut starts = job.starts(question.view.period).map(|at| civil(job.zone(), at));
-            let mut told: Vec<String> = starts.by_ref().take(NEXT_STARTS).collect();
-            if told.is_empty() {
-                told.push(job.why_nothing());
+            let mut texts: Vec<String> = starts.by_ref().take(NEXT_STARTS).collect();
+            if texts.is_empty() {
+                texts.push(job.why_nothing());
             } else if starts.next().is_some() {
-                told.push("…".to_owned());
+                texts.push("…".to_owned());
             }
-            let said = format!("{of}{}: {}", job.described(), told.join(", "));
-            writeln!(output, "  {}", printable(&said))?;
+            let line = format!("{prefix}{}: {}", job.described(), texts.join(", "));
+            writeln!(output, "  {}", printable(&line))?;
         }
     }
     Ok(())
@@ -152,15 +152,15 @@ fn warnings_of_clocks(zone: Zone, period: Period) -> Vec<String> {
             changes.len()
         )];
     }
-    let told = |change: &ClockChange| {
-        let what = if change.is_gap() { "forward" } else { "back" };
-        format!("the clocks go {what} here: {}", civil(zone, change.at))
+    let warning = |change: &ClockChange| {
+        let direction = if change.is_gap() { "forward" } else { "back" };
+        format!("the clocks go {direction} here: {}", civil(zone, change.at))
     };
-    changes.iter().map(told).collect()
+    changes.iter().map(warning).collect()
 }
 
 /// `shop-hours open`.
-pub(crate) fn who(origin: &Origin) -> Option<String> {
+pub(crate) fn writer_name(origin: &Origin) -> Option<String> {
     let writer = origin.writer.as_ref()?;
     let policy = writer.policy.identity.name();
     Some(match &writer.rule {
@@ -169,7 +169,7 @@ pub(crate) fn who(origin: &Origin) -> Option<String> {
     })
 }
 
-/// ` (Europe/Berlin)`; nothing for UTC, which every time in UTC shows itself.
+/// ` (Europe/Berlin)`; empty for UTC, because a time in UTC already names it.
 pub(crate) fn in_zone(zone: Zone) -> String {
     if zone == Zone::utc() { String::new() } else { format!(" ({zone})") }
 }

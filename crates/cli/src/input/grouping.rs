@@ -1,4 +1,4 @@
-//! Which of the objects that were read each cluster gets. Clusters that get the same become one place.
+//! Groups the objects that were read by cluster. Clusters that receive the same objects become one place.
 
 use std::collections::BTreeSet;
 use std::mem;
@@ -13,10 +13,10 @@ use super::place::{InputObject, InputPlace};
 use crate::cron_jobs;
 use crate::files::Targets;
 
-/// The longest list of names by which places are called that get the same.
-const NAMED: usize = 3;
+/// The maximum number of names in the name of a group of places.
+const MAX_NAMES: usize = 3;
 
-/// The places of what was read. Those that get the same policies and targets are one.
+/// The places of the objects that were read. Places with the same policies and targets are one.
 pub(super) fn grouped(
     objects: &[InputObject],
     reading: &Reading,
@@ -31,9 +31,9 @@ pub(super) fn grouped(
     let pods_of = places.split(reading.pods.iter().map(|it| folder(it.source)));
     let nodes_of = places.split(reading.nodes.iter().map(|it| folder(it.source)));
     let mut jobs_of = places.split(reading.cron_jobs.iter().map(|it| folder(it.source)));
-    let beside = others_of.into_iter().zip(pods_of.into_iter().zip(nodes_of));
-    for (place, (here, (others, (pods, nodes)))) in objects_of.into_iter().zip(beside).enumerate() {
-        let matters = that_matter(objects, &here, also);
+    let further = others_of.into_iter().zip(pods_of.into_iter().zip(nodes_of));
+    for (place, (own, (others, (pods, nodes)))) in objects_of.into_iter().zip(further).enumerate() {
+        let matters = relevant_objects(objects, &own, also);
         let cron_jobs = jobs_of.get_mut(place).map(mem::take).unwrap_or_default();
         let is_of_units = |it: &usize| objects[*it].checked.kind == Kind::ResourcePolicy;
         let has_units = matters.iter().any(is_of_units);
@@ -42,8 +42,8 @@ pub(super) fn grouped(
         let is_of_interest = |it: &usize| about_pods || !also.is_empty() && is_also(it);
         let pods: Vec<usize> = pods.into_iter().filter(is_of_interest).collect();
         let nodes = if about_pods { nodes } else { Vec::new() };
-        let is_asked = !matters.is_empty() || !pods.is_empty();
-        if !is_asked && cron_jobs.is_empty() && places.are_several() {
+        let is_relevant = !matters.is_empty() || !pods.is_empty();
+        if !is_relevant && cron_jobs.is_empty() && places.are_several() {
             continue;
         }
         let mut wanted: BTreeSet<Identity> =
@@ -65,16 +65,16 @@ pub(super) fn grouped(
         groups.push(Group::default());
     }
     let are_several = groups.len() > 1;
-    let input_place = |Group { content, places: of }: Group| {
+    let input_place = |Group { content, places: indexes }: Group| {
         let Content { positions, others, pods, nodes, cron_jobs } = content;
-        let names: Vec<&str> = of.iter().map(|place| places.name(*place)).collect();
+        let names: Vec<&str> = indexes.iter().map(|place| places.name(*place)).collect();
         let name = are_several.then(|| together(&names));
-        let here = positions.iter().map(|position| (*position, &objects[*position]));
-        let mut place = InputPlace::new(here, name);
+        let own = positions.iter().map(|position| (*position, &objects[*position]));
+        let mut place = InputPlace::new(own, name);
         place.stands_for = names.into_iter().map(str::to_owned).collect();
-        place.numbers = of;
+        place.numbers = indexes;
         place.add_cron_jobs(cron_jobs.iter().map(|it| &reading.cron_jobs[*it]), namespace);
-        cron_jobs::tell_apart(&mut place.cron_jobs, &reading.sources);
+        cron_jobs::add_locations(&mut place.cron_jobs, &reading.sources);
         place.add_targets(others.iter().map(|index| &reading.others[*index]), namespace);
         let pods = || pods.iter().map(|index| &reading.pods[*index]);
         let nodes = || nodes.iter().map(|index| &reading.nodes[*index]);
@@ -91,7 +91,7 @@ pub(super) fn grouped(
 
 /// The name of several places that are reported as one.
 pub(crate) fn together(names: &[&str]) -> String {
-    let more = names.len().saturating_sub(NAMED);
+    let more = names.len().saturating_sub(MAX_NAMES);
     let name = names[..names.len() - more].join(", ");
     if more > 0 { format!("{name} and {more} more") } else { name }
 }
@@ -106,7 +106,7 @@ struct Content {
     cron_jobs: Vec<usize>,
 }
 
-/// The places that get the same.
+/// The places with the same content.
 #[derive(Default)]
 struct Group {
     content: Content,
@@ -122,8 +122,8 @@ fn is_named(object: &Identity, names: &Targets) -> bool {
     !names.is_empty() && names.contains(&(object.kind().to_owned(), object.name().to_owned()))
 }
 
-/// The policies among objects, with what they act on and what acts on the same, and what matters `also`.
-fn that_matter(objects: &[InputObject], here: &[usize], also: &Targets) -> Vec<usize> {
+/// The policies among objects, their targets, other objects that act on these targets, and the objects of `also`.
+fn relevant_objects(objects: &[InputObject], here: &[usize], also: &Targets) -> Vec<usize> {
     let is_policy = |position: &usize| objects[*position].checked.kind.is_policy();
     let is_also = |position: &usize| {
         objects[*position].checked.identity.as_ref().is_some_and(|it| is_named(it, also))
@@ -135,7 +135,7 @@ fn that_matter(objects: &[InputObject], here: &[usize], also: &Targets) -> Vec<u
     let targets: BTreeSet<&Identity> =
         policies.iter().filter_map(|policy| target(objects, *policy)).collect();
     let descriptor = |policy: &usize| Descriptor::of_kind(objects[*policy].checked.kind);
-    let read: BTreeSet<Kind> =
+    let read_kinds: BTreeSet<Kind> =
         policies.iter().filter_map(descriptor).flat_map(|it| it.reads).copied().collect();
     let is_of_units = |position: &usize| objects[*position].checked.kind == Kind::ResourcePolicy;
     let has_units = policies.iter().any(is_of_units);
@@ -146,7 +146,7 @@ fn that_matter(objects: &[InputObject], here: &[usize], also: &Targets) -> Vec<u
         // An object that keeps a target within bounds affects it too.
         let bounds_target =
             checked.scales.as_ref().is_some_and(|it| targets.contains(it.identity()));
-        let is_read = read.contains(&checked.kind);
+        let is_read = read_kinds.contains(&checked.kind);
         let is_of_policies = is_policy(position) || is_target || is_read || bounds_target;
         is_of_policies || has_units && makes_pods || is_also(position)
     };

@@ -1,4 +1,4 @@
-//! The error about a name without a match: what there is instead.
+//! The error about a name without a match, with the names that exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -33,7 +33,7 @@ impl Subject {
         };
         if Path::new(&self.text).exists() {
             let path = quoted(&self.text);
-            let message = format!("{message}; this is a path: to read it, write -f {path}");
+            let message = format!("{message}; the name is a path: to read it, write -f {path}");
             return ArgumentError::whole(argument, &self.text, message);
         }
         ArgumentError::whole(argument, &self.text, message)
@@ -50,7 +50,7 @@ fn no_policy(versions: &[Version<'_>]) -> String {
     };
     match first_of(versions, policies) {
         Some(known) => format!("no policy or target matches; the policies are {known}"),
-        None => "no policy or target matches; there are no policies that can be used".to_owned(),
+        None => "no policy or target matches; there are no usable policies".to_owned(),
     }
 }
 
@@ -75,12 +75,12 @@ fn no_pod(versions: &[Version<'_>]) -> String {
     };
     match first_of(versions, pods) {
         Some(known) => format!("no pod matches; the pods are {known}"),
-        None => "no pod matches; there are none".to_owned(),
+        None => "no pod matches; there are no pods".to_owned(),
     }
 }
 
-/// The first few of the names in some versions, in their order, each marked that only one of several has; `None` if there
-/// are none.
+/// The first few names in some versions, in their order. A name that only one of several versions has is marked. `None`
+/// if there are no names.
 fn first_of(
     versions: &[Version<'_>],
     names: impl Fn(&InputPlace) -> Vec<String>,

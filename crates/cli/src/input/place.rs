@@ -1,4 +1,4 @@
-//! The input of one cluster: its world, and how its objects are written. `grouping` decides which objects those are.
+//! The input of one cluster: its world, and the written form of its objects. `grouping` decides which objects it has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::cron_jobs::{ShownCronJob, WrittenAt};
 use crate::selector::Labels;
 
-/// An object, and what its checked form does not say of it.
+/// An object, and data that its checked form lacks.
 pub(crate) struct InputObject {
     pub(crate) checked: CheckedObject,
     /// The `apiVersion` it is written in.
@@ -33,16 +33,16 @@ pub(crate) struct InputObject {
 pub(crate) struct InputPlace {
     /// Its name, if there are several.
     pub(crate) name: Option<String>,
-    /// The places that get all this, by their names.
+    /// The names of the places with this input.
     pub(crate) stands_for: Vec<String>,
-    /// The numbers of the places that get all this.
+    /// The indexes of the places with this input.
     pub(crate) numbers: Vec<usize>,
     pub(crate) world: World,
-    /// The objects that are not forecast, though they are written, because they are exempt.
+    /// The objects that are exempt, and therefore not forecast.
     pub(crate) left_out: BTreeSet<String>,
-    /// The assumptions, each with the family that it is about.
+    /// The assumptions, each with its family.
     pub(crate) assumed: BTreeSet<(Family, String)>,
-    /// Since when all policies are in force, as a sentence, if that was specified.
+    /// The start of all policies, as a sentence, if one was specified.
     pub(crate) begins: Option<String>,
     /// The `CronJobs`, which Kubernetes starts by the clock.
     pub(crate) cron_jobs: Vec<ShownCronJob>,
@@ -52,7 +52,7 @@ pub(crate) struct InputPlace {
     labels: BTreeMap<Identity, Labels>,
     /// The target that each policy names, even if it cannot be used.
     named_targets: BTreeMap<Identity, Identity>,
-    /// Which of the objects that were read has this name.
+    /// The index of each object in the reading.
     pub(crate) positions: BTreeMap<Identity, usize>,
 }
 
@@ -69,7 +69,7 @@ impl InputPlace {
             let InputObject { checked, api_version, labels, names_its_namespace } = object;
             let Some(identity) = &checked.identity else { continue };
             if checked.kind == Kind::ConfigMap && !names_its_namespace {
-                let why = "is where the agent looks for it, although it names no namespace";
+                let why = "names no namespace; that of the agent is assumed";
                 place.assumed.insert((Family::QosLevels, format!("{identity} {why}")));
             }
             place.api_versions.insert(identity.clone(), api_version.clone());
@@ -114,7 +114,7 @@ impl InputPlace {
         self.positions.iter().find(|(_, it)| **it == position).map(|(identity, _)| identity)
     }
 
-    /// Exempts the objects in a namespace, because of its mark.
+    /// Exempts the objects in a namespace with the ignore annotation.
     pub(crate) fn mark_namespace(&mut self, name: &str) {
         Arc::make_mut(&mut self.world.objects.exempt).mark_namespace(name, NamespaceMark::Present);
     }
@@ -125,13 +125,13 @@ impl InputPlace {
         *exempt = std::mem::take(exempt).with_namespaces(namespaces);
         for policy in self.world.policies() {
             if let Some(why) = self.world.why_exempt(&policy) {
-                self.left_out.insert(format!("{} is not carried out: {why}", policy.identity));
+                self.left_out.insert(format!("{} is not applied: {why}", policy.identity));
             }
         }
     }
 
-    /// Lets all policies be new at an instant.
-    pub(crate) fn begin_anew(&mut self, at: Timestamp) {
+    /// Starts all policies as new ones at an instant.
+    pub(crate) fn restart_policies(&mut self, at: Timestamp) {
         let policies: Vec<PolicyName> = self.world.policies().collect();
         for policy in &policies {
             begin_anew(&mut self.world, policy, at);
@@ -154,8 +154,7 @@ impl InputPlace {
         self.cron_jobs.sort_by(|one, other| one.identity.cmp(&other.identity));
     }
 
-    /// Adds objects of kinds we do not know that a policy targets or whose pods it is about, and notes the namespaces
-    /// that are exempt.
+    /// Adds objects of unknown kinds that a policy targets or that create its pods, and records the exempt namespaces.
     pub(super) fn add_targets<'a>(
         &mut self,
         others: impl Iterator<Item = &'a OtherObject>,
@@ -173,7 +172,7 @@ impl InputPlace {
         }
     }
 
-    /// Adds the pods, the nodes and what makes pods that policies for units of nodes are about.
+    /// Adds the pods, nodes and workloads of policies for node units.
     pub(super) fn add_unit_objects<'a>(
         &mut self,
         pods: impl Iterator<Item = &'a ReadPod>,
@@ -195,8 +194,8 @@ impl InputPlace {
         }
     }
 
-    /// Adds the pods and nodes that policies for levels are about. A template stands for the pods of its
-    /// workload, unless there is one that it may have made.
+    /// Adds the pods and nodes of policies for QoS levels. A template represents the pods of its workload, unless
+    /// there is a pod that it may have created.
     pub(super) fn add_pods<'a>(
         &mut self,
         pods: impl Iterator<Item = &'a ReadPod>,
@@ -219,7 +218,7 @@ impl InputPlace {
         }
     }
 
-    /// Adds a pod, or what makes pods.
+    /// Adds a pod, or the template of a workload.
     pub(crate) fn add_pod(
         &mut self,
         identity: Identity,
@@ -234,7 +233,7 @@ impl InputPlace {
         self.world.upsert(identity, slim);
     }
 
-    /// Sets how the agent runs, and lists the `ConfigMaps` that it ignores.
+    /// Sets the settings of the agent, and lists the `ConfigMaps` that it ignores.
     pub(crate) fn run_agent(&mut self, settings: AgentSettings) {
         self.world.qos_levels.extra = settings;
         for policy in self.world.policies() {
@@ -252,14 +251,14 @@ impl InputPlace {
         self.labels.get(identity)
     }
 
-    /// The `apiVersion` an object is written in, or in which a policy names it.
+    /// The `apiVersion` in which an object is written or a policy names it.
     pub(crate) fn api_version(&self, identity: &Identity) -> String {
         let written = self.api_versions.get(identity).cloned();
         let usual = || Kind::of_object(identity).map(Kind::api_version);
         written.or_else(usual).unwrap_or_else(|| identity.group().to_owned())
     }
 
-    /// An object as every command names it to a program.
+    /// The reference to an object in the JSON of every command.
     pub(crate) fn reference(&self, identity: &Identity) -> Value {
         json!({
             "apiVersion": self.api_version(identity),
@@ -269,12 +268,12 @@ impl InputPlace {
         })
     }
 
-    /// The same of a `CronJob`.
+    /// The reference to a `CronJob`.
     pub(crate) fn job_reference(&self, job: &ShownCronJob) -> Value {
         self.written_reference(&job.identity, job.written_at.as_ref())
     }
 
-    /// The same of an object that may be one of several with its name.
+    /// The reference to an object that may be one of several with its name.
     pub(crate) fn written_reference(
         &self,
         identity: &Identity,
@@ -291,7 +290,7 @@ impl InputPlace {
     }
 }
 
-/// The labels of pods, to be found by those of a template: there may be thousands of both.
+/// An index of the labels of pods, because there may be thousands of pods and of templates.
 struct PodsByLabel<'a> {
     namespaces: BTreeSet<&'a str>,
     /// By namespace, key and value.
@@ -326,7 +325,7 @@ impl<'a> PodsByLabel<'a> {
     }
 }
 
-/// Those of which there is one of that name, in their order. Neither of two can be relied on.
+/// The objects with a unique name, in their order. Two objects of one name are both unreliable.
 fn once<Thing>(named: impl Iterator<Item = (Identity, Thing)>) -> Vec<(Identity, Thing)> {
     let all: Vec<(Identity, Thing)> = named.collect();
     let mut times: BTreeMap<Identity, u32> = BTreeMap::new();
@@ -336,7 +335,7 @@ fn once<Thing>(named: impl Iterator<Item = (Identity, Thing)>) -> Vec<(Identity,
     all.into_iter().filter(|(identity, _)| times[identity] == 1).collect()
 }
 
-/// Neither of two objects of one name can be relied on.
+/// The names of several objects. Two objects of one name are both unreliable.
 fn duplicates<'a>(objects: impl Iterator<Item = &'a InputObject>) -> BTreeSet<Identity> {
     let mut seen = BTreeSet::new();
     let identities = objects.filter_map(|object| object.checked.identity.clone());

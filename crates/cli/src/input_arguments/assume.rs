@@ -1,4 +1,4 @@
-//! Reading `--assume`: what a field has at the start, and scores of clusters.
+//! Reads `--assume`: the initial values of fields, and scores of clusters.
 
 mod score;
 
@@ -13,15 +13,15 @@ use crate::subject::Subject;
 
 const ARGUMENT: &str = "--assume";
 
-/// Assumes it wherever it means something.
+/// Applies the assumptions to all places with a match.
 pub(super) fn assume(
     texts: &[String],
     places: &mut [InputPlace],
     now: Timestamp,
 ) -> Result<(), ArgumentError> {
-    let mut scores = score::Assumed::default();
+    let mut scores = score::AssumedScores::default();
     for text in texts {
-        if score::is_meant(text) {
+        if score::is_score(text) {
             scores.assume(text, places, now)?;
         } else {
             assume_initial_value(text, places)?;
@@ -32,13 +32,13 @@ pub(super) fn assume(
 
 fn assume_initial_value(text: &str, places: &mut [InputPlace]) -> Result<(), ArgumentError> {
     let (subject, field, value) = parse(text)?;
-    let mut is_meant = false;
+    let mut has_match = false;
     for place in places {
         let world = &place.world;
-        let written = world.policies().flat_map(|policy| world.footprint(&policy).writes);
-        let meant = written.filter(|(object, of)| *of == field && subject.fits(object));
-        for key in meant.collect::<BTreeSet<_>>() {
-            is_meant = true;
+        let writes = world.policies().flat_map(|policy| world.footprint(&policy).writes);
+        let matches = writes.filter(|(object, written)| *written == field && subject.fits(object));
+        for key in matches.collect::<BTreeSet<_>>() {
+            has_match = true;
             if let Some(other) = place.initial.get(&key) {
                 let object = &key.0;
                 let message = format!("{field} of {object} is already assumed to be {other}");
@@ -48,7 +48,7 @@ fn assume_initial_value(text: &str, places: &mut [InputPlace]) -> Result<(), Arg
         }
         check_bounds(text, place)?;
     }
-    if !is_meant {
+    if !has_match {
         let message = format!("no policy sets {field} of {}", subject.text());
         return Err(ArgumentError::whole(ARGUMENT, text, message));
     }

@@ -1,4 +1,4 @@
-//! Reading `--sample`: what a query is answered where there is no Prometheus to ask.
+//! Reads `--sample`: the results of queries, because there is no Prometheus.
 
 use almanac_api::is_same_query;
 use almanac_engine::metric_scaling::{FiniteNumber, SampleProblem, answer};
@@ -10,13 +10,13 @@ const ARGUMENT: &str = "--sample";
 
 /// The result of a query.
 pub(super) struct Stated<'a> {
-    /// As it was first written.
+    /// The text of the first argument with the query.
     text: &'a str,
     query: &'a str,
     numbers: Vec<f64>,
 }
 
-/// Reads all samples. A query that is stated several times yields as many.
+/// Reads all samples. A query may have several.
 pub(super) fn read(texts: &[String]) -> Result<Vec<Stated<'_>>, ArgumentError> {
     let mut all: Vec<Stated<'_>> = Vec::new();
     for text in texts {
@@ -32,11 +32,11 @@ pub(super) fn read(texts: &[String]) -> Result<Vec<Stated<'_>>, ArgumentError> {
 /// Uses these results for the queries wherever they occur.
 pub(super) fn state(all: &[Stated<'_>], places: &mut [InputPlace]) -> Result<(), ArgumentError> {
     for stated in all {
-        let asks = |asked: &str| is_same_query(asked, stated.query);
-        let asking = places
+        let is_query = |query: &str| is_same_query(query, stated.query);
+        let counts = places
             .iter_mut()
-            .map(|place| answer(&mut place.world.metric_scaling, asks, &stated.answer()));
-        if asking.sum::<usize>() == 0 {
+            .map(|place| answer(&mut place.world.metric_scaling, is_query, &stated.answer()));
+        if counts.sum::<usize>() == 0 {
             let message = "no usable HorizontalAutoscaler has this query";
             return Err(ArgumentError::whole(ARGUMENT, stated.text, message));
         }
@@ -45,7 +45,7 @@ pub(super) fn state(all: &[Stated<'_>], places: &mut [InputPlace]) -> Result<(),
 }
 
 impl Stated<'_> {
-    /// The value that an autoscaler reads from it.
+    /// The sample that an autoscaler receives.
     fn answer(&self) -> Result<FiniteNumber, SampleProblem> {
         match self.numbers[..] {
             [number] => FiniteNumber::new(number).ok_or(SampleProblem::NotFinite),

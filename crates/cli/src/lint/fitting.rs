@@ -1,4 +1,4 @@
-//! Whether what is scheduled fits: what exceeds a quota or the nodes of a place, as findings with a code and a location.
+//! Findings about scheduled capacity that exceeds a quota or the nodes of a place, each with a code and a location.
 
 use almanac_api::finding::{Code, Finding, Path};
 use almanac_api::reading::{PlacedFinding, Reading};
@@ -9,21 +9,21 @@ use super::over_time::{FindingsByObject, rule_field};
 use crate::forecast::in_order::{collected, threads};
 use crate::input::InputPlace;
 
-/// The findings about demands that do not fit in the places that have them. The index of a demand is that of its place.
+/// The findings about demands that do not fit in the places that have them. A demand has the index of its place.
 pub(super) fn findings(
     reading: &Reading,
     places: &[InputPlace],
     demands: &[Demand],
     period: Period,
 ) -> anyhow::Result<Vec<PlacedFinding>> {
-    let mut found = FindingsByObject::default();
+    let mut by_object = FindingsByObject::default();
     for (number, demand) in demands.iter().enumerate() {
         let Some(place) = places.iter().find(|it| it.numbers.contains(&number)) else { continue };
         for (object, finding) in of_place(place, demand, period)? {
-            found.add(object, finding, number);
+            by_object.add(object, finding, number);
         }
     }
-    Ok(found.told(reading, demands.len()).collect())
+    Ok(by_object.placed_findings(reading, demands.len()).collect())
 }
 
 fn of_place(
@@ -41,7 +41,7 @@ fn of_place(
     Ok(of_groups.into_iter().flatten().collect())
 }
 
-/// The object of the policy that brings it about, and what is reported at its rule.
+/// The object of the policy that causes the excess, and the finding at its rule.
 fn finding(place: &InputPlace, excess: &Excess<'_>) -> Option<(usize, Finding)> {
     let code = match excess.allowance.by {
         Bounding::Quota(_) => Code::AboveQuota,

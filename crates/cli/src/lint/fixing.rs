@@ -34,13 +34,13 @@ pub(super) fn fix(checked: &Checked) -> anyhow::Result<Vec<Fixed>> {
         let Some(fixed_text) = fix_text(source.text(), findings.iter().copied()) else { continue };
         let cannot = || format!("failed to fix {}", path.display());
         if let Some(why) = replace(path, source.text(), &fixed_text.text).with_context(cannot)? {
-            drawing::tell(&format!("warning: {} was not fixed: {why}", printable(source.name())));
+            drawing::report(&format!("warning: {} was not fixed: {why}", printable(source.name())));
             continue;
         }
-        for fixed in told(source, &findings, &fixed_text) {
+        for fixed in edits(source, &findings, &fixed_text) {
             let Fixed { code, file, line, column, before, after } = &fixed;
-            let said = format!("{file}:{line}:{column}: {before} is {after} now");
-            drawing::tell(&format!("fixed[{code}]: {}", printable(&said)));
+            let message = format!("{file}:{line}:{column}: {before} is {after} now");
+            drawing::report(&format!("fixed[{code}]: {}", printable(&message)));
             all.push(fixed);
         }
     }
@@ -50,26 +50,28 @@ pub(super) fn fix(checked: &Checked) -> anyhow::Result<Vec<Fixed>> {
 /// Writes a file that is unchanged since it was read, as a whole or not at all. Returns the reason if it does not
 /// write it.
 fn replace(path: &Path, before: &str, after: &str) -> anyhow::Result<Option<&'static str>> {
-    // A link goes on to point at what it points at.
+    // A link keeps its target.
     let path = fs::canonicalize(path)?;
     // A read-only file is not replaced either.
-    let there = fs::OpenOptions::new().append(true).open(&path)?.metadata()?;
-    if there.nlink() > 1 {
-        return Ok(Some("it has other names, by hard links, which would keep its current content"));
+    let metadata = fs::OpenOptions::new().append(true).open(&path)?.metadata()?;
+    if metadata.nlink() > 1 {
+        return Ok(Some("the file has other hard links, and they would keep its current content"));
     }
     let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new("")))?;
     file.write_all(after.as_bytes())?;
-    chown(file.path(), Some(there.uid()), Some(there.gid()))?;
-    fs::set_permissions(file.path(), there.permissions())?;
+    chown(file.path(), Some(metadata.uid()), Some(metadata.gid()))?;
+    fs::set_permissions(file.path(), metadata.permissions())?;
     file.as_file().sync_all()?;
     if fs::read(&path)? != before.as_bytes() {
-        return Ok(Some("it has changed since it was read, or is not UTF-8 with LF line endings"));
+        return Ok(Some(
+            "the file has changed since it was read, or is not UTF-8 with LF line endings",
+        ));
     }
     file.persist(&path).map_err(|error| error.error)?;
     Ok(None)
 }
 
-fn told(source: &Source, findings: &[&PlacedFinding], fixed_text: &FixedText) -> Vec<Fixed> {
+fn edits(source: &Source, findings: &[&PlacedFinding], fixed_text: &FixedText) -> Vec<Fixed> {
     let of_one = |placed: &PlacedFinding| {
         let finding = &placed.finding;
         let span = placed.span?;

@@ -21,10 +21,10 @@ use crate::findings::Checked;
 use crate::forecast::in_order::{collected, threads};
 use crate::input::{InputPlace, places_of};
 
-/// Policies are run for two years.
+/// The period for which policies run.
 const TWO_YEARS: SignedDuration = SignedDuration::from_hours(24 * 731);
 
-/// Runs what was checked. Afterwards, of each object only its findings are left.
+/// Runs the checked policies. Afterwards, `checked` has only the findings of each object.
 pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFinding>> {
     let objects = std::mem::take(&mut checked.everything.objects);
     let writers = writers(&checked.everything.findings, &objects);
@@ -52,7 +52,7 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
         }
         for forecast_finding in forecast_findings(place, period)? {
             let Some((index, finding)) = finding(place, &forecast_finding) else { continue };
-            if says_which_wins(place, &forecast_finding, index, &meeting) {
+            if reports_winner(place, &forecast_finding, index, &meeting) {
                 continue;
             }
             if let Problem::OutOfBounds { autoscaler, .. } = &forecast_finding.problem {
@@ -61,9 +61,9 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
             found.add(index, finding, number);
         }
     }
-    let mut told: Vec<PlacedFinding> = found.told(reading, places.len()).collect();
-    told.extend(fitting::findings(reading, &places, &demands, period)?);
-    let of_pods = told.iter().filter(|it| it.finding.code == Code::UnitsTooSmall);
+    let mut over_time: Vec<PlacedFinding> = found.placed_findings(reading, places.len()).collect();
+    over_time.extend(fitting::findings(reading, &places, &demands, period)?);
+    let of_pods = over_time.iter().filter(|it| it.finding.code == Code::UnitsTooSmall);
     let of_pods: BTreeSet<Option<usize>> = of_pods.map(|it| it.object).collect();
     // A finding from a run has the instants and the numbers; one from the fields of the same object has not.
     checked.everything.findings.retain(|it| match it.finding.code {
@@ -78,7 +78,7 @@ pub(super) fn findings(checked: &mut Checked) -> anyhow::Result<Vec<PlacedFindin
         }
         _ => true,
     });
-    Ok(told)
+    Ok(over_time)
 }
 
 /// The findings, by the index of the object, each with the places in which it holds.
@@ -97,7 +97,7 @@ impl FindingsByObject {
 
     /// Each finding once: without a place if it holds in all `count` places, and with the first one if it holds in
     /// some.
-    pub(super) fn told(
+    pub(super) fn placed_findings(
         self,
         reading: &Reading,
         count: usize,
@@ -111,8 +111,8 @@ impl FindingsByObject {
     }
 }
 
-/// The policies that do nothing because of their namespace. The mark on a policy itself, or on its target, is there to
-/// exempt it.
+/// The policies that do nothing because of their namespace. The annotation on a policy or its target is
+/// intentional, and not reported.
 fn exempt_policies(place: &InputPlace) -> Vec<(usize, Finding)> {
     let of_policy = |policy: PolicyName| {
         let fix = match place.world.why_exempt(&policy)? {
@@ -135,13 +135,13 @@ fn exempt_policies(place: &InputPlace) -> Vec<(usize, Finding)> {
     place.world.policies().filter_map(of_policy).collect()
 }
 
-/// Whether all that sets a target of this policy's rules is known before it happens.
+/// Whether the forecast runs this policy, so that its writes are known in advance.
 fn is_run(place: &InputPlace, policy: &Identity) -> bool {
     let policy = PolicyName::new(Family::CronScaling, policy.clone());
     place.world.slim_of(&policy).is_some()
 }
 
-/// The objects that are one of two writers by their fields.
+/// The objects that their fields make one of two writers.
 fn writers(findings: &[PlacedFinding], objects: &[CheckedObject]) -> BTreeMap<usize, Identity> {
     let of_two = findings.iter().filter(|it| it.finding.code == Code::TwoWriters);
     let writers = of_two.filter_map(|it| {
@@ -159,8 +159,8 @@ fn meeting(findings: &[PlacedFinding]) -> BTreeSet<(usize, FieldPath, Timestamp)
     meeting.collect()
 }
 
-/// Whether a finding already reports the rule because of which another rule never wins.
-fn says_which_wins(
+/// Whether a finding already reports the rule that prevents another rule from winning.
+fn reports_winner(
     place: &InputPlace,
     forecast_finding: &ForecastFinding,
     object: usize,

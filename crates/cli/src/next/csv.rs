@@ -29,7 +29,7 @@ fn row(place: &InputPlace, entry: &NextEntry<'_>) -> Row {
         .object(place, policy)
         .cell(entry.rule().unwrap_or_default())
         .object(place, target)
-        .cell(entry.what())
+        .cell(entry.verb())
         .value(&before)
         .value(&after)
         .cell(&note.unwrap_or_default())

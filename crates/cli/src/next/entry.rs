@@ -1,4 +1,4 @@
-//! A next action: an event of a policy, or a `CronJob` that starts a Job. The outputs decide how it is printed.
+//! A next action: an event of a policy, or a `CronJob` that starts a Job. The outputs decide its form.
 
 use almanac_calendar::{ClockEffect, Zone};
 use almanac_engine::{Identity, World};
@@ -25,7 +25,7 @@ impl NextEntry<'_> {
         }
     }
 
-    /// The policy and its target. A `CronJob` sets nothing, and counts as both.
+    /// The policy and its target. A `CronJob` sets no field, and is both.
     pub(super) fn objects(&self) -> (&Identity, &Identity) {
         match self {
             NextEntry::Event(event) => (&event.policy.identity, &event.target),
@@ -40,14 +40,14 @@ impl NextEntry<'_> {
         }
     }
 
-    pub(super) fn what(&self) -> &'static str {
+    pub(super) fn verb(&self) -> &'static str {
         match self {
             NextEntry::Event(event) => event.what.name(),
             NextEntry::Start(..) => STARTS,
         }
     }
 
-    /// Where a `CronJob` is written, if another one has the same name.
+    /// The location of a `CronJob`, if another one has the same name.
     pub(super) fn written_at(&self) -> Option<&WrittenAt> {
         match self {
             NextEntry::Event(_) => None,
@@ -58,12 +58,12 @@ impl NextEntry<'_> {
     /// The effect of a clock change on it, if any.
     pub(super) fn effect(&self, world: &World) -> Option<ClockEffect> {
         match self {
-            NextEntry::Event(event) => TouchedRule::of_event(world, event),
-            NextEntry::Start(job, at) => TouchedRule::of_start(job, *at),
+            NextEntry::Event(event) => TouchedRule::effect_on_event(world, event),
+            NextEntry::Start(job, at) => TouchedRule::effect_on_start(job, *at),
         }
     }
 
-    /// The time zone in which its schedule is written; UTC where none is written.
+    /// The time zone of its schedule; UTC if the schedule names none.
     pub(super) fn zone(&self, world: &World) -> Zone {
         let event = match self {
             NextEntry::Event(event) => event,

@@ -25,14 +25,14 @@ struct Report<'a> {
     findings: Vec<Item<'a>>,
 }
 
-/// Written one by one as they are found, so that a long period needs no memory.
+/// The items, serialized one by one, so that a long period needs no memory.
 struct Items<'a> {
     question: &'a Question<'a>,
-    listed: &'a Listed,
+    listed: &'a ListProgress,
 }
 
-/// How many items were written, and when the last of them is.
-type Listed = Cell<(usize, Option<Timestamp>)>;
+/// The number of serialized items, and the instant of the last one.
+type ListProgress = Cell<(usize, Option<Timestamp>)>;
 
 impl Serialize for Items<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -43,10 +43,10 @@ impl Serialize for Items<'_> {
     }
 }
 
-/// Written after the items, which determine the end of the list.
+/// The clock changes, serialized after the items, which determine the end of the list.
 struct ClockChanges<'a> {
     question: &'a Question<'a>,
-    listed: &'a Listed,
+    listed: &'a ListProgress,
 }
 
 impl Serialize for ClockChanges<'_> {
@@ -59,7 +59,7 @@ impl Serialize for ClockChanges<'_> {
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     let findings = question.input.items();
-    let listed = &Listed::default();
+    let listed = &ListProgress::default();
     let items = Items { question, listed };
     let clock_changes = ClockChanges { question, listed };
     let each = |all: Vec<Sentence>| all.into_iter().map(|(_, sentence)| sentence);
@@ -77,7 +77,7 @@ fn item(place: &InputPlace, entry: &NextEntry<'_>) -> Value {
         "at": entry.at(),
         "policy": reference(policy),
         "target": reference(target),
-        "what": entry.what(),
+        "what": entry.verb(),
     });
     if let Some(name) = &place.name {
         item["place"] = Value::from(&**name);

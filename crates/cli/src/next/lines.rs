@@ -1,5 +1,5 @@
-//! The next actions in a whole cluster, a line each, for `almanac up`. The caller chooses the period, and what is
-//! printed of it.
+//! The next actions in a whole cluster, a line each, for `almanac up`. The caller chooses the period and the
+//! lines to print.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub(crate) fn of_cluster(
 ) -> anyhow::Result<Vec<(Timestamp, String)>> {
     let cluster = ClusterArguments::whole(kubeconfig, clock);
     let narrowing = Narrowing { namespace: None, selector: None };
-    let read = InputArguments::of(FileArguments::default(), narrowing, cluster);
+    let read = InputArguments::from_source(FileArguments::default(), narrowing, cluster);
     let (now, zone) = (crate::wall_clock::present(), Zone::utc());
     let input = read.load("next", period.from(), now, &[], Some(zone))?;
     let question = Question { input: &input, zone, period, count, only: &[] };
@@ -36,7 +36,8 @@ pub(crate) fn of_cluster(
     Ok(lines.collect())
 }
 
-/// `Deployment shop/web → 8: CronFederatedHPA shop/web busy fires`. The value before is the present one.
+/// `Deployment shop/web → 8: CronFederatedHPA shop/web busy fires`. The line omits the value before, which is the
+/// current one.
 fn line(entry: &NextEntry<'_>) -> String {
     let event = match entry {
         NextEntry::Event(event) => event,
@@ -44,11 +45,13 @@ fn line(entry: &NextEntry<'_>) -> String {
     };
     let (policy, target) = (&event.policy.identity, &event.target);
     let rule = event.rule.as_ref().map(|rule| format!(" {rule}")).unwrap_or_default();
-    let what = format!("{rule} {}", event.what.name());
+    let action = format!("{rule} {}", event.what.name());
     match values(entry) {
-        (Value::Null, Value::Null) => format!("{}{what}", named(policy)),
-        (_, to) if policy == target => format!("{} → {}:{what}", named(target), shown(&to)),
-        (_, to) => format!("{} → {}: {}{what}", named(target), shown(&to), named(policy)),
+        (Value::Null, Value::Null) => format!("{}{action}", named(policy)),
+        (_, to) if policy == target => {
+            format!("{} → {}:{action}", named(target), format_value(&to))
+        }
+        (_, to) => format!("{} → {}: {}{action}", named(target), format_value(&to), named(policy)),
     }
 }
 
@@ -56,14 +59,15 @@ fn named(object: &Identity) -> String {
     format!("{} {}/{}", object.kind(), object.namespace(), object.name())
 }
 
-/// A value as people write it: `3`, `a, b`, `minReplicas 3`.
-fn shown(value: &Value) -> String {
+/// A value in readable form: `3`, `a, b`, `minReplicas 3`.
+fn format_value(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
         Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Array(items) => items.iter().map(format_value).collect::<Vec<_>>().join(", "),
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, value)| format!("{name} {}", shown(value)));
+            let fields =
+                fields.iter().map(|(name, value)| format!("{name} {}", format_value(value)));
             fields.collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),

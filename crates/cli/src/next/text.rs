@@ -1,4 +1,4 @@
-//! The next actions for a person.
+//! The next actions for a user.
 
 use std::io::{self, Write};
 
@@ -25,7 +25,7 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let output = &mut Drawing::new(output, width);
     let (mut listed, mut last) = (0, None);
-    for (place, event, count) in question.events_together() {
+    for (place, event, count) in question.joined_events() {
         write_event(question, place, &event, count, output)?;
         (listed, last) = (listed + 1, Some(event.at()));
     }
@@ -37,11 +37,11 @@ pub(super) fn write(
         writeln!(output)?;
     }
     for (place, touched) in clock_changes {
-        let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
-        let said = format!("{of}{touched}");
-        writeln!(output, "{WARNING}!{WARNING:#} {}", printable(&said))?;
+        let prefix = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
+        let line = format!("{prefix}{touched}");
+        writeln!(output, "{WARNING}!{WARNING:#} {}", printable(&line))?;
     }
-    let formulas = Formulas::of(question.input);
+    let formulas = Formulas::for_input(question.input);
     for assumption in question.assumptions(merge_sentences) {
         let assumption = printable(&formulas.kept_whole(&assumption));
         writeln!(output, "{QUIET}{assumption}{QUIET:#}")?;
@@ -60,41 +60,42 @@ fn write_event(
     count: usize,
     output: &mut impl Write,
 ) -> io::Result<()> {
-    let there = civil(event.zone(&place.world), event.at());
+    let in_zone = civil(event.zone(&place.world), event.at());
     let yours = civil(question.zone, event.at());
-    let both = if there == yours { there } else { format!("{there}  {QUIET}{yours}{QUIET:#}") };
+    let both =
+        if in_zone == yours { in_zone } else { format!("{in_zone}  {QUIET}{yours}{QUIET:#}") };
     let world = &place.world;
-    let shown = |name: &str| format!("  {QUIET}{}{QUIET:#}", printable(name));
-    let place = place.name.as_deref().map_or(String::new(), shown);
+    let quiet_name = |name: &str| format!("  {QUIET}{}{QUIET:#}", printable(name));
+    let place = place.name.as_deref().map_or(String::new(), quiet_name);
     let mark = match event.effect(world) {
         Some(_) => format!("  {WARNING}!{WARNING:#}"),
         None => String::new(),
     };
     writeln!(output, "{STRONG}{both}{STRONG:#}{place}{mark}")?;
-    writeln!(output, "  {}", printable(&told(event, count)))
+    writeln!(output, "  {}", printable(&entry_line(event, count)))
 }
 
 /// An action and the number of its pods, on a line.
-pub(super) fn told(entry: &NextEntry<'_>, count: usize) -> String {
+pub(super) fn entry_line(entry: &NextEntry<'_>, count: usize) -> String {
     let event = match entry {
         NextEntry::Event(event) => event,
         NextEntry::Start(job, _) => return format!("{} {STARTS} a Job", job.name()),
     };
-    let (policy, what) = (event.policy.identity.name(), event.what.name());
+    let (policy, verb) = (event.policy.identity.name(), event.what.name());
     let rule = event.rule.as_deref().unwrap_or_default();
-    let known =
+    let value_text =
         |value: Option<&Value>| value.map_or_else(|| "unknown".to_owned(), Value::to_string);
     let sets = event.sets.iter().map(|(field, before, after)| {
         if before.as_ref() == Some(after) {
             format!("{field} stays {after}")
         } else {
-            format!("{field} {} → {after}", known(before.as_ref()))
+            format!("{field} {} → {after}", value_text(before.as_ref()))
         }
     });
     let sets: Vec<String> = sets.collect();
     let sets = match event.what {
-        Occurrence::Superseded => "another rule at the same instant takes its place".to_owned(),
-        Occurrence::Missed => "too late to be carried out".to_owned(),
+        Occurrence::Superseded => "another rule at the same instant replaces it".to_owned(),
+        Occurrence::Missed => "too late to be applied".to_owned(),
         Occurrence::Fires
         | Occurrence::Opens
         | Occurrence::Closes
@@ -103,7 +104,7 @@ pub(super) fn told(entry: &NextEntry<'_>, count: usize) -> String {
         | Occurrence::Overflows
         | Occurrence::Suffices => sets.join(", "),
     };
-    let of = if event.policy.identity == event.target {
+    let object = if event.policy.identity == event.target {
         String::new()
     } else if count > 1 {
         let plural = if count == 2 { "" } else { "s" };
@@ -111,5 +112,5 @@ pub(super) fn told(entry: &NextEntry<'_>, count: usize) -> String {
     } else {
         format!("{}: ", event.target)
     };
-    format!("{policy} {rule} {what}; {of}{sets}")
+    format!("{policy} {rule} {verb}; {object}{sets}")
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 use clap::Args;
 use jiff::Timestamp;
 
-use crate::input::{Input, Wanted};
+use crate::input::{ClusterRequest, Input};
 
-/// How to get what this build lacks.
+/// The way to get a build with all features.
 pub(crate) const FIX: &str = "build almanac with its default features";
 
-/// What `--version` adds.
+/// The addition to `--version`.
 pub(crate) const BUILD: &str = ", offline build";
 
 /// An argument of each command that reads a cluster if no files are named.
@@ -46,7 +46,7 @@ impl ClusterArguments {
 
     /// Fails.
     #[expect(clippy::unused_self, reason = "the same call reads a cluster in other builds")]
-    pub(crate) fn load(&self, _: &Wanted<'_>) -> anyhow::Result<Input> {
+    pub(crate) fn load(&self, _: &ClusterRequest<'_>) -> anyhow::Result<Input> {
         refused("").map_err(anyhow::Error::msg)
     }
 }

@@ -1,4 +1,5 @@
-//! The commands that a build without the feature `cluster` lacks. Its help omits them; to type one reports how to get it.
+//! The commands that a build without the feature `cluster` lacks. Its help omits them; a call of one reports the way to
+//! get it.
 
 use std::ffi::OsString;
 use std::io::Write;

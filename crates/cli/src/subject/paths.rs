@@ -1,6 +1,6 @@
-//! Which of the words of a command are paths to read, and which are the names of objects.
+//! Splits the words of a command into paths to read and names of objects.
 //!
-//! A word that can be both is a path if it exists, and a name where another argument selects the input.
+//! A word that can be both is a path if it exists, and a name if another argument selects the input.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use almanac_api::kinds::kind_named;
 const STANDARD_INPUT: &str = "-";
 
 /// The paths among the words, and the names. `may_be_paths` is whether a word that can be both is a path.
-pub(crate) fn told_apart(words: &[String], may_be_paths: bool) -> (Vec<String>, Vec<String>) {
+pub(crate) fn split_words(words: &[String], may_be_paths: bool) -> (Vec<String>, Vec<String>) {
     let mut follows_kind = false;
     words.iter().cloned().partition(|word| {
         let (kind, _) = word.split_once('/').unwrap_or((word.as_str(), ""));
@@ -24,7 +24,7 @@ pub(crate) fn told_apart(words: &[String], may_be_paths: bool) -> (Vec<String>, 
     })
 }
 
-/// Whether what was typed can be nothing but a path.
+/// Whether a word can only be a path.
 pub(super) fn is_surely_a_path(text: &str) -> bool {
     let is_file = [".yaml", ".yml", ".json"].iter().any(|end| text.ends_with(end));
     let is_there = || text.len() > 1 && Path::new(text).exists();
@@ -39,11 +39,11 @@ mod tests {
 
     fn names(line: &str, may_be_paths: bool) -> String {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        told_apart(&words, may_be_paths).1.join(" ")
+        split_words(&words, may_be_paths).1.join(" ")
     }
 
     #[test]
-    fn what_can_be_nothing_but_a_path_is_one() {
+    fn a_word_that_can_only_be_a_path_is_one() {
         for line in ["shop.yaml", "teams/*.yaml", "./shop", "../shop", "src/", "-"] {
             assert_eq!(names(line, false), "", "{line}");
         }

@@ -6,15 +6,15 @@ use almanac_engine::Identity;
 use super::{Subject, called};
 
 impl Subject {
-    /// The text to type for the object with the nearest name, if one is near enough. A namespace that another object of
-    /// the name is in counts as one letter. A kind may stand after the name.
+    /// The text to type for the object with the nearest name, if one is near enough. Another namespace counts as one
+    /// letter. The kind may be after the name.
     pub(crate) fn similar(&self, known: impl Iterator<Item = Identity>) -> Option<String> {
         let known: Vec<Identity> = known.collect();
-        self.nearest(&known).or_else(|| self.turned_round()?.nearest(&known))
+        self.nearest(&known).or_else(|| self.reversed()?.nearest(&known))
     }
 
-    /// `KIND/NAME` where it is written as `NAME/KIND`.
-    fn turned_round(&self) -> Option<Subject> {
+    /// `KIND/NAME` for a subject that is written as `NAME/KIND`.
+    fn reversed(&self) -> Option<Subject> {
         let (name, kind) = self.text.rsplit_once('/')?;
         kind_named(kind)?;
         Subject::parse("NAME", &format!("{kind}/{name}")).ok()
@@ -37,7 +37,7 @@ impl Subject {
 
 /// The number of letters in which two names differ, ignoring case, if they are few: one in a short name.
 fn near(typed: &str, name: &str) -> Option<usize> {
-    // Such a long name is not a typo, and comparing it would take long.
+    // A longer name is not a typo, and the comparison would take long.
     const LONGEST: usize = 64;
     if typed.len() > LONGEST {
         return None;

@@ -1,4 +1,4 @@
-//! The answer of `almanac when` as a table: a row for each instant. A typed schedule has no object.
+//! The output of `almanac when` as a table: a row for each instant. A typed schedule has no object.
 
 use std::io::Write;
 
@@ -19,7 +19,7 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Res
     write_rows(question, || Row::of_names(&[""; OF_OBJECT]), "", output)
 }
 
-/// The answers about objects.
+/// Writes the schedules of objects.
 pub(super) fn write_all(all: &[OfObject<'_>], output: &mut impl Write) -> anyhow::Result<()> {
     output.write_all(HEAD.as_bytes())?;
     for OfObject { place, identity, written_at, rule, lookup } in all {

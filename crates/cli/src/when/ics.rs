@@ -1,4 +1,4 @@
-//! The answer of `almanac when` as a calendar to subscribe to: an event, which takes no time, for each instant.
+//! The output of `almanac when` as a calendar to subscribe to: an event without a duration for each instant.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::wall_clock::civil;
 /// The common fields of the events of a schedule.
 #[derive(Default)]
 struct Subject<'a> {
-    /// The object; nothing for a schedule that is typed.
+    /// The object; empty for a typed schedule.
     name: String,
     rule: &'a str,
     place: Option<&'a str>,
@@ -24,7 +24,7 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Res
     Ok(())
 }
 
-/// The answers about objects.
+/// Writes the schedules of objects.
 pub(super) fn write_all(all: &[OfObject<'_>], output: &mut impl Write) -> anyhow::Result<()> {
     ics::begin("Almanac", output)?;
     for OfObject { place, identity, written_at, rule, lookup } in all {
@@ -46,15 +46,15 @@ fn write_events(
     let Question { schedule, from, to, count, .. } = question;
     let (zone, meaning) = (schedule.zone(), &schedule.meaning);
     for (at, event) in schedule.between(*from, *to).take(*count) {
-        let what = event.verb();
+        let verb = event.verb();
         let title = format!("{} {}", subject.name, subject.rule);
         let summary = match title.trim() {
-            "" => format!("{what}: {meaning}"),
-            title => format!("{title} {what}"),
+            "" => format!("{verb}: {meaning}"),
+            title => format!("{title} {verb}"),
         };
         let description = format!("{meaning} ({zone})\n{}", civil(zone, at));
         let event = CalendarEvent {
-            told_apart_by: &[&*subject.name, subject.rule, meaning, zone.name(), what],
+            unique_parts: &[&*subject.name, subject.rule, meaning, zone.name(), verb],
             from: at,
             has_begun: false,
             to: None,

@@ -1,4 +1,4 @@
-//! The answer of `almanac when` for a program: the documented contracts `almanac/when/v1`, and for the schedules of
+//! The output of `almanac when` for a program: the documented contracts `almanac/when/v1`, and for the schedules of
 //! objects `almanac/schedules/v1`.
 
 use std::io::Write;
@@ -30,7 +30,7 @@ pub(super) fn write(question: &Question, output: &mut impl Write) -> anyhow::Res
     Ok(())
 }
 
-/// The answers about objects.
+/// Writes the schedules of objects.
 pub(super) fn write_all(
     input: &Input,
     all: &[OfObject<'_>],
@@ -39,7 +39,7 @@ pub(super) fn write_all(
     let answer = Answers {
         schema: "almanac/schedules/v1",
         tzdata: tzdata_version(),
-        schedules: All(all),
+        schedules: ObjectSchedules(all),
         findings: input.items(),
     };
     serde_json::to_writer_pretty(&mut *output, &answer)?;
@@ -61,14 +61,14 @@ fn clock_changes(effects: &[ClockEffect]) -> Vec<ClockChange> {
 struct Answers<'a> {
     schema: &'static str,
     tzdata: &'static str,
-    schedules: All<'a>,
+    schedules: ObjectSchedules<'a>,
     findings: Vec<findings::Item<'a>>,
 }
 
-/// Written one by one, as the items of each.
-struct All<'a>(&'a [OfObject<'a>]);
+/// The schedules of objects, serialized one by one.
+struct ObjectSchedules<'a>(&'a [OfObject<'a>]);
 
-impl Serialize for All<'_> {
+impl Serialize for ObjectSchedules<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.0.len()))?;
         for OfObject { place, identity, written_at, rule, lookup } in self.0 {
@@ -143,7 +143,7 @@ struct ClockChange {
     note: String,
 }
 
-/// Written one by one as they are found, so that a long period needs no memory.
+/// The items, serialized one by one, so that a long period needs no memory.
 struct Items<'a> {
     question: &'a Question,
     effects: &'a [ClockEffect],

@@ -1,4 +1,4 @@
-//! The schedules of policies and `CronJobs`, to be explained as typed ones are.
+//! The schedules of policies and `CronJobs`, explained like typed ones.
 
 use std::collections::BTreeSet;
 
@@ -17,16 +17,16 @@ use crate::subject::Subject;
 pub(super) struct OfObject<'a> {
     pub(super) place: &'a InputPlace,
     pub(super) identity: Identity,
-    /// Where a `CronJob` is written, if another one has the same name.
+    /// The location of a `CronJob`, if another one has the same name.
     pub(super) written_at: Option<WrittenAt>,
     pub(super) rule: Option<String>,
     pub(super) lookup: ScheduleLookup,
 }
 
-/// The answer about an object.
+/// The result for an object.
 pub(super) enum ScheduleLookup {
     When(Question),
-    /// It is not known when it happens, and why.
+    /// The times are unknown. Has the reasons.
     Unknown(Vec<String>),
 }
 
@@ -34,14 +34,14 @@ pub(super) enum ScheduleLookup {
 pub(super) fn schedules<'a>(
     input: &'a Input,
     only: &[Subject],
-    ask: impl Fn(Schedule) -> Result<Question, ArgumentError>,
+    question: impl Fn(Schedule) -> Result<Question, ArgumentError>,
 ) -> Result<Vec<OfObject<'a>>, ArgumentError> {
     let mut all = Vec::new();
     for place in &input.places {
         for policy in policies(input, place, only) {
             for rule in place.world.schedules(&policy) {
                 let name = rule.rule.to_string();
-                let lookup = ScheduleLookup::When(ask(of_rule(rule))?);
+                let lookup = ScheduleLookup::When(question(of_rule(rule))?);
                 let identity = policy.identity.clone();
                 all.push(OfObject { place, identity, written_at: None, rule: Some(name), lookup });
             }
@@ -50,7 +50,7 @@ pub(super) fn schedules<'a>(
             |job: &&ShownCronJob| only.is_empty() || only.iter().any(|it| it.fits(&job.identity));
         for job in place.cron_jobs.iter().filter(is_named) {
             let lookup = match of_job(job) {
-                Some(schedule) => ScheduleLookup::When(ask(schedule)?),
+                Some(schedule) => ScheduleLookup::When(question(schedule)?),
                 None => ScheduleLookup::Unknown(job.notes().collect()),
             };
             let (identity, written_at) = (job.identity.clone(), job.written_at.clone());
@@ -62,14 +62,14 @@ pub(super) fn schedules<'a>(
 
 fn policies(input: &Input, place: &InputPlace, only: &[Subject]) -> BTreeSet<PolicyName> {
     let world = &place.world;
-    // Policies for levels are those of a whole cluster; where is looked, they count if there are pods of theirs.
-    let counts = |policy: &PolicyName| {
+    // Policies for QoS levels apply to a whole cluster, so they count only if the scope has pods of theirs.
+    let is_relevant = |policy: &PolicyName| {
         let is_of_cluster = world.objects.seen_at.is_some() && policy.family == Family::QosLevels;
         !is_of_cluster || !world.footprint(policy).writes.is_empty()
     };
     if only.is_empty() {
         let selected = world.policies().filter(|it| input.is_selected(place, it));
-        return selected.filter(counts).collect();
+        return selected.filter(is_relevant).collect();
     }
     only.iter().flat_map(|subject| input.policies(place, subject)).collect()
 }
@@ -90,7 +90,7 @@ fn of_rule(rule: RuleSchedule) -> Schedule {
     Schedule { notes, is_off, ..schedule }
 }
 
-/// A description without the zone at its end, which the output shows elsewhere.
+/// A description without the zone at its end, which the output prints elsewhere.
 fn without_zone(mut meaning: String, zone: Zone) -> String {
     let end = meaning.strip_suffix(&format!(" ({zone})")).map_or(meaning.len(), str::len);
     meaning.truncate(end);

@@ -1,6 +1,6 @@
-//! A pattern as it is typed on the command line: `weekdays=Mon, Tue hours=9`.
+//! A pattern in the form of the command line: `weekdays=Mon, Tue hours=9`.
 //!
-//! This file takes the text apart into fields; what a field's list means is the calendar's affair.
+//! This module splits the text into fields; the calendar interprets the list of a field.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::argument_error::{ArgumentError, quoted};
 
 const FIELDS: &str = "minutes, hours, days, months, weekdays and years";
 
-/// A field of a pattern: where in the text its name stands, and where its list.
+/// A field of a pattern: the positions of its name and of its list in the text.
 #[derive(Debug, PartialEq, Eq)]
 struct Assignment {
     name: Range<usize>,
@@ -62,7 +62,7 @@ pub(super) fn pattern(argument: &'static str, text: &str) -> Result<Pattern, Arg
     })
 }
 
-/// Where in the whole text an error about one field's list is.
+/// The position of an error in a field's list, in the whole text.
 fn span_in(text: &str, error: &PatternError, lists: &[(PatternField, usize)]) -> Range<usize> {
     let list = error.field().and_then(|field| lists.iter().find(|(it, _)| *it == field));
     match list {
@@ -74,7 +74,7 @@ fn span_in(text: &str, error: &PatternError, lists: &[(PatternField, usize)]) ->
 /// The fields of a pattern, in the order they are written; `None` when there is none.
 ///
 /// The word before an equals sign is a name, and all from there to the next name is its list. The
-/// first name is all that stands before the first equals sign, so nothing is passed over.
+/// first name is all text before the first equals sign, so no text is ignored.
 fn assignments(text: &str) -> Option<Vec<Assignment>> {
     let mut equals = text.match_indices('=').map(|(at, _)| at);
     let first = equals.next()?;

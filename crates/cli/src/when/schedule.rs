@@ -1,5 +1,5 @@
-//! The schedule of `almanac when`, from its arguments or from an object. How a pattern is written on the command line
-//! is left to [`super::pattern`].
+//! The schedule of `almanac when`, from its arguments or from an object. [`super::pattern`] reads patterns of the
+//! command line.
 
 use almanac_calendar::{
     ClockEffect, Cron, CronNote, DailyWindow, DailyWindowPart, Firings, PatternWindow, Windows,
@@ -13,13 +13,13 @@ use super::typed::ARGUMENT;
 use crate::argument_error::ArgumentError;
 use crate::clock_changes::ScheduleEvent;
 
-/// A schedule, and what it means.
+/// A schedule and its meaning.
 pub(super) struct Schedule {
-    /// In a sentence without the zone.
+    /// The meaning in a sentence, without the zone.
     pub(super) meaning: String,
     /// Its unexpected effects, each in a sentence.
     pub(super) notes: Vec<String>,
-    /// Whether nothing of it happens, because it is suspended.
+    /// Whether it is suspended, so that it has no events.
     pub(super) is_off: bool,
     pub(super) shape: Shape,
 }
@@ -31,7 +31,7 @@ pub(super) enum Shape {
 }
 
 impl Schedule {
-    /// The one that is typed, if one is.
+    /// The typed schedule, if there is one.
     pub(super) fn check(
         arguments: &WhenArguments,
         expression: Option<&str>,

@@ -1,4 +1,4 @@
-//! The answer of `almanac when` for a person.
+//! The output of `almanac when` for a user.
 
 use std::io::{self, Write};
 
@@ -20,7 +20,7 @@ const STRONG: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// The answers about objects, each below its name.
+/// Writes the schedules of objects, each below its name.
 pub(super) fn write_all(
     input: &Input,
     all: &[OfObject<'_>],
@@ -29,17 +29,17 @@ pub(super) fn write_all(
 ) -> io::Result<()> {
     let output = &mut Drawing::new(output, width);
     if all.is_empty() {
-        writeln!(output, "there is no schedule here")?;
+        writeln!(output, "no schedules found")?;
     }
     for (index, of_object) in all.iter().enumerate() {
         let OfObject { place, identity, written_at, rule, lookup } = of_object;
         if index > 0 {
             writeln!(output)?;
         }
-        let of = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
+        let prefix = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
         let rule = rule.as_ref().map_or(String::new(), |rule| format!(" {rule}"));
         let name = called(identity, written_at.as_ref());
-        writeln!(output, "{QUIET}{}{QUIET:#}", printable(&format!("{of}{name}{rule}")))?;
+        writeln!(output, "{QUIET}{}{QUIET:#}", printable(&format!("{prefix}{name}{rule}")))?;
         match lookup {
             ScheduleLookup::When(question) => write_answer(question, output)?,
             ScheduleLookup::Unknown(why) => write_notes(why, output)?,
@@ -62,9 +62,9 @@ pub(super) fn write(question: &Question, width: usize, output: &mut impl Write) 
 }
 
 fn write_answer(question: &Question, output: &mut impl Write) -> io::Result<()> {
-    let Question { schedule, from, to, count, watch_to, beside } = question;
+    let Question { schedule, from, to, count, watch_to, second_zone } = question;
     let zone = schedule.zone();
-    let meaning = capitalised(&schedule.meaning);
+    let meaning = capitalized(&schedule.meaning);
     writeln!(output, "{STRONG}{meaning}{STRONG:#} ({zone})")?;
     write_notes(&schedule.notes, output)?;
     if schedule.is_off {
@@ -83,12 +83,12 @@ fn write_answer(question: &Question, output: &mut impl Write) -> io::Result<()> 
     let mut clock_changes = Touches::among(&effects);
     let mut events = schedule.between(*from, *to).take(*count).peekable();
     if events.peek().is_none() {
-        let when = if *to == Timestamp::MAX { "from then on" } else { "in this time" };
+        let when = if *to == Timestamp::MAX { "from then on" } else { "in this period" };
         writeln!(output, "  nothing happens {when}")?;
     }
     for (at, event) in events {
-        let touched = clock_changes.at(at, event).is_some();
-        write_line(output, schedule, *beside, (at, event), touched)?;
+        let is_affected = clock_changes.at(at, event).is_some();
+        write_line(output, schedule, *second_zone, (at, event), is_affected)?;
     }
     if !effects.is_empty() {
         writeln!(output)?;
@@ -102,9 +102,9 @@ fn write_answer(question: &Question, output: &mut impl Write) -> io::Result<()> 
 fn write_line(
     output: &mut impl Write,
     schedule: &Schedule,
-    beside: Zone,
+    second_zone: Zone,
     (at, event): (Timestamp, ScheduleEvent),
-    touched: bool,
+    is_affected: bool,
 ) -> io::Result<()> {
     let zone = schedule.zone();
     let verb = match schedule.shape {
@@ -112,16 +112,16 @@ fn write_line(
         Shape::Windows(_) => format!("{:<6}  ", event.verb()),
     };
     write!(output, "  {verb}{}", civil(zone, at))?;
-    if zone != beside {
-        write!(output, "  {QUIET}{}{QUIET:#}", civil(beside, at))?;
+    if zone != second_zone {
+        write!(output, "  {QUIET}{}{QUIET:#}", civil(second_zone, at))?;
     }
-    if touched {
+    if is_affected {
         write!(output, "  {WARNING}!{WARNING:#}")?;
     }
     writeln!(output)
 }
 
-fn capitalised(sentence: &str) -> String {
+fn capitalized(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map_or_else(String::new, |it| it.to_uppercase().to_string() + letters.as_str())
 }

@@ -8,7 +8,7 @@ use crate::argument_error::ArgumentError;
 /// The name of the argument for an expression that is typed without a flag.
 pub(super) const ARGUMENT: &str = "SCHEDULE";
 
-/// The expression, if one is typed without a flag. It stands alone.
+/// The expression, if one is typed without a flag. It must be the only word.
 pub(super) fn expression(arguments: &WhenArguments) -> Result<Option<&str>, ArgumentError> {
     let words = &arguments.words;
     let Some(text) = words.iter().map(String::as_str).find(|word| is_expression(word)) else {
@@ -19,36 +19,34 @@ pub(super) fn expression(arguments: &WhenArguments) -> Result<Option<&str>, Argu
         return wrong("one schedule is explained at a time, without names and files");
     }
     if arguments.has_flag_of_schedule() {
-        return wrong("another schedule is typed with a flag; leave one of them out");
+        return wrong("another schedule is typed with a flag; remove one of them");
     }
     if let Some(flags) = arguments.flags_of_objects() {
-        return wrong(&format!(
-            "a typed schedule needs no files and no cluster; leave out {flags}"
-        ));
+        return wrong(&format!("a typed schedule needs no files and no cluster; remove {flags}"));
     }
     Ok(Some(text))
 }
 
-/// Whether a word is an expression: neither names nor kinds have a space or begin with `@`, and paths are there.
+/// Whether a word is an expression: names and kinds have no space and do not begin with `@`, and paths exist.
 fn is_expression(word: &str) -> bool {
     (word.starts_with('@') || word.trim().contains(char::is_whitespace))
         && !Path::new(word).exists()
 }
 
-/// Refuses the names of objects next to a typed schedule.
+/// Rejects names of objects next to a typed schedule.
 fn check_names(arguments: &WhenArguments) -> Result<(), ArgumentError> {
     let words = &arguments.words;
     let Some(first) = words.first() else { return Ok(()) };
     if arguments.has_flag_of_schedule() {
         let message =
-            "a schedule is typed, and an object or a file is named as well; give only one of them";
+            "a schedule is typed, but an object or a file is also named; use only one of them";
         return Err(ArgumentError::whole("NAME", first, message));
     }
     if let [minute, hour, ..] = &words[..]
         && is_field(minute)
         && is_field(hour)
     {
-        // A `*` is lost here, because the shell has expanded it.
+        // The shell has expanded a `*`, so it is lost here.
         let all = words.join(" ");
         let message = if words.len() == 5 && words.iter().all(|word| is_field(word)) {
             format!("a cron expression is one word; write '{all}', in quotes")
@@ -69,7 +67,7 @@ fn check_names(arguments: &WhenArguments) -> Result<(), ArgumentError> {
 
 /// Whether a word is a field of a cron expression that has no names in it.
 fn is_field(word: &str) -> bool {
-    // Without any of these, it is not a field; `-` is standard input.
+    // A field has at least one of these; `-` is standard input.
     word.contains(|it: char| it.is_ascii_digit() || matches!(it, '*' | '?'))
         && word.chars().all(|it| it.is_ascii_digit() || matches!(it, '*' | '/' | ',' | '-' | '?'))
 }

@@ -1,4 +1,4 @@
-//! The command line as people type it: what is accepted, and the errors for the rest.
+//! The command line as users type it: the accepted arguments, and the errors for others.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -160,7 +160,7 @@ fn machine_readable_output_is_the_same_in_every_locale() {
     for output in ["json", "svg", "html"] {
         let arguments = [DRAWN[0], &["-o", output]].concat();
         let plain = ran(command(&arguments).env("LC_ALL", "C")).said;
-        // A page says when it was made.
+        // A page has its creation time.
         let report = |said: &str| {
             let lines = said.lines().filter(|line| !line.contains("id=\"about\""));
             lines.collect::<Vec<_>>().join("\n")

@@ -1,5 +1,5 @@
-//! `docs/compatibility.md`: the example of each difference of placements shows what the page says, and no such difference
-//! lacks one. Expressions are up to `almanac-expressions`, autoscalers to `almanac-peers`.
+//! `docs/compatibility.md`: the example of each difference of placements shows what the page says, and no such
+//! difference lacks one. Expressions are up to `almanac-expressions`, autoscalers to `almanac-peers`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -61,7 +61,7 @@ fn run_command(file: &str, lines: &[&str]) -> anyhow::Result<()> {
 }
 
 #[test]
-fn the_example_of_each_difference_prints_what_it_says() -> anyhow::Result<()> {
+fn the_example_of_each_difference_prints_the_documented_output() -> anyhow::Result<()> {
     let page = fs::read_to_string(Path::new(ROOT).join("docs/compatibility.md"))?;
     let files: BTreeSet<&str> = examples(&page).into_iter().filter_map(file_of).collect();
     for file in &files {

@@ -1,5 +1,5 @@
-//! Completion: what the program offers, and that bash, zsh and fish offer it with the scripts it prints. kubectl,
-//! which requests it in its own way, is for `cluster_kubectl_completion`.
+//! Completion: the candidates of the program, and their use by bash, zsh and fish with the printed scripts.
+//! `cluster_kubectl_completion` tests kubectl, which requests candidates in its own way.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
@@ -88,7 +88,7 @@ fn a_shell_is_offered_commands_flags_values_files_and_zones() {
         assert_eq!(first(&["when", "--zone", "Europe/Berl"]), "Europe/Berlin");
         assert_eq!(first(&["lint", "-o", "sa"]), "sarif");
     }
-    // bash completes what follows an equals sign as a word of its own.
+    // bash completes the text after an equals sign as a separate word.
     for shell in ["zsh", "fish"] {
         assert_eq!(stage.offered(shell, &["lint", "-o", "sarif=exam"]), ["sarif=examples/"]);
     }
@@ -176,7 +176,7 @@ fn powershell_registers_the_program_by_both_of_its_names() {
     assert!(script("powershell").contains(registered), "{}", script("powershell"));
     assert_eq!(script("pwsh"), script("powershell"));
     assert!(!script("pwsh").contains("Invoke-Expression"), "what is typed would be run");
-    // It calls the program itself, which offers every command.
+    // The script calls the program itself, which offers every command.
     let offered = stage.offered("powershell", &[""]);
     for command in ["forecast", "explain", "next", "diff", "when", "lint", "validate", "version"] {
         assert!(offered.iter().any(|it| it == command), "{offered:?}");

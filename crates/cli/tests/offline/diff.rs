@@ -77,7 +77,7 @@ fn equal_behavior_that_is_written_differently_is_not_a_difference() {
 }
 
 #[test]
-fn a_change_fails_only_if_that_is_wanted() {
+fn a_change_fails_only_on_request() {
     let folder = sides("fails", &[("shop.yaml", &shop())], &[("shop.yaml", &weekend_shop())]);
     assert_eq!(diff(&folder, &["old", "new"]).code, Some(0));
     for output in ["text", "json", "markdown", "html"] {
@@ -155,7 +155,7 @@ fn deployment(replicas: u32) -> String {
 }
 
 #[test]
-fn a_policy_that_sets_what_the_object_has_anyway_changes_nothing() {
+fn a_policy_that_sets_the_existing_value_changes_nothing() {
     let always = cron("shop-hours", "shop", &[("open", "0 8 * * *", 5)]);
     let night = cron("shop-hours", "shop", &[("open", "0 8 * * *", 5), ("close", "0 20 * * *", 2)]);
     let five = deployment(5);
@@ -215,7 +215,7 @@ fn a_policy_that_is_added_sets_nothing_for_firings_before_the_period() {
 }
 
 #[test]
-fn rules_that_are_added_or_edited_begin_with_the_period_and_find_what_is_there() {
+fn added_and_edited_rules_begin_with_the_period_at_the_existing_values() {
     let usual = [("open", "0 8 * * *", 10), ("close", "0 20 * * *", 2)];
     let edited = [("open", "0 8 * * *", 12), usual[1], ("friday", "0 18 * * 5", 5)];
     let [before, after] = [&usual[..], &edited].map(|rules| cron("hours", "shop", rules));
@@ -225,7 +225,7 @@ fn rules_that_are_added_or_edited_begin_with_the_period_and_find_what_is_there()
         ("policy-replaced", &replaced, "2026-11-23T19:00:00Z"),
     ] {
         let folder = sides(name, &[("a.yaml", &before)], &[("a.yaml", new)]);
-        // At noon, when the rule that is edited or gone has fired.
+        // At noon, after the edited or removed rule has fired.
         let noon = ["diff", "old", "new", "--from", "2026-11-23T11:00:00Z", "-o", "json"];
         let report = almanac(&folder, &noon).json();
         assert_eq!(report["differences"][0]["stretches"][0]["from"], changes, "{name}");
@@ -233,7 +233,7 @@ fn rules_that_are_added_or_edited_begin_with_the_period_and_find_what_is_there()
 }
 
 #[test]
-fn what_is_assumed_of_a_change_is_in_the_comment_on_it() {
+fn the_assumptions_about_a_change_are_in_its_comment() {
     let folder = sides("assumed-comment", &[("a.yaml", &shop())], &[("a.yaml", &weekend_shop())]);
     let said = diff(&folder, &["old", "new", "-o", "markdown"]).said;
     let (_, assumptions) = said.split_once("\nAssumptions:\n\n").unwrap();
@@ -250,7 +250,7 @@ fn what_is_assumed_of_a_change_is_in_the_comment_on_it() {
 }
 
 #[test]
-fn a_side_that_is_not_there_is_a_mistake_and_nothing_has_a_name() {
+fn a_missing_side_is_an_error_and_dev_null_is_an_empty_side() {
     let folder = sides("missing", &[("shop.yaml", &shop())], &[]);
     for paths in [["old", "nowhere"], ["nowhere", "old"]] {
         diff(&folder, &paths).ended(2).assert_noted(&["nowhere", "name /dev/null"]);
@@ -262,7 +262,7 @@ fn a_side_that_is_not_there_is_a_mistake_and_nothing_has_a_name() {
 }
 
 #[test]
-fn a_note_says_how_what_another_program_renders_is_compared() {
+fn a_note_names_the_command_that_compares_rendered_objects() {
     let kustomization = "resources: [shop.yaml]\nnamePrefix: a-\n";
     let files = [("shop.yaml", &*shop()), ("kustomization.yaml", kustomization)]
         .map(|(file, text)| (file, text.to_owned()));

@@ -1,5 +1,5 @@
-//! The documents speak of what is there: flags that the binary has, all of them, and files that
-//! exist. That commands print what is shown is tested in `readme`.
+//! The documents name only flags of the binary, and all of them, and only files that exist. `readme`
+//! tests the output of commands.
 
 use crate::dashboard;
 use almanac_api::kubernetes::KubernetesMinor;

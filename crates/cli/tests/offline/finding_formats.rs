@@ -54,7 +54,7 @@ fn findings() -> Vec<Value> {
     list(&printed["findings"]).to_vec()
 }
 
-/// The schema of SARIF, which comes with a package that was not written here.
+/// The schema of SARIF, from a package of another project.
 fn schema_of_sarif() -> Value {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     // Only the packages of this platform are there after a build.
@@ -159,7 +159,7 @@ fn replaced(text: &str, replacement: &Value) -> String {
 }
 
 #[test]
-fn the_fixes_of_sarif_are_what_lint_fix_writes() {
+fn sarif_has_the_fixes_that_lint_fix_writes() {
     let folder = folder("fixes");
     let wrong = HOSTILE
         .replace(r#""</failure>]]>::error::|`@team\u0001%0A\uffff\\""#, "'0 8 * * *'")
@@ -197,7 +197,7 @@ fn the_fixes_of_sarif_are_what_lint_fix_writes() {
     assert!(said.contains("mistyped-version") && !said.contains("\"fixes\""), "{said}");
 }
 
-/// The fingerprints of what is found in these files of a folder.
+/// The fingerprints of the findings in these files of a directory.
 fn fingerprints(name: &str, text: &str) -> BTreeSet<String> {
     let folder = folder(name);
     fs::write(folder.join("shop.yaml"), text).expect("it can be written");
@@ -308,5 +308,5 @@ fn a_comment_names_the_worst_first_and_has_a_length_that_is_accepted() {
     let last = found.lines().last().expect("a line");
     let all: Value = serde_json::from_str(&validate(&folder, &["-o", "json"])).expect("JSON");
     let left = list(&all["findings"]).len() - printed;
-    assert_eq!(last, format!("and {left} more, which the other formats list"));
+    assert_eq!(last, format!("and {left} more; the other formats list them"));
 }

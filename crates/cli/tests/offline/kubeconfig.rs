@@ -51,7 +51,7 @@ fn kubeconfig(server: &str) -> String {
     all.to_string()
 }
 
-/// An address at which no program listens any more.
+/// An address at which no program listens.
 fn closed() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     format!("https://{}", listener.local_addr().unwrap())

@@ -81,7 +81,7 @@ fn the_output_for_each_finding_matches_the_golden_files() {
 }
 
 #[test]
-fn each_file_has_the_finding_it_is_called_after_and_there_is_one_for_each() {
+fn each_file_has_the_finding_of_its_name_and_each_finding_has_a_file() {
     let mut names = BTreeSet::new();
     for file in files("found") {
         let findings = findings(&file);
@@ -99,7 +99,7 @@ fn each_file_has_the_finding_it_is_called_after_and_there_is_one_for_each() {
 
 /// Findings in our own files are fixed, or a comment there gives the reason for the text.
 #[test]
-fn nothing_is_found_in_our_own_checkout() {
+fn our_own_checkout_has_no_findings() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for (command, paths) in [
         ("validate", &["."][..]),

@@ -21,15 +21,15 @@ const FROM_SOURCE: &str = "cargo run --release --";
 /// A command in a document.
 #[derive(Debug, PartialEq, Eq)]
 struct Example {
-    /// The line it stands in, from 1.
+    /// Its line, counted from 1.
     line: usize,
     command: String,
-    /// Where its output stands: lines, from 0.
+    /// The lines of its output, counted from 0.
     output: Range<usize>,
 }
 
 #[test]
-fn every_console_command_in_the_documents_prints_what_they_show() -> anyhow::Result<()> {
+fn every_console_command_in_the_documents_prints_the_documented_output() -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     let update = std::env::var_os("UPDATE_DOCS").is_some();
     let mut differences = Vec::new();

@@ -35,14 +35,14 @@ impl Ran {
         format!("{}{}", self.said, self.noted)
     }
 
-    /// The same, which ended with this code.
+    /// Asserts the exit code.
     #[track_caller]
     pub(crate) fn ended(self, code: i32) -> Ran {
         assert_eq!(self.code, Some(code), "{}", self.all());
         self
     }
 
-    /// It ended with this code, and each of these parts is in what it printed anywhere.
+    /// Asserts the exit code, and that the output has each of these parts.
     #[track_caller]
     pub(crate) fn assert_says(&self, code: i32, parts: &[&str]) {
         assert_eq!(self.code, Some(code), "{}", self.all());
@@ -94,7 +94,7 @@ pub(crate) fn almanac(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Git with a person and nothing of this machine; what it printed.
+/// Runs git with a user and without the settings of this machine, and returns the output.
 #[track_caller]
 pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new("git");

@@ -72,7 +72,7 @@ fn the_crds_are_printed_as_one_stream() {
 }
 
 #[test]
-fn the_crds_of_a_hub_and_of_units_are_printed_only_if_asked_for() {
+fn the_crds_of_a_hub_and_of_units_are_printed_only_if_requested() {
     let printed = |controllers: &str| {
         let text = almanac(&["crds", "--controllers", controllers]).ended(0).said;
         let names = text.lines().filter_map(|line| line.strip_prefix("  name: "));

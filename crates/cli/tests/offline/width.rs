@@ -114,7 +114,7 @@ fn each_command_fits_60_80_and_200_columns() {
 }
 
 #[test]
-fn without_a_terminal_there_are_100_columns() {
+fn without_a_terminal_the_width_is_100_columns() {
     let folder = long_names("piped");
     for arguments in OF_LONG_NAMES {
         assert_fits(&printed(&folder, arguments, None), 100, arguments);
@@ -142,7 +142,7 @@ fn nothing_panics_in_very_few_columns() {
 }
 
 #[test]
-fn the_width_of_the_terminal_counts_before_columns() {
+fn the_terminal_width_takes_precedence_over_the_columns_variable() {
     let folder = long_names("terminal");
     let commands = OF_LONG_NAMES.into_iter().chain([&["--help"][..], &["lint", "--help"]]);
     for arguments in commands {

@@ -1,15 +1,16 @@
-//! Applies a file to a live object, as `kubectl apply` does with and without `--server-side`. Fields of the file replace
-//! those of the object. Fields from an earlier version of the file are removed, and all others stay. A list is replaced as
-//! a whole. The earlier version is the one in kubectl's annotation, or else the fields of the manager that applies the file.
+//! Applies a file to a live object, as `kubectl apply` does with and without `--server-side`. Fields of the file
+//! replace those of the object. Fields from an earlier version of the file are removed, and all others stay. A list is
+//! replaced as a whole. The earlier version is the one in kubectl's annotation, or else the fields of the manager that
+//! applies the file.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 use kube::api::DynamicObject;
 use serde_json::{Map, Value, json};
 
-/// What `kubectl apply` applied last, as JSON.
+/// The annotation with the last applied configuration of kubectl, as JSON.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The object that is there once a file is applied.
+/// The object after a file is applied.
 pub(super) fn apply(live: &DynamicObject, file: &DynamicObject) -> DynamicObject {
     let (mut fields, mut wanted) = (fields_of(live), fields_of(file));
     // kubectl adds an annotation to each file. So a file without annotations never removes those of others.
@@ -20,14 +21,14 @@ pub(super) fn apply(live: &DynamicObject, file: &DynamicObject) -> DynamicObject
     let last = annotations.and_then(|it| serde_json::from_str(it.get(LAST_APPLIED)?).ok());
     let managed = live.metadata.managed_fields.as_deref().unwrap_or_default();
     let of_spec = managed.iter().filter(|it| it.subresource.as_deref().is_none_or(str::is_empty));
-    let owners: Vec<Owner<'_>> = of_spec.filter_map(Owner::of).collect();
+    let owners: Vec<Owner<'_>> = of_spec.filter_map(Owner::from_entry).collect();
     let is_by_server = owners.iter().any(|it| it.is_applied && it.manager == "kubectl");
     match last {
         Some(Value::Object(mut last)) if !is_by_server => {
             last.remove("status");
             drop_unwanted(&mut fields, &Value::Object(last), &wanted);
         }
-        _ => take_back(&mut fields, &owners, &wanted),
+        _ => remove_owned(&mut fields, &owners, &wanted),
     }
     merge(&mut fields, wanted);
     let mut metadata = fields.as_object_mut().and_then(|it| it.remove("metadata"));
@@ -56,13 +57,13 @@ fn fields_of(object: &DynamicObject) -> Value {
 /// A field manager.
 struct Owner<'a> {
     manager: &'a str,
-    /// Whether these are fields that were applied, so that they are taken back. Helm also takes back what it wrote before.
+    /// Whether the manager applied these fields, so that a later apply removes them. Helm removes its fields, too.
     is_applied: bool,
     fields: Value,
 }
 
 impl Owner<'_> {
-    fn of(entry: &ManagedFieldsEntry) -> Option<Owner<'_>> {
+    fn from_entry(entry: &ManagedFieldsEntry) -> Option<Owner<'_>> {
         let manager = entry.manager.as_deref().unwrap_or_default();
         let is_applied = manager == "helm" || entry.operation.as_deref() == Some("Apply");
         let mut fields = entry.fields_v1.clone()?.0;
@@ -72,9 +73,9 @@ impl Owner<'_> {
     }
 }
 
-/// Removes fields from an earlier version of the file. Its manager is the one that owns most fields of the file. Fields
-/// that others own too stay.
-fn take_back(live: &mut Value, owners: &[Owner<'_>], wanted: &Value) {
+/// Removes the fields of an earlier version of the file. Its manager is the one that owns most fields of the file.
+/// Fields with further owners stay.
+fn remove_owned(live: &mut Value, owners: &[Owner<'_>], wanted: &Value) {
     let applied = owners.iter().enumerate().filter(|(_, it)| it.is_applied);
     let Some((position, owner)) = applied.max_by_key(|(_, it)| overlap(&it.fields, wanted)) else {
         return;
@@ -84,7 +85,7 @@ fn take_back(live: &mut Value, owners: &[Owner<'_>], wanted: &Value) {
     disown(live, &owner.fields, &others, wanted);
 }
 
-/// How many fields of the file the manager owns.
+/// The number of fields of the file that the manager owns.
 fn overlap(owned: &Value, wanted: &Value) -> usize {
     let owned = owned.as_object().into_iter().flatten();
     let both =
@@ -92,7 +93,7 @@ fn overlap(owned: &Value, wanted: &Value) -> usize {
     both.map(|(owned, wanted)| 1 + overlap(owned, wanted)).sum()
 }
 
-/// Removes what was applied and is not wanted any more.
+/// Removes applied fields that the file no longer has.
 fn drop_unwanted(live: &mut Value, last: &Value, wanted: &Value) {
     let (Some(live), Some(last)) = (live.as_object_mut(), last.as_object()) else { return };
     for (key, former) in last {
@@ -104,8 +105,8 @@ fn drop_unwanted(live: &mut Value, last: &Value, wanted: &Value) {
     }
 }
 
-/// The same for the fields of a manager, in the form of `managedFields`, unless others own them too. A map that is owned
-/// as one value is replaced as a whole.
+/// The same for the fields of a manager in the form of `managedFields`. Fields with further owners stay. A map that is
+/// owned as one value is replaced as a whole.
 fn disown(live: &mut Value, owned: &Value, others: &[&Value], wanted: &Value) {
     let (Some(live), Some(owned)) = (live.as_object_mut(), owned.as_object()) else { return };
     for (field, owned) in owned {

@@ -1,4 +1,4 @@
-//! Files as if they had been applied: what of an object stays, what goes, and what is left out of the answer.
+//! Files as if they had been applied: the fields that stay, the fields that are removed, and the ignored objects.
 
 use almanac_api::reading::{Source, read_objects};
 use serde_json::Value;
@@ -17,7 +17,7 @@ fn applied(live: Value, file: Value) -> Value {
 }
 
 #[test]
-fn the_file_replaces_what_it_has_and_leaves_what_others_have_set() {
+fn the_file_replaces_its_fields_and_leaves_fields_of_others() {
     let live = json!({
         "metadata": {"name": "shop", "uid": "1", "generation": 3, "labels": {"team": "shop", "tier": "1"}},
         "spec": {"replicas": 7, "template": {"spec": {"schedulerName": "x", "nodeName": "y"}}, "list": [1, 2]},
@@ -39,7 +39,7 @@ fn the_file_replaces_what_it_has_and_leaves_what_others_have_set() {
 }
 
 #[test]
-fn what_kubectl_has_applied_before_goes_if_the_file_lacks_it() {
+fn a_field_that_kubectl_applied_before_is_removed_if_the_file_lacks_it() {
     let last = json!({
         "metadata": {"labels": {"old": "1", "kept": "1"}},
         "spec": {"predicates": [], "policy": {"mode": "Exact", "weight": 1}},
@@ -64,9 +64,9 @@ fn what_kubectl_has_applied_before_goes_if_the_file_lacks_it() {
 }
 
 #[test]
-fn fields_applied_on_the_server_go_unless_another_manager_owns_them_too() {
+fn server_side_applied_fields_are_removed_unless_another_manager_owns_them() {
     let fields = |fields: Value| json!({"f:spec": fields});
-    let entry = |manager: &str, operation: &str, of: Value| json!({"manager": manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": of});
+    let entry = |manager: &str, operation: &str, fields: Value| json!({"manager": manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": fields});
     let mut of_status = entry("almanac", "Apply", json!({"f:status": {"f:seen": {}}}));
     of_status["subresource"] = json!("status");
     let applied_before = fields(json!({
@@ -104,7 +104,7 @@ fn applied_again(last: &Value, mut live: Value, file: Value) -> Value {
 }
 
 #[test]
-fn annotations_of_others_stay_though_the_file_has_none() {
+fn annotations_of_others_stay_if_the_file_has_none() {
     let last = json!({"metadata": {"name": "there", "annotations": {"former": "1"}}});
     let live = json!({
         "metadata": {"name": "there", "annotations": {"almanac.dev/ignore": "true", "former": "1"}},
@@ -123,7 +123,7 @@ fn a_label_of_the_name_status_is_a_label() {
 }
 
 #[test]
-fn what_kubectl_noted_counts_and_not_who_else_applies_fields_on_the_server() {
+fn the_last_applied_annotation_wins_over_other_server_side_managers() {
     let last = json!({"metadata": {"labels": {"env": "prod"}}});
     let live = json!({"metadata": {
         "name": "east", "labels": {"env": "prod", "region": "eu"},
@@ -139,7 +139,7 @@ fn what_kubectl_noted_counts_and_not_who_else_applies_fields_on_the_server() {
 
 #[test]
 fn a_map_that_is_owned_as_one_value_is_replaced_as_a_whole() {
-    let selector = |of: Value| json!({"spec": {"labelSelector": of}});
+    let selector = |value: Value| json!({"spec": {"labelSelector": value}});
     let mut live = selector(json!({"matchLabels": {"env": "prod"}}));
     live["metadata"] = json!({"name": "fleet", "managedFields": [{
         "manager": "flux", "operation": "Apply", "fieldsType": "FieldsV1",
@@ -172,7 +172,7 @@ spec: {taints: [{key: power, effect: NoSelect}, {key: new, effect: NoSelect}]}
     );
     let identity = Kind::ManagedCluster.identity("", "east");
     let dated = |live: Option<DynamicObject>| {
-        let cluster = proposed.applied(&identity, live).expect("it is there");
+        let cluster = proposed.applied(&identity, live).expect("the cluster exists");
         ["0", "1"].map(|it| {
             let at = cluster.data.pointer(&format!("/spec/taints/{it}/timeAdded"));
             at.and_then(Value::as_str).unwrap_or("never").to_owned()
@@ -185,7 +185,7 @@ spec: {taints: [{key: power, effect: NoSelect}, {key: new, effect: NoSelect}]}
     let now = "2026-11-26T12:00:00Z";
     assert_eq!(dated(Some(live)), [MONDAY, now]);
     assert_eq!(dated(None), [now, now]);
-    // The webhook leaves an exempt cluster alone.
+    // The webhook does not change an exempt cluster.
     let exempt = object(json!({
         "metadata": {"name": "east", "annotations": {"almanac.dev/ignore": "true"}}, "spec": {},
     }));
@@ -193,7 +193,7 @@ spec: {taints: [{key: power, effect: NoSelect}, {key: new, effect: NoSelect}]}
 }
 
 #[test]
-fn scores_and_decisions_do_not_say_which_namespace_is_meant() {
+fn scores_and_decisions_do_not_determine_the_namespace() {
     let score = "apiVersion: cluster.open-cluster-management.io/v1alpha1
 kind: AddOnPlacementScore
 metadata: {name: load, namespace: east}
@@ -217,7 +217,7 @@ metadata: {name: there, namespace: ''}
     assert_eq!(proposed.only_namespace(), None);
     assert!(proposed.position(&Kind::Placement.identity("shop", "there")).is_some());
     let new = proposed.applied_to_all(Kind::Placement, Vec::new(), |it| it == "warehouse");
-    assert_eq!(new.len(), 0, "it is not in the namespace where is looked");
+    assert_eq!(new.len(), 0, "the namespace is not in scope");
 }
 
 #[test]

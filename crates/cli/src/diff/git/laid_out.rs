@@ -88,7 +88,7 @@ impl Repository {
         if !submodules.is_empty() {
             let are = if submodules.len() == 1 { "is" } else { "are" };
             let submodules = counted(submodules.len(), "submodule");
-            crate::drawing::tell(&format!("note: {submodules} of {} {are} not read", tree.name));
+            crate::drawing::report(&format!("note: {submodules} of {} {are} not read", tree.name));
         }
         self.fill(tree, &selection, &read, &root)?;
         let name = tree.name.clone();

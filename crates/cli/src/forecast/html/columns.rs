@@ -1,6 +1,6 @@
-//! The data of the page: a row a series, and of each its steps as a column of numbers.
+//! The data of the page: a row for each series, with its steps as a column of numbers.
 //!
-//! Most series repeat few steps (this long, this value, for this reason) over and over. Each different step is written
+//! Most series repeat a few steps of a length, a value and a reason. Each different step is written
 //! once, and the column names them one after the other, with repetitions written once (see [`repeats`]). So a year of a
 //! thousand policies takes a few megabytes, and of a `CronJob` a few lines. Writers and reasons are written once for
 //! each part, and so are their locations.
@@ -18,13 +18,13 @@ use crate::cron_jobs::ShownCronJob;
 use crate::explain::json::json_of;
 use crate::forecast::agreeing::Drawn;
 use crate::forecast::json::WithoutFirstByte;
-use crate::forecast::question::{OfPlace, Question, View, is_looked_through};
+use crate::forecast::question::{OfPlace, Question, View, has_few_pairs};
 use crate::forecast::{highlights, position_in, story};
 use crate::input::InputPlace;
 
-/// Likely mistakes are searched for among this number of values that depend on each other; `almanac lint` takes the
-/// time to search among more.
-const DOUBTED: usize = 50;
+/// The maximum number of values that depend on each other to search for likely mistakes; `almanac lint` searches among
+/// more.
+const MAX_SEARCHED_SERIES: usize = 50;
 
 pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow::Result<()> {
     output.write_all(b"{\"parts\":[")?;
@@ -33,16 +33,16 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
             let of_rule = |writer: &Writer| {
                 question.input.written_at(context.place, &writer.policy, writer.rule.as_deref())
             };
-            let is_small = part.series.len() <= DOUBTED;
+            let is_small = part.series.len() <= MAX_SEARCHED_SERIES;
             let findings = if is_small { question.findings(context) } else { Vec::new() };
             let drawn = question.drawn(context, part);
             let left_out = [
                 (!is_small).then_some("likely mistakes, which almanac lint reports"),
-                (!is_looked_through(context.place, part))
-                    .then_some("windows that are open at once"),
+                (!has_few_pairs(context.place, part))
+                    .then_some("windows that are open at the same time"),
             ];
-            let told = PartContent { drawn: &drawn, findings: &findings, left_out: &left_out };
-            write_part((question.view, context.place), (part, &told), of_rule, part_writer)
+            let part_data = PartContent { drawn: &drawn, findings: &findings, left_out: &left_out };
+            write_part((question.view, context.place), (part, &part_data), of_rule, part_writer)
         },
         &mut WithoutFirstByte::new(&mut *output),
     )?;
@@ -70,7 +70,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     Ok(())
 }
 
-/// When a `CronJob` starts Jobs: the first time, and the steps from one to the next; `None` if it never does.
+/// The Job starts of a `CronJob`: the first one, and the steps from one to the next; `None` if there are none.
 fn starts(place: Option<&str>, job: &ShownCronJob, period: Period) -> Option<serde_json::Value> {
     let mut starts = job.starts(period).map(jiff::Timestamp::as_millisecond);
     let first = starts.next()?;
@@ -80,34 +80,34 @@ fn starts(place: Option<&str>, job: &ShownCronJob, period: Period) -> Option<ser
         run.push(steps.position(at - last));
         last = at;
     }
-    let mut told = json!({
+    let mut column = json!({
         "place": place, "object": names(&job.identity), "first": first, "run": repeats::column(&run),
         "steps": steps.in_order(),
     });
     if let Some(written_at) = &job.written_at {
-        told["location"] = json!(written_at.to_string());
+        column["location"] = json!(written_at.to_string());
     }
-    Some(told)
+    Some(column)
 }
 
 /// The data of a part.
 struct PartContent<'a> {
     drawn: &'a [Drawn<'a>],
     findings: &'a [ForecastFinding],
-    /// The checks that were left out for it.
+    /// The omitted checks.
     left_out: &'a [Option<&'static str>],
 }
 
-/// A part, with a comma before it. Where a rule is written is found by the caller.
+/// Writes a part, with a comma before it. `written_at` returns the location of a rule.
 fn write_part(
     (view, place): (View, &InputPlace),
-    (part, told): (&Part, &PartContent<'_>),
+    (part, part_data): (&Part, &PartContent<'_>),
     written_at: impl Fn(&Writer) -> Option<String>,
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
     let (mut origins, mut outranked) = (Origins::default(), Vec::new());
     write!(output, ",\n{{\"place\":{},\"rows\":[", json!(place.name))?;
-    for (index, drawn) in told.drawn.iter().enumerate() {
+    for (index, drawn) in part_data.drawn.iter().enumerate() {
         output.write_all(if index == 0 { b"\n" } else { b",\n" })?;
         write_row((view, place), (drawn, &part.series), (&mut origins, &mut outranked), output)?;
     }
@@ -115,7 +115,7 @@ fn write_part(
     let number_of = |writers: &mut Vec<Writer>, writer: &Writer| {
         position_in(writers, |it| it == writer, || writer.clone())
     };
-    let idle: Vec<&Writer> = told.drawn.iter().flat_map(|it| &it.idle).collect();
+    let idle: Vec<&Writer> = part_data.drawn.iter().flat_map(|it| &it.idle).collect();
     let of_origin = |origin: &Arc<Origin>| {
         let writer = origin.writer.as_ref().map(|it| number_of(&mut writers, it));
         json!([writer, origin.reason])
@@ -129,12 +129,12 @@ fn write_part(
     let outranked: Vec<_> = outranked.iter().map(rules).collect();
     let writer = |writer: &Writer| {
         let policy = names(&writer.policy.identity);
-        let mut told =
+        let mut json =
             json!({"policy": policy, "rule": writer.rule.as_deref(), "at": written_at(writer)});
         if idle.contains(&writer) {
-            told["idle"] = json!(true);
+            json["idle"] = json!(true);
         }
-        told
+        json
     };
     let writers: Vec<_> = writers.iter().map(writer).collect();
     let finding = |finding: &ForecastFinding| {
@@ -144,8 +144,8 @@ fn write_part(
             "told": finding.problem.to_string(), "advice": finding.problem.advice(),
         })
     };
-    let findings: Vec<_> = told.findings.iter().map(finding).collect();
-    let left_out: Vec<_> = told.left_out.iter().flatten().collect();
+    let findings: Vec<_> = part_data.findings.iter().map(finding).collect();
+    let left_out: Vec<_> = part_data.left_out.iter().flatten().collect();
     let mut rest = json!({"origins": all, "writers": writers, "doubts": findings});
     if !outranked.is_empty() {
         rest["outranked"] = json!(outranked);
@@ -171,18 +171,18 @@ fn write_row(
         let members = drawn.positions.iter().map(|it| all[*it].target.name());
         head["members"] = members.collect();
     }
-    if let Some(of) = workload_of(place, &series.target) {
-        head["of"] = names(of);
+    if let Some(workload) = workload_of(place, &series.target) {
+        head["of"] = names(workload);
     }
     if let Some(caps) = caps(place, series) {
         head["caps"] = caps;
     }
-    if let Some(story) = story::of(series, view) {
+    if let Some(story) = story::sentence(series, view) {
         head["story"] = json!(story);
     }
     let highlights = highlights::sentences(drawn, view);
     if !highlights.is_empty() {
-        head["standsOut"] = highlights.iter().map(|it| json!([it.told, it.is_contested])).collect();
+        head["standsOut"] = highlights.iter().map(|it| json!([it.text, it.is_contested])).collect();
     }
     if !drawn.overlaps.is_empty() {
         head["overlaps"] = overlaps(&drawn.overlaps, view.period, outranked);
@@ -198,7 +198,7 @@ fn write_row(
     let (run, steps) = (repeats::column(&run), json!(steps.in_order()));
     let head = head.trim_end_matches('}');
     let value = |value: &Option<Value>| match value {
-        // A target that is absent is known, and has no list: the page distinguishes the three.
+        // The page distinguishes an absent target, a value, and an unknown value.
         Some(Value::Nothing) => json!(false),
         Some(value) => json_of(value),
         None => serde_json::Value::Null,
@@ -208,7 +208,7 @@ fn write_row(
     Ok(())
 }
 
-/// Overlaps as steps: how long none, how long this one, and of which rules. Most are like one another.
+/// Overlaps as steps: the time since the last overlap, the length, and the rules. Most steps are equal.
 fn overlaps(
     all: &[Overlap],
     period: Period,
@@ -233,10 +233,10 @@ fn names(object: &Identity) -> serde_json::Value {
 /// The workload that an autoscaler keeps within its bounds.
 fn workload_of<'p>(place: &'p InputPlace, autoscaler: &Identity) -> Option<&'p Identity> {
     let workloads = &place.world.units.extra.pods_and_nodes.autoscalers;
-    workloads.iter().find(|(_, of)| *of == autoscaler).map(|(workload, _)| workload)
+    workloads.iter().find(|(_, other)| *other == autoscaler).map(|(workload, _)| workload)
 }
 
-/// How many pods of a group each unit takes, for those of a policy.
+/// The cap of each unit of a policy.
 fn caps(place: &InputPlace, series: &Series) -> Option<serde_json::Value> {
     let policy = PolicyName::new(Family::Units, series.target.clone());
     let Slim::Units(object) = place.world.slim_of(&policy)? else { return None };
@@ -249,19 +249,20 @@ fn caps(place: &InputPlace, series: &Series) -> Option<serde_json::Value> {
 struct Numbered<T>(BTreeMap<T, usize>);
 
 impl<T: Ord> Numbered<T> {
-    fn position(&mut self, of: T) -> usize {
+    fn position(&mut self, value: T) -> usize {
         let count = self.0.len();
-        *self.0.entry(of).or_insert(count)
+        *self.0.entry(value).or_insert(count)
     }
 
     fn in_order(self) -> Vec<T> {
-        let mut all: Vec<_> = self.0.into_iter().map(|(of, position)| (position, of)).collect();
+        let mut all: Vec<_> =
+            self.0.into_iter().map(|(value, position)| (position, value)).collect();
         all.sort_by_key(|(position, _)| *position);
-        all.into_iter().map(|(_, of)| of).collect()
+        all.into_iter().map(|(_, value)| value).collect()
     }
 }
 
-/// The origins of a part in the order in which they come. Each is there once, however many segments have it.
+/// The origins of a part, each once, in the order of their first segments.
 #[derive(Default)]
 struct Origins {
     all: Vec<Arc<Origin>>,
@@ -283,14 +284,14 @@ mod tests {
     use crate::forecast::kinds::{self, assert_written_down};
 
     fn written(series: &[Series]) -> String {
-        let drawn: Vec<_> = series.iter().map(Drawn::of).collect();
-        let told = PartContent { drawn: &drawn, findings: &[], left_out: &[] };
+        let drawn: Vec<_> = series.iter().map(Drawn::for_series).collect();
+        let part_data = PartContent { drawn: &drawn, findings: &[], left_out: &[] };
         let part = Part { series: series.to_vec(), ..Part::default() };
         let place = InputPlace::new(std::iter::empty(), None);
         let mut output = b"{\"parts\":[".to_vec();
         let written_at = |_: &Writer| Some("policies/hours.yaml:7".to_owned());
         let mut rest = WithoutFirstByte::new(&mut output);
-        write_part((kinds::view(), &place), (&part, &told), written_at, &mut rest).unwrap();
+        write_part((kinds::view(), &place), (&part, &part_data), written_at, &mut rest).unwrap();
         output.extend_from_slice(
             b"],\"occurrences\":[],\"clockChanges\":[],\"assumptions\":[],\"findings\":[]}\n",
         );

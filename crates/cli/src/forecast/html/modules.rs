@@ -1,7 +1,7 @@
 //! The modules of the page's script, one after the other as one.
 //!
-//! Each is a module of its own that a browser could load by itself. In the page they are one script: their imports
-//! are left out, and what they export has one name throughout. Each comes after those that it imports.
+//! A browser could load each module by itself. In the page they are one script without imports, so exported names are
+//! unique. Each module follows its imports.
 
 use std::sync::LazyLock;
 

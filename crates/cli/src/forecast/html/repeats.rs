@@ -1,22 +1,22 @@
 //! A column of numbers that stores a repetition once: most values repeat a week, and most `CronJobs` one step.
 //!
-//! A pair `[back, count]` among the numbers stands for `count` more numbers, each equal to the one `back` before it. The
-//! meaning of the numbers is left to [`super::columns`], and reading the column to `page/data.js`.
+//! A pair `[back, count]` among the numbers stands for `count` more numbers, each equal to the one `back` before it.
+//! [`super::columns`] defines the meaning of the numbers, and `page/data.js` reads the column.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// Fewer numbers are not shorter as a pair.
+/// The minimum number of numbers in a pair; fewer are not shorter as a pair.
 const LEAST: usize = 4;
 
-/// The most earlier positions that are compared, the nearest first. Most repetitions have fewer days.
+/// The maximum number of earlier positions to compare, the nearest first. Most repetitions have fewer days.
 const COMPARED: usize = 32;
 
 /// The column as JSON.
 pub(super) fn column(numbers: &[usize]) -> Value {
     let mut known: BTreeMap<&[usize], Vec<usize>> = BTreeMap::new();
-    let (mut written, mut at) = (Vec::new(), 0);
+    let (mut items, mut at) = (Vec::new(), 0);
     while at < numbers.len() {
         let places = beginning(numbers, at).and_then(|it| known.get(it));
         let places = places.into_iter().flat_map(|it| it.iter().rev().take(COMPARED));
@@ -28,7 +28,7 @@ pub(super) fn column(numbers: &[usize]) -> Value {
                 (back, count) = (at - place, length);
             }
         }
-        // Beyond that, a repetition has nothing that does not stand before it.
+        // Later positions of a repetition equal earlier ones.
         let new = if count < LEAST { 1 } else { count.min(back) };
         for place in at..at + new {
             if let Some(beginning) = beginning(numbers, place) {
@@ -36,14 +36,14 @@ pub(super) fn column(numbers: &[usize]) -> Value {
             }
         }
         if count < LEAST {
-            written.push(json!(numbers[at]));
+            items.push(json!(numbers[at]));
             at += 1;
         } else {
-            written.push(json!([back, count]));
+            items.push(json!([back, count]));
             at += count;
         }
     }
-    Value::Array(written)
+    Value::Array(items)
 }
 
 /// The first numbers of a repetition from there on.

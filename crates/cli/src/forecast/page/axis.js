@@ -1,4 +1,4 @@
-// The time axis: its labels, and what is behind every row: days and weeks, nights, weekends, clock changes and now.
+// The time axis: its labels, and the background of every row: days and weeks, nights, weekends, clock changes and now.
 import { DAY, HOUR, WEEKDAYS, lasting } from "./clock.js";
 import { svg, upright } from "./elements.js";
 
@@ -6,13 +6,13 @@ import { svg, upright } from "./elements.js";
 /** @typedef {import("./scale.js").Scale} Scale */
 
 const STEPS = [5 / 60, 0.25, 0.5, 1, 3, 6, 12, 24, 168].map((hours) => hours * HOUR);
-/** What a label needs, and what the number of a day does. */
+/** The width of a label, and of the number of a day. */
 const LABEL = 58, NUMBER = 20;
 const NIGHT = [22 * HOUR, 6 * HOUR];
 
 /** @typedef {{time: number, label: string, isDay: boolean}} Mark */
 
-/** The marks: round times of the wall clock, as close as their labels let them be. @returns {Mark[]} */
+/** The marks: round times of the wall clock, as close as their labels allow. @returns {Mark[]} */
 export function marksOf(/** @type {Scale} */ scale, /** @type {Clock} */ clock) {
   const step = STEPS.find((it) => (scale.width * it) / scale.length > (it === DAY ? NUMBER : LABEL));
   return step === undefined ? months(scale, clock) : evenMarks(scale, clock, step);
@@ -51,7 +51,7 @@ function months(/** @type {Scale} */ scale, /** @type {Clock} */ clock) {
   return found;
 }
 
-/** How far the clock goes at each change in view. */
+/** The shift of each clock change in view. */
 function changesOf(/** @type {Scale} */ scale, /** @type {Clock} */ clock) {
   return clock.offsets.slice(1).flatMap((/** @type {[number, number]} */ [at, seconds], /** @type {number} */ index) => {
     if (at < scale.from || at >= scale.to) return [];
@@ -81,7 +81,7 @@ export function drawAxis(/** @type {SVGElement} */ axis, /** @type {Scale} */ sc
   axis.setAttribute("viewBox", "0 0 " + scale.width + " 34");
 }
 
-/** What is behind the rows. */
+/** Draws the background of the rows. */
 export function drawShade(/** @type {SVGElement} */ shade, /** @type {Scale} */ scale, /** @type {Clock} */ clock, /** @type {number} */ now) {
   /** @type {SVGElement[]} */
   const children = [];

@@ -1,4 +1,4 @@
-// What the wall clock of the shown zone says, by the offsets that came with the page and not by the browser's.
+// The civil time of the displayed zone, by the offsets in the page and not by the browser's.
 
 export const MINUTE = 60e3, HOUR = 3600e3, DAY = 24 * HOUR, WEEK = 7 * DAY;
 export const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
@@ -7,7 +7,7 @@ const two = (/** @type {number} */ number) => String(number).padStart(2, "0");
 
 /**
  * @typedef {{date: Date, weekday: number, day: number, month: string, year: number, time: string}} Wall
- * A reading of the clock; Monday is 0, and `date` has it in its fields for UTC.
+ * A civil time; Monday is 0, and `date` has the civil time in its fields for UTC.
  */
 
 /**
@@ -30,7 +30,7 @@ export function createClock(zone, offsets) {
     };
   }
 
-  // The instant at which the clock shows this. Where it is moved over it, that of the jump.
+  // The instant of a civil time. For a civil time in a gap, the instant of the clock change.
   function instant(/** @type {number} */ civil) {
     const first = civil - offsetAt(civil);
     const then = civil - offsetAt(first);

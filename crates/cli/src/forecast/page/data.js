@@ -1,13 +1,13 @@
-// The rows of the forecast, from the columns that stand in the page. Knows nothing of pictures.
+// The rows of the forecast, from the columns in the page. Other modules draw them.
 
 /**
  * @typedef {number|string|string[]|Record<string, number>|false|null} Value
- * A list or an object is of names; what is not there is false, and what nobody knows is null.
+ * A list or an object has names; an absent target is false, and an unknown value is null.
  * @typedef {[kind: string, namespace: string, name: string, group: string]} Names
  * @typedef {{policy: Names, rule: string|null, at: string|null, key: string, idle?: boolean}} Writer
- * One is idle that decides when none of its windows is open.
+ * A writer is idle if it decides while none of its windows is open.
  * @typedef {{from: number, to: number, rules: {writer: Writer, because: string, isByRank: boolean}[]}} Overlap
- * Rules that ask for something that another one decides: for a time, or at an instant.
+ * Rules that request a value and lose: for a period, or at an instant.
  * @typedef {{writer: number|null, reason: string}} Origin
  * @typedef {{policy: string[], rule: string|null, at: number[], told: string, advice: string, key: string}} Doubt
  * @typedef {{
@@ -16,11 +16,11 @@
  *   count: number, values: Value[], origins: Origin[], writers: Writer[], written: number[], styled: Writer[], highest: number,
  *   overlaps: Overlap[], standsOut: [told: string, isContested: boolean][],
  *   doubts: Doubt[], starts: Float64Array, value: Uint32Array, origin: Uint32Array, end: number,
- * }} Series A field of an object. Its steps are columns: when each begins, and which value and origin it has.
+ * }} Series A field of an object. Its steps are columns: the start, the value and the origin of each.
  * @typedef {{
  *   key: string, kind: "numbers"|"lanes"|"units"|"bounds"|"marks", title: string, name: string, group: string, series: Series[],
  *   names: string, isConstant: boolean, lanes: string[], count: number, marks: Float64Array, doubts: Doubt[],
- * }} Row What is drawn as one: mostly one series. What happens at instants has so many marks, and no series.
+ * }} Row A drawn row: mostly one series. A row of events at instants has marks, and no series.
  * @typedef {(number|[back: number, count: number])[]} Run Numbers, and pairs for so many again from so far back.
  */
 
@@ -41,7 +41,7 @@ function expanded(/** @type {Run} */ run) {
   return column;
 }
 
-// A year has thousands of steps, or half a million: columns are made once somebody looks, and of so many steps they are kept.
+// A year has thousands of steps, or half a million: columns are decoded at the first use, and a limited number of steps is cached.
 const KEPT = 16e6;
 /** @type {{count: number, forget: () => void}[]} */
 const kept = [];
@@ -102,13 +102,13 @@ function overlapsOf(/** @type {{run: Run, steps: [number, number, number][]}} */
   });
 }
 
-/** The overlaps that begin or last in a time. */
+/** The overlaps in a period. */
 export const overlapsIn = (/** @type {Series} */ series, /** @type {number} */ from, /** @type {number} */ to) =>
   series.overlaps.filter((it) => it.from < to && (it.to > from || it.from >= from));
 
 const GAP = 5 * 60e3;
 
-/** Whether no rule decides in a step, only for a short time between two that do, though the value is another one then. */
+/** Whether a step is a short gap: no rule decides between two steps of rules, and the value differs. */
 export function isGap(/** @type {Series} */ series, /** @type {number} */ step) {
   const within = writerOf(series, step);
   if (step === 0 || step + 1 >= series.count || !within || within.rule || endOf(series, step) - series.starts[step] > GAP) return false;
@@ -124,7 +124,7 @@ export function takenFrom(/** @type {Series} */ series, /** @type {number} */ st
   return isTaken ? before : null;
 }
 
-/** The style of the rule that has set a step: those of a row are counted in the order in which they come. */
+/** The style of the rule that has set a step: the rules of a row are numbered in the order of their first steps. */
 export function styleOf(/** @type {Series} */ series, /** @type {number} */ step) {
   const writer = writerOf(series, step);
   return writer === null || writer.idle ? "nobody" : styleOfRule(series, writer);
@@ -133,7 +133,7 @@ export function styleOf(/** @type {Series} */ series, /** @type {number} */ step
 export const STYLES = 12;
 export const styleOfRule = (/** @type {Series} */ series, /** @type {Writer} */ writer) => "rule" + (series.styled.indexOf(writer) % STYLES);
 
-/** Which step holds at an instant. */
+/** The step at an instant. */
 export function stepAt(/** @type {Series} */ series, /** @type {number} */ time) {
   let low = 0, high = series.count - 1;
   while (low < high) {
@@ -152,7 +152,7 @@ export function writerOf(/** @type {Series} */ series, /** @type {number} */ ste
   return writer === null ? null : series.writers[writer];
 }
 
-export function said(/** @type {Value|undefined} */ value) {
+export function textOf(/** @type {Value|undefined} */ value) {
   if (value === null || value === undefined) return "unknown";
   if (value === false) return "none";
   if (Array.isArray(value)) return value.join(", ") || "none";
@@ -165,7 +165,7 @@ export function said(/** @type {Value|undefined} */ value) {
 export const valueOf = (/** @type {Series} */ series, /** @type {number} */ step) => series.values[series.value[step]];
 export const valueAt = (/** @type {Series} */ series, /** @type {number} */ time) => valueOf(series, stepAt(series, time));
 
-/** The rows of all parts; bounds of one autoscaler are one row, and so are the pods of units and those that wait. */
+/** The rows of all parts; bounds of one autoscaler are one row, and so are the pods of units and the pending pods. */
 export function createRows(/** @type {any} */ forecast, /** @type {number} */ from) {
   const all = forecast.parts.flatMap((/** @type {any} */ part) => {
     part.origins = part.origins.map((/** @type {[number|null, string]} */ [writer, reason]) => ({ writer, reason }));
@@ -177,7 +177,7 @@ export function createRows(/** @type {any} */ forecast, /** @type {number} */ fr
   const place = (/** @type {Series} */ it) => keyOf([it.place, it.target]);
   const byObject = new Map();
   for (const series of all) byObject.set(place(series) + series.field, series);
-  // The workloads of autoscalers with both bounds, in whose rows they stand.
+  // The workloads of autoscalers with both bounds, which are part of the rows of these autoscalers.
   const bounded = new Set();
   for (const it of all) {
     if (it.field === "minReplicas" && it.of && byObject.has(place(it) + "maxReplicas")) bounded.add(keyOf([it.place, it.of]));
@@ -209,7 +209,7 @@ export function createRows(/** @type {any} */ forecast, /** @type {number} */ fr
   return [...rows, ...rowsOfMarks(forecast.occurrences)];
 }
 
-// Kinds of one name in several API groups are told apart by the group.
+// The group distinguishes kinds of one name in several API groups.
 function tellGroupsApart(/** @type {Row[]} */ rows) {
   const groups = new Map();
   const named = (/** @type {Row} */ { title, series }) => title + " " + series[0].field;
@@ -223,7 +223,7 @@ function tellGroupsApart(/** @type {Row[]} */ rows) {
   }
 }
 
-// A row a CronJob, by its name and by where it is written if another one has the same name, with the instants at which it starts a Job.
+// A row for each CronJob, by its name, and by its location if another one has the same name, with the instants of its Job starts.
 function rowsOfMarks(/** @type {any[]} */ occurrences) {
   const byKey = new Map();
   for (const it of occurrences) {
@@ -244,7 +244,7 @@ function rowsOfMarks(/** @type {any[]} */ occurrences) {
   });
 }
 
-// The instants of objects that are not told apart, in order.
+// The merged instants of objects, in order.
 function instantsOfAll(/** @type {any[]} */ all, /** @type {number} */ count) {
   const marks = new Float64Array(count);
   let index = 0;
@@ -255,7 +255,7 @@ function instantsOfAll(/** @type {any[]} */ all, /** @type {number} */ count) {
   return all.length > 1 ? marks.sort() : marks;
 }
 
-/** How many of some instants in order are before another one. */
+/** The number of instants before another one, in a sorted list. */
 export function countBefore(/** @type {Float64Array} */ marks, /** @type {number} */ time) {
   let low = 0, high = marks.length;
   while (low < high) {
@@ -265,7 +265,7 @@ export function countBefore(/** @type {Float64Array} */ marks, /** @type {number
   return low;
 }
 
-/** The marks of a row in a time. */
+/** The marks of a row in a period. */
 export const marksIn = (/** @type {Row} */ { marks }, /** @type {number} */ from, /** @type {number} */ to) =>
   marks.subarray(countBefore(marks, from), countBefore(marks, to));
 
@@ -295,7 +295,7 @@ function createRow(/** @type {Row["kind"]} */ kind, /** @type {Series[]} */ seri
 
 const NONE = new Float64Array(0);
 
-// What a lane each is for: texts by what they say, lists by what is in them, and at last what is not there or not known.
+// The lanes of a row: texts, the names in lists, and at last the lanes for absent and for unknown values.
 function lanesOf(/** @type {Series} */ { values }) {
   const names = values.flatMap((it) => (typeof it === "string" ? [it] : Array.isArray(it) ? it : []));
   const rest = [];
@@ -304,15 +304,15 @@ function lanesOf(/** @type {Series} */ { values }) {
   return [...[...new Set(names)].sort().map(laneOf), ...rest];
 }
 
-// What is called like that which is not there, or is not known, has a lane of its own.
+// A text that equals the label for absent or unknown values has a lane of its own.
 const laneOf = (/** @type {string} */ name) => (name === "none" || name === "unknown" ? keyOf(name) : name);
 
 /** Whether a value is in a lane. */
 export function isInLane(/** @type {Value} */ value, /** @type {string} */ lane) {
   if (Array.isArray(value) && value.length > 0) return value.some((it) => laneOf(it) === lane);
-  return (typeof value === "string" ? laneOf(value) : said(value)) === lane;
+  return (typeof value === "string" ? laneOf(value) : textOf(value)) === lane;
 }
 
-/** Which name a number belongs to: what stands before the sum of those before it. */
+/** The name that a number belongs to, by the sum of the numbers before it. */
 export const namesOf = (/** @type {Series} */ { values }) =>
   [...new Set(values.flatMap((it) => (isByName(it) ? Object.keys(/** @type {any} */ (it)) : [])))].sort();

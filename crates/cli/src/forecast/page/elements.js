@@ -18,11 +18,11 @@ export const svg = (/** @type {string} */ name, /** @type {Attributes} */ attrib
 export const html = (/** @type {string} */ name, /** @type {Attributes} */ attributes = {}, /** @type {(Node|string)[]} */ children = []) =>
   filled(document.createElement(name), attributes, children);
 
-/** A piece of what a rule is drawn with. */
+/** A swatch in the style of a rule. */
 export const swatch = (/** @type {string} */ style) =>
   svg("svg", { class: "swatch", viewBox: "0 0 22 12", "aria-hidden": "true" }, [svg("rect", { class: style, x: 0.5, y: 0.5, width: 21, height: 11 })]);
 
-/** What is written in a drawing. */
+/** A text in a drawing. */
 export const written = (/** @type {string} */ text, /** @type {Attributes} */ attributes) => svg("text", { class: "value", ...attributes }, [text]);
 
 /** A line from the top to the bottom. */
@@ -34,7 +34,7 @@ export const on = (/** @type {string} */ id, /** @type {string} */ event, /** @t
 /** @returns {any} */
 export const element = (/** @type {string} */ id) => document.getElementById(id);
 
-/** Its middle is cut out, because names differ at their ends. */
+/** Removes the middle of a long name, because names differ at their ends. */
 export function shortened(/** @type {string} */ label, /** @type {number} */ most) {
   const letters = [...label];
   if (letters.length <= most) return label;

@@ -1,5 +1,5 @@
-// The page: what its parts share (the view, the selected step, the filter), and what the reader does with mouse,
-// finger and keyboard. All of it stands in the address, so that a link leads to exactly this view.
+// The page: the state that its parts share (the view, the selected step, the filter), and the input by mouse,
+// finger and keyboard. The address has the whole state, so that a link leads to exactly this view.
 import { HOUR, createClock } from "./clock.js";
 import { createScale } from "./scale.js";
 import { countBefore, createRows, endOf, stepAt } from "./data.js";
@@ -23,13 +23,13 @@ const why = createWhy(scale, clock, { go: (time) => select(chosen?.row ?? null, 
 /** @type {{row: Row, time: number}|null} */
 let chosen = null;
 let crossed = about.from;
-let asked = false, isTable = false;
+let isPending = false, isTable = false;
 
-// Everything is drawn once a frame, however much has changed.
+// The page is drawn at most once a frame.
 function refresh() {
-  if (asked) return;
-  asked = true;
-  requestAnimationFrame(() => { asked = false; draw(); });
+  if (isPending) return;
+  isPending = true;
+  requestAnimationFrame(() => { isPending = false; draw(); });
 }
 
 function measure() {
@@ -76,7 +76,7 @@ function cross(/** @type {number} */ time) {
   drawCross();
 }
 
-/** Opens the reason of a row at an instant: at the crosshair, if nothing else is said. */
+/** Opens the reason of a row at an instant, by default at the crosshair. */
 function select(/** @type {Row|null} */ row, /** @type {number|null} */ time) {
   if (!row) {
     chosen = null;
@@ -97,7 +97,7 @@ function select(/** @type {Row|null} */ row, /** @type {number|null} */ time) {
   refresh();
 }
 
-// The instants at which something of a row changes, before or after one.
+// The nearest change of a row before or after an instant.
 function nextChange(/** @type {Row} */ row, /** @type {number} */ time, /** @type {number} */ way) {
   // Instants are whole milliseconds.
   if (row.kind === "marks") return row.marks[way > 0 ? countBefore(row.marks, Math.floor(time) + 1) : countBefore(row.marks, time) - 1];
@@ -120,7 +120,7 @@ const actions = {
   earlier: () => look(() => scale.move(-0.25)), later: () => look(() => scale.move(0.25)),
   whole: () => look(() => scale.look(about.from, about.to - about.from)),
 };
-// Zooming by key or button keeps what the crosshair is at.
+// Zooming by key or button keeps the instant of the crosshair.
 const share = () => (crossed >= scale.from && crossed < scale.to && chosen ? (crossed - scale.from) / scale.length : 0.5);
 for (const [id, action] of Object.entries(actions)) on(id, "click", action);
 on("filter", "input", (event) => { list.show({ filter: event.target.value }); table.first(); refresh(); });
@@ -191,7 +191,7 @@ function grip() {
   const x = other === undefined ? one : (one + other) / 2;
   hold = { x, from: scale.from, length: scale.length, moved: hold?.moved ?? false, apart: other === undefined ? 0 : Math.abs(one - other), time: timeAt(x), asks: null };
 }
-// A finger that stays where it is asks why, as a tap does, and goes on asking where it moves then.
+// A finger that does not move opens the reason, as a tap does, and updates it while it moves later.
 const LONG = 450;
 let pressed = 0;
 chart.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
@@ -239,7 +239,7 @@ chart.addEventListener("click", (/** @type {MouseEvent} */ event) => {
   if (row) select(row, timeAt(event.clientX));
 });
 
-// The address has the view, the filter and what is selected.
+// The address has the view, the filter and the selection.
 function remember() {
   const words = new URLSearchParams();
   if (!scale.isWhole) { words.set("from", new Date(scale.from).toISOString()); words.set("to", new Date(scale.to).toISOString()); }
@@ -251,7 +251,7 @@ function remember() {
   try {
     if (location.hash !== hash) history.replaceState(null, "", hash || location.pathname + location.search);
   } catch {
-    // In a frame of its own the page has no address, and a browser may find that it changes too often.
+    // In a frame, the page has no address, and a browser may limit the number of changes.
   }
   for (const link of document.querySelectorAll("#why-body a")) link.setAttribute("href", hash || "#");
 }
@@ -301,7 +301,7 @@ recall();
 addEventListener("hashchange", recall);
 addEventListener("scroll", refresh, { passive: true });
 addEventListener("resize", () => { measure(); refresh(); });
-// A browser does not say how wide the paper is. Upright, what is left beside the names is mostly so wide.
+// A browser does not report the width of the paper. This is mostly the width next to the names on upright paper.
 const PAPER = 480;
 addEventListener("beforeprint", () => {
   list.show({ isNarrow: false });

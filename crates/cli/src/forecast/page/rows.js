@@ -1,5 +1,5 @@
-// The list of rows: grouped, sorted, filtered; only what is on the screen is there, and drawn.
-import { said, valueAt } from "./data.js";
+// The list of rows: grouped, sorted and filtered. Only the rows on the screen exist and are drawn.
+import { textOf, valueAt } from "./data.js";
 import { element, html, svg } from "./elements.js";
 import { binsOf, drawRow, heightOf } from "./shapes.js";
 
@@ -10,7 +10,7 @@ import { binsOf, drawRow, heightOf } from "./shapes.js";
 
 const GROUP = 30, MARGIN = 300;
 
-/** How many steps, and how high at most, for the orders. */
+/** The number of steps and the maximum, for the orders. */
 const steps = (/** @type {Row} */ row) => row.series.reduce((/** @type {number} */ sum, it) => sum + it.count, row.count);
 const highest = (/** @type {Row} */ row) => Math.max(0, ...row.series.map((it) => it.highest));
 const byName = (/** @type {any} */ one, /** @type {any} */ other) => (one.group < other.group ? -1 : one.group > other.group ? 1 : one.title < other.title ? -1 : one.title > other.title ? 1 : 0);
@@ -75,7 +75,7 @@ export function createList(all, scale, clock, actions) {
     const at = html("span", { class: "at" });
     const field = row.kind === "marks" ? "starts Jobs" : row.series.map((it) => it.field).join(", ");
     const contested = new Set(row.series.flatMap((it) => it.written.map((writer) => it.writers[writer].key)));
-    // The group above it says the rest.
+    // The group above the row has the rest of the name.
     const name = html("span", { class: "title" }, [order === "name" ? row.name : row.title]);
     const label = html("button", { type: "button", class: "label", tabindex: -1, title: row.title + " " + field }, [name, html("span", { class: "field" }, [field]), at]);
     if (contested.size > 1) name.append(html("span", { class: "contested", title: "set by " + contested.size + " policies" }, ["⚑ " + contested.size]));
@@ -90,7 +90,7 @@ export function createList(all, scale, clock, actions) {
     return made;
   }
 
-  // What is on the screen, or everything on paper.
+  // The rows on the screen, or all rows on paper.
   function inView() {
     const { top } = list.getBoundingClientRect();
     const from = -top - MARGIN, to = -top + innerHeight + MARGIN;
@@ -117,15 +117,15 @@ export function createList(all, scale, clock, actions) {
         made.drawing.setAttribute("viewBox", "0 0 " + scale.width + " " + item.drawing);
         made.drawing.setAttribute("height", String(item.drawing));
         made.drawing.replaceChildren(...drawRow(item.row, scale, item.drawing, bins, clock));
-        const story = item.row.series.map((it) => it.story ?? said(it.values[0])).join("; ");
+        const story = item.row.series.map((it) => it.story ?? textOf(it.values[0])).join("; ");
         made.drawing.setAttribute("aria-label", item.row.title + ": " + (story || item.row.count + " times"));
       }
-      tellAt(made, item.row);
+      writeAt(made, item.row);
     }
     for (const [key, { node }] of nodes) {
       if (!kept.has(key)) { node.remove(); nodes.delete(key); }
     }
-    // One row can be reached by the tabulator key: the selected one, or the first on the screen.
+    // The tabulator key reaches one row: the selected one, or the first on the screen.
     const { top } = element("bar").getBoundingClientRect();
     const inSight = items.find((it) => it.row && nodes.has(it.key) && list.getBoundingClientRect().top + it.top >= top)?.row;
     const reached = selected && shown.includes(selected) ? selected : inSight ?? shown.find((row) => nodes.has(row.key));
@@ -134,8 +134,8 @@ export function createList(all, scale, clock, actions) {
     }
   }
 
-  function tellAt(/** @type {any} */ made, /** @type {Row} */ row) {
-    const values = row.series.map((it) => said(valueAt(it, cross)));
+  function writeAt(/** @type {any} */ made, /** @type {Row} */ row) {
+    const values = row.series.map((it) => textOf(valueAt(it, cross)));
     made.at.title = values.join(", ");
     made.at.textContent = row.kind === "bounds" ? values.map((it) => (it === "unknown" ? "?" : it)).join(" / ") : values.join(", ");
   }
@@ -155,12 +155,12 @@ export function createList(all, scale, clock, actions) {
       isNarrow = how.isNarrow ?? isNarrow;
       arrange();
     },
-    // All rows are there while the page is printed.
+    // All rows exist while the page is printed.
     print(/** @type {boolean} */ is) { isPrinted = is; stamp += 1; draw(); },
-    // The values at an instant stand beside the names.
+    // The values at an instant are next to the names.
     cross(/** @type {number} */ time) {
       cross = time;
-      for (const made of nodes.values()) if (made.node.row) tellAt(made, made.node.row);
+      for (const made of nodes.values()) if (made.node.row) writeAt(made, made.node.row);
     },
     select(/** @type {Row|null} */ row) { selected = row; },
     find: (/** @type {string} */ key) => all.find((row) => row.key === key) ?? null,
@@ -173,7 +173,7 @@ export function createList(all, scale, clock, actions) {
       draw();
       nodes.get(item.key)?.node.firstChild.focus({ preventScroll: true });
     },
-    /** The row at a place of the screen. */
+    /** The row at a position on the screen. */
     rowAt: (/** @type {any} */ target) => target.closest?.(".row")?.row ?? null,
   };
 }

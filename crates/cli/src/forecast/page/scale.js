@@ -1,4 +1,4 @@
-// Which time is in view, and where an instant stands in it.
+// The period in view, and the positions of instants in it.
 import { MINUTE } from "./clock.js";
 
 const SHORTEST = 5 * MINUTE;
@@ -11,19 +11,19 @@ export function createScale(whole) {
     get isWhole() { return scale.from === whole.from && scale.to === whole.to; },
     x: (/** @type {number} */ time) => ((time - scale.from) / (scale.to - scale.from)) * scale.width,
     time: (/** @type {number} */ x) => scale.from + (x / scale.width) * (scale.to - scale.from),
-    // Looks at so much time from an instant on, as far as there is any.
+    // Shows this much time from an instant on, within the period.
     look(/** @type {number} */ from, /** @type {number} */ length) {
       const span = Math.min(Math.max(length, SHORTEST), whole.to - whole.from);
       scale.from = Math.min(Math.max(from, whole.from), whole.to - span);
       scale.to = scale.from + span;
     },
-    // The instant at this share of the view stays where it is.
+    // The instant at this share of the view keeps its position.
     zoom(/** @type {number} */ factor, /** @type {number} */ share) {
       const span = Math.max(scale.length * factor, SHORTEST);
       scale.look(scale.from + (scale.length - span) * share, span);
     },
     move(/** @type {number} */ share) { scale.look(scale.from + scale.length * share, scale.length); },
-    // So that an instant is in view.
+    // Moves the view to include an instant.
     reveal(/** @type {number} */ time) {
       if (time < scale.from || time >= scale.to) scale.look(time - scale.length / 4, scale.length);
     },

@@ -1,8 +1,8 @@
-// What a row looks like: steps of numbers, lanes of texts and names, areas of units, a band between bounds. Each rule
-// has a colour and a pattern of its own. Where steps are too narrow to be seen, what is drawn is how far up the value
-// is all the time of a day or a week, and how far at some time, and what it is when in words.
+// The drawing of a row: steps of numbers, lanes of texts and names, areas of units, a band between bounds. Each rule
+// has its own color and pattern. Steps that are too narrow become days or weeks, with the lowest and the highest value
+// of each, and with captions for the values.
 import { DAY, WEEK } from "./clock.js";
-import { STYLES, endOf, isGap, isInLane, marksIn, namesOf, overlapsIn, said, stepAt, styleOf, takenFrom, valueAt, valueOf } from "./data.js";
+import { STYLES, endOf, isGap, isInLane, marksIn, namesOf, overlapsIn, textOf, stepAt, styleOf, takenFrom, valueAt, valueOf } from "./data.js";
 import { shortened, svg, written } from "./elements.js";
 
 /** @typedef {import("./clock.js").Clock} Clock */
@@ -13,14 +13,14 @@ import { shortened, svg, written } from "./elements.js";
 
 const FINE = 5;
 const LETTER = 6.7;
-/** How much of a band is drawn beside a bound if the other one is not known. */
+/** The height of a band next to a bound if the other bound is unknown. */
 const EDGE = 6;
-/** Narrower than this, marks are lines beside each other. */
+/** The minimum width of a mark; narrower marks are lines. */
 const BAND = 4;
-/** Labels closer than this run into one. */
+/** The minimum distance of two labels. */
 const NARROW = 13;
 
-/** How high a row is drawn. */
+/** The height of a row. */
 export function heightOf(/** @type {Row} */ row) {
   if (row.isConstant || row.kind === "marks") return 22;
   if (row.kind === "lanes") return Math.max(34, 6 + row.lanes.length * laneHeight(row));
@@ -30,7 +30,7 @@ export function heightOf(/** @type {Row} */ row) {
 const laneHeight = (/** @type {Row} */ row) => Math.max(5, Math.min(15, Math.floor(240 / row.lanes.length)));
 
 /**
- * Where the days of the view begin, or the weeks or months if days are too narrow: in pixels.
+ * The starts of the days of the view, or of the weeks or months if days are too narrow, in pixels.
  * @returns {number[]}
  */
 export function binsOf(/** @type {Scale} */ scale, /** @type {Clock} */ clock) {
@@ -46,9 +46,8 @@ export function drawRow(/** @type {Row} */ row, /** @type {Scale} */ scale, /** 
 }
 
 /**
- * What stands out at the top of a row: a line where rules ask for something that another one decides; in the colour of
- * warnings if nothing says which, or where no rule decides for a short time, or another policy takes over. What is narrow is
- * a mark.
+ * The highlights at the top of a row: a line where a rule requests a value and loses. The line has the color of warnings
+ * if no policy determines the winner, in short gaps, and where another policy takes over. A narrow line is a mark.
  */
 function standsOut(/** @type {Row} */ row, /** @type {Scale} */ scale) {
   /** @type {{from: number, to: number, isContested: boolean}[]} */
@@ -100,7 +99,7 @@ function visible(/** @type {Series} */ series, /** @type {Scale} */ scale) {
   return found;
 }
 
-// The same, but of steps within a pixel only one each of a value: it ends where the last of them does.
+// The same, with equal steps within a pixel merged: a merged step ends with the last of them.
 function distinct(/** @type {Series} */ series, /** @type {Scale} */ scale) {
   const first = stepAt(series, scale.from), last = stepAt(series, scale.to - 1);
   if (last - first < scale.width) return visible(series, scale);
@@ -122,13 +121,13 @@ function distinct(/** @type {Series} */ series, /** @type {Scale} */ scale) {
 
 const isFine = (/** @type {any[]} */ steps, /** @type {Scale} */ scale) => steps.length > scale.width / FINE;
 
-/** As exact as can be seen. */
+/** Rounds to the visible precision. */
 const tenth = (/** @type {number} */ number) => number.toFixed(1);
 
 const box = (/** @type {number} */ x, /** @type {number} */ end, /** @type {number} */ top, /** @type {number} */ bottom) =>
   `M${tenth(x)} ${tenth(bottom)}V${tenth(top)}H${tenth(end)}V${tenth(bottom)}Z`;
 
-// Boxes by their style, as one path each.
+// Boxes, with one path for each style.
 function paths(/** @type {[string, string][]} */ boxes) {
   const byStyle = new Map();
   for (const [style, path] of boxes) byStyle.set(style, (byStyle.get(style) ?? "") + path);
@@ -139,17 +138,17 @@ function numbers(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {
   const [series] = row.series;
   const steps = distinct(series, scale), bottom = height - 2;
   const top = (/** @type {any} */ value) => typeof value === "number" ? bottom - Math.max((value / series.highest) * (height - 10), 1) : bottom - (value === null ? height / 2 : 1);
-  if (isFine(steps, scale)) return [...fine(steps, series.highest, height, bins), ...told(series, scale, height)];
+  if (isFine(steps, scale)) return [...fine(steps, series.highest, height, bins), ...captions(series, scale, height)];
   /** @type {[string, string][]} */
   const boxes = steps.map(({ step, x, end, value }) => [value === null ? "unknown" : styleOf(series, step), box(x, end, top(value), bottom)]);
-  const labels = fitting(steps.map(({ x, end, value }) => ({ x, end, y: baseline(top(value), bottom), text: value === null ? "?" : said(value) })), scale);
+  const labels = fitting(steps.map(({ x, end, value }) => ({ x, end, y: baseline(top(value), bottom), text: value === null ? "?" : textOf(value) })), scale);
   return [...paths(boxes), ...labels];
 }
 
-// Where a label stands for a box between two edges: in it, or else beside it.
+// The position of the label of a box between two edges: inside it, or else next to it.
 const baseline = (/** @type {number} */ top, /** @type {number} */ bottom) => bottom - top >= 12 ? (top + bottom) / 2 + 4 : top >= 14 ? top - 3 : bottom + 11;
 
-// The labels that have room, in their steps.
+// The labels that fit into their steps.
 function fitting(/** @type {{x: number, end: number, y: number, text: string}[]} */ labels, /** @type {Scale} */ scale) {
   return labels.flatMap(({ x, end, y, text }) => {
     const from = Math.max(x, 0), to = Math.min(end, scale.width);
@@ -162,7 +161,7 @@ function fitting(/** @type {{x: number, end: number, y: number, text: string}[]}
 }
 
 /**
- * Days or weeks, each with what lies in it.
+ * Days or weeks, each with its steps.
  * @template {{x: number, end: number}} T
  */
 function inBins(/** @type {T[]} */ items, /** @type {number[]} */ bins) {
@@ -178,7 +177,7 @@ function inBins(/** @type {T[]} */ items, /** @type {number[]} */ bins) {
 const atMost = (/** @type {string} */ d) => svg("path", { class: "at-most", d });
 const atLeast = (/** @type {string} */ d) => svg("path", { class: "at-least", d });
 
-// A day or a week at a time: what it is at least, and at most.
+// The minimum and the maximum of each day or week.
 function fine(/** @type {any[]} */ steps, /** @type {number} */ highest, /** @type {number} */ height, /** @type {number[]} */ bins) {
   const bottom = height - 2;
   let least = "M0 " + bottom, most = least;
@@ -190,8 +189,8 @@ function fine(/** @type {any[]} */ steps, /** @type {number} */ highest, /** @ty
   return [atMost(most + "V" + bottom + "Z"), atLeast(least + "V" + bottom + "Z")];
 }
 
-// What it is when, as far as there is room.
-function told(/** @type {Series} */ series, /** @type {Scale} */ scale, /** @type {number} */ height) {
+// The captions of values, as far as there is room.
+function captions(/** @type {Series} */ series, /** @type {Scale} */ scale, /** @type {number} */ height) {
   if (!series.story) return [];
   const most = Math.floor(scale.width / LETTER) - 2;
   const text = series.story.length > most ? series.story.slice(0, most - 1) + "…" : series.story;
@@ -215,7 +214,7 @@ function lanes(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {nu
     for (const { step, x, end, value } of steps) {
       if (!isInLane(value, name)) continue;
       const own = style ?? styleOf(series, step);
-      // What goes on beside another change is one box, and what is narrower than a pixel shows all the same.
+      // Neighbors without a change in the lane are one box, and a box has at least a pixel.
       if (last && last.style === own && x - last.end < 0.5) last.end = Math.max(end, x + 1);
       else { if (last) boxes.push([last.style, box(last.x, last.end, top, bottom)]); last = { style: own, x, end: Math.max(end, x + 1) }; }
     }
@@ -223,10 +222,10 @@ function lanes(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {nu
     all.push(...paths(boxes));
     if (lane >= 11) all.push(written(shortened(name, Math.floor(scale.width / LETTER / 2)), { x: 4, y: bottom - 2 }));
   });
-  return isNarrow ? [...all, ...told(series, scale, 3 + row.lanes.length * lane)] : all;
+  return isNarrow ? [...all, ...captions(series, scale, 3 + row.lanes.length * lane)] : all;
 }
 
-// A day or a week at a time: whether it is in a lane at some time, and all the time.
+// For each day or week: whether the value is in a lane at some time, and all the time.
 function fineLane(/** @type {any[]} */ steps, /** @type {string} */ name, /** @type {number[]} */ [top, bottom], /** @type {number[]} */ bins) {
   let some = "", always = "";
   for (const { x, end, within } of inBins(steps, bins)) {
@@ -237,7 +236,7 @@ function fineLane(/** @type {any[]} */ steps, /** @type {string} */ name, /** @t
   return [atMost(some), atLeast(always)];
 }
 
-// The pods of units as areas one on the other, those that wait at the top, and the caps of all as a line.
+// The pods of units as stacked areas, with pending pods at the top, and the sum of the caps as a line.
 function units(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
   const inUnits = row.series.find((it) => it.field !== "pendingPods"), waiting = row.series.find((it) => it.field === "pendingPods");
   const names = inUnits ? namesOf(inUnits) : [];
@@ -251,7 +250,7 @@ function units(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {nu
     return [...names.map((name) => number(value, name)), waiting ? number(valueAt(waiting, time), null) : 0];
   };
   const sum = (/** @type {number[]} */ all) => all.reduce((sum, one) => sum + one, 0);
-  // Where steps are too narrow, a day or a week is drawn as it is at its highest.
+  // If steps are too narrow, a day or a week has its highest value.
   if (isFine(at, scale)) {
     at = inBins(at, bins).map(({ x, end, within }) => {
       const highest = within.reduce((most, it) => (sum(countsAt(most.time)) >= sum(countsAt(it.time)) ? most : it));
@@ -277,7 +276,7 @@ function units(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {nu
   return [...paths(boxes), ...line, ...labels];
 }
 
-// The stretches over which none of several series changes.
+// The stretches without a change of any series.
 function instantsOf(/** @type {any[]} */ all, /** @type {Scale} */ scale) {
   const times = new Set([scale.from]);
   for (const series of all) for (const { step } of visible(series, scale)) times.add(Math.max(series.starts[step], scale.from));
@@ -285,16 +284,16 @@ function instantsOf(/** @type {any[]} */ all, /** @type {Scale} */ scale) {
   return sorted.map((time, index) => ({ time, x: scale.x(time), end: index + 1 < sorted.length ? scale.x(sorted[index + 1]) : scale.width + 2 }));
 }
 
-// A band from the lower bound to the upper one, with the replicas as a line in it. On the side of a bound that is not known
-// it is open: only its edge is drawn, and the rest is dashed.
+// A band from the lower bound to the upper one, with the replicas as a line in it. On the side of an unknown bound,
+// the band is open: only its edge is drawn, and the rest is dashed.
 function band(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {number[]} */ bins) {
   const [min, max, within] = row.series;
   const at = instantsOf(row.series, scale), isOpen = max.values.includes(null);
-  // Above, there is room for what is not known.
+  // The space above is for unknown bounds.
   const highest = Math.max(...row.series.map((it) => it.highest)) * (isOpen ? 1.6 : 1);
   const bottom = height - 2, y = (/** @type {any} */ value) => bottom - (value / highest) * (height - 10);
   const isKnown = (/** @type {any} */ it) => typeof it === "number";
-  if (isFine(at, scale)) return [...fineBand(at, [min, max], y, bins), ...told(min, scale, height / 2), ...told(max, scale, height * 1.4)];
+  if (isFine(at, scale)) return [...fineBand(at, [min, max], y, bins), ...captions(min, scale, height / 2), ...captions(max, scale, height * 1.4)];
   /** @type {number[]} */
   const tops = [];
   /** @type {[string, string][]} */
@@ -313,13 +312,13 @@ function band(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {num
     return isKnown(it) ? `${isAlong ? "L" : "M"}${tenth(x)} ${tenth(y(it))}H${tenth(end)}` : "";
   };
   const line = within ? [svg("path", { class: "within", d: at.map(stroke).join("") })] : [];
-  const shown = (/** @type {any} */ it) => (it === null ? "?" : said(it));
+  const shown = (/** @type {any} */ it) => (it === null ? "?" : textOf(it));
   const text = (/** @type {number} */ time) => shown(valueAt(min, time)) + "–" + shown(valueAt(max, time));
   const labels = at.length > scale.width / 20 ? [] : fitting(at.map(({ time, x, end }, index) => ({ x, end, y: tops[index], text: text(time) })), scale);
   return [...paths(boxes), ...line, ...labels];
 }
 
-// A day or a week at a time: where the band is at some time, and where it always is. What is not known is as far as can be.
+// For each day or week: the extent of the band at some time, and all the time. An unknown bound is at the edge of the row.
 function fineBand(/** @type {{time: number, x: number, end: number}[]} */ at, /** @type {Series[]} */ [min, max], /** @type {(value: any) => number} */ y, /** @type {number[]} */ bins) {
   let some = "", always = "";
   for (const { x, end, within } of inBins(at, bins)) {
@@ -331,9 +330,9 @@ function fineBand(/** @type {{time: number, x: number, end: number}[]} */ at, /*
   return [atMost(some), atLeast(always)];
 }
 
-// What never changes is a line with its value.
+// A constant series is a line with its value.
 function constant(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height) {
-  const [first, second, ...rest] = row.series.map((series) => said(series.values[series.value[0]]));
+  const [first, second, ...rest] = row.series.map((series) => textOf(series.values[series.value[0]]));
   const text = row.kind === "bounds" ? [first + "–" + second, ...rest.map((/** @type {string} */ it) => "replicas " + it)].join(", ") : [first, second].filter((it) => it !== undefined).join(", ");
   const known = row.series.find((it) => it.values[0] !== null);
   const style = known ? styleOf(known, 0) : "unknown";
@@ -343,7 +342,7 @@ function constant(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type 
   ];
 }
 
-// A line each; where they are a pixel apart or less, a band with how many they are.
+// A line for each mark; marks within a pixel are a band with their number.
 function marks(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {number} */ height, /** @type {Clock} */ clock) {
   const marks = marksIn(row, scale.from, scale.to);
   /** @type {{x: number, end: number, first: number, count: number}[]} */
@@ -360,8 +359,8 @@ function marks(/** @type {Row} */ row, /** @type {Scale} */ scale, /** @type {nu
   };
   const lines = svg("path", { class: "tick", d: bands.filter((it) => !isBand(it)).map(path).join("") });
   const dense = bands.filter(isBand).map(({ x, end, first, count }) => {
-    const told = count + " times, " + clock.shown(marks[first]) + " to " + clock.shown(marks[first + count - 1]);
-    return svg("path", { class: "ticks", d: box(x - 1, end + 1, 5, height - 4) }, [svg("title", {}, [told])]);
+    const text = count + " times, " + clock.shown(marks[first]) + " to " + clock.shown(marks[first + count - 1]);
+    return svg("path", { class: "ticks", d: box(x - 1, end + 1, 5, height - 4) }, [svg("title", {}, [text])]);
   });
   const labels = fitting(bands.filter(isBand).map(({ x, end, count }) => ({ x, end, y: height / 2 + 4, text: String(count) })), scale);
   return [lines, ...dense, ...labels];

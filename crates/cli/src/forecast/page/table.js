@@ -1,5 +1,5 @@
-// The same as a table: every step in view of every row that is shown, a page at a time.
-import { endOf, marksIn, overlapsIn, policyOf, said, stepAt, valueOf, writerOf } from "./data.js";
+// The forecast as a table: every step in view of every displayed row, in pages.
+import { endOf, marksIn, overlapsIn, policyOf, textOf, stepAt, valueOf, writerOf } from "./data.js";
 import { element, html, on } from "./elements.js";
 
 /** @typedef {import("./clock.js").Clock} Clock */
@@ -13,9 +13,9 @@ export function createTable(/** @type {any} */ list, /** @type {Scale} */ scale,
   const body = element("table-body");
   let page = 0;
 
-  // How many steps of a series are in view, and the first of them.
+  // The number of steps of a series in view, and the first of them.
   function inSight(/** @type {Series} */ series) {
-    // Of the whole period, no columns have to be there.
+    // The whole period needs no columns.
     if (scale.isWhole) return { first: 0, count: series.count };
     const first = stepAt(series, scale.from);
     const last = stepAt(series, scale.to - 1);
@@ -40,7 +40,7 @@ export function createTable(/** @type {any} */ list, /** @type {Scale} */ scale,
     const writer = writerOf(series, step);
     return [
       clock.shown(series.starts[step]), clock.shown(endOf(series, step)), series.title, series.field,
-      said(valueOf(series, step)), writer ? policyOf(writer) : "", series.origins[series.origin[step]].reason,
+      textOf(valueOf(series, step)), writer ? policyOf(writer) : "", series.origins[series.origin[step]].reason,
       [...new Set(overlapsIn(series, series.starts[step], endOf(series, step)).flatMap((it) => it.rules.map((rule) => policyOf(rule.writer))))].join(", "),
     ];
   }

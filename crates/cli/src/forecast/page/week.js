@@ -1,7 +1,7 @@
-// A week as a heat map: what a row mostly is at each hour of each weekday of the time in view, and on which days it is
-// something else. Found from the steps alone.
+// A week as a heat map: the most frequent value of a row at each hour of each weekday in view, and the days with other
+// values. Computed from the steps alone.
 import { DAY, HOUR, WEEKDAYS, lasting } from "./clock.js";
-import { endOf, said, stepAt, valueOf } from "./data.js";
+import { endOf, textOf, stepAt, valueOf } from "./data.js";
 import { html, svg } from "./elements.js";
 
 /** @typedef {import("./clock.js").Clock} Clock */
@@ -9,17 +9,17 @@ import { html, svg } from "./elements.js";
 /** @typedef {import("./data.js").Series} Series */
 
 const CELL = 11, LEFT = 30, TOP = 14;
-/** So many days are told. */
-const TOLD = 12;
+/** The maximum number of listed days. */
+const MAX_DAYS = 12;
 
 /**
- * What each hour of each day is, and how long: `4` all of it, or `4 for 18 min, 21 for 42 min`.
+ * The values of each hour of each day, with their durations: `4` all of it, or `4 for 18 min, 21 for 42 min`.
  * @returns {Map<number, Map<string, number>[]>} By day, and by hour of the day: the time of each value.
  */
 function hoursOf(/** @type {Series} */ series, /** @type {Scale} */ scale, /** @type {Clock} */ clock) {
   const days = new Map();
   for (let step = stepAt(series, scale.from); step < series.count && series.starts[step] < scale.to; step += 1) {
-    const value = said(valueOf(series, step));
+    const value = textOf(valueOf(series, step));
     const end = Math.min(endOf(series, step), scale.to);
     for (let time = Math.max(series.starts[step], scale.from); time < end; ) {
       const civil = clock.civil(time);
@@ -35,10 +35,10 @@ function hoursOf(/** @type {Series} */ series, /** @type {Scale} */ scale, /** @
 }
 
 const weekday = (/** @type {number} */ date) => (((date + 3) % 7) + 7) % 7;
-// An hour that is in view in part, or comes twice, is like one that is whole.
+// An hour that is partly in view, or occurs twice, is treated as a whole hour.
 const inWords = (/** @type {Map<string, number>} */ hour) => hour.size === 1 ? [...hour.keys()][0] : [...hour].map(([value, length]) => value + " for " + lasting(length)).join(", ");
 
-/** What is most often in a cell, and whether it is always. */
+/** The most frequent value of a cell, and whether it is the only one. */
 function mostOften(/** @type {string[]} */ words) {
   const counts = new Map();
   for (const it of words) counts.set(it, (counts.get(it) ?? 0) + 1);
@@ -61,7 +61,7 @@ export function weekOf(/** @type {Series} */ series, /** @type {Scale} */ scale,
     });
   }
   const mostly = words.map(mostOften);
-  // A cell in which it changes has the colour of what it is longest.
+  // A cell with changes has the color of its longest value.
   const longest = mostly.map(({ usual }, cell) => {
     const values = [...lasts].filter(([key]) => key.startsWith(cell + " ")).map(([key, length]) => /** @type {[string, number]} */ ([key.slice(String(cell).length + 1), length]));
     return usual === "" ? "" : values.reduce((most, it) => (it[1] > most[1] ? it : most), /** @type {[string, number]} */ (["", 0]))[0];
@@ -89,7 +89,7 @@ export function weekOf(/** @type {Series} */ series, /** @type {Scale} */ scale,
   return html("div", {}, [html("h3", {}, ["By weekday and hour"]), map, exceptions(days, mostly)]);
 }
 
-// The days on which it is something else, with what it is then.
+// The days with other values, and these values.
 function exceptions(/** @type {Map<number, Map<string, number>[]>} */ days, /** @type {{usual: string}[]} */ mostly) {
   const others = [...days].flatMap(([date, hours]) => {
     const values = new Set();
@@ -99,11 +99,11 @@ function exceptions(/** @type {Map<number, Map<string, number>[]>} */ days, /** 
     });
     return values.size > 0 ? [{ date, values }] : [];
   });
-  const told = others.slice(0, TOLD).map(({ date, values }) => {
+  const items = others.slice(0, MAX_DAYS).map(({ date, values }) => {
     const day = new Date(date * DAY).toISOString().slice(0, 10);
     return html("li", {}, [WEEKDAYS[weekday(date)] + " " + day + ": " + [...values].join(", ")]);
   });
-  if (others.length > TOLD) told.push(html("li", {}, ["and " + (others.length - TOLD) + " more days"]));
-  if (told.length === 0) return html("p", { class: "quiet" }, ["The same every week in view."]);
-  return html("div", {}, [html("p", { class: "quiet" }, ["Not as mostly on:"]), html("ul", {}, told)]);
+  if (others.length > MAX_DAYS) items.push(html("li", {}, ["and " + (others.length - MAX_DAYS) + " more days"]));
+  if (items.length === 0) return html("p", { class: "quiet" }, ["The same every week in view."]);
+  return html("div", {}, [html("p", { class: "quiet" }, ["Not as mostly on:"]), html("ul", {}, items)]);
 }

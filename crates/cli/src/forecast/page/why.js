@@ -1,7 +1,7 @@
-// Why a row is what it is at an instant: its value, since and until when, who has set it, where that is written, and
-// what comes next.
+// The reason for the value of a row at an instant: the value, its start and end, its writer and location, and the next
+// value.
 import { WEEK, lasting } from "./clock.js";
-import { countBefore, endOf, isGap, overlapsIn, policyOf, said, stepAt, styleOfRule, takenFrom, valueOf, writerOf } from "./data.js";
+import { countBefore, endOf, isGap, overlapsIn, policyOf, textOf, stepAt, styleOfRule, takenFrom, valueOf, writerOf } from "./data.js";
 import { element, html, on, swatch } from "./elements.js";
 import { weekOf } from "./week.js";
 
@@ -28,18 +28,18 @@ export function createWhy(/** @type {Scale} */ scale, /** @type {Clock} */ clock
     if (writer) facts.push(...line("set by", [...(writer.idle ? [] : [swatch(styleOfRule(series, writer))]), policyOf(writer)]));
     if (writer?.at) facts.push(...line("written in", [html("code", {}, [writer.at])]));
     const before = takenFrom(series, step);
-    if (before) facts.push(...line("instead of", [said(valueOf(series, step - 1)) + ", set by " + policyOf(before)]));
+    if (before) facts.push(...line("instead of", [textOf(valueOf(series, step - 1)) + ", set by " + policyOf(before)]));
     if (isGap(series, step)) facts.push(...line("gap", ["no rule is open for " + lasting(to - from)]));
     const others = new Map(overlapsIn(series, from, to).filter((it) => it.to === it.from || (it.from <= time && time < it.to)).flatMap((it) => it.rules).map((it) => [policyOf(it.writer), it]));
     for (const [name, other] of others) facts.push(...line("but not", [name + ": " + other.because + (other.writer.at ? " " : ""), ...(other.writer.at ? [html("code", {}, [other.writer.at])] : [])]));
     if (step + 1 < series.count) {
-      const after = writerOf(series, step + 1), next = said(valueOf(series, step + 1));
+      const after = writerOf(series, step + 1), next = textOf(valueOf(series, step + 1));
       const go = html("button", { type: "button", class: "link" }, [clock.shown(to)]);
       go.addEventListener("click", () => actions.go(to));
       facts.push(...line("then", [next + " at ", go, after ? ", by " + policyOf(after) : ""]));
     }
     return html("div", { class: "step" }, [
-      html("p", { class: "is" }, [html("strong", {}, [said(value)]), " ", html("span", { class: "quiet" }, [series.field])]), html("dl", {}, facts),
+      html("p", { class: "is" }, [html("strong", {}, [textOf(value)]), " ", html("span", { class: "quiet" }, [series.field])]), html("dl", {}, facts),
     ]);
   }
 
@@ -54,8 +54,8 @@ export function createWhy(/** @type {Scale} */ scale, /** @type {Clock} */ clock
     const members = row.series.flatMap((it) => it.members);
     if (row.kind === "marks") {
       const next = row.marks.at(countBefore(row.marks, time));
-      const said = next === undefined ? "last started a Job at" : "next starts a Job at";
-      parts.push(html("dl", {}, line(said, [clock.shown(next ?? row.marks[row.count - 1])])));
+      const label = next === undefined ? "last started a Job at" : "next starts a Job at";
+      parts.push(html("dl", {}, line(label, [clock.shown(next ?? row.marks[row.count - 1])])));
     }
     const all = [html("h2", {}, [row.title]), html("p", { class: "quiet" }, ["at " + clock.shown(time)]), ...parts, ...stories, ...doubts];
     if (scale.length > 2 * WEEK) all.push(...row.series.filter((it) => it.count > 1).map((it) => weekOf(it, scale, clock)));

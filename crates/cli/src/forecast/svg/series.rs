@@ -1,5 +1,5 @@
 //! One series as a picture: a number as steps, a text as bands with their texts, names as thin rows
-//! with their names, and numbers by name as steps for each name. Above them is what rules there are, and what stands out.
+//! with their names, and numbers by name as steps for each name. Above them are the rules and the highlights.
 //! Many steps that are too narrow are drawn by pixels (see [`by_pixel`]).
 
 mod by_pixel;
@@ -21,19 +21,19 @@ use crate::wrapping::wrapped;
 
 const BAR: f64 = 56.0;
 const BAND: f64 = 28.0;
-/// The letters above a step, and the marks of highlights.
+/// The height of the letters above a step, and of the marks of highlights.
 const ABOVE: f64 = 22.0;
-/// From one thin row to the next.
+/// The distance of two thin rows.
 const THIN: u32 = 24;
-/// Below a block.
+/// The space below a block.
 const GAP: u32 = 16;
-/// Marks with less than this between them are one.
+/// The minimum distance of two marks; closer marks are merged.
 const APART: f64 = 8.0;
 
-/// How high a series is, in the units of the picture.
+/// The height of a series, in the units of the picture.
 pub(super) fn height(view: View, most_steps: usize, drawn: &Drawn<'_>) -> u32 {
     let blocks = blocks(drawn.series);
-    let lines = Head::of(view, most_steps, drawn, &blocks).lines();
+    let lines = Head::new(view, most_steps, drawn, &blocks).lines();
     let lines = u32::try_from(lines).unwrap_or(u32::MAX / LINE / 2);
     lines * LINE + blocks.iter().map(height_of_block).sum::<u32>()
 }
@@ -42,7 +42,7 @@ fn height_of_block(block: &Block<'_>) -> u32 {
     LINE + GAP
         + match block.kind() {
             Kind::Number if block.stretches.len() > 1 => 78,
-            // What never changes needs no scale.
+            // A block without changes needs no scale.
             Kind::Number | Kind::Text => 50,
             Kind::Names => {
                 22 + THIN * u32::try_from(block.rows().len()).unwrap_or(u32::MAX / THIN / 2)
@@ -53,31 +53,31 @@ fn height_of_block(block: &Block<'_>) -> u32 {
 /// The text above a series.
 struct Head {
     /// Its values and their times, if the period is long, and its highlights.
-    told: Vec<(&'static str, String)>,
+    sentences: Vec<(&'static str, String)>,
     /// The rules, in lines.
     legend: Vec<Vec<(String, String)>>,
 }
 
 impl Head {
-    fn of(view: View, most_steps: usize, drawn: &Drawn<'_>, blocks: &[Block<'_>]) -> Head {
-        let story = story::for_long(drawn.series, view).map(|told| ("", told));
+    fn new(view: View, most_steps: usize, drawn: &Drawn<'_>, blocks: &[Block<'_>]) -> Head {
+        let story = story::for_long(drawn.series, view).map(|text| ("", text));
         let highlights = highlights::sentences(drawn, view).into_iter().map(|it| {
             if it.is_contested {
-                ("warning", format!("! {}", it.told))
+                ("warning", format!("! {}", it.text))
             } else {
-                ("quiet", format!("~ {}", it.told))
+                ("quiet", format!("~ {}", it.text))
             }
         });
-        let in_lines = |(class, told): (&'static str, String)| {
-            let lines = wrapped(&told, LETTERS).into_iter().enumerate();
+        let in_lines = |(class, text): (&'static str, String)| {
+            let lines = wrapped(&text, LETTERS).into_iter().enumerate();
             lines.map(move |(index, line)| {
                 (class, if index == 0 { line } else { format!("\u{2003}{line}") })
             })
         };
-        let told = story.into_iter().chain(highlights).flat_map(in_lines).collect();
+        let sentences = story.into_iter().chain(highlights).flat_map(in_lines).collect();
         let mut lines: Vec<Vec<(String, String)>> = Vec::new();
         let mut room = 0;
-        for (class, name) in legend(view, most_steps, blocks, &Styles::of(drawn)) {
+        for (class, name) in legend(view, most_steps, blocks, &Styles::for_series(drawn)) {
             let name = shortened(&name, LETTERS - 5);
             let length = name.chars().count() + 5;
             if let Some(line) = lines.last_mut().filter(|_| room >= length) {
@@ -88,11 +88,11 @@ impl Head {
             }
             room -= length;
         }
-        Head { told, legend: lines }
+        Head { sentences, legend: lines }
     }
 
     fn lines(&self) -> usize {
-        self.told.len() + self.legend.len()
+        self.sentences.len() + self.legend.len()
     }
 }
 
@@ -103,18 +103,18 @@ pub(super) fn write_series(
     mut top: f64,
     output: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let Drawn { title: of, series, .. } = drawn;
-    let styles = Styles::of(drawn);
+    let Drawn { title: object, series, .. } = drawn;
+    let styles = Styles::for_series(drawn);
     let mut stories = Stories::new(view);
     let blocks = blocks(series);
     let numbers = blocks.iter().flat_map(|block| &block.stretches).filter_map(Stretch::number);
     // One scale for all names, so that they can be compared.
     let highest = numbers.max().unwrap_or(0).max(1);
-    let mut head = Some(Head::of(view, most_steps, drawn, &blocks));
+    let mut head = Some(Head::new(view, most_steps, drawn, &blocks));
     for block in &blocks {
         let name = block.name.map_or(String::new(), |name| format!(", {name}"));
         let place = place.map_or(String::new(), |place| format!("{place}: "));
-        let title = format!("{place}{of} {}{name}", series.field);
+        let title = format!("{place}{object} {}{name}", series.field);
         writeln!(output, "<g role=\"group\" aria-label=\"{}\">", escaped(&title))?;
         let title = shortened(&title, LETTERS);
         let title = escaped(&title);
@@ -143,10 +143,10 @@ pub(super) fn write_series(
     Ok(())
 }
 
-/// Returns where it ends.
+/// Writes the head and returns its bottom.
 fn write_head(head: &Head, top: f64, output: &mut impl Write) -> anyhow::Result<f64> {
     let mut top = top;
-    for (class, line) in &head.told {
+    for (class, line) in &head.sentences {
         let (line, y) = (escaped(line), top + 16.0);
         writeln!(output, "<text class=\"{class}\" x=\"{LEFT}\" y=\"{y:.2}\">{line}</text>")?;
         top += f64::from(LINE);
@@ -189,14 +189,14 @@ fn class_of(styles: &Styles<'_>, stretch: &Stretch<'_>) -> String {
 
 struct Picture<'a, W> {
     view: View,
-    /// How many steps of a block or of a row are drawn by themselves.
+    /// The maximum number of steps of a block or a row that are drawn singly.
     most_steps: usize,
     styles: &'a Styles<'a>,
     stories: &'a mut Stories,
     output: &'a mut W,
 }
 
-/// Where a stretch is drawn, and what is written at it.
+/// The shape of a stretch, with its label.
 struct Shape {
     x: f64,
     width: f64,
@@ -208,7 +208,7 @@ struct Shape {
 impl<W: Write> Picture<'_, W> {
     fn write_steps(&mut self, block: &Block<'_>, highest: u32, base: f64) -> anyhow::Result<()> {
         let name = block.name.map(escaped);
-        let mut labelled = f64::NEG_INFINITY;
+        let mut label_end = f64::NEG_INFINITY;
         for piece in pieces(self.view, self.most_steps, &block.stretches) {
             let stretch = match piece {
                 Piece::One(stretch) => stretch,
@@ -227,8 +227,8 @@ impl<W: Write> Picture<'_, W> {
             let height = (share * BAR).max(1.0);
             let step = Shape::new(self.view, stretch, base - height, height);
             self.write_shape(&step, stretch, name.as_deref())?;
-            if step.has_room_for_its_label(labelled) {
-                labelled = step.middle() + step.label_width() / 2.0;
+            if step.has_room_for_its_label(label_end) {
+                label_end = step.middle() + step.label_width() / 2.0;
                 // In its step, or above it when it does not fit.
                 let fits = step.width >= step.label_width() && step.height >= 20.0;
                 self.write_label(&step, if fits { step.y + 17.0 } else { step.y - 4.0 })?;
@@ -242,7 +242,7 @@ impl<W: Write> Picture<'_, W> {
             let stretch = match piece {
                 Piece::One(stretch) => stretch,
                 Piece::Many(stretches) => {
-                    self.write_what_holds(stretches, y, BAND)?;
+                    self.write_values_by_pixel(stretches, y, BAND)?;
                     continue;
                 }
             };
@@ -266,7 +266,7 @@ impl<W: Write> Picture<'_, W> {
                         let shape = Shape::new(self.view, stretch, y, height);
                         self.write_shape(&shape, stretch, None)?;
                     }
-                    Piece::Many(stretches) => self.write_what_holds(stretches, y, height)?,
+                    Piece::Many(stretches) => self.write_values_by_pixel(stretches, y, height)?,
                 }
             }
             if let Some(first) = row.first() {
@@ -281,7 +281,7 @@ impl<W: Write> Picture<'_, W> {
         Ok(())
     }
 
-    /// A line for rules whose value another rule overrides, and a mark where no rule explains which value applies.
+    /// Writes a line for rules whose value another rule overrides, and a mark where no rule determines the value.
     fn write_marks(&mut self, drawn: &Drawn<'_>, y: f64) -> anyhow::Result<()> {
         let mut last: Option<(&str, f64, f64)> = None;
         for (from, to, is_contested) in highlights::spans(drawn) {
@@ -355,9 +355,9 @@ impl Shape {
         f64::from(u16::try_from(length).unwrap_or(u16::MAX)) * CHARACTER + 6.0
     }
 
-    /// Whether the label stands clear of the one before, which ends there.
-    fn has_room_for_its_label(&self, labelled: f64) -> bool {
-        self.width >= 8.0 && self.middle() - self.label_width() / 2.0 >= labelled
+    /// Whether the label does not overlap the one before, which ends at `label_end`.
+    fn has_room_for_its_label(&self, label_end: f64) -> bool {
+        self.width >= 8.0 && self.middle() - self.label_width() / 2.0 >= label_end
     }
 
     fn as_much_of_its_label_as_fits(&self) -> Option<String> {

@@ -1,4 +1,4 @@
-//! The starts of a `CronJob` as a picture: a mark for each, or one for those that are too close to be distinct.
+//! The starts of a `CronJob` as a picture: a mark for each, or one mark for starts that are too close together.
 
 use std::io::Write;
 
@@ -9,11 +9,11 @@ use crate::forecast::question::View;
 use crate::shortening::shortened;
 use crate::wall_clock::civil;
 
-/// How high the row of a `CronJob` is.
+/// The height of the row of a `CronJob`.
 pub(super) const HEIGHT: u32 = 48;
 
 const MARK: f64 = 16.0;
-/// Marks with less than this between them are one.
+/// The minimum distance of two marks; closer marks are merged.
 const APART: f64 = 3.0;
 
 pub(super) fn write_starts(
@@ -34,9 +34,9 @@ pub(super) fn write_starts(
     let y = top + 24.0;
     if starts.peek().is_none() {
         let y = y + 12.0;
-        let told = job.why_nothing();
-        let told = escaped(&told);
-        writeln!(output, "<text class=\"quiet\" x=\"{LEFT}\" y=\"{y:.2}\">{told}</text>")?;
+        let reason = job.why_nothing();
+        let reason = escaped(&reason);
+        writeln!(output, "<text class=\"quiet\" x=\"{LEFT}\" y=\"{y:.2}\">{reason}</text>")?;
     }
     while let Some(first) = starts.next() {
         let (mut last, mut count) = (first, 1_usize);
@@ -45,7 +45,7 @@ pub(super) fn write_starts(
         }
         let (x, end) = (place(view, first) - 1.0, place(view, last) + 1.0);
         let when = |at| civil(job.zone(), at);
-        let told = match count {
+        let text = match count {
             1 => format!("starts a Job\n{}", when(first)),
             count => format!("starts {count} Jobs\n{} to {}", when(first), when(last)),
         };
@@ -54,7 +54,7 @@ pub(super) fn write_starts(
             "<rect class=\"bar\" x=\"{x:.2}\" y=\"{y:.2}\" width=\"{:.2}\" height=\"{MARK:.2}\" \
              data-from=\"{first}\" data-to=\"{last}\"><title>{}</title></rect>",
             end - x,
-            escaped(&told)
+            escaped(&text)
         )?;
     }
     writeln!(output, "</g>")?;

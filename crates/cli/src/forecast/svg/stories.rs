@@ -1,4 +1,4 @@
-//! The tooltip of a stretch of time: when, who and why.
+//! The tooltip of a stretch of time: its start and end, its writer and its reason.
 //!
 //! There are millions of stretches, but few new instants and reasons from one to the next, so these
 //! are cached.
@@ -14,7 +14,7 @@ use crate::forecast::drawn::Stretch;
 use crate::forecast::instants::Instants;
 use crate::forecast::position_in;
 use crate::forecast::question::View;
-use crate::forecast::text::who;
+use crate::forecast::text::writer_name;
 use crate::wall_clock::civil;
 
 pub(super) struct Stories {
@@ -22,7 +22,7 @@ pub(super) struct Stories {
     instants: Instants,
     /// The last end that was written.
     last: Time,
-    /// Who and why, in lines, by origin.
+    /// The writer and the reason, in lines, by origin.
     reasons: Vec<(Arc<Origin>, String)>,
 }
 
@@ -40,8 +40,8 @@ impl Stories {
         Stories { view, instants, last, reasons: Vec::new() }
     }
 
-    /// Ends the tag of a shape with what it stands for. `label` is the value and `name` whose value
-    /// it is, if there are several; both are escaped.
+    /// Ends the tag of a shape with its meaning. `label` is the value, and `name` is the name of the
+    /// value if there are several; both are escaped.
     pub(super) fn write(
         &mut self,
         stretch: &Stretch<'_>,
@@ -82,8 +82,8 @@ impl Time {
 fn reason<'a>(known: &'a mut Vec<(Arc<Origin>, String)>, origin: &Arc<Origin>) -> &'a str {
     let is_same = |(known, _): &(Arc<Origin>, String)| Arc::ptr_eq(known, origin);
     let index = position_in(known, is_same, || {
-        let who = who(origin).map_or(String::new(), |who| format!("{who}\n"));
-        (Arc::clone(origin), escaped(&format!("{who}{}", origin.reason)).into_owned())
+        let writer = writer_name(origin).map_or(String::new(), |name| format!("{name}\n"));
+        (Arc::clone(origin), escaped(&format!("{writer}{}", origin.reason)).into_owned())
     });
     &known[index].1
 }

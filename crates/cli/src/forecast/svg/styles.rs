@@ -1,5 +1,5 @@
 //! The colors and patterns of rules, as on the page: six colors and twelve patterns, so that all are distinct without
-//! colors too.
+//! colors, too.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ use crate::forecast::agreeing::Drawn;
 
 const STYLES: usize = 12;
 
-/// Of light and of dark: what is filled, and the line around it.
-const COLOURS: [[&str; 4]; 6] = [
+/// The colors of areas and of the lines around them: light, then dark.
+const COLORS: [[&str; 4]; 6] = [
     ["#bcd7f2", "#2b6cb0", "#1d4468", "#7db8ee"],
     ["#f5d9b4", "#9a5b0c", "#55401c", "#e5b567"],
     ["#c5e6c8", "#2d7a3a", "#1f4d29", "#85cf92"],
@@ -33,15 +33,15 @@ const PATTERNS: [&str; STYLES] = [
     "M3 1l2 2l-2 2l-2 -2z",
 ];
 
-/// The styles of light, and those that are others in the dark.
+/// The light styles, and the dark ones that differ.
 pub(super) fn sheet() -> String {
     let (mut light, mut dark) = (String::new(), String::new());
-    for (colour, [fill, line, dark_fill, dark_line]) in COLOURS.iter().enumerate() {
-        let _ = write!(light, ".f{colour}{{fill:{fill}}}.l{colour}{{stroke:{line};fill:none}}");
-        let _ = write!(dark, ".f{colour}{{fill:{dark_fill}}}.l{colour}{{stroke:{dark_line}}}");
+    for (color, [fill, line, dark_fill, dark_line]) in COLORS.iter().enumerate() {
+        let _ = write!(light, ".f{color}{{fill:{fill}}}.l{color}{{stroke:{line};fill:none}}");
+        let _ = write!(dark, ".f{color}{{fill:{dark_fill}}}.l{color}{{stroke:{dark_line}}}");
     }
     for style in 0..STYLES {
-        let [_, line, _, dark_line] = COLOURS[style % COLOURS.len()];
+        let [_, line, _, dark_line] = COLORS[style % COLORS.len()];
         let _ = write!(light, ".rule{style}{{fill:url(#style{style});stroke:{line}}}");
         let _ = write!(dark, ".rule{style}{{stroke:{dark_line}}}");
     }
@@ -52,17 +52,15 @@ pub(super) fn sheet() -> String {
 pub(super) fn patterns() -> String {
     let mut patterns = String::from("<defs>");
     for (style, lines) in PATTERNS.iter().enumerate() {
-        let colour = style % COLOURS.len();
+        let color = style % COLORS.len();
         let _ = write!(
             patterns,
             "<pattern id=\"style{style}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
-             <rect class=\"f{colour}\" width=\"6\" height=\"6\"/>"
+             <rect class=\"f{color}\" width=\"6\" height=\"6\"/>"
         );
         if !lines.is_empty() {
-            let _ = write!(
-                patterns,
-                "<path class=\"l{colour}\" stroke-opacity=\".55\" d=\"{lines}\"/>"
-            );
+            let _ =
+                write!(patterns, "<path class=\"l{color}\" stroke-opacity=\".55\" d=\"{lines}\"/>");
         }
         patterns.push_str("</pattern>");
     }
@@ -70,14 +68,14 @@ pub(super) fn patterns() -> String {
     patterns
 }
 
-/// The rules of a series, in the order in which they come.
+/// The rules of a series, in the order of their first steps.
 pub(super) struct Styles<'a> {
     writers: Vec<&'a Writer>,
     idle: &'a [Writer],
 }
 
 impl<'a> Styles<'a> {
-    pub(super) fn of(drawn: &'a Drawn<'_>) -> Styles<'a> {
+    pub(super) fn for_series(drawn: &'a Drawn<'_>) -> Styles<'a> {
         let mut writers: Vec<&Writer> = Vec::new();
         for writer in drawn.series.segments.iter().filter_map(|it| it.origin.writer.as_ref()) {
             if !writers.contains(&writer) && !drawn.idle.contains(writer) {

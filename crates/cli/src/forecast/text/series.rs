@@ -1,4 +1,4 @@
-//! One series for a person: its lanes over a ruler, and below them who sets what, and why.
+//! One series for a user: its lanes over a ruler, and below them the values, their writers and the reasons.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use almanac_forecast::{Segment, Series, Total};
 
-use super::{MARGIN, QUIET, STRONG, VALUE, WARNING, who};
+use super::{MARGIN, QUIET, STRONG, VALUE, WARNING, writer_name};
 use crate::forecast::agreeing::Drawn;
 use crate::forecast::drawn::{Block, blocks};
 use crate::forecast::lanes::lanes;
@@ -15,25 +15,25 @@ use crate::forecast::ruler::Mark;
 use crate::forecast::{highlights, story};
 use crate::formulas::Formulas;
 use crate::invisible::printable;
-use crate::shortening::told_apart;
+use crate::shortening::distinguished;
 use crate::text_width::display_width;
 use crate::wall_clock::civil;
 use crate::wrapping::wrapped;
 
-/// How wide the labels of the lanes are, unless they need more.
+/// The minimum width of the labels of lanes.
 const LABEL: usize = MARGIN - 2;
 
-/// Where a series is drawn.
+/// The area in which a series is drawn.
 #[derive(Clone, Copy)]
 pub(super) struct Room<'a> {
     pub(super) view: View,
     pub(super) marks: &'a [Mark],
-    /// Right of the usual margin.
+    /// The number of columns right of the usual margin.
     pub(super) columns: usize,
     pub(super) formulas: &'a Formulas,
 }
 
-/// A text that may hold names, in lines: names come from files and clusters.
+/// A text with names from files or clusters, in lines.
 fn printable_lines(text: &str, width: usize) -> Vec<String> {
     wrapped(&printable(text), width)
 }
@@ -58,12 +58,12 @@ pub(super) fn write_series(
             write_lanes(room, block, output)?;
         }
         if blocks.len() > 1 {
-            // The rest is about all of them.
+            // The remaining lines are about all blocks.
             writeln!(output)?;
         }
     }
     write_reasons(room, series, output)?;
-    write_standing_out(room, drawn, output)?;
+    write_highlights(room, drawn, output)?;
     write_totals(room, series, output)
 }
 
@@ -88,16 +88,12 @@ fn write_title(
     Ok(())
 }
 
-/// The highlights: with a warning where no policy says which value applies.
-fn write_standing_out(
-    room: Room<'_>,
-    drawn: &Drawn<'_>,
-    output: &mut impl Write,
-) -> io::Result<()> {
-    for out in highlights::sentences(drawn, room.view) {
-        let lines = printable_lines(&out.told, room.columns + MARGIN - 6);
+/// Writes the highlights, with a warning if no policy determines the value.
+fn write_highlights(room: Room<'_>, drawn: &Drawn<'_>, output: &mut impl Write) -> io::Result<()> {
+    for highlight in highlights::sentences(drawn, room.view) {
+        let lines = printable_lines(&highlight.text, room.columns + MARGIN - 6);
         for (index, line) in lines.iter().enumerate() {
-            match (index, out.is_contested) {
+            match (index, highlight.is_contested) {
                 (0, true) => writeln!(output, "  {WARNING}!{WARNING:#} {line}")?,
                 (0, false) => writeln!(output, "  {QUIET}~{QUIET:#} {line}")?,
                 _ => writeln!(output, "    {line}")?,
@@ -113,13 +109,13 @@ fn write_totals(room: Room<'_>, series: &Series, output: &mut impl Write) -> io:
     if !series.field.counts_pods() || totals.values().all(|total| total.peak == 0) {
         return Ok(());
     }
-    let told = |(name, Total { peak, hours }): (&Option<Arc<str>>, &Total)| {
-        let of = name.as_ref().map_or(String::new(), |name| format!("{name}: "));
+    let text = |(name, Total { peak, hours }): (&Option<Arc<str>>, &Total)| {
+        let prefix = name.as_ref().map_or(String::new(), |name| format!("{name}: "));
         let pods = if *peak == 1 { "pod" } else { "pods" };
-        format!("{of}{hours} pod-hours, at most {peak} {pods}")
+        format!("{prefix}{hours} pod-hours, at most {peak} {pods}")
     };
-    let told: Vec<String> = totals.iter().map(told).collect();
-    for line in printable_lines(&told.join("; "), room.columns + MARGIN - 4) {
+    let texts: Vec<String> = totals.iter().map(text).collect();
+    for line in printable_lines(&texts.join("; "), room.columns + MARGIN - 4) {
         writeln!(output, "  {STRONG}{line}{STRONG:#}")?;
     }
     Ok(())
@@ -142,7 +138,7 @@ fn write_lanes(room: Room<'_>, block: &Block<'_>, output: &mut impl Write) -> io
     let columns = room.columns - (label_width - LABEL);
     let room = Room { columns, ..room };
     writeln!(output, "{QUIET}{}{QUIET:#}", ruler(room, label_width + 2))?;
-    for (lane, label) in lanes.iter().zip(told_apart(&labels, most)) {
+    for (lane, label) in lanes.iter().zip(distinguished(&labels, most)) {
         let before = label_width.saturating_sub(display_width(&label));
         let strokes = lane.strokes(block, room.view.period, columns);
         let strokes = strokes.trim_end();
@@ -158,11 +154,11 @@ fn ruler(room: Room<'_>, margin: usize) -> String {
     let length = period.to().as_nanosecond() - start;
     let mut line = " ".repeat(margin);
     for mark in room.marks {
-        let place = (mark.at.as_nanosecond() - start) * columns as i128 / length;
-        let place = margin + usize::try_from(place).unwrap_or(0);
-        let written = line.chars().count();
-        if place >= written && place + 1 + mark.label.len() <= margin + columns {
-            line += &" ".repeat(place - written);
+        let column = (mark.at.as_nanosecond() - start) * columns as i128 / length;
+        let column = margin + usize::try_from(column).unwrap_or(0);
+        let used = line.chars().count();
+        if column >= used && column + 1 + mark.label.len() <= margin + columns {
+            line += &" ".repeat(column - used);
             line.push('╷');
             line += &mark.label;
         }
@@ -170,12 +166,12 @@ fn ruler(room: Room<'_>, margin: usize) -> String {
     line
 }
 
-/// Each value with its writers, the reasons, how often, and when first.
+/// Writes each value with its writer, the reason, and the times.
 fn write_reasons(room: Room<'_>, series: &Series, output: &mut impl Write) -> io::Result<()> {
-    for segments in alike(series) {
+    for segments in groups_of_segments(series) {
         let Some(first) = segments.first() else { continue };
         let value = first.value.as_ref().map_or("unknown".to_owned(), ToString::to_string);
-        let name = who(&first.origin).map_or(String::new(), |name| format!("{name}: "));
+        let name = writer_name(&first.origin).map_or(String::new(), |name| format!("{name}: "));
         let reason = room.formulas.kept_whole(&format!("{name}{}", first.origin.reason));
         let reason = printable_lines(&reason, room.columns);
         let when = printable_lines(&when(room.view, &segments), room.columns);
@@ -200,8 +196,8 @@ fn write_reasons(room: Room<'_>, series: &Series, output: &mut impl Write) -> io
     Ok(())
 }
 
-/// The segments with the same value and the same writer, in the order in which each first comes.
-fn alike(series: &Series) -> Vec<Vec<&Segment>> {
+/// The segments grouped by value and writer, in the order of the first segment of each group.
+fn groups_of_segments(series: &Series) -> Vec<Vec<&Segment>> {
     let mut groups: Vec<Vec<&Segment>> = Vec::new();
     let mut places = BTreeMap::new();
     for segment in &series.segments {
@@ -245,7 +241,7 @@ mod tests {
         let room = Room { view, marks: &marks, columns, formulas: &Formulas::default() };
         let mut output = anstream::StripStream::new(Vec::new());
         for series in all {
-            write_series(room, &Drawn::of(series), &mut output).unwrap();
+            write_series(room, &Drawn::for_series(series), &mut output).unwrap();
         }
         String::from_utf8(output.into_inner()).unwrap()
     }

@@ -1,7 +1,7 @@
-//! Scores of clusters in `--assume`: `addonplacementscore/east/default.cpuratio=90`, and until when the scores of
-//! an object count: `addonplacementscore/east/default.validUntil=never`.
+//! Scores of clusters in `--assume`: `addonplacementscore/east/default.cpuratio=90`, and the expiry of the scores of
+//! an object: `addonplacementscore/east/default.validUntil=never`.
 //!
-//! Only scores that placements read count: an assumed score that is missing is added, and never expires.
+//! Placements must read the score. An assumed score that is missing is added, and never expires.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,27 +21,27 @@ use crate::subject::Subject;
 const VALID_UNTIL: &str = "validUntil";
 const NEVER: &str = "never";
 
-/// Whether it is about the scores of an object.
-pub(super) fn is_meant(text: &str) -> bool {
+/// Whether an assumption is about the scores of an object.
+pub(super) fn is_score(text: &str) -> bool {
     text.split_once('/')
         .is_some_and(|(kind, _)| kind_named(kind) == Some(Kind::AddOnPlacementScore.name()))
 }
 
-/// The assumptions so far, so that nothing is assumed twice.
+/// The assumptions so far, to reject duplicates.
 #[derive(Default)]
-pub(super) struct Assumed {
+pub(super) struct AssumedScores {
     known: BTreeSet<(usize, Identity, String)>,
 }
 
 /// An assumption about an object.
 enum Assumption {
     Score(Score),
-    /// From when on its scores no longer count; `None` for never.
+    /// The instant at which its scores expire; `None` for never.
     ValidUntil(Option<Timestamp>),
 }
 
-impl Assumed {
-    /// Assumes it of every cluster in every place where a placement reads it.
+impl AssumedScores {
+    /// Applies the assumption to every cluster in every place in which a placement reads the score.
     pub(super) fn assume(
         &mut self,
         text: &str,
@@ -59,15 +59,14 @@ impl Assumed {
             .collect();
         let mut read = all_read(places, &splits, resources_read);
         if read.is_empty() {
-            // An expression may compute the name of an object that is not there.
+            // An expression may compute the name of an absent object.
             let mut splits = splits.chunks(1).map(|it| all_read(places, it, resources_computed));
             read = splits.find(|it| !it.is_empty()).unwrap_or_default();
         }
         if read.is_empty() {
             let (object, name) = object.rsplit_once('.').ok_or_else(|| wrong(USAGE))?;
             parse(text, name, value, now)?;
-            let message =
-                format!("no placement reads {name} of {object} for a cluster that is there");
+            let message = format!("no placement reads {name} of {object} for an existing cluster");
             return Err(wrong(&message));
         }
         let is_of_scores = |(place, object, name): &(usize, Identity, &str)| {
@@ -77,7 +76,7 @@ impl Assumed {
         if read.is_empty()
             && let Some((_, object, _)) = missing.first()
         {
-            let message = format!("there is no {object}, so it has no scores that could end");
+            let message = format!("there is no {object}, so no scores of it can expire");
             return Err(wrong(&message));
         }
         for (number, object, name) in read {
@@ -91,7 +90,7 @@ impl Assumed {
 }
 
 const USAGE: &str = "write an object, a score and a number from -100 to 100, such as \
-                     addonplacementscore/east/default.cpuratio=90, or until when its scores count, such as \
+                     addonplacementscore/east/default.cpuratio=90, or the expiry of its scores, such as \
                      addonplacementscore/east/default.validUntil=never";
 
 fn parse(text: &str, name: &str, value: &str, now: Timestamp) -> Result<Assumption, ArgumentError> {
@@ -105,8 +104,7 @@ fn parse(text: &str, name: &str, value: &str, now: Timestamp) -> Result<Assumpti
     score.map(Assumption::Score).ok_or_else(|| ArgumentError::whole(ARGUMENT, text, USAGE))
 }
 
-/// The objects that fit of the clusters there are, each with the place it is in and the score that is meant, if a
-/// placement reads that.
+/// The matching objects of existing clusters, each with the index of its place and the score, if a placement reads it.
 fn all_read<'s>(
     places: &[InputPlace],
     splits: &[(Subject, &'s str)],
@@ -135,14 +133,14 @@ fn resources_read(world: &World, _: &Subject, score: &str) -> BTreeSet<Arc<str>>
     read.cloned().collect()
 }
 
-/// The object that is meant by its whole name, if an expression may read it.
+/// The object with exactly this name, if an expression may read it.
 fn resources_computed(world: &World, subject: &Subject, _: &str) -> BTreeSet<Arc<str>> {
     let mut placements = world.placement.policies.values().filter_map(|it| it.policy.as_deref());
     let name = subject.whole_name().filter(|name| placements.any(|it| it.reads_scores(name)));
     name.map(Arc::from).into_iter().collect()
 }
 
-/// How long scores are valid can only be assumed where there are some.
+/// Whether an object has scores; only then can their expiry be assumed.
 fn is_there(world: &World, object: &Identity) -> bool {
     let of_resource = world.placement.extra.hub.scores.get(object.name());
     of_resource.is_some_and(|it| it.contains_key(object.namespace()))
@@ -164,7 +162,7 @@ fn assume_of(place: &mut InputPlace, object: &Identity, name: &str, assumption: 
     let hub = Arc::make_mut(&mut place.world.placement.extra.hub);
     let of_resource = hub.scores.entry(object.name().into()).or_default();
     let scores = of_resource.entry(object.namespace().into()).or_default();
-    let said = match assumption {
+    let sentence = match assumption {
         Assumption::Score(score) => {
             set(scores, name, *score);
             let until = scores.valid_until.map(|until| format!(" until {until}"));
@@ -176,7 +174,7 @@ fn assume_of(place: &mut InputPlace, object: &Identity, name: &str, assumption: 
             format!("{VALID_UNTIL} of {object} is {until}")
         }
     };
-    place.assumed.insert((Family::Placement, said));
+    place.assumed.insert((Family::Placement, sentence));
 }
 
 fn set(scores: &mut Scores, name: &str, score: Score) {

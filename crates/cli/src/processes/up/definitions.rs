@@ -38,7 +38,7 @@ pub(super) async fn apply(client: &Client, arguments: &UpArguments) -> anyhow::R
         }
         if !foreign.is_empty() {
             let foreign = foreign.join(", ");
-            crate::drawing::tell(&format!("{context} keeps the definitions it has: {foreign}"));
+            crate::drawing::report(&format!("{context} keeps the definitions it has: {foreign}"));
         }
         if !arguments.yes {
             let kinds: Vec<_> = definitions.iter().map(|it| it.kind().to_owned()).collect();

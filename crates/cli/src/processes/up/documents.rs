@@ -61,7 +61,7 @@ impl Documents {
                 !arguments.file.iter().any(|it| it == "-"),
                 "-f: standard input cannot be applied again at the next start; name a file"
             );
-            let files = FileArguments::of(arguments.file.clone(), &[]);
+            let files = FileArguments::for_paths(arguments.file.clone(), &[]);
             let checked = CheckArguments::from(files).check("up", now)?;
             let (report, fail_on) = (checked.report(), FailOn::default());
             let code = fail_on.code(&report.everything.findings);

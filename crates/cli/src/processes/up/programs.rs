@@ -41,7 +41,8 @@ impl Programs {
         clock: PolicyClock,
         webhook: Option<ProgramPort>,
     ) -> anyhow::Result<Self> {
-        let common = CommonArguments { running_cluster, clock: ClockArguments::of(clock).words() };
+        let common =
+            CommonArguments { running_cluster, clock: ClockArguments::for_clock(clock).words() };
         let mut programs = Self { running: Vec::new(), webhook: None, prometheus: None };
         let mut controllers: Vec<&str> = Controller::by_default().collect();
         // In an existing cluster, Almanac may run already: then these are standbys.

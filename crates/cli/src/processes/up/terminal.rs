@@ -171,7 +171,7 @@ fn in_words(first: &Next, count: usize, now: Timestamp) -> String {
 }
 
 fn clock_time(at: Timestamp) -> String {
-    wall_clock::shown(Zone::utc(), at, "%a %H:%M:%S")
+    wall_clock::formatted(Zone::utc(), at, "%a %H:%M:%S")
 }
 
 fn path_word(path: &Path) -> String {

@@ -98,7 +98,7 @@ fn levels_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
         assert!(report.contains("qosLevel of Pod shop/left-behind is 2"), "{report}");
         let report = answer(&kubeconfig, &explain("pod/shop/ours")).await?;
         assert!(report.contains("it is unchanged"), "{report}");
-        an_exempt_config_map_is_not_carried_out(&kubectl, &kubeconfig).await?;
+        an_exempt_config_map_is_not_applied(&kubectl, &kubeconfig).await?;
         without_a_config_map_no_level_is_printed(&kubectl, &kubeconfig).await
     })
 }
@@ -129,16 +129,13 @@ async fn assert_same_answers(test: &OwnTest, kubectl: &Kubectl, scope: &[&str]) 
 }
 
 /// The namespace of the `ConfigMap` is not the one in which is looked.
-async fn an_exempt_config_map_is_not_carried_out(
-    kubectl: &Kubectl,
-    kubeconfig: &Path,
-) -> TestResult {
+async fn an_exempt_config_map_is_not_applied(kubectl: &Kubectl, kubeconfig: &Path) -> TestResult {
     kubectl.run(&["annotate", "namespace", "volcano-system", "almanac.dev/ignore=true"]).await?;
     let forecast = ["forecast", "--from", PRESENT, "-n", "shop", "-o", "json"];
     let report: Value = serde_json::from_str(&answer(kubeconfig, &forecast).await?)?;
     assert_eq!(report["series"], json!([]));
     let why = report["assumptions"][0].as_str().unwrap_or_default();
-    assert!(why.contains("volcano-agent-config is not carried out"), "{report:#}");
+    assert!(why.contains("volcano-agent-config is not applied"), "{report:#}");
     kubectl.run(&["annotate", "namespace", "volcano-system", "almanac.dev/ignore-"]).await?;
     Ok(())
 }

@@ -135,7 +135,7 @@ async fn missing_permissions_are_reported(test: &OwnTest, kubectl: &Kubectl) -> 
     assert!(output.contains(&unread), "{output}");
     permit(kubectl, EVERYWHERE, &json!([of_group("", &["nodes"])])).await?;
     let elsewhere =
-        "no Pod outside namespace default was read, so how much room nodes have is not known";
+        "no Pod outside namespace default was read, so the free capacity of the nodes is unknown";
     await_condition("pods elsewhere to be missing", PATIENCE, async || {
         let output = stdout(&almanac(&reader, &forecast).await?);
         Ok(Observation::from_bool(

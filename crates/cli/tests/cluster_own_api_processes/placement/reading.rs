@@ -75,7 +75,7 @@ fn the_documented_permissions_suffice_for_placements_and_gaps_are_reported() -> 
         let rest = ["addonplacementscores", "managedclusters", "managedclustersets"];
         let elsewhere = format!(
             "no PlacementDecision.{GROUP} outside namespace default was read, so how often a cluster is \
-             selected is not known: missing permission to list placementdecisions.{GROUP} in all namespaces"
+             selected is unknown: missing permission to list placementdecisions.{GROUP} in all namespaces"
         );
         let mut assumed: Vec<String> = rest.map(missing).into();
         assumed.push(elsewhere.clone());

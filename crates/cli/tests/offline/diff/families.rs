@@ -55,14 +55,14 @@ fn a_schedule_may_have_another_name_if_all_who_read_it_are_here() {
     let folder =
         sides("renamed-forgotten", &[("a.yaml", READ_SCHEDULE)], &[("a.yaml", &left_behind)]);
     assert_eq!(differences(&folder).len(), 3);
-    // It says something else under its new name.
+    // Its content differs under the new name.
     let changed = new.replace("hours: 17", "hours: 18");
     let folder = sides("renamed-changed", &[("a.yaml", READ_SCHEDULE)], &[("a.yaml", &changed)]);
     assert_eq!(differences(&folder).len(), 3);
 }
 
 #[test]
-fn the_name_of_a_schedule_that_nothing_here_reads_is_part_of_what_others_rely_on() {
+fn the_name_of_a_schedule_without_readers_is_an_interface() {
     let (old, new) = (without_reader(), renamed(&without_reader()));
     let folder = sides("renamed-unread", &[("a.yaml", &old)], &[("a.yaml", &new)]);
     let presence = |it: &Value| format!("{} {}", it["target"]["name"], it["presence"]);
@@ -264,7 +264,7 @@ fn clusters_that_come_and_go_are_named_up_to_a_number_in_every_format_for_people
 }
 
 #[test]
-fn what_a_placement_selects_is_unknown_without_clusters_in_the_files() {
+fn a_selection_is_unknown_without_clusters_in_the_files() {
     let (there, none) = (hub(3, |number| number == 0), HUB.to_owned());
     let folder = sides("clusters-gone", &[("a.yaml", &there)], &[("a.yaml", &none)]);
     // On one side only, it is unknown whether it changes.

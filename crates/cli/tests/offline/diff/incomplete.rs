@@ -88,7 +88,7 @@ fn an_object_that_may_be_in_an_unreadable_file_is_not_listed_as_removed() {
 }
 
 #[test]
-fn what_reads_a_broken_schedule_is_not_compared_either() {
+fn readers_of_a_broken_schedule_are_not_compared_either() {
     let folder = sides(
         "unusable-schedule",
         &[("a.yaml", crate::diff::families::READ_SCHEDULE)],
@@ -130,7 +130,7 @@ fn gate(name: &str, old: Files<'_>, new: Files<'_>) -> Vec<(Option<i32>, String)
 }
 
 #[test]
-fn what_differs_in_something_that_is_not_read_as_it_stands_keeps_the_gate_shut() {
+fn a_change_in_an_unrendered_file_keeps_the_gate_shut() {
     let (base, late) = (shop(), shop().replace("0 20", "0 22"));
     let patch = shop().replace(": 10}", ": 40}");
     let chart = templated();
@@ -223,7 +223,7 @@ fn a_chart_that_differs_is_not_compared_in_the_headline_and_noted_once_in_every_
 }
 
 #[test]
-fn what_differs_in_a_file_that_is_too_large_keeps_the_gate_shut() {
+fn a_change_in_a_file_that_is_too_large_keeps_the_gate_shut() {
     let folder = sides("noted-large", &[("a.yaml", "")], &[("a.yaml", "")]);
     let gate = || diff(&folder, &["old", "new", "--fail-on-change"]).code;
     let files = ["old", "new"].map(|side| fs::File::create(folder.join(side).join("a.yaml")));

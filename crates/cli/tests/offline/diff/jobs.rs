@@ -48,7 +48,7 @@ fn a_changed_time_zone_and_a_suspension_are_changes() {
 }
 
 #[test]
-fn a_cron_job_that_comes_or_goes_is_a_change() {
+fn an_added_or_removed_cron_job_is_a_change() {
     let folder = sides(
         "jobs-come-and-go",
         &[("a.yaml", &job("old", "0 2 * * *", BERLIN))],
@@ -85,7 +85,7 @@ fn schedules_that_start_jobs_at_the_same_instants_are_not_a_change() {
             .ended(0)
             .assert_said(&["Nothing changes: 1 CronJob compared"]);
     }
-    // When an interval begins is not known.
+    // The start of an interval is unknown.
     let (old, new) = (job("a", "@every 1h", ""), job("a", "@every 2h", ""));
     let folder = sides("jobs-intervals", &[("a.yaml", &old)], &[("a.yaml", &new)]);
     diff(&folder, &["old", "new"]).assert_said(&["1 of 1 CronJob changes"]);

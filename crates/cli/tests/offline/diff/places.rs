@@ -53,7 +53,7 @@ fn an_added_or_removed_place_is_listed_as_such() {
 }
 
 #[test]
-fn what_all_places_share_is_compared_in_each() {
+fn objects_of_all_places_are_compared_in_each() {
     let cart = |replicas| cron("cart", "cart", &[("open", "0 9 * * *", replicas)]);
     let (shop, before, after) = (shop(), cart(3), cart(4));
     let folder = sides(

@@ -17,7 +17,7 @@ use crate::running::{list, word};
 /// No rule fires at half a minute.
 const FROM: &str = "2026-11-22T23:00:30Z";
 
-/// Every rule has fired since then: each comes within a week, or on the 13th.
+/// An instant after every rule has fired: each fires within a week, or on the 13th.
 const FIRED: &str = "2026-12-20T00:00:00Z";
 
 const ZONES: [&str; 4] = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"];
@@ -85,7 +85,7 @@ fn policies(random: &mut Rng) -> String {
 
 type Key = String;
 
-/// Every series of a forecast by what it is of: its segments, each from, to and value.
+/// Every series of a forecast by its object and field: its segments, each with start, end and value.
 fn series(reported: &Value) -> BTreeMap<Key, Vec<(String, String, Value)>> {
     let of = |series: &Value| {
         let text = |it: &Value| word(it).to_owned();
@@ -109,8 +109,8 @@ fn known_value_at(segments: Option<&Vec<(String, String, Value)>>, at: &str) -> 
     value_at(segments, at).filter(|value| !value.is_null())
 }
 
-/// Compares the differences with the forecasts from when all rules have fired. Until then, the new version has what the old
-/// one has left.
+/// Compares the differences with the forecasts from when all rules have fired. Until then, the new version has what the
+/// old one has left.
 fn assert_differences(seed: u64, old: &Value, new: &Value, diff: &Value) -> usize {
     let (old, new) = (series(old), series(new));
     let reported: BTreeMap<Key, &Value> =
@@ -151,7 +151,7 @@ fn assert_differences(seed: u64, old: &Value, new: &Value, diff: &Value) -> usiz
 }
 
 #[test]
-fn what_differs_is_what_the_two_forecasts_say() {
+fn the_differences_match_the_two_forecasts() {
     let count = trials::size("ALMANAC_DIFF_WORLDS", 12, 300);
     let first = trials::seed("random folders");
     let mut different = 0;

@@ -85,7 +85,7 @@ fn an_overlay_is_rendered_on_both_sides_and_compared() {
         run(&repository, &bin, &["--git", "HEAD~1..HEAD", "-k", "prod", "-o", "json"]).json();
     assert_eq!(report["notes"][0], "prod is rendered without the submodule prod/sub", "{report:#}");
     git(&repository, &["reset", "-q", "--hard", "HEAD~1"]);
-    // Paths are meant from the current directory.
+    // Paths are relative to the current directory.
     let inside = repository.join("prod");
     let report = run(&inside, &bin, &["--git", "HEAD~1..HEAD", "-k", ".", "-o", "json"]).json();
     assert_eq!(report["summary"]["changed"], 1, "{report:#}");
@@ -120,7 +120,7 @@ fn a_chart_is_rendered_with_its_values_files() {
 }
 
 #[test]
-fn the_settings_of_the_old_revision_decide_what_runs() {
+fn the_settings_of_the_old_revision_decide_the_programs_to_run() {
     let repository = empty_repository("rendered-settings");
     let bin = programs(&empty_folder("rendered-settings-bin"), &[("kustomize", PRINTS)]);
     commit(&repository, &overlay(&shop()));
@@ -143,7 +143,7 @@ fn the_settings_of_the_old_revision_decide_what_runs() {
 }
 
 #[test]
-fn what_may_ask_a_network_start_a_program_or_lead_out_is_never_run() {
+fn overlays_that_need_a_network_a_program_or_outside_paths_never_run() {
     for (name, text_of, part) in [
         (
             "url",

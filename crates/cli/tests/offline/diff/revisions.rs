@@ -38,7 +38,7 @@ fn changes(folder: &Path, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn two_dots_compare_two_revisions_and_three_what_one_has_changed() {
+fn two_dots_compare_two_revisions_and_three_compare_with_the_merge_base() {
     let folder = repository("git-dots");
     assert_eq!(changes(&folder, &["--git", "main..later"]), ["cart removed", "shop both"]);
     assert_eq!(changes(&folder, &["--git", "main...later"]), ["shop both"]);
@@ -48,7 +48,7 @@ fn two_dots_compare_two_revisions_and_three_what_one_has_changed() {
 }
 
 #[test]
-fn one_revision_is_compared_with_the_working_tree_which_stays_as_it_is() {
+fn one_revision_is_compared_with_the_working_tree_which_is_unchanged() {
     let folder = repository("git-tree");
     assert_eq!(changes(&folder, &["--git", "HEAD"]), Vec::<String>::new());
     write(&folder, &[("policies/shop.yaml", &shop()), ("policies/new.yaml", "a: 1")]);
@@ -61,7 +61,7 @@ fn one_revision_is_compared_with_the_working_tree_which_stays_as_it_is() {
 }
 
 #[test]
-fn paths_are_meant_from_the_current_directory_and_shown_as_the_repository_has_them() {
+fn paths_are_relative_to_the_current_directory_and_printed_from_the_root() {
     let folder = repository("git-paths");
     let inside = folder.join("policies");
     assert_eq!(changes(&inside, &["--git", "main..later", "shop.yaml"]), ["shop both"]);
@@ -84,7 +84,7 @@ fn paths_are_meant_from_the_current_directory_and_shown_as_the_repository_has_th
 }
 
 #[test]
-fn strange_names_are_read_as_they_are() {
+fn names_with_special_characters_are_read_unchanged() {
     let folder = repository("git-names");
     let names = ["a b/-c.yaml", "--all.yaml", "new\nline.yaml", "ü*[x].yaml", "tab\t.yaml"];
     for (number, name) in names.iter().enumerate() {
@@ -310,7 +310,7 @@ fn a_temporary_directory_in_the_repository_is_not_part_of_it() {
 }
 
 #[test]
-fn what_is_tracked_is_read_though_gitignore_matches_it_and_what_is_ignored_is_not() {
+fn tracked_files_are_read_even_if_gitignore_matches_them() {
     let folder = repository("git-ignored");
     commit(&folder, &[(".gitignore", "policies/\n")]);
     write(&folder, &[("policies/shop.yaml", &shop()), ("policies/own.yaml", &shop())]);

@@ -8,7 +8,7 @@ use crate::forecast::assert_written_down;
 use crate::forecast::running::{almanac, folder_with, in_one_line, segments};
 use crate::running::list;
 
-/// The schedule of the published design, what follows it, and what it scales.
+/// The schedule of the published design, the autoscaler that follows it, and its target.
 const WEEK: &str = r#"
 apiVersion: autoscaling.karpenter.sh/v1alpha1
 kind: MetricsProducer
@@ -71,7 +71,7 @@ fn the_example_of_the_design_scales_its_nodes_through_a_week() {
 }
 
 #[test]
-fn a_week_of_the_example_has_the_numbers_of_the_schedule_five_minutes_later_where_they_fall() {
+fn a_week_of_the_example_follows_the_schedule_with_decreases_five_minutes_late() {
     let folder = with_query("autoscaler-golden", SCHEDULED);
     let days = |days: std::ops::Range<u8>| {
         days.flat_map(|day| {
@@ -100,7 +100,7 @@ fn a_week_of_the_example_has_the_numbers_of_the_schedule_five_minutes_later_wher
 #[test]
 fn a_clock_change_moves_the_nodes_with_the_schedule() {
     let folder = with_query("autoscaler-clock", SCHEDULED);
-    // On 7 November 2021, an hour is there twice, and everything comes an hour later.
+    // On 7 November 2021, an hour occurs twice, and all changes are an hour later.
     assert_eq!(
         nodes(&folder, "2021-11-05T12:00", &["--for", "4d"]),
         expected(&[

@@ -80,7 +80,7 @@ fn the_period_of_a_rate_limit_begins_with_the_forecast() {
 }
 
 #[test]
-fn an_assumed_value_is_where_an_autoscaler_begins() {
+fn an_autoscaler_begins_at_the_assumed_value() {
     let folder = folder_with("beginning-assumed", &[("all.yaml", &queue(8, 100, "{}", VALUE))]);
     let assumed = ["--sample", "queue=15", "--assume", "deployment/web.replicas=2"];
     let explanation = explained(&folder, &assumed);
@@ -149,7 +149,7 @@ fn policies_that_are_new_begin_with_the_period() {
 }
 
 #[test]
-fn what_a_cluster_runs_is_not_new() {
+fn policies_of_a_cluster_are_not_new() {
     let folder = folder_with("beginning-cluster", &[]);
     for command in ["forecast", "next"] {
         let ran = almanac(&folder, &[command, "--new"]).ended(2);

@@ -11,7 +11,7 @@ use crate::forecast::running::{
 };
 use crate::running::{Ran, list, word};
 
-/// A rule whose name has what the formats use themselves, and what a spreadsheet takes for a formula.
+/// A rule whose name has special characters of the formats, and the start of a formula in a spreadsheet.
 fn hostile() -> String {
     SHOP.replace("name: open", r#"name: "=1+1;\"ü\", \\ 🕑\nb""#)
 }

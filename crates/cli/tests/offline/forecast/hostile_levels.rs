@@ -1,4 +1,4 @@
-//! Policies, pods and annotations that are made to break things: a forecast of them is an answer like any other.
+//! Hostile policies, pods and annotations: their forecast is as valid as any other.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `explain`, `next` and `forecast` report what is known, and what is invalid.
+//! `explain`, `next` and `forecast` report known values and invalid objects.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ const HALF_BROKEN: &str = cron!(
     r#"name: daily, schedule: "0 9 * * *", targetReplicas: 4"#
 );
 
-/// Nothing of it can be used.
+/// A policy without a usable part.
 const HOPELESS: &str = r#"
 apiVersion: autoscaling.karmada.io/v1alpha1
 kind: CronFederatedHPA
@@ -165,7 +165,7 @@ items:
     assert!(report["assumptions"].to_string().contains("replayed from the rules"), "{report:#}");
 }
 
-/// A policy in a namespace that bears the mark, which stands in a file of its own.
+/// A namespace with the ignore annotation, in a separate file.
 const MARKED: &str = r#"
 apiVersion: v1
 kind: Namespace
@@ -189,8 +189,7 @@ fn a_policy_in_a_marked_namespace_is_explained_as_exempt_and_not_forecast() {
     let folder = folder_with("marked-forecast", &files);
     let output = forecast(&folder, &["--for", "2d", "-o", "json"]);
     let assumed = output.json()["assumptions"].clone();
-    let said =
-        format!("CronFederatedHPA.autoscaling.karmada.io shop/till is not carried out: {why}");
+    let said = format!("CronFederatedHPA.autoscaling.karmada.io shop/till is not applied: {why}");
     assert!(assumed.as_array().unwrap().contains(&said.clone().into()), "{assumed:#}");
     assert!(!output.said.replace(&said, "").contains("till"), "it is forecast");
 }

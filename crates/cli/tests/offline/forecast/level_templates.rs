@@ -103,7 +103,7 @@ fn the_templates_of_every_workload_stand_for_its_pods_with_the_labels_that_these
 }
 
 #[test]
-fn pods_of_a_task_make_its_template_needless() {
+fn pods_of_a_task_replace_its_template() {
     let labels = "{volcano.sh/job-name: train, volcano.sh/task-spec: default1, \
                   volcano.sh/queue-name: research, workload-type: offline}";
     let pod = format!(

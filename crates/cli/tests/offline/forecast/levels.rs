@@ -233,7 +233,7 @@ fn a_pod_is_explained_by_every_word_for_its_kind_and_also_if_no_policy_selects_i
 }
 
 #[test]
-fn the_name_of_a_pod_that_is_not_there_suggests_one_that_is() {
+fn an_unknown_pod_name_suggests_an_existing_pod() {
     let folder = folder("levels-unknown");
     let explain =
         |folder: &Path, name: &str| almanac(folder, &["explain", "-f", ".", name]).ended(2);
@@ -247,7 +247,7 @@ fn the_name_of_a_pod_that_is_not_there_suggests_one_that_is() {
 }
 
 #[test]
-fn a_config_map_without_a_namespace_is_where_the_agent_looks() {
+fn a_config_map_without_a_namespace_is_in_that_of_the_agent() {
     let without = AGENT.replace(", namespace: volcano-system", "");
     let files = [("agent.yaml", &*without), ("pods.yaml", &pod("batch", "n1", ""))];
     let folder = folder_with("levels-no-namespace", &files);
@@ -260,12 +260,11 @@ fn a_config_map_without_a_namespace_is_where_the_agent_looks() {
             run_in_period(&folder, "forecast", &[&["-o", "json"], further].concat()).json();
         assert_eq!(list(&output["series"]).len(), 1, "{further:?} {output:#}");
         let assumed = format!(
-            "ConfigMap {namespace}/volcano-agent-config is where the agent looks for it, although it \
-             names no namespace"
+            "ConfigMap {namespace}/volcano-agent-config names no namespace; that of the agent is assumed"
         );
         let assumptions = list(&output["assumptions"]);
         assert!(assumptions.contains(&json!(assumed)), "{further:?} {assumptions:#?}");
     }
     almanac(&folder, &["explain", "-f", ".", "po/batch", "--at", "2026-11-23"])
-        .assert_said(&["although it names no namespace"]);
+        .assert_said(&["names no namespace; that of the agent is assumed"]);
 }

@@ -1,4 +1,4 @@
-//! Where the output goes: a file, and a pipe that the reader closes.
+//! The destination of the output: a file, and a pipe that the reader closes.
 
 use crate::forecast::without_its_making;
 use std::fs;

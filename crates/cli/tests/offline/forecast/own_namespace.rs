@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::forecast::running::{PRESENT, almanac, folder_with, segments};
 use crate::running::{list, word};
 
-/// The objects of another user, which nothing may change.
+/// The objects of another user, which must not change.
 const VICTIM: &str = r"
 apiVersion: apps/v1
 kind: Deployment

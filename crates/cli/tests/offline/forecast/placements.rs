@@ -9,7 +9,7 @@ use crate::running::{list, word};
 
 const API: &str = "cluster.open-cluster-management.io";
 
-/// An object of a hub: its version and kind, its metadata, and what else it has.
+/// An object of a hub: its version and kind, its metadata, and its other fields.
 fn object(version: &str, kind: &str, metadata: &str, rest: &str) -> String {
     format!("---\napiVersion: {API}/{version}\nkind: {kind}\nmetadata: {{{metadata}}}\n{rest}\n")
 }
@@ -20,7 +20,7 @@ fn placement(metadata: &str, more: &str) -> String {
     object("v1beta1", "Placement", &metadata, &format!("spec: {{numberOfClusters: 1{more}}}"))
 }
 
-/// Prioritizers that are all that counts.
+/// Prioritizers without any built-in one.
 fn exactly(configurations: &str) -> String {
     format!(", prioritizerPolicy: {{mode: Exact, configurations: [{configurations}]}}")
 }
@@ -96,7 +96,7 @@ fn the_selected_cluster_changes_at_the_instant_at_which_a_score_expires() {
 }
 
 #[test]
-fn every_candidate_is_explained_with_its_scores_or_what_excludes_it() {
+fn every_candidate_is_explained_with_its_scores_or_its_exclusion() {
     let folder = folder_with("placement-explained", &[("hub.yaml", &hub())]);
     let report = explained(&folder, "web", &[]);
     assert_eq!(report["value"], json!(["east"]));
@@ -128,7 +128,7 @@ const BUSY: &str =
     "managedCluster.scores('default').exists(s, s.name == 'cpuratio' && s.value > 50)";
 
 #[test]
-fn what_an_expression_selects_changes_when_a_score_expires_that_it_reads() {
+fn the_selection_changes_when_a_score_of_an_expression_expires() {
     let folder = folder_with("placement-expression", &[("hub.yaml", &hub_by(BUSY))]);
     let report = day(&folder);
     let (series, noon) = (&report["series"][0], "2026-11-23T12:00:00Z");
@@ -151,7 +151,7 @@ fn what_an_expression_selects_changes_when_a_score_expires_that_it_reads() {
 }
 
 #[test]
-fn a_score_is_assumed_of_an_object_that_an_expression_names_by_what_it_computes() {
+fn a_score_can_be_assumed_for_an_object_with_a_computed_name() {
     let computed = "managedCluster.scores('us' + 'age').exists(s, s.value > 50)";
     let folder = folder_with("placement-computed", &[("hub.yaml", &hub_by(computed))]);
     let assumed = ["--assume", "addonplacementscore/west/usage.load=60"];
@@ -161,11 +161,11 @@ fn a_score_is_assumed_of_an_object_that_an_expression_names_by_what_it_computes(
         &folder,
         &[&["explain", "-f", "hub.yaml", "Placement/shop/web"], &endless[..]].concat(),
     )
-    .assert_noted(&["west/usage, so it has no scores that could end"]);
+    .assert_noted(&["west/usage, so no scores of it can expire"]);
 }
 
 #[test]
-fn an_expression_that_cannot_be_used_is_found_where_it_stands() {
+fn an_unusable_expression_is_reported_at_its_location() {
     let folder = folder_with(
         "placement-no-expression",
         &[("hub.yaml", &hub_by("managedCluster.metadata.nam() == 'x'"))],
@@ -179,7 +179,7 @@ fn an_expression_that_cannot_be_used_is_found_where_it_stands() {
 }
 
 #[test]
-fn too_many_expressions_are_found_at_the_first_one_too_many() {
+fn too_many_expressions_are_reported_at_the_first_excess_one() {
     let many = vec!["'true'"; 101].join("\n        - ");
     let folder = folder_with("placement-many-expressions", &[("hub.yaml", &hub_by(&many))]);
     let all = findings(&folder, "expression");
@@ -192,7 +192,7 @@ fn too_many_expressions_are_found_at_the_first_one_too_many() {
 }
 
 #[test]
-fn each_cluster_that_an_expression_does_not_select_says_why() {
+fn each_cluster_that_an_expression_excludes_has_a_reason() {
     let claims = "managedCluster.status.clusterClaims";
     let expression = format!(
         "{claims}.all(a, {claims}.all(b, {claims}.all(c, a.name + b.name + c.name != 'xxx')))"
@@ -220,7 +220,7 @@ fn each_cluster_that_an_expression_does_not_select_says_why() {
 }
 
 #[test]
-fn an_assumed_score_counts_in_every_command_and_is_listed_as_an_assumption() {
+fn an_assumed_score_applies_to_every_command_and_is_listed() {
     let folder = folder_with("placement-assumed", &[("hub.yaml", &hub())]);
     let run = |command: &[&str], assumed: &[&str]| {
         let assumed = assumed.iter().flat_map(|it| ["--assume", *it]);
@@ -257,7 +257,7 @@ fn an_assumption_that_is_not_a_score_of_a_placement_is_an_error() {
     let folder = folder_with("placement-assumed-wrongly", &[("hub.yaml", &hub())]);
     for (assumed, expected) in [
         ("addonplacementscore/west/default.cpu=1", "no placement reads cpu of"),
-        ("addonplacementscore/south/default.cpuratio=1", "for a cluster that is there"),
+        ("addonplacementscore/south/default.cpuratio=1", "for an existing cluster"),
         ("addonplacementscore/west/default.cpuratio=101", "a number from -100 to 100"),
         ("addonplacementscore/west/default.cpuratio", "a number from -100 to 100"),
         ("addonplacementscore/west/default.validUntil=soon", "not a valid time"),
@@ -331,7 +331,7 @@ fn a_set_that_is_defined_twice_has_unknown_clusters_so_the_selection_stays() {
 }
 
 #[test]
-fn what_comes_next_names_the_score_and_the_clusters() {
+fn the_next_event_names_the_score_and_the_clusters() {
     let folder = folder_with("placement-next", &[("hub.yaml", &hub())]);
     almanac(&folder, &["next", "-f", "hub.yaml", "--from", "2026-11-23"])
         .assert_said(&["AddOn/default/cpuratio selects; clusters east → west"]);
@@ -355,7 +355,7 @@ fn balancing(placements: &[(&str, &str, &[&str])]) -> String {
 }
 
 #[test]
-fn a_placement_that_is_disabled_holds_up_no_other() {
+fn a_disabled_placement_delays_no_other() {
     let disabled = "cluster.open-cluster-management.io/experimental-scheduling-disable: 'true'";
     let text = balancing(&[
         ("p", disabled, &["Balance"]),
@@ -367,7 +367,7 @@ fn a_placement_that_is_disabled_holds_up_no_other() {
 }
 
 #[test]
-fn a_placement_woken_by_another_comes_after_those_already_due() {
+fn a_placement_requeued_by_another_runs_after_those_already_due() {
     let text = balancing(&[
         ("a", "", &["Balance", "Steady"]),
         ("b", "", &["Balance"]),
@@ -380,7 +380,7 @@ fn a_placement_woken_by_another_comes_after_those_already_due() {
 }
 
 #[test]
-fn what_is_selected_without_clusters_in_the_files_is_unknown_in_every_output() {
+fn without_clusters_the_selection_is_unknown_in_every_output() {
     let hub = hub();
     let without = hub.split("---\n").filter(|it| !it.contains("kind: ManagedCluster\n"));
     let without: Vec<&str> = without.collect();

@@ -1,4 +1,4 @@
-//! The text at three widths, and what stands out in every output.
+//! The text at three widths, and the highlights in every output.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn the_text_has_the_same_content_at_60_80_and_200_columns() {
     for (width, output) in &widths {
         assert_written_down(&format!("examples.{width}.txt"), output);
         let broken = output.said.lines().filter(|line| line.chars().count() > *width as usize);
-        // A word that is longer stands on a line of its own.
+        // A longer word has a line of its own.
         let too_wide: Vec<&str> =
             broken.filter(|line| line.trim_start_matches(['!', '~', ' ']).contains(' ')).collect();
         assert!(too_wide.is_empty(), "wider than {width}: {too_wide:?}");
@@ -38,14 +38,15 @@ fn the_text_has_the_same_content_at_60_80_and_200_columns() {
     assert_eq!(words(&usual), words(&wide));
 }
 
-/// Windows that overlap, by rank and by order only, and with a gap; two policies that set one number, at one instant too.
+/// Windows that overlap, by rank and by order only, and with a gap; two policies that set one number, at one instant
+/// too.
 const CONTESTED: &str = include_str!("contested.yaml");
 
 const OUT: [&str; 5] = [
-    "behaviors[1] asks for another value, behaviors[0] decides",
-    "behaviors[2] asks for another value, behaviors[3] decides",
+    "behaviors[1] requests another value, behaviors[0] decides",
+    "behaviors[2] requests another value, behaviors[3] decides",
     "a gap, in which no rule is open",
-    "down asks for another value, eight decides",
+    "down requests another value, eight decides",
     "other lunch takes over from base up",
 ];
 
@@ -93,7 +94,7 @@ fn overlaps_gaps_and_contested_times_stand_out_in_every_output() {
 }
 
 #[test]
-fn windows_that_ask_for_the_same_do_not_stand_out() {
+fn windows_with_the_same_value_are_not_highlights() {
     let rewritten =
         CONTESTED.replace("replicas: 12,", "replicas: 8,").replace("replicas: 30,", "replicas: 9,");
     let rewritten = rewritten.split("---").next().unwrap().replace("minutes: '4'", "minutes: '0'");
@@ -127,7 +128,7 @@ fn title(series: &Value) -> String {
     format!("{}{group} {name} {}", word(&target["kind"]), word(&series["field"]))
 }
 
-/// The shapes of a group in a picture: whose value it is, from when to when, and which.
+/// The shapes of a group in a picture: the name of the value, the start, the end and the value.
 fn shapes(picture: &str, title: &str) -> Vec<[String; 4]> {
     let value = |shape: &str, name: &str| {
         let found = shape

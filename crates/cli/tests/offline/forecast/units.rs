@@ -105,7 +105,7 @@ fn three_schedules_fill_two_units_and_the_picture_is_in_the_documents() {
 }
 
 #[test]
-fn the_pods_of_each_unit_are_counted_over_time_and_the_reason_says_what_is_full() {
+fn the_pods_of_each_unit_are_counted_and_the_reason_names_full_units() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let example = ["-f", "examples/units/reserved-then-spot.yaml", "--from", "2026-03-02"];
     let question =

@@ -11,7 +11,7 @@ use crate::forecast::units::{
 };
 
 #[test]
-fn a_pod_is_explained_by_its_unit_and_where_the_next_one_goes() {
+fn a_pod_is_explained_by_its_unit_and_the_unit_of_the_next_pod() {
     let cost = ", annotations: {controller.kubernetes.io/pod-deletion-cost: '200', \
                 almanac.dev/deletion-cost-owner: almanac/200}";
     let own = ", annotations: {controller.kubernetes.io/pod-deletion-cost: '7'}";
@@ -105,7 +105,7 @@ fn a_pod_of_two_policies_is_explained_with_both() {
 }
 
 #[test]
-fn pods_that_no_policy_governs_say_why() {
+fn pods_without_a_policy_have_a_reason() {
     let of = |kind: &str| {
         pod("stray", "", &on("a1"))
             .replace("ReplicaSet", kind)
@@ -129,7 +129,7 @@ fn pods_that_no_policy_governs_say_why() {
 }
 
 #[test]
-fn pods_that_have_ended_or_end_say_whether_they_count() {
+fn ended_and_terminating_pods_state_whether_they_are_counted() {
     let gone = ", deletionTimestamp: '2026-03-02T12:30:00Z', deletionGracePeriodSeconds: 30";
     let done = pod("done", "", &on("a1")) + "status: {phase: Succeeded}\n";
     let folder_of = |name: &str, more: &str| {

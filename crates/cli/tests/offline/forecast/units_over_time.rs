@@ -1,4 +1,4 @@
-//! Which pods are whose, which go first, and whose room is free again: policies for units over files with pods.
+//! Policies for units and files with pods: the owners of pods, their order, and the release of capacity.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ fn two_units() -> String {
     policy("web", "", &[&unit("best", 2, 10), &unit("worst", 1, 10)])
 }
 
-/// In the namespace `another`, which comes first in the order of names.
+/// The object in the namespace `another`, which is first in the order of names.
 fn in_another(text: &str) -> String {
     text.replacen("metadata: {name: ", "metadata: {namespace: another, name: ", 1)
 }
@@ -19,7 +19,7 @@ fn roomy(name: &str, pool: &str, cpu: &str) -> String {
 }
 
 #[test]
-fn what_is_full_in_one_namespace_is_not_full_in_another() {
+fn a_unit_is_full_in_one_namespace_only() {
     let capped =
         |name: &str, max: i32| policy(name, "strategy: required,", &[&unit("best", 1, max)]);
     let folder = folder(
@@ -92,7 +92,7 @@ fn the_pods_of_a_revision_are_one_group_with_every_controller() {
 }
 
 #[test]
-fn the_room_of_a_pod_that_is_being_deleted_is_free_once_it_is_gone_whosever_it_is() {
+fn the_capacity_of_any_terminating_pod_is_free_once_the_pod_is_gone() {
     let hog = |more: &str| {
         format!(
             "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: hog, deletionTimestamp: '{AT}'{more}}}\n\

@@ -235,9 +235,9 @@ const GATE: &[(&str, &str)] = &[("inputs.fail-on-change", "true")];
 pub(super) const BINARY: (&str, &str) = ("inputs.binary", env!("CARGO_BIN_EXE_almanac"));
 
 #[test]
-fn a_pull_request_has_findings_as_annotations_and_reads_what_it_does() {
+fn a_pull_request_has_annotations_and_a_summary_of_its_changes() {
     let before = policy("hours", "shop", 3);
-    // The later rule wins in the minute in which both fire now.
+    // Both rules now fire in the same minute, and the later rule wins.
     let after = before.replace("0 20", "0 8");
     let (checkout, base) = checkout("action-changes", &before, &after);
     let known = [
@@ -277,7 +277,7 @@ fn a_pull_request_has_findings_as_annotations_and_reads_what_it_does() {
 }
 
 #[test]
-fn the_first_push_of_a_branch_is_not_compared_and_a_base_that_there_is_not_does_not_fail() {
+fn the_first_push_and_a_missing_base_are_not_compared() {
     let text = policy("hours", "shop", 3);
     let (checkout, _) = checkout("action-first", &text, &format!("# The same.\n{text}"));
     let nothing = "0".repeat(40);
@@ -299,7 +299,7 @@ fn the_first_push_of_a_branch_is_not_compared_and_a_base_that_there_is_not_does_
 }
 
 #[test]
-fn what_is_checked_out_is_not_compared_with_itself() {
+fn the_checked_out_revision_is_not_compared_with_itself() {
     let text = policy("hours", "shop", 3);
     let (checkout, before) = checkout("action-itself", &text, &text.replace("0 20", "0 21"));
     let head = git(&checkout, &["rev-parse", "HEAD"]);

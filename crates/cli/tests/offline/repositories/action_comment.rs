@@ -67,7 +67,7 @@ impl GitHub {
         self.state.lock().unwrap().refuses_with = status.map(|it| (it, "", "no"));
     }
 
-    fn refuse_saying(&self, status: u16, headers: &'static str, message: &'static str) {
+    fn refuse_with_message(&self, status: u16, headers: &'static str, message: &'static str) {
         self.state.lock().unwrap().refuses_with = Some((status, headers, message));
     }
 
@@ -241,16 +241,16 @@ fn a_comment_that_cannot_be_written_fails_nothing() {
     let github = GitHub::start();
     let run = |known: &[(&str, &str)]| github.run(&checkout, known).0;
     let fork = ("github.event.pull_request.head.repo.full_name", "anna/policies");
-    github.refuse_saying(403, "", "Resource not accessible by integration");
+    github.refuse_with_message(403, "", "Resource not accessible by integration");
     run(&[fork])
         .assert_says(0, &["::notice title=Almanac::no comment was written: ", "from a fork"]);
     run(&[]).assert_says(0, &["::warning title=Almanac::", "the permission pull-requests: write"]);
     github.refuse_with(Some(502));
     run(&[]).assert_says(0, &["::warning title=Almanac::", "responded with 502 (no); the summary"]);
     let locked = "Unable to create comment because issue is locked.";
-    github.refuse_saying(403, "", locked);
+    github.refuse_with_message(403, "", locked);
     run(&[fork]).assert_says(0, &["::warning title=Almanac::", locked]);
-    github.refuse_saying(403, "\r\nX-RateLimit-Remaining: 0", "no");
+    github.refuse_with_message(403, "\r\nX-RateLimit-Remaining: 0", "no");
     run(&[]).assert_says(0, &["::warning title=Almanac::", "limits the requests of this token"]);
     github.refuse_with(None);
     let away = ("github.api_url", "http://127.0.0.1:1");
@@ -276,14 +276,14 @@ fn a_limit_of_requests_is_not_waited_for() {
     let (checkout, _) = changed("comment-limit");
     let github = GitHub::start();
     let since = Instant::now();
-    github.refuse_saying(429, "\r\nRetry-After: 3600", "slow down");
+    github.refuse_with_message(429, "\r\nRetry-After: 3600", "slow down");
     github.run(&checkout, &[]).0.assert_says(0, &["::warning title=Almanac::", "429"]);
     assert!(since.elapsed() < Duration::from_mins(5));
     assert!(github.written().is_empty());
 }
 
 #[test]
-fn a_comment_that_would_be_too_long_ends_with_a_line_and_says_where_the_rest_is() {
+fn a_long_comment_is_cut_at_a_line_and_names_the_location_of_the_rest() {
     let of = |replicas| -> String {
         let one =
             |number: u32| policy(&format!("hours-{number}"), &format!("shop-{number}"), replicas);

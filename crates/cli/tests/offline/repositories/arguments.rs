@@ -112,5 +112,5 @@ fn a_path_in_place_of_a_name_is_an_error_with_the_right_flag() {
         ran.assert_says(2, &[&format!("to read it, write -f {quoted}")]);
     }
     let ran = repository.run(&["forecast", "-f", "a.yaml", "policies"]);
-    ran.assert_says(2, &["this is a path: to read it, write -f policies"]);
+    ran.assert_says(2, &["the name is a path: to read it, write -f policies"]);
 }

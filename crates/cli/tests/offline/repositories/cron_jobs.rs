@@ -1,4 +1,4 @@
-//! `CronJobs` of Kubernetes: read and shown next to policies, and not carried out.
+//! `CronJobs` of Kubernetes: read and displayed next to policies, but not reconciled.
 
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ fn a_cron_job_is_shown_by_next_and_forecast_in_its_zone_or_in_utc() {
         "nothing is said of what its Jobs do"
     );
     let expected = [
-        "CronJob.batch default/often starts \"@every 90m\", in intervals since its last start, which is not known: it is left out",
+        "CronJob.batch default/often starts \"@every 90m\", in intervals since its last start, which is unknown; it is left out",
         "CronJob.batch default/paused is suspended, so it starts nothing",
         "CronJob.batch default/report names no timeZone, so it follows that of the kube-controller-manager, taken as UTC",
     ];
@@ -91,7 +91,7 @@ fn cron_jobs_are_selected_by_name_and_need_no_policy() {
 }
 
 #[test]
-fn what_is_wrong_with_a_cron_job_is_found_where_it_stands() {
+fn a_mistake_in_a_cron_job_has_its_location() {
     let repository = Repository::new("cron-jobs-wrong")
         .file("fields.yaml", cron_job("a", "schedule: '0 5 * *'"))
         .file("zone.yaml", cron_job("b", "schedule: '0 5 * * *'\n  timeZone: Europe/berlin"))
@@ -119,7 +119,7 @@ fn what_is_wrong_with_a_cron_job_is_found_where_it_stands() {
 }
 
 #[test]
-fn a_cron_job_is_shown_in_the_cluster_whose_directory_it_lies_in() {
+fn a_cron_job_belongs_to_the_place_of_its_directory() {
     let repository = Repository::new("cron-jobs-places")
         .file("prod/hours.yaml", policy("hours", "shop", 3))
         .file("prod/backup.yaml", cron_job("backup", "schedule: '0 5 * * *'"))
@@ -130,7 +130,7 @@ fn a_cron_job_is_shown_in_the_cluster_whose_directory_it_lies_in() {
 }
 
 #[test]
-fn lint_says_what_shows_of_a_cron_job_over_time() {
+fn lint_reports_findings_of_cron_jobs_over_time() {
     let repository = Repository::new("cron-jobs-over-time")
         .file("night.yaml", cron_job("night", "schedule: '30 2 * * *'\n  timeZone: Europe/Berlin"))
         .file("leap.yaml", cron_job("leap", "schedule: '0 6 29 2 *'\n  timeZone: Etc/UTC"))
@@ -243,7 +243,7 @@ fn when_explains_the_schedules_of_files_as_typed_ones() {
     let typed = when(&["--cron", "30 2 * * *", "--zone", "Europe/Berlin"]).said;
     assert!(typed.contains("2026-03-27 02:30 +01:00"), "{typed}");
     let of_file = when(&["cronjob/backup", "-f", "."]).said;
-    // What clock changes do is not the same: rules catch up what falls in a gap.
+    // The effects of clock changes differ: rules fire after a gap for the skipped times.
     let until_clock_changes = |said: &str| said.split("\n! ").next().unwrap().to_owned();
     let expected = until_clock_changes(&typed).replace("Fires at", "Starts a Job at");
     let expected = format!("CronJob.batch default/backup\n{expected}");

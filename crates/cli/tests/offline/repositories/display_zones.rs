@@ -40,7 +40,7 @@ fn without_a_choice_every_command_displays_the_zone_of_the_policies() {
 }
 
 #[test]
-fn a_flag_comes_before_the_environment_and_that_before_the_settings() {
+fn a_flag_overrides_the_environment_which_overrides_the_settings() {
     let repository = shop("zone-order").file("almanac.toml", SETTINGS).file("deep/a.txt", "");
     for command in COMMANDS {
         let with_variable = |arguments: &[&str]| {
@@ -88,7 +88,7 @@ fn local_is_the_zone_of_the_machine() {
     }
     let mut command = repository.command(&["when", "@daily", "--zone", "local"]);
     let ran = Ran::from_output(&command.env("TZ", "CET-1CEST").output().unwrap());
-    ran.assert_says(2, &["--zone: the time zone of this machine is not known: TZ is `CET-1CEST`"]);
+    ran.assert_says(2, &["--zone: the time zone of this machine is unknown: TZ is `CET-1CEST`"]);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_mistyped_display_zone_never_gets_the_hint_about_utc() {
 }
 
 #[test]
-fn an_unknown_zone_names_where_it_is_given() {
+fn an_error_about_an_unknown_zone_names_its_source() {
     let repository = shop("zone-unknown");
     let nearest = "is not an IANA time zone; the nearest name is Europe/Berlin";
     let flag = repository.run(&["next", "shop.yaml", "--zone", "Europe/Berlim"]);

@@ -39,7 +39,7 @@ fn patterns_are_those_of_gitignore_seen_from_their_file() {
 }
 
 #[test]
-fn what_is_named_is_read_and_the_nearest_settings_decide() {
+fn named_files_are_read_and_the_nearest_settings_decide() {
     let repository = Repository::new("excluding-nearest")
         .file("almanac.toml", "exclude = [\"tests\", \"*.example.yaml\"]\n")
         .file("tests/a.yaml", wrong("a"))
@@ -93,7 +93,7 @@ fn braces_are_parts_of_names_as_in_a_gitignore() {
 }
 
 #[test]
-fn a_pattern_that_cannot_be_meant_is_an_error() {
+fn a_pattern_that_cannot_match_is_an_error() {
     let repository = Repository::new("excluding-wrong").file("team/a.yaml", policy("a", "a", 1));
     for (pattern, says) in [
         ("[", "is not a valid pattern"),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::repositories::repository::{PRESENT, Repository, findings, policy};
 
-/// How each command ends that reads policies.
+/// The exit code of each command that reads policies.
 fn codes(repository: &Repository, arguments: &[&str]) -> Vec<Option<i32>> {
     let commands: [&[&str]; 4] = [
         &["validate", "-f", ".", "--from", PRESENT],

@@ -1,4 +1,4 @@
-//! `lint --fix` writes what can only be meant, and nothing else.
+//! `lint --fix` writes fixes with one possible meaning, and nothing else.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -44,7 +44,7 @@ fn read(repository: &Repository, path: &str) -> String {
 }
 
 #[test]
-fn what_can_only_be_meant_is_written_and_all_else_stays_to_the_letter() {
+fn fixes_with_one_meaning_are_written_and_all_other_text_is_unchanged() {
     let good = policy("good", "good", 3);
     let wrong = good.replace("good", "wrong").replace("0 8 * * *", "0 8 * *");
     let repository = Repository::new("fixing")
@@ -91,7 +91,7 @@ fn json_lists_the_applied_fixes() {
 }
 
 #[test]
-fn times_in_the_text_of_a_config_map_are_written_where_they_stand() {
+fn times_in_the_text_of_a_config_map_are_fixed_in_place() {
     let config = |quote: &str, time: &str| {
         format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: volcano-agent-config, namespace: volcano-system}}\n\
@@ -110,7 +110,7 @@ fn times_in_the_text_of_a_config_map_are_written_where_they_stand() {
 }
 
 #[test]
-fn what_has_several_meanings_or_reaches_further_is_left_to_people() {
+fn ambiguous_and_far_reaching_fixes_are_not_written() {
     let shared = SLIPS
         .replace("metadata: {name: night}", "metadata: {name: night, labels: {a: &v app/v1}}")
         .replace("apiVersion: app/v1", "apiVersion: *v");
@@ -126,7 +126,7 @@ fn what_has_several_meanings_or_reaches_further_is_left_to_people() {
 }
 
 #[test]
-fn links_and_permissions_stay_and_what_may_not_be_written_is_not() {
+fn links_and_permissions_stay_and_read_only_files_are_not_written() {
     let repository = Repository::new("fixing-files").file("real/a.yaml", SLIPS);
     let real = repository.root().join("real/a.yaml");
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
@@ -137,7 +137,9 @@ fn links_and_permissions_stay_and_what_may_not_be_written_is_not() {
     assert!(fs::symlink_metadata(repository.root().join("link.yaml")).unwrap().is_symlink());
     let linked = Repository::new("fixing-hard-links").file("a.yaml", SLIPS);
     fs::hard_link(linked.root().join("a.yaml"), linked.root().join("b.txt")).unwrap();
-    linked.run(&["lint", "--fix"]).assert_says(1, &["a.yaml was not fixed: it has other names"]);
+    linked
+        .run(&["lint", "--fix"])
+        .assert_says(1, &["a.yaml was not fixed: the file has other hard links"]);
     assert_eq!(read(&linked, "a.yaml"), SLIPS);
     let arguments = ["lint", "--fix", "-f", "-"];
     repository.run(&arguments).assert_says(2, &["standard input cannot be written to"]);

@@ -89,7 +89,7 @@ fn an_unreadable_policy_is_reported_but_not_the_rest_of_the_file() {
 }
 
 #[test]
-fn what_is_assumed_of_many_objects_is_one_line() {
+fn the_same_assumption_about_many_objects_is_one_line() {
     let mut repository = Repository::new("many-assumptions");
     for number in 0..60 {
         let text = policy(&format!("hours-{number}"), &format!("shop-{number}"), 3);
@@ -194,7 +194,9 @@ fn a_pipe_from_a_shell_is_read_but_a_device_is_not() {
     let ran = shell.args(["-c", &script]).current_dir(repository.root()).output().unwrap();
     crate::repositories::repository::Ran::from_output(&ran)
         .assert_says(0, &["checked 1 object in 1 file: no problems found"]);
-    repository.run(&["validate", "/dev/zero"]).assert_says(2, &["this is a device, not a file"]);
+    repository
+        .run(&["validate", "/dev/zero"])
+        .assert_says(2, &["the path is a device, not a file"]);
 }
 
 #[test]
@@ -212,7 +214,7 @@ fn a_glob_matches_files_and_directories_only() {
         .run(&["validate", "-f", "p*.yaml"])
         .assert_says(2, &["no file matches this pattern"]);
     let named = repository.run(&["validate", "-f", "socket.yaml"]);
-    named.assert_says(2, &["this is a socket, not a file"]);
+    named.assert_says(2, &["the path is a socket, not a file"]);
     drop(socket);
 }
 
@@ -265,7 +267,7 @@ fn unreadable_paths_in_a_directory_are_errors_and_the_rest_is_checked() {
         2,
         &[
             "error[unreadable-file]: failed to read the file: input/output error\n",
-            "= fix: correct the path, or leave it out with --exclude\n",
+            "= fix: correct the path, or exclude it with --exclude\n",
             "checked 1 object in 2 files: 1 error in 1 file\n",
         ],
     );

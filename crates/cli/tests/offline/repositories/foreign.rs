@@ -87,7 +87,7 @@ fn a_trigger_that_starts_jobs_gets_no_advice_about_scaling() {
     );
 }
 
-/// The warnings of two writers: where each is, in which place, and what it says.
+/// The warnings of two writers: the location, the place and the message of each.
 fn two_writers(output: &Value) -> Vec<String> {
     let output = output["findings"].as_array().unwrap().iter();
     let of_two = output.filter(|it| it["code"] == "two-writers");

@@ -96,7 +96,7 @@ fn an_unreadable_file_is_reported_even_if_its_code_is_ignored() {
 }
 
 #[test]
-fn a_nearer_file_that_says_nothing_of_lint_hides_no_other() {
+fn a_nearer_file_without_lint_settings_does_not_hide_another() {
     let repository = Repository::new("ignoring-nested")
         .file("almanac.toml", "[lint]\nignore = [\"same-minute\"]\n")
         .file("team/almanac.toml", "[[place]]\nname = \"prod\"\ndirectories = [\"prod\"]\n")

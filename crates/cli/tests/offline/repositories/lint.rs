@@ -1,4 +1,4 @@
-//! What `lint` has in common with `validate`, and what it does otherwise.
+//! The common behavior of `lint` and `validate`, and the differences.
 
 use crate::repositories::repository::{PRESENT, Repository, findings, policy};
 
@@ -41,7 +41,7 @@ fn a_policy_in_an_exempt_namespace_is_reported_unless_it_is_exempt_itself() {
 }
 
 #[test]
-fn a_warning_makes_lint_fail_unless_it_is_told_otherwise() {
+fn a_warning_makes_lint_fail_by_default() {
     let meets = policy("meets", "meets", 3).replace("0 20 * * *", "0 8 * * *");
     let repository = Repository::new("lint-fails").file("meets.yaml", meets);
     let lint = |arguments: &[&str]| {

@@ -25,7 +25,7 @@ fn other_kinds_of_known_groups_are_skipped_and_a_slip_of_a_known_kind_is_a_warni
 }
 
 #[test]
-fn what_a_test_expects_is_skipped_in_a_directory_and_checked_if_it_is_named() {
+fn expectations_of_tests_are_skipped_in_a_directory_and_checked_if_named() {
     let expected = "apiVersion: autoscaling.karmada.io/v1alpha1\nkind: CronFederatedHPA\nmetadata: {name: a}\n";
     let repository = Repository::new("expectations")
         .file("e2e/hours/00-install.yaml", policy("hours", "shop", 3))

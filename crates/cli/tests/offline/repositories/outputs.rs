@@ -12,7 +12,7 @@ fn meets(name: &str) -> Repository {
 const FORMATS: [&str; 6] = ["text", "json", "sarif", "github", "junit", "markdown"];
 
 #[test]
-fn one_run_writes_what_a_run_for_each_format_prints() {
+fn one_run_writes_the_same_outputs_as_a_run_for_each_format() {
     let repository = meets("outputs-all");
     for command in ["lint", "validate"] {
         let at = [command, "a.yaml", "--from", PRESENT];
@@ -97,7 +97,7 @@ fn a_file_that_was_read_is_not_overwritten() {
         &["diff", "a.yaml", "b", "--out", "a.yaml"],
     ] {
         let ran = repository.run(arguments);
-        ran.assert_says(2, &["this file is read, and would be overwritten; name another one"]);
+        ran.assert_says(2, &["the file is an input, and would be overwritten; name another one"]);
         assert_eq!([read("a.yaml"), read("b/b.yaml")], before, "{arguments:?}");
         assert_eq!(ran.said, "", "{arguments:?}");
     }
@@ -130,7 +130,7 @@ fn notes_are_printed_unless_the_output_has_them() {
 
 #[test]
 #[cfg(unix)]
-fn an_output_may_go_nowhere_and_to_a_file_of_any_name() {
+fn an_output_can_be_the_null_device_or_a_file_of_any_name() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;
     let repository = meets("outputs-names");

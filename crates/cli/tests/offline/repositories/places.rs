@@ -1,5 +1,5 @@
-//! One policy in several folders is normal: each cluster is forecast with what it gets, and a conflict
-//! is only what one cluster would get twice.
+//! One policy in several directories is normal: each cluster is forecast with the objects it receives, and only objects
+//! that one cluster would receive twice are a conflict.
 
 use serde_json::Value;
 
@@ -115,7 +115,7 @@ fn two_autoscalers_of_one_workload_are_a_warning_only_within_one_cluster() {
 }
 
 #[test]
-fn the_configuration_file_says_which_folders_are_places() {
+fn the_settings_define_the_directories_of_places() {
     let settings = "[[place]]\nname = \"prod\"\ndirectories = [\"apps/*/prod\"]\n\
                     [[place]]\nname = \"test\"\ndirectories = [\"apps/*/test\"]\n";
     let repository = Repository::new("settings")

@@ -1,4 +1,4 @@
-//! The hook for pre-commit that the documentation shows does what it says.
+//! The hook for pre-commit in the documentation works as described.
 
 use std::fs;
 use std::path::Path;

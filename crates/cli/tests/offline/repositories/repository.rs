@@ -1,4 +1,4 @@
-//! Repositories as people have them, made for a test, and the program run in their roots.
+//! Typical repositories, created for a test, and runs of the program in their roots.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::running::{almanac, empty_directory, list, word};
 
 pub(crate) const PRESENT: &str = "2026-11-20T12:00:00Z";
 
-/// A folder of a test's own, with what it puts there.
+/// A directory of one test, with the files of the test.
 pub(crate) struct Repository {
     root: PathBuf,
 }

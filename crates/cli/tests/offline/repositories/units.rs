@@ -58,8 +58,7 @@ fn a_profile_with_the_plugin_is_found_in_a_directory() {
 }
 
 #[test]
-fn pods_nodes_and_workloads_that_are_there_twice_are_found_with_both_places_and_none_of_the_two_counts()
- {
+fn duplicate_pods_nodes_and_workloads_are_reported_with_both_locations_and_ignored() {
     let node = |pool: &str| {
         format!("apiVersion: v1\nkind: Node\nmetadata: {{name: n1, labels: {{pool: {pool}}}}}\n")
     };

@@ -92,14 +92,14 @@ fn a_cron_expression_needs_no_flag() {
 }
 
 #[test]
-fn a_schedule_and_objects_at_once_are_an_error_that_says_what_to_leave_out() {
+fn a_schedule_together_with_objects_is_an_error_with_the_words_to_remove() {
     let repository = shops("words-both");
     for (arguments, message) in [
         (&["0 8 * * *", "shop"][..], "one schedule is explained at a time"),
         (&["0 8 * * *", "@daily"], "one schedule is explained at a time"),
         (&["0 8 * * *", "--daily", "09:00-17:00"], "another schedule is typed with a flag"),
         (&["0 8 * * *", "-f", "policies"], "a typed schedule needs no files and no cluster"),
-        (&["policies", "--cron", "@daily"], "give only one of them"),
+        (&["policies", "--cron", "@daily"], "use only one of them"),
         (&["policies", "--zone", "Asia/Tokyo"], "set ALMANAC_ZONE"),
         (&["0", "8", "*", "*", "*"], "write '0 8 * * *', in quotes"),
         (&["0", "8", "policies", "shop"], "put it into quotes"),
@@ -116,11 +116,11 @@ fn a_directory_whose_name_begins_like_a_schedule_is_read() {
     ran.assert_says(0, &["default/hours open\nFires at 08:00 every day"]);
     repository.run(&["when", "@noon"]).assert_says(2, &["SCHEDULE: "]);
     // Standard input may be named twice.
-    repository.run(&["when", "-", "-"]).assert_says(0, &["there is no schedule here"]);
+    repository.run(&["when", "-", "-"]).assert_says(0, &["no schedules found"]);
 }
 
 #[test]
-fn a_flag_that_says_nothing_of_a_typed_schedule_is_refused() {
+fn a_flag_that_does_not_apply_to_a_typed_schedule_is_rejected() {
     let repository = shops("words-typed");
     for flag in [
         &["-f", "policies"][..],
@@ -137,10 +137,7 @@ fn a_flag_that_says_nothing_of_a_typed_schedule_is_refused() {
         &["--fail-on", "never"],
     ] {
         let word = repository.run(&[&["when", "0 8 * * *"], flag].concat());
-        word.assert_says(
-            2,
-            &["a typed schedule needs no files and no cluster; leave out", flag[0]],
-        );
+        word.assert_says(2, &["a typed schedule needs no files and no cluster; remove", flag[0]]);
         for typed in [["--cron", "@daily"], ["--daily", "09:00-17:00"]] {
             let ran = repository.run(&[&["when"], &typed[..], flag].concat());
             ran.assert_says(2, &["cannot be used with"]);
@@ -176,7 +173,7 @@ fn watching_is_for_a_cluster_and_for_formats_that_follow_one_another() {
         let format = repository.run(&[command, "--watch", "-o", "ics"]);
         for (ran, message) in [
             (flag, "cannot be used with"),
-            (word, "--watch: watches a cluster, and files are named"),
+            (word, "--watch: watches a cluster, but files are named"),
             (format, "--watch: prints text, json or yaml"),
         ] {
             ran.assert_says(2, &[message]);

@@ -1,5 +1,5 @@
 //! Draws steps by pixels if they are too narrow to be distinct: of numbers the highest and the lowest of each pixel, of
-//! texts and names the one that holds for all of it. One title counts these steps. Wider steps are left to [`super`].
+//! texts and names the one that fills the pixel. One title counts these steps. [`super`] draws wider steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
@@ -15,14 +15,14 @@ use crate::forecast::svg::styles::Styles;
 use crate::markup::escaped;
 use crate::wall_clock::civil;
 
-/// A step that is narrower has no room for its value. Where too many are wider, twice as wide ones count as narrow too.
+/// The minimum width of a step for its value. If too many steps are wider, the width is doubled.
 const NARROW: f64 = 8.0;
-/// The least number of successive narrow steps that are drawn by pixels.
+/// The minimum number of successive narrow steps that are drawn by pixels.
 const MANY: usize = 3;
-/// How many texts a title names.
+/// The maximum number of texts in a title.
 const NAMED: usize = 5;
 
-/// The length of the time axis, and where it begins and how high a number is at most, in tenths.
+/// The length of the time axis in pixels; its start and the maximum height of a number, in tenths.
 const PIXELS: u16 = 728;
 const TENTHS: i64 = 10;
 const LEFT: i64 = 160;
@@ -31,7 +31,7 @@ const BAR: i64 = 560;
 /// A piece of a block or of a row.
 pub(super) enum Piece<'b, 'a> {
     One(&'b Stretch<'a>),
-    /// Several that are drawn by pixels.
+    /// Several steps that are drawn by pixels.
     Many(&'b [Stretch<'a>]),
 }
 
@@ -43,9 +43,9 @@ pub(super) fn pieces<'b, 'a>(
 ) -> Vec<Piece<'b, 'a>> {
     let mut narrow = NARROW;
     loop {
-        let pieces = narrow_ones_together(view, narrow, stretches);
+        let pieces = narrow_steps_merged(view, narrow, stretches);
         let steps = pieces.iter().filter(|it| matches!(it, Piece::One(_))).count();
-        // Fewer than that are never drawn by pixels.
+        // Fewer steps are never drawn by pixels.
         if steps <= most_steps.max(MANY) {
             return pieces;
         }
@@ -53,7 +53,7 @@ pub(super) fn pieces<'b, 'a>(
     }
 }
 
-fn narrow_ones_together<'b, 'a>(
+fn narrow_steps_merged<'b, 'a>(
     view: View,
     narrow: f64,
     stretches: &'b [Stretch<'a>],
@@ -73,8 +73,7 @@ fn narrow_ones_together<'b, 'a>(
     stretches.chunk_by(is_close).flat_map(piece).collect()
 }
 
-/// The classes of what is drawn with their names: those of the rules whose steps or whole pixels are drawn, and what other
-/// pixels stand for.
+/// The classes of the drawing with their names: the rules with steps or whole pixels, and the meaning of other pixels.
 pub(super) fn legend(
     view: View,
     most_steps: usize,
@@ -117,7 +116,8 @@ pub(super) fn legend(
 }
 
 impl<W: Write> Picture<'_, W> {
-    /// Numbers as two areas: up to the highest of each pixel, and in it up to the lowest. An unknown value counts as zero.
+    /// Writes numbers as two areas: up to the highest of each pixel, and inside it up to the lowest. An unknown value
+    /// is drawn as zero.
     pub(super) fn write_lowest_and_highest(
         &mut self,
         stretches: &[Stretch<'_>],
@@ -137,8 +137,8 @@ impl<W: Write> Picture<'_, W> {
         self.write_paths(stretches, name, paths.iter().map(|(class, path)| (*class, path.as_str())))
     }
 
-    /// A value that holds for a whole pixel, in the style of its rule; other pixels in a style of their own.
-    pub(super) fn write_what_holds(
+    /// Writes a value that fills a pixel in the style of its rule, and other pixels in a style of their own.
+    pub(super) fn write_values_by_pixel(
         &mut self,
         stretches: &[Stretch<'_>],
         y: f64,
@@ -189,13 +189,13 @@ impl<W: Write> Picture<'_, W> {
 
 /// The pixels of the time axis, as far as stretches reach.
 struct Grid {
-    /// Of the period, in nanoseconds.
+    /// The start and the length of the period, in nanoseconds.
     start: i128,
     length: i128,
-    /// Of the stretches.
+    /// The start and the end of the stretches.
     first: Option<Timestamp>,
     last: Option<Timestamp>,
-    /// The same as places, in tenths.
+    /// The same as positions, in tenths.
     from: i64,
     to: i64,
 }
@@ -212,7 +212,7 @@ impl Grid {
         grid
     }
 
-    /// How far an instant is from the start: a pixel is as long as the period then.
+    /// The distance of an instant from the start, scaled so that a pixel has the length of the period.
     fn scaled(&self, at: Timestamp) -> i128 {
         (at.as_nanosecond() - self.start) * i128::from(PIXELS)
     }
@@ -229,7 +229,7 @@ impl Grid {
         pixel(self.scaled(stretch.from))..=pixel(self.scaled(stretch.to) - 1)
     }
 
-    /// Each pixel that some stretches touch, and which.
+    /// Each pixel that stretches touch, with these stretches.
     fn pixels(&self, stretches: &[Stretch<'_>]) -> Vec<(i64, Range<usize>)> {
         let mut all: Vec<(i64, Range<usize>)> = Vec::new();
         for (index, stretch) in stretches.iter().enumerate() {
@@ -243,7 +243,7 @@ impl Grid {
         all
     }
 
-    /// The classes of values that hold for whole pixels, and of other pixels, each with where it begins and ends.
+    /// The classes of values that fill pixels, and of other pixels, each with its start and its end.
     fn spans(&self, styles: &Styles<'_>, stretches: &[Stretch<'_>]) -> Vec<(String, i64, i64)> {
         let mut spans: Vec<(String, i64, i64)> = Vec::new();
         for (pixel, within) in self.pixels(stretches) {
@@ -259,13 +259,13 @@ impl Grid {
         spans
     }
 
-    /// Where a pixel begins and ends, in tenths.
+    /// The start and the end of a pixel, in tenths.
     fn edges(&self, pixel: i64) -> (i64, i64) {
         let edge = |pixel: i64| (LEFT + pixel * TENTHS).clamp(self.from, self.to);
         (edge(pixel), edge(pixel + 1))
     }
 
-    /// Whether what is in a pixel is one thing that one rule has set, for all of it.
+    /// Whether one value of one rule fills a pixel.
     fn is_of_one(&self, pixel: i64, within: &[Stretch<'_>]) -> bool {
         let (Some(first), Some(last)) = (within.first(), within.last()) else { return false };
         let edge = |pixel: i64| i128::from(pixel) * self.length;
@@ -288,13 +288,13 @@ fn least(stretches: &[Stretch<'_>]) -> u32 {
     stretches.iter().map(|it| it.number().unwrap_or(0)).min().unwrap_or(0)
 }
 
-/// How high a number is drawn, in tenths. Zero is a line on the ground.
+/// The height of a number, in tenths. Zero is a line on the ground.
 fn rise(number: u32, highest: u32) -> i64 {
     let (number, highest) = (i64::from(number), i64::from(highest.max(1)));
     ((number * BAR + highest / 2) / highest).max(TENTHS)
 }
 
-/// An area on the ground, from where each height ends and how high it is.
+/// An area on the ground, from the end and the value of each height.
 fn outline(from: i64, base: f64, heights: impl Iterator<Item = (i64, i64)>) -> String {
     let mut path = format!("M{} {base}", Tenths(from));
     let (mut drawn, mut x, mut height) = (from, from, 0);
@@ -312,7 +312,7 @@ fn outline(from: i64, base: f64, heights: impl Iterator<Item = (i64, i64)>) -> S
     path
 }
 
-/// The numbers from the lowest to the highest, and what else there is.
+/// The range of the numbers, and the other values.
 fn values(stretches: &[Stretch<'_>]) -> String {
     let numbers = || stretches.iter().filter_map(Stretch::number);
     let range = numbers()
@@ -330,7 +330,7 @@ fn values(stretches: &[Stretch<'_>]) -> String {
     range.into_iter().chain(others).chain(more).collect::<Vec<_>>().join(", ")
 }
 
-/// A number of tenths, as short as can be.
+/// A number of tenths, in its shortest form.
 struct Tenths(i64);
 
 impl fmt::Display for Tenths {

@@ -6,7 +6,7 @@ use super::{cases, repository_of};
 
 /// A fix is one word or one expression, or else the user has to choose.
 #[test]
-fn what_has_one_meaning_is_written_by_fix_and_nothing_is_left_to_write() {
+fn fix_writes_all_fixes_with_one_meaning() {
     let cases = cases();
     let all = cases.iter().enumerate().map(|(number, case)| case.file(number));
     let repository = repository_of("catalogue-fix", all);

@@ -70,12 +70,12 @@ fn legend_of_levels(minutes: i64) -> Vec<(String, String)> {
         let origin = Origin { writer, reason: "".into(), moves_other_bound: false };
         segment.origin = Arc::new(origin);
     }
-    let drawn = Drawn::of(&series);
-    legend(view(), 6, &blocks(&series), &Styles::of(&drawn))
+    let drawn = Drawn::for_series(&series);
+    legend(view(), 6, &blocks(&series), &Styles::for_series(&drawn))
 }
 
 #[test]
-fn the_legend_names_what_is_drawn_and_nothing_else() {
+fn the_legend_names_only_drawn_rules_and_pixels() {
     let named = |(class, name): (&str, &str)| (class.to_owned(), name.to_owned());
     let [night, day] = [("rule0", "night"), ("rule1", "day")].map(named);
     let mixed = named(("at-most", "more than one value in a pixel"));
@@ -110,6 +110,6 @@ fn a_day_of_minutes_is_one_area_up_to_the_highest_and_one_up_to_the_lowest() {
 
 #[test]
 fn tenths_are_as_short_as_can_be() {
-    let said = [0, 7, -7, 10, -25, 7280].map(|it| Tenths(it).to_string());
-    assert_eq!(said, ["0", ".7", "-.7", "1", "-2.5", "728"]);
+    let texts = [0, 7, -7, 10, -25, 7280].map(|it| Tenths(it).to_string());
+    assert_eq!(texts, ["0", ".7", "-.7", "1", "-2.5", "728"]);
 }
