@@ -52,7 +52,7 @@ pub(super) fn schemas(
     })
 }
 
-/// Leaves out the spec, which a derived definition always has.
+/// Removes the spec, which a derived definition always has.
 pub(super) fn remove_spec(definition: &mut CustomResourceDefinition) {
     for (_, schema) in schemas(definition) {
         schema.required = None;
