@@ -53,7 +53,7 @@ impl CustomResource {
     /// Which of the kinds we know it is.
     #[must_use]
     pub fn known_kind(&self) -> Option<Kind> {
-        Kind::of(&self.definition.spec.group, self.kind())
+        Kind::find(&self.definition.spec.group, self.kind())
     }
 
     /// The name of its file in a folder of definitions: `autoscaling.karmada.io_federatedhpas`.

@@ -139,14 +139,14 @@ impl Descriptor {
 
     /// That of a family.
     #[must_use]
-    pub fn of(family: Family) -> &'static Descriptor {
+    pub fn for_family(family: Family) -> &'static Descriptor {
         DESCRIPTORS[family as usize]
     }
 
     /// That of the family whose policies the objects of a kind are, if they are policies.
     #[must_use]
     pub fn of_kind(kind: Kind) -> Option<&'static Descriptor> {
-        kind.family().map(Descriptor::of)
+        kind.family().map(Descriptor::for_family)
     }
 
     /// The field of a rule of a policy, by its position.
@@ -171,13 +171,13 @@ mod tests {
     #[test]
     fn each_family_has_its_descriptor() {
         for family in Family::ALL {
-            assert_eq!(Descriptor::of(family).family, family);
+            assert_eq!(Descriptor::for_family(family).family, family);
         }
     }
 
     #[test]
     fn placements_read_the_kinds_of_a_hub_and_no_other() {
         let of_hub = Kind::ALL.iter().copied().filter(|kind| kind.role() == Role::Hub);
-        assert_eq!(Descriptor::of(Family::Placement).reads, of_hub.collect::<Vec<_>>());
+        assert_eq!(Descriptor::for_family(Family::Placement).reads, of_hub.collect::<Vec<_>>());
     }
 }

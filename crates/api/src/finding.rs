@@ -151,7 +151,7 @@ impl Finding {
     /// A value that is there but cannot be, in Kubernetes' words.
     #[must_use]
     pub fn invalid(code: Code, field: &Path<'_>, value: impl MessageValue, why: &str) -> Self {
-        Self::new(code, field, format!("Invalid value: {}: {why}", value.shown()))
+        Self::new(code, field, format!("Invalid value: {}: {why}", value.in_message()))
     }
 
     /// A value that has to be there and is not, in Kubernetes' words.
@@ -194,37 +194,37 @@ impl std::fmt::Display for Finding {
 /// How a value is shown in a message: text quoted, numbers bare, both short.
 pub trait MessageValue {
     /// The value as a message has it.
-    fn shown(&self) -> String;
+    fn in_message(&self) -> String;
 }
 
 /// The longest value a message repeats. The full value can be seen where the message points.
-const SHOWN_CHARACTERS: usize = 60;
+const MAX_VALUE_CHARACTERS: usize = 60;
 
 impl MessageValue for str {
-    fn shown(&self) -> String {
-        if self.chars().nth(SHOWN_CHARACTERS).is_none() {
+    fn in_message(&self) -> String {
+        if self.chars().nth(MAX_VALUE_CHARACTERS).is_none() {
             return format!("{self:?}");
         }
-        let start: String = self.chars().take(SHOWN_CHARACTERS - 1).collect();
+        let start: String = self.chars().take(MAX_VALUE_CHARACTERS - 1).collect();
         format!("{:?}", start + "…")
     }
 }
 
 impl MessageValue for String {
-    fn shown(&self) -> String {
-        self.as_str().shown()
+    fn in_message(&self) -> String {
+        self.as_str().in_message()
     }
 }
 
 impl MessageValue for i32 {
-    fn shown(&self) -> String {
+    fn in_message(&self) -> String {
         self.to_string()
     }
 }
 
 impl<T: MessageValue + ?Sized> MessageValue for &T {
-    fn shown(&self) -> String {
-        (*self).shown()
+    fn in_message(&self) -> String {
+        (*self).in_message()
     }
 }
 
@@ -247,6 +247,6 @@ mod tests {
 
     #[test]
     fn long_values_are_truncated() {
-        assert_eq!("x".repeat(100).shown(), format!("\"{}…\"", "x".repeat(59)));
+        assert_eq!("x".repeat(100).in_message(), format!("\"{}…\"", "x".repeat(59)));
     }
 }

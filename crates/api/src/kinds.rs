@@ -14,8 +14,8 @@ pub use names::kind_named;
 pub(crate) use names::nearest;
 pub use recognition::group_and_version;
 pub(crate) use recognition::{
-    APPS_MISTYPED, Recognised, RemovedVersion, is_group_of_kubernetes, is_group_of_ours,
-    is_nearly_ours, near_kind, recognise, removed_version,
+    APPS_MISTYPED, Recognition, RemovedVersion, is_group_of_kubernetes, is_group_of_ours,
+    is_nearly_ours, near_kind, recognize, removed_version,
 };
 
 /// The role of a kind.
@@ -206,14 +206,14 @@ kinds! {
 impl Kind {
     /// The kind of this name in this group, in any version.
     #[must_use]
-    pub fn of(group: &str, kind: &str) -> Option<Kind> {
+    pub fn find(group: &str, kind: &str) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|it| it.name() == kind && it.group() == group)
     }
 
     /// The kind of an object.
     #[must_use]
     pub fn of_object(object: &Identity) -> Option<Kind> {
-        Kind::of(object.group(), object.kind())
+        Kind::find(object.group(), object.kind())
     }
 
     /// The kind whose objects say the policies of a family.

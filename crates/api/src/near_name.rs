@@ -48,7 +48,7 @@ pub(crate) fn nearest_name<'a>(
 /// In how many letters two names differ, if one is probably a slip of the other.
 pub(crate) fn slip(one: &str, other: &str) -> Option<usize> {
     let is_far = one.len().abs_diff(other.len()) > MOST_ENDING;
-    if is_far || one == other || !begin_alike(one.as_bytes(), other.as_bytes()) {
+    if is_far || one == other || !have_same_start(one.as_bytes(), other.as_bytes()) {
         return None;
     }
     if letters(one).eq(letters(other)) && !letters(one).any(|it| it.is_ascii_digit()) {
@@ -70,7 +70,7 @@ pub(crate) fn slip(one: &str, other: &str) -> Option<usize> {
 
 fn slip_of_word(one: &[u8], other: &[u8]) -> Option<usize> {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
-    if !begin_alike(short, long) {
+    if !have_same_start(short, long) {
         return None;
     }
     let before = in_common(short.iter(), long.iter());
@@ -95,7 +95,7 @@ fn slip_of_word(one: &[u8], other: &[u8]) -> Option<usize> {
     is_slip.then_some(into.len())
 }
 
-fn begin_alike(one: &[u8], other: &[u8]) -> bool {
+fn have_same_start(one: &[u8], other: &[u8]) -> bool {
     one.first() == other.first()
 }
 

@@ -36,7 +36,7 @@ pub(crate) const METRIC_NAME: &str = "__name__";
 
 /// A query.
 #[derive(Debug)]
-pub(crate) struct Parsed {
+pub(crate) struct ParsedQuery {
     /// The type of the result.
     pub(crate) result: Type,
     /// Its nodes. The operands of a node are the last results before it.
@@ -149,7 +149,7 @@ pub(crate) struct Refusal {
 }
 
 /// Parses a query. Patterns beyond the budget are not checked.
-pub(crate) fn parse(text: &str, patterns: &mut PatternBudget) -> Result<Parsed, Refusal> {
+pub(crate) fn parse(text: &str, patterns: &mut PatternBudget) -> Result<ParsedQuery, Refusal> {
     if text.chars().nth(MOST_CHARACTERS).is_some() {
         let message = format!("longer than {MOST_CHARACTERS} characters");
         return Err(Refusal::too_much(0, message));

@@ -65,7 +65,7 @@ enum ShapeKind {
 
 impl Shape {
     /// Reads a schema in the form of a CRD.
-    pub(crate) fn of(schema: &Json) -> Self {
+    pub(crate) fn from_schema(schema: &Json) -> Self {
         let mut shape = Self::read(schema);
         shape.surround(&[]);
         shape
@@ -259,7 +259,7 @@ impl Shape {
             let Some(name) = item[key].as_str().filter(|name| !name.is_empty()) else { continue };
             if !seen.insert(name) {
                 let item = path.index(position);
-                let message = format!("Duplicate value: {}", name.shown());
+                let message = format!("Duplicate value: {}", name.in_message());
                 findings.push(Finding::new(Code::DuplicateItem, item.key(key), message));
             }
         }
@@ -269,10 +269,10 @@ impl Shape {
     fn examine_text(&self, text: &str, path: &Path<'_>, findings: &mut Vec<Finding>) -> bool {
         let length = text.chars().count();
         if !self.choices.is_empty() && !self.choices.iter().any(|choice| choice == text) {
-            let choices: Vec<_> = self.choices.iter().map(MessageValue::shown).collect();
+            let choices: Vec<_> = self.choices.iter().map(MessageValue::in_message).collect();
             let message = format!(
                 "Unsupported value: {}: supported values: {}",
-                text.shown(),
+                text.in_message(),
                 choices.join(", ")
             );
             let finding = Finding::new(Code::UnsupportedValue, path, message);
@@ -331,7 +331,7 @@ impl Shape {
                 (number.to_string(), "a number with a fraction")
             }
             Value::Number(number) => (number.to_string(), "a number"),
-            Value::Text(text) => (text.shown(), "text"),
+            Value::Text(text) => (text.in_message(), "text"),
             Value::List(_) => ("[…]".to_owned(), "a list"),
             Value::Map(_) => ("{…}".to_owned(), "a map"),
         };

@@ -30,12 +30,12 @@ pub struct JsonAsYaml<'a> {
     emitter: Emitter<'a>,
     /// The text or the number that has begun, as far as it is known.
     scalar: Vec<u8>,
-    within: Within,
+    within: DocumentPart,
 }
 
 /// The part of a document that the next byte of JSON belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Within {
+enum DocumentPart {
     Structure,
     Text,
     /// After a backslash in a text.
@@ -57,7 +57,7 @@ impl<'a> JsonAsYaml<'a> {
         emitter.set_unicode(true);
         emitter.emit(Event::stream_start(Encoding::Utf8)).map_err(of_writing)?;
         emitter.emit(Event::document_start(None, &[], true)).map_err(of_writing)?;
-        Ok(JsonAsYaml { emitter, scalar: Vec::new(), within: Within::Structure })
+        Ok(JsonAsYaml { emitter, scalar: Vec::new(), within: DocumentPart::Structure })
     }
 
     /// Ends the document.
@@ -73,26 +73,26 @@ impl<'a> JsonAsYaml<'a> {
 
     fn take(&mut self, byte: u8) -> io::Result<()> {
         match (self.within, byte) {
-            (Within::Text, b'"') => {
+            (DocumentPart::Text, b'"') => {
                 self.scalar.push(byte);
                 let text: String = serde_json::from_slice(&self.scalar)?;
                 emit_text(&mut self.emitter, &text).map_err(of_writing)?;
-                self.within = Within::Structure;
+                self.within = DocumentPart::Structure;
             }
-            (Within::Text | Within::Escape, _) => {
+            (DocumentPart::Text | DocumentPart::Escape, _) => {
                 self.scalar.push(byte);
-                let begins_escape = self.within == Within::Text && byte == b'\\';
-                self.within = if begins_escape { Within::Escape } else { Within::Text };
+                let begins_escape = self.within == DocumentPart::Text && byte == b'\\';
+                self.within = if begins_escape { DocumentPart::Escape } else { DocumentPart::Text };
             }
-            (Within::Structure, b'"') => {
+            (DocumentPart::Structure, b'"') => {
                 self.scalar = vec![byte];
-                self.within = Within::Text;
+                self.within = DocumentPart::Text;
             }
             (_, b'{' | b'}' | b'[' | b']' | b',' | b':' | b' ' | b'\t' | b'\r' | b'\n') => {
-                if self.within == Within::Word {
+                if self.within == DocumentPart::Word {
                     let word = String::from_utf8_lossy(&self.scalar);
                     emit_word(&mut self.emitter, &word).map_err(of_writing)?;
-                    self.within = Within::Structure;
+                    self.within = DocumentPart::Structure;
                 }
                 let event = match byte {
                     b'{' => start_of_mapping(),
@@ -104,9 +104,9 @@ impl<'a> JsonAsYaml<'a> {
                 self.emitter.emit(event).map_err(of_writing)?;
             }
             (_, _) => {
-                if self.within == Within::Structure {
+                if self.within == DocumentPart::Structure {
                     self.scalar.clear();
-                    self.within = Within::Word;
+                    self.within = DocumentPart::Word;
                 }
                 self.scalar.push(byte);
             }

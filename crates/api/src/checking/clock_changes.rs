@@ -6,7 +6,7 @@ use almanac_engine::{PolicyName, RuleClockEffect, World, few_joined};
 use jiff::{SignedDuration, Timestamp};
 
 use super::cron_job;
-use super::everything::{Everything, belongs_somewhere};
+use super::everything::{CheckedReading, belongs_somewhere};
 use crate::families::{Descriptor, qos_levels};
 use crate::finding::{Code, FieldPath, Finding, Path};
 use crate::kinds::Kind;
@@ -19,7 +19,7 @@ const YEAR: SignedDuration = SignedDuration::from_hours(24 * 366);
 #[must_use]
 pub fn clock_changes(
     reading: &Reading,
-    everything: &Everything,
+    everything: &CheckedReading,
     from: Timestamp,
     years: i32,
 ) -> Vec<PlacedFinding> {
@@ -36,7 +36,7 @@ pub fn clock_changes(
         let policy = PolicyName::new(family, identity.clone());
         let effects = world.clock_effects(&policy, from, to);
         for of_rule in effects.chunk_by(|one, other| one.position == other.position) {
-            let field = |position| Descriptor::of(family).rule_field(slim, position);
+            let field = |position| Descriptor::for_family(family).rule_field(slim, position);
             let Some(finding) = finding(of_rule, field) else { continue };
             told.push(placed(reading, index, finding));
         }

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::clock_changes::of_schedule;
-use super::everything::Everything;
+use super::everything::CheckedReading;
 use crate::finding::{Code, Finding, Span};
 use crate::reading::{CronJob, PlacedFinding, Reading, Starts};
 
@@ -14,7 +14,7 @@ const TWO_YEARS: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);
 #[must_use]
 pub fn cron_jobs_over_time(
     reading: &Reading,
-    everything: &Everything,
+    everything: &CheckedReading,
     from: Timestamp,
 ) -> Vec<PlacedFinding> {
     let of_job = |job| over_time(job, from).map(|(at, finding)| placed(job, at, finding));
@@ -25,7 +25,7 @@ pub fn cron_jobs_over_time(
 /// a skipped hour does not pass.
 pub(super) fn clock_changes<'a>(
     reading: &'a Reading,
-    everything: &'a Everything,
+    everything: &'a CheckedReading,
     (from, to): (Timestamp, Timestamp),
 ) -> impl Iterator<Item = PlacedFinding> + 'a {
     everything.cron_jobs(reading).filter_map(move |job| {

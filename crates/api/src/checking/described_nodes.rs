@@ -153,7 +153,7 @@ fn shape() -> &'static Shape {
         });
         let nodes =
             json!({ "type": "array", "items": node, "x-kubernetes-list-map-keys": ["name"] });
-        Shape::of(
+        Shape::from_schema(
             &json!({ "type": "object", "required": ["nodes"], "properties": { "nodes": nodes } }),
         )
     });
@@ -214,7 +214,7 @@ fn check_taints(node: &Json, path: &Path<'_>, findings: &mut Vec<Finding>) {
         check_key(key, &field, findings);
         check_value(&taint["value"], &path.key("value"), findings);
         if !seen.insert((key, taint["effect"].as_str())) {
-            let message = format!("Duplicate value: {}: two taints of one effect", key.shown());
+            let message = format!("Duplicate value: {}: two taints of one effect", key.in_message());
             let finding = Finding::new(Code::DuplicateItem, field, message);
             findings.push(finding.with_fix("remove one of them"));
         }

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use almanac_engine::Identity;
 
-use super::misnamed::{check_names, names_beside, unread_names};
+use super::misnamed::{check_names, unchecked_names, unread_names};
 use super::object::{CheckContext, CheckedObject, check};
 use super::places::{Layout, Places};
 use super::pods_together::{LocatedFinding, check_pods_together};
 use super::together::{check_against_foreign, check_together};
-use super::units_together::{Governed, check_units_together};
+use super::units_together::{GovernedPod, check_units_together};
 use crate::finding::{Code, Finding, Path, Severity, Span};
-use crate::kinds::{Kind, Recognised, recognise};
+use crate::kinds::{Kind, Recognition, recognize};
 use crate::objects::CONFIG_NAMESPACE;
 use crate::reading::{
     CronJob, Engine, ForeignScaler, Locator, PlacedFinding, ReadObject, Reading, Template,
@@ -22,7 +22,7 @@ use crate::reading::{
 
 /// The result of checking everything.
 #[derive(Clone, Debug)]
-pub struct Everything {
+pub struct CheckedReading {
     /// The objects, in the order of [`Reading::objects`].
     pub objects: Vec<CheckedObject>,
     /// The findings, including those about files, in the order of their locations.
@@ -41,7 +41,7 @@ pub fn check_everything(
     reading: &Reading,
     context: CheckContext<'_>,
     layout: &Layout,
-) -> Everything {
+) -> CheckedReading {
     // The agent's ConfigMap is applied to where the agent looks for it, which is where nothing else is.
     let config_namespace = layout.config_namespace.as_deref().unwrap_or(CONFIG_NAMESPACE);
     let of_agent = CheckContext { namespace: config_namespace, ..context };
@@ -54,14 +54,14 @@ pub fn check_everything(
     let named = reading.targets();
     for (object, checked) in reading.objects.iter().zip(&mut checked) {
         // Of one with a wrong version, only what is wrong is of use.
-        if !matches!(recognise(&object.api_version, object.kind.name()), Recognised::Supported(_)) {
+        if !matches!(recognize(&object.api_version, object.kind.name()), Recognition::Supported(_)) {
             (checked.identity, checked.slim, checked.scales) = (None, None, None);
         }
         if let Some((engine, finding)) = as_template(reading, object, checked) {
-            let is_found = reading.sources[object.source].is_found();
+            let is_discovered = reading.sources[object.source].is_discovered();
             let template = Template { source: object.source, engine };
-            templates.extend(is_told_of(reading, object, &named).then_some(template));
-            let findings = if is_found { Vec::new() } else { vec![finding] };
+            templates.extend(is_template_reported(reading, object, &named).then_some(template));
+            let findings = if is_discovered { Vec::new() } else { vec![finding] };
             *checked = unfilled_object(checked, findings);
         }
     }
@@ -71,7 +71,7 @@ pub fn check_everything(
     let places = places_of(reading, &checked, &foreign, context, layout);
     let targets = targets(&checked, Kind::is_ours);
     let together = checked_by_place(reading, &checked, &places, &foreign, context);
-    let mut told = told_of_files(reading, &targets, &places);
+    let mut told = file_findings(reading, &targets, &places);
     let mut objects_checked = Vec::new();
     // One finding covers all objects of a file.
     let mut with_statuses = BTreeSet::new();
@@ -84,28 +84,28 @@ pub fn check_everything(
         let own = checked.findings.len();
         checked.findings.extend(further.clone().map(|(finding, _)| finding.clone()));
         let in_places = vec![None; own].into_iter().chain(further.map(|(_, place)| *place));
-        let matters = !source.is_found()
+        let matters = !source.is_discovered()
             || object.kind.is_ours()
             || checked.identity.as_ref().is_some_and(|it| targets.contains(it));
-        let is_asked_about = belongs_somewhere(reading, object.source, &places);
+        let is_requested = belongs_somewhere(reading, object.source, &places);
         let is_checked = matters || checked.scales.is_some();
-        if is_checked && is_asked_about {
+        if is_checked && is_requested {
             objects_checked.push(index);
         }
         let locator = Locator::new(source, object);
         for (finding, place) in checked.findings.iter_mut().zip(in_places) {
             let span = locator.locate(finding);
             name_letters(source, span, finding);
-            if is_asked_about && (matters || finding.code == Code::TwoWriters) {
+            if is_requested && (matters || finding.code == Code::TwoWriters) {
                 let (source, finding) = (object.source, finding.clone().with_some_fix());
                 let (object, span) = (Some(index), Some(span));
                 told.push(PlacedFinding { source, span, finding, object, place });
             }
         }
     }
-    tell_of_pods(reading, &checked, &places, context.namespace, &mut told);
+    report_duplicate_pods(reading, &checked, &places, context.namespace, &mut told);
     told.sort_by_key(|finding| (finding.source, finding.span.map(|span| span.start)));
-    Everything { objects: checked, findings: told, templates, places, checked: objects_checked }
+    CheckedReading { objects: checked, findings: told, templates, places, checked: objects_checked }
 }
 
 /// Whether a plain `kubectl apply` leaves out the only thing that an object says. One that a cluster has printed is
@@ -153,11 +153,11 @@ fn unfilled_object(checked: &CheckedObject, findings: Vec<Finding>) -> CheckedOb
 }
 
 /// Whether a template is reported: if its file is named, or has a policy, an autoscaler or a target.
-fn is_told_of(reading: &Reading, object: &ReadObject, targets: &BTreeSet<(&str, &str)>) -> bool {
+fn is_template_reported(reading: &Reading, object: &ReadObject, targets: &BTreeSet<(&str, &str)>) -> bool {
     let source = &reading.sources[object.source];
     let name = || object.node.get("metadata")?.get("name")?.as_text();
     let is_target = || name().is_some_and(|it| targets.contains(&(object.kind.name(), it)));
-    !source.is_found() || claims_kind_of_ours(source.text().as_bytes()) || is_target()
+    !source.is_discovered() || claims_kind_of_ours(source.text().as_bytes()) || is_target()
 }
 
 /// The targets of the objects whose kinds match.
@@ -187,7 +187,7 @@ fn places_of(
     let others = others.iter().filter(|(identity, _)| targets.contains(identity));
     let others = others.filter_map(|(identity, source)| Some((identity, folder(*source)?)));
     let foreign = foreign.iter().filter_map(|it| Some((&it.identity, folder(it.source)?)));
-    Places::of(layout, objects.chain(others).chain(foreign))
+    Places::derive(layout, objects.chain(others).chain(foreign))
 }
 
 /// An object of another project that scales the target of a policy or an autoscaler.
@@ -209,7 +209,7 @@ fn foreign_writers(
     let writer = |it: &ForeignScaler| ForeignWriter {
         identity: it.identity(namespace),
         target: it.target(namespace),
-        who: it.who(namespace),
+        who: it.display_name(namespace),
         source: it.source,
         span: it.span,
     };
@@ -239,7 +239,7 @@ fn checked_by_place(
     let pod_folders = reading.pods.iter().map(|it| reading.sources[it.source].folder());
     let pods_of = places.split(pod_folders);
     let both = places.split(folders).into_iter().zip(places.split(foreign_folders));
-    let names = names_beside(reading, checked, context.namespace);
+    let names = unchecked_names(reading, checked, context.namespace);
     let name_folders = names.iter().map(|(_, source)| reading.sources[*source].folder());
     let rest = pods_of.into_iter().zip(places.split(name_folders));
     let unread = unread_names(reading);
@@ -253,7 +253,7 @@ fn checked_by_place(
         let pods = pods.into_iter().map(|index| (index, &reading.pods[index]));
         let pods = pods.map(|(index, pod)| {
             let identity = pod.identity(context.namespace);
-            Governed { identity, pod: &pod.unit_pod, index }
+            GovernedPod { identity, pod: &pod.unit_pod, index }
         });
         let pod_written_at = |index: usize| {
             let pod = &reading.pods[index];
@@ -279,7 +279,7 @@ fn checked_by_place(
 }
 
 /// The findings about the files as such.
-fn told_of_files(
+fn file_findings(
     reading: &Reading,
     targets: &BTreeSet<Identity>,
     places: &Places,
@@ -295,7 +295,7 @@ fn told_of_files(
 }
 
 /// Reports pods and nodes that are defined twice, where policies read them.
-fn tell_of_pods(
+fn report_duplicate_pods(
     reading: &Reading,
     checked: &[CheckedObject],
     places: &Places,
@@ -336,11 +336,11 @@ pub(super) fn belongs_somewhere(reading: &Reading, source: usize, places: &Place
     !places.holding(reading.sources[source].folder()).is_empty()
 }
 
-impl Everything {
+impl CheckedReading {
     /// The files that have objects that were checked, or are named, or have something wrong with them.
     #[must_use]
     pub fn files(&self, reading: &Reading) -> BTreeSet<usize> {
-        let named = (0..reading.sources.len()).filter(|it| !reading.sources[*it].is_found());
+        let named = (0..reading.sources.len()).filter(|it| !reading.sources[*it].is_discovered());
         let named = named.filter(|source| belongs_somewhere(reading, *source, &self.places));
         let of_objects = self.checked.iter().map(|object| reading.objects[*object].source);
         let of_jobs = self.cron_jobs(reading).map(|job| job.source);

@@ -46,7 +46,7 @@ pub(super) fn check_names<'a>(
 
 /// The names of what is not among the checked objects, each with its source: objects of kinds that we do not know, and
 /// those that cannot be used as they are written.
-pub(super) fn names_beside(
+pub(super) fn unchecked_names(
     reading: &Reading,
     checked: &[CheckedObject],
     namespace: &str,

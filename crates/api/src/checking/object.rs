@@ -16,7 +16,7 @@ use crate::finding::{Code, FieldPath, Finding, Path, Replacement, Segment};
 use crate::kinds::{Kind, Role};
 use crate::lenient;
 use crate::policy_clock::PolicyClock;
-use crate::reading::{LookAlike, Node, ReadObject, as_meant};
+use crate::reading::{ConfusableCharacter, Node, ReadObject, as_meant};
 use crate::shape::names;
 
 /// The context of a check, apart from the object.
@@ -166,7 +166,7 @@ fn fit_to_target(finding: &mut Finding, target: &str) {
 fn disguised_keys(findings: &[Finding]) -> BTreeSet<String> {
     let unknown = findings.iter().filter(|finding| finding.code == Code::UnknownField);
     let keys = unknown.filter_map(|finding| finding.field.last_key());
-    keys.filter(|key| LookAlike::first_in(key).is_some())
+    keys.filter(|key| ConfusableCharacter::first_in(key).is_some())
         .map(|key| as_meant(key).trim().to_owned())
         .collect()
 }
@@ -193,7 +193,7 @@ fn add_what_is_new(findings: &mut Vec<Finding>, further: Vec<Finding>) {
     for finding in further {
         let compares = finding.code == Code::CrossedBounds;
         if compares
-            && findings[..of_shape].iter().any(|known| known.field.is_beside(&finding.field))
+            && findings[..of_shape].iter().any(|known| known.field.is_sibling(&finding.field))
         {
             continue;
         }

@@ -71,7 +71,7 @@ impl Places {
     }
 
     /// The places of objects, each with the folder it lies in.
-    pub(super) fn of<'a>(
+    pub(super) fn derive<'a>(
         layout: &Layout,
         objects: impl Iterator<Item = (&'a Identity, &'a Folder)>,
     ) -> Places {
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     fn folder(path: &str) -> Folder {
-        Folder::of(Path::new(path))
+        Folder::from_path(Path::new(path))
     }
 
     /// The places of objects, each written as `name folder`.
@@ -213,7 +213,7 @@ mod tests {
                 (Identity::new("g", "Policy", "default", name), folder(path))
             })
             .collect();
-        Places::of(layout, parsed.iter().map(|(identity, folder)| (identity, folder)))
+        Places::derive(layout, parsed.iter().map(|(identity, folder)| (identity, folder)))
     }
 
     fn names(places: &Places) -> Vec<&str> {

@@ -42,7 +42,7 @@ pub fn pod_demands(
         let objects: Vec<&CheckedObject> =
             objects_of[place].iter().map(|it| &objects[*it]).collect();
         let pods = here.pods(&pods_of[place], &ranges_of[place]);
-        let scalers = Scalers::of(&objects, here.foreign_targets(&foreign_of[place]));
+        let scalers = Scalers::new(&objects, here.foreign_targets(&foreign_of[place]));
         let (consumers, pods): (Vec<Consumer>, Vec<Counted<'_>>) =
             pods.into_iter().filter_map(|pod| Some((scalers.consumer(&pod)?, pod))).unzip();
         let mut groups = here.quotas(&quotas_of[place], &consumers, &pods);
@@ -72,7 +72,7 @@ struct Scalers {
 }
 
 impl Scalers {
-    fn of(objects: &[&CheckedObject], foreign: BTreeSet<Identity>) -> Scalers {
+    fn new(objects: &[&CheckedObject], foreign: BTreeSet<Identity>) -> Scalers {
         let mut autoscalers: BTreeMap<Identity, (Identity, Autoscaler)> = BTreeMap::new();
         for object in objects {
             let (Some(identity), Some(Slim::Autoscaler(bounds))) = (&object.identity, &object.slim)

@@ -25,7 +25,7 @@ pub(super) struct PodDemand {
 
 impl PodDemand {
     /// By the policies of one cluster, and by the workloads themselves.
-    pub(super) fn of<'a>(objects: impl Iterator<Item = &'a CheckedObject>) -> PodDemand {
+    pub(super) fn from_objects<'a>(objects: impl Iterator<Item = &'a CheckedObject>) -> PodDemand {
         let mut world = World::default();
         let mut by_workload = BTreeMap::new();
         let mut highest = Vec::new();

@@ -37,7 +37,7 @@ const GIVEN_DOMAINS: [&str; 2] = ["jobset.sigs.k8s.io", "leaderworkerset.sigs.k8
 
 /// A pod, or a workload whose template makes pods.
 #[derive(Clone, Debug)]
-pub struct Governed<'a> {
+pub struct GovernedPod<'a> {
     /// Its identity.
     pub identity: Identity,
     /// The pod, or the pod that its template makes.
@@ -59,7 +59,7 @@ struct Candidate<'a> {
 #[must_use]
 pub fn check_units_together<'a>(
     objects: impl Iterator<Item = (usize, &'a CheckedObject)> + Clone,
-    pods: impl Iterator<Item = Governed<'a>>,
+    pods: impl Iterator<Item = GovernedPod<'a>>,
     place: impl Fn(usize) -> String,
     pod_place: impl Fn(usize) -> String,
 ) -> Vec<(usize, Finding)> {
@@ -72,7 +72,7 @@ pub fn check_units_together<'a>(
                 return None;
             };
             let policy = units.policy.as_deref()?;
-            let pods = LabelSet::of(&policy.pod_selector);
+            let pods = LabelSet::from_selector(&policy.pod_selector);
             let is_first = seen.insert(identity) && !pods.is_empty();
             is_first.then_some(Candidate { index, identity, policy, pods })
         })
@@ -81,8 +81,8 @@ pub fn check_units_together<'a>(
         return Vec::new();
     }
     let by_selector = BySelector::new(&policies);
-    let pods: Vec<Governed<'a>> = pods.filter(|it| it.pod.ungoverned.is_none()).collect();
-    let mut governed: Vec<Vec<&Governed<'a>>> = policies.iter().map(|_| Vec::new()).collect();
+    let pods: Vec<GovernedPod<'a>> = pods.filter(|it| it.pod.ungoverned.is_none()).collect();
+    let mut governed: Vec<Vec<&GovernedPod<'a>>> = policies.iter().map(|_| Vec::new()).collect();
     let mut shared: BTreeMap<(usize, usize), Vec<&Identity>> = BTreeMap::new();
     for pod in &pods {
         let of = by_selector.selecting(pod.identity.namespace(), &pod.pod.labels);
@@ -102,7 +102,7 @@ pub fn check_units_together<'a>(
         let (first, other) = (&policies[first], &policies[other]);
         findings.push((other.index, two_policies(first, other, &pods, &place(first.index))));
     }
-    let asked = PodDemand::of(objects.map(|(_, object)| object));
+    let asked = PodDemand::from_objects(objects.map(|(_, object)| object));
     for (candidate, governed) in policies.iter().zip(&governed) {
         let workloads = governed.iter().map(|it| &it.identity);
         let too_small = asked.more_than_units_take(candidate.policy, workloads);
@@ -158,7 +158,7 @@ fn two_policies(
 }
 
 /// Pods that come with a deletion cost keep it.
-fn own_costs(governed: &[&Governed<'_>], pod_place: impl Fn(usize) -> String) -> Option<Finding> {
+fn own_costs(governed: &[&GovernedPod<'_>], pod_place: impl Fn(usize) -> String) -> Option<Finding> {
     let mut with_cost = governed.iter().filter(|it| matches!(it.pod.cost, DeletionCost::Others(_)));
     let first = with_cost.next()?;
     let more = match with_cost.count() {
@@ -185,7 +185,7 @@ fn is_given(key: &str) -> bool {
 }
 
 /// Keys that are probably mistyped: near one that Kubernetes sets, or one that none of the pods has that are there.
-fn keys_of_no_pod(policy: &ResourcePolicy, governed: &[&Governed<'_>]) -> Vec<Finding> {
+fn keys_of_no_pod(policy: &ResourcePolicy, governed: &[&GovernedPod<'_>]) -> Vec<Finding> {
     let spec = Path::Root.key("spec");
     let list = spec.key("matchLabelKeys");
     let keys = policy.group_keys.iter().enumerate();

@@ -85,7 +85,7 @@ impl Controlled {
 
     fn descriptor(self) -> Option<&'static Descriptor> {
         match self {
-            Self::Policies(family) => Some(Descriptor::of(family)),
+            Self::Policies(family) => Some(Descriptor::for_family(family)),
             Self::NodeGroups => None,
         }
     }

@@ -41,7 +41,7 @@ fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     };
     let scales = policy.as_ref().map(|policy| policy.target.clone());
     let slim = Slim::CronScaling(object.kept(policy, memory));
-    Interpretation::of(slim, checked.findings).scaling(scales, named)
+    Interpretation::new(slim, checked.findings).scaling(scales, named)
 }
 
 /// Leaves out the rules whose shape is broken: each stands on its own. A mistake elsewhere leaves nothing to use.

@@ -49,7 +49,7 @@ pub(crate) struct Interpretation {
 /// Says what an object means.
 pub(crate) fn interpret(mut object: ShapeCheckedObject<'_>) -> Interpretation {
     match object.kind.role() {
-        Role::Policy(family) => (Descriptor::of(family).check)(&mut object),
+        Role::Policy(family) => (Descriptor::for_family(family).check)(&mut object),
         Role::Hub => object.hub_object(),
         Role::Bounds => object.bounds(),
         Role::Workload { .. } => {
@@ -60,7 +60,7 @@ pub(crate) fn interpret(mut object: ShapeCheckedObject<'_>) -> Interpretation {
 
 impl Interpretation {
     /// That of a policy without a target.
-    pub(super) fn of(slim: Slim, findings: Vec<Finding>) -> Interpretation {
+    pub(super) fn new(slim: Slim, findings: Vec<Finding>) -> Interpretation {
         Interpretation { slim: Some(slim), findings, ..Interpretation::default() }
     }
 

@@ -41,7 +41,7 @@ fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
         finding.with_fix(format!("indent it, so that it is a part of the text of {key}"))
     }));
     let levels = checked.value.filter(|_| object.is_sound()).unwrap_or_else(QosLevels::unusable);
-    Interpretation::of(Slim::QosLevels(object.kept(Some(levels), None)), checked.findings)
+    Interpretation::new(Slim::QosLevels(object.kept(Some(levels), None)), checked.findings)
 }
 
 /// There may be several lists in the document.

@@ -155,7 +155,7 @@ mod tests {
     }
 
     fn set(text: &str) -> LabelSet {
-        LabelSet::of(&selector(text))
+        LabelSet::from_selector(&selector(text))
     }
 
     #[test]
@@ -242,7 +242,7 @@ mod tests {
         };
         let with_labels = |text: String| {
             let selector = selector(&text);
-            (text, LabelSet::of(&selector), selected(&selector))
+            (text, LabelSet::from_selector(&selector), selected(&selector))
         };
         let outer: Vec<_> = single.iter().cloned().map(with_labels).collect();
         for (text, inner, of_inner) in double.map(with_labels) {

@@ -45,7 +45,7 @@ pub(crate) fn check_target(
     if findings.iter().skip(before).any(|it| it.severity() == Severity::Error) {
         return None;
     }
-    let known = Kind::of(group, kind);
+    let known = Kind::find(group, kind);
     let identity = Identity::new(group, kind.as_str(), namespace, name.as_str());
     let target = match known.map(Kind::role) {
         Some(Role::Bounds) => Target::Autoscaler(identity),
@@ -109,7 +109,7 @@ fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: 
             Role::Bounds => Code::RemovedVersion,
             Role::Workload { .. } | Role::Hub | Role::Policy(_) => Code::Target,
         };
-        Finding::invalid(code, field, api_version, &removed.why(kind))
+        Finding::invalid(code, field, api_version, &removed.message(kind))
             .with_fix(format!("write apiVersion: {}", removed.now))
             .with_replacement(Some(removed.now))
     } else if let Some(known) = known

@@ -76,7 +76,7 @@ impl FieldPath {
 
     /// Whether this and the other path are fields of the same map.
     #[must_use]
-    pub fn is_beside(&self, other: &FieldPath) -> bool {
+    pub fn is_sibling(&self, other: &FieldPath) -> bool {
         match (self.0.split_last(), other.0.split_last()) {
             (Some((_, around)), Some((_, around_other))) => around == around_other,
             _ => false,

@@ -101,7 +101,7 @@ impl Kind {
 
     /// `Deployment.apps`, as objects are called in messages.
     #[must_use]
-    pub fn shown(self) -> String {
+    pub fn display_name(self) -> String {
         self.qualified(self.name())
     }
 
@@ -201,15 +201,15 @@ mod tests {
                 assert!(meant <= 1, "{word} means {meant}");
             }
             assert_eq!(Kind::named(&kind.resource_name()), Some(*kind));
-            assert_eq!(Kind::named(&kind.shown()), Some(*kind));
+            assert_eq!(Kind::named(&kind.display_name()), Some(*kind));
         }
     }
 
     #[test]
     fn the_core_group_is_omitted() {
         assert_eq!(Kind::Deployment.resource_name(), "deployments.apps");
-        assert_eq!(Kind::Deployment.shown(), "Deployment.apps");
+        assert_eq!(Kind::Deployment.display_name(), "Deployment.apps");
         assert_eq!(Kind::ReplicationController.resource_name(), "replicationcontrollers");
-        assert_eq!(Kind::ReplicationController.shown(), "ReplicationController");
+        assert_eq!(Kind::ReplicationController.display_name(), "ReplicationController");
     }
 }

@@ -6,7 +6,7 @@ use almanac_engine::metric_scaling::PatternBudget;
 use super::clauses::Matching;
 use super::lexer::{Kind, Lexer, Token, shown};
 use super::types::{self, Callee};
-use super::{MOST_NESTED, Node, Parsed, Refusal, Type, in_line};
+use super::{MOST_NESTED, Node, ParsedQuery, Refusal, Type, in_line};
 
 /// How strongly a sign binds: as a multiplication.
 const SIGN: u8 = 5;
@@ -104,7 +104,7 @@ impl<'a, 'b> Parser<'a, 'b> {
         }
     }
 
-    pub(super) fn query(mut self) -> Result<Parsed, Refusal> {
+    pub(super) fn query(mut self) -> Result<ParsedQuery, Refusal> {
         if self.next.kind == Kind::End {
             return Err(self.refusal(0, "there is no expression"));
         }
@@ -120,7 +120,7 @@ impl<'a, 'b> Parser<'a, 'b> {
             return Err(self.refusal(*at, "a selector needs a matcher that no empty label meets"));
         }
         let result = self.operands.pop().map_or(Type::Text, |operand| operand.result);
-        Ok(Parsed { result, nodes: self.nodes })
+        Ok(ParsedQuery { result, nodes: self.nodes })
     }
 
     /// Reads up to the end of an operand, or up to a bracket or sign that another one has to follow.

@@ -5,7 +5,7 @@ use proptest::sample::select;
 
 use super::*;
 
-fn parse(text: &str) -> Result<Parsed, Refusal> {
+fn parse(text: &str) -> Result<ParsedQuery, Refusal> {
     super::parse(text, &mut PatternBudget::default())
 }
 

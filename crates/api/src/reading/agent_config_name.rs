@@ -11,7 +11,7 @@ use crate::tree::{Node, Value};
 const LONGEST_NAME: usize = 253;
 
 /// What there is to say of an object, if it is such a `ConfigMap`.
-pub(super) fn told(node: &Node) -> Option<Finding> {
+pub(super) fn finding(node: &Node) -> Option<Finding> {
     let text = |key: &str| node.get(key).and_then(Node::as_text);
     if text("apiVersion") != Some("v1") || text("kind") != Some(Kind::ConfigMap.name()) {
         return None;

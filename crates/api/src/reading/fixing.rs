@@ -32,7 +32,7 @@ pub fn fix_text<'a>(
     let mut changes: Vec<Change> = findings
         .into_iter()
         .enumerate()
-        .filter_map(|(finding, placed)| Change::of(finding, placed, text))
+        .filter_map(|(finding, placed)| Change::from_finding(finding, placed, text))
         .collect();
     changes.sort_by_key(|change| (change.at.start, change.at.end));
     let before = stream::read(text);
@@ -56,7 +56,7 @@ pub struct Change {
 }
 
 impl Change {
-    fn of(finding: usize, placed: &PlacedFinding, text: &str) -> Option<Change> {
+    fn from_finding(finding: usize, placed: &PlacedFinding, text: &str) -> Option<Change> {
         let meant = placed.finding.replacement.as_deref()?.clone();
         let at = placed.span?.range();
         let written = written_like(text.get(at.clone())?, &meant)?;

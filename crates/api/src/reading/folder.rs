@@ -11,7 +11,7 @@ impl Folder {
     /// The folder that a path names. Steps up (`..`) are taken as they are written, links are not
     /// followed.
     #[must_use]
-    pub fn of(path: &Path) -> Folder {
+    pub fn from_path(path: &Path) -> Folder {
         let mut names: Vec<Box<str>> = Vec::new();
         for component in path.components() {
             match component {
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     fn folder(path: &str) -> Folder {
-        Folder::of(Path::new(path))
+        Folder::from_path(Path::new(path))
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(super) const WORDS: [&str; 7] =
     [KEDA, ALIBABA, KUBE_GREEN, UPTIME, DOWNTIME, UPSCALE, DOWNSCALE];
 
 /// What there is to say of an object, if it scales by the clock for another project.
-pub(super) fn told(node: &Node) -> Option<Finding> {
+pub(super) fn finding(node: &Node) -> Option<Finding> {
     let replace = match text(node, "kind") {
         Some("CronJob") => "mind that a start that is shown here may be left out by it",
         Some("ScaledJob") => "to start Jobs by the clock alone, use a CronJob",
@@ -96,9 +96,9 @@ pub fn labels(node: &Node) -> BTreeMap<String, String> {
 /// Something of another project that sets the replicas of a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ForeignScaler {
-    itself: Named,
+    itself: ObjectName,
     /// Its target; `None` if that is the object itself, by its annotations.
-    target: Option<Named>,
+    target: Option<ObjectName>,
     /// The namespace it names, if it names one.
     pub namespace: Option<Box<str>>,
     /// Which source it came from: a position in [`super::Reading::sources`].
@@ -109,15 +109,15 @@ pub struct ForeignScaler {
 
 /// An object whose namespace is determined elsewhere.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Named {
+struct ObjectName {
     group: Box<str>,
     kind: Box<str>,
     name: Box<str>,
 }
 
-impl Named {
-    fn new(group: &str, kind: &str, name: &str) -> Named {
-        Named { group: group.into(), kind: kind.into(), name: name.into() }
+impl ObjectName {
+    fn new(group: &str, kind: &str, name: &str) -> ObjectName {
+        ObjectName { group: group.into(), kind: kind.into(), name: name.into() }
     }
 }
 
@@ -135,15 +135,15 @@ impl ForeignScaler {
             let group = text(reference, "apiVersion").map(|it| group_and_version(it).0);
             let group = group.unwrap_or(usual.group());
             let kind = text(reference, "kind").unwrap_or(usual.name());
-            Some(Named::new(group, kind, text(reference, "name")?))
+            Some(ObjectName::new(group, kind, text(reference, "name")?))
         } else {
             // An annotation of a whole namespace applies to no object that a policy names.
-            Kind::of(group, kind).and(downscaler(node))?;
+            Kind::find(group, kind).and(downscaler(node))?;
             None
         };
         let metadata = node.get("metadata")?;
         Some(ForeignScaler {
-            itself: Named::new(group, kind, text(metadata, "name")?),
+            itself: ObjectName::new(group, kind, text(metadata, "name")?),
             target,
             namespace: text(metadata, "namespace").map(Box::from),
             source,
@@ -165,14 +165,14 @@ impl ForeignScaler {
 
     /// Who scales, for a message.
     #[must_use]
-    pub fn who(&self, namespace: &str) -> String {
+    pub fn display_name(&self, namespace: &str) -> String {
         match self.target {
             Some(_) => self.identity(namespace).to_string(),
             None => "kube-downscaler".to_owned(),
         }
     }
 
-    fn named(&self, Named { group, kind, name }: &Named, namespace: &str) -> Identity {
+    fn named(&self, ObjectName { group, kind, name }: &ObjectName, namespace: &str) -> Identity {
         let namespace = self.namespace.as_deref().unwrap_or(namespace);
         Identity::new(group, kind, namespace, name)
     }

@@ -20,11 +20,11 @@ pub struct Ignores {
     /// The bytes at which a code is suppressed, in order and disjoint.
     covered: BTreeMap<Code, Vec<Range<usize>>>,
     /// The mistakes in the comments, and their locations.
-    wrong: Vec<(Span, Wrong)>,
+    wrong: Vec<(Span, CommentMistake)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Wrong {
+enum CommentMistake {
     NoCode,
     Unknown(Box<str>),
     NothingBelow,
@@ -38,7 +38,7 @@ impl Ignores {
         if !source.text().contains(MARK) {
             return read;
         }
-        let lines = Lines::of(source.text());
+        let lines = Lines::new(source.text());
         for (number, line) in lines.all.iter().enumerate() {
             let Some((before, begin, words)) = line.comment() else { continue };
             let about = if before.trim().is_empty() {
@@ -54,9 +54,9 @@ impl Ignores {
         read
     }
 
-    fn take(&mut self, codes: &[(Span, Result<Code, Wrong>)], about: Range<usize>, mark: Span) {
+    fn take(&mut self, codes: &[(Span, Result<Code, CommentMistake>)], about: Range<usize>, mark: Span) {
         if about.is_empty() {
-            self.wrong.push((mark, Wrong::NothingBelow));
+            self.wrong.push((mark, CommentMistake::NothingBelow));
             return;
         }
         for (at, code) in codes {
@@ -66,7 +66,7 @@ impl Ignores {
             }
         }
         if codes.is_empty() {
-            self.wrong.push((mark, Wrong::NoCode));
+            self.wrong.push((mark, CommentMistake::NoCode));
         }
     }
 
@@ -82,7 +82,7 @@ impl Ignores {
     /// The mistakes in the comments of a file.
     #[must_use]
     pub fn findings(&self, source: usize) -> Vec<PlacedFinding> {
-        let told = |(at, wrong): &(Span, Wrong)| {
+        let told = |(at, wrong): &(Span, CommentMistake)| {
             let finding = Finding::new(Code::NothingIgnored, FieldPath::default(), wrong.message());
             PlacedFinding::new(source, Some(*at), finding.with_fix(wrong.fix()))
         };
@@ -90,25 +90,25 @@ impl Ignores {
     }
 }
 
-impl Wrong {
+impl CommentMistake {
     fn message(&self) -> String {
         match self {
-            Wrong::NoCode => format!("'{MARK}' needs the codes of findings"),
-            Wrong::Unknown(word) => format!("there is no code {word:?}"),
-            Wrong::NothingBelow => format!("nothing follows that '{MARK}' could apply to"),
+            CommentMistake::NoCode => format!("'{MARK}' needs the codes of findings"),
+            CommentMistake::Unknown(word) => format!("there is no code {word:?}"),
+            CommentMistake::NothingBelow => format!("nothing follows that '{MARK}' could apply to"),
         }
     }
 
     fn fix(&self) -> String {
         match self {
-            Wrong::NoCode => {
+            CommentMistake::NoCode => {
                 format!("write '# {MARK} CODE', with the code in brackets of the finding")
             }
-            Wrong::Unknown(word) => match nearest_code(word) {
+            CommentMistake::Unknown(word) => match nearest_code(word) {
                 Some(meant) => format!("write {meant}"),
                 None => "write one of the codes in docs/findings.md".to_owned(),
             },
-            Wrong::NothingBelow => "move it above the line that it applies to".to_owned(),
+            CommentMistake::NothingBelow => "move it above the line that it applies to".to_owned(),
         }
     }
 }
@@ -198,7 +198,7 @@ impl<'a> Line<'a> {
 }
 
 /// The codes at the beginning of some words, and their locations. The reason follows them.
-fn codes(begin: usize, words: &str) -> Vec<(Span, Result<Code, Wrong>)> {
+fn codes(begin: usize, words: &str) -> Vec<(Span, Result<Code, CommentMistake>)> {
     let is_between = |letter: char| letter.is_whitespace() || ",:;.".contains(letter);
     let mut found = Vec::new();
     let (mut rest, mut at) = (words, begin);
@@ -214,7 +214,7 @@ fn codes(begin: usize, words: &str) -> Vec<(Span, Result<Code, Wrong>)> {
             _ if name.is_empty() => return found,
             Some(code) => found.push((Span::new(at..at + name.len()), Ok(code))),
             None if has_to_be => {
-                found.push((Span::new(at..at + name.len()), Err(Wrong::Unknown(name.into()))));
+                found.push((Span::new(at..at + name.len()), Err(CommentMistake::Unknown(name.into()))));
             }
             None => return found,
         }
@@ -233,7 +233,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn of(text: &'a str) -> Lines<'a> {
+    fn new(text: &'a str) -> Lines<'a> {
         let mut all = Vec::new();
         let mut begin = 0;
         for line in text.split_inclusive('\n') {

@@ -166,7 +166,7 @@ fn indenting_tab(text: &str, byte: usize) -> Option<usize> {
 
 /// Replaces every line that begins with `//` by a comment of the same length, with a finding for each. `None` when
 /// there is none.
-pub(super) fn mend_slash_comments(
+pub(super) fn replace_slash_comments(
     text: &str,
     offset: usize,
     findings: &mut TextFindings,
@@ -189,7 +189,7 @@ pub(super) fn mend_slash_comments(
 
 /// Turns lines that kubectl cannot read as YAML into comments of the same length, with a finding for each: a `%YAML`
 /// directive, and a shell's prompt with a command above the output of the command.
-pub(super) fn mend_strange_lines(
+pub(super) fn comment_out_strange_lines(
     text: &str,
     offset: usize,
     findings: &mut TextFindings,

@@ -22,7 +22,7 @@ impl Reading {
             if field == "kind" { (kind, api_version, meant) } else { (api_version, meant, kind) };
         self.similar.extend(OtherObject::read(version, named, source, node));
         let finding = mistyped(field, written, kind, meant);
-        if !self.tell_near_miss(source, node, named, finding) {
+        if !self.report_near_miss(source, node, named, finding) {
             return;
         }
         // What else is wrong with it would only show once this is corrected.
@@ -35,7 +35,7 @@ impl Reading {
 
     /// Reports a finding about an object that is nearly one of a kind, and returns whether it is reported in any case.
     /// In a discovered file, an object that matters only to policies is reported only if a policy scales it.
-    pub(super) fn tell_near_miss(
+    pub(super) fn report_near_miss(
         &mut self,
         source: usize,
         node: &Node,
@@ -43,11 +43,11 @@ impl Reading {
         finding: Finding,
     ) -> bool {
         let name = name_of(node);
-        let is_told = !self.sources[source].is_found()
+        let is_told = !self.sources[source].is_discovered()
             || is_nearly_a_policy(node)
             || matters_by_itself(kind, name);
         if is_told {
-            self.tell(source, node, finding);
+            self.report(source, node, finding);
         } else {
             let finding = self.placed(source, node, finding);
             self.conditional_findings.push(ConditionalFinding {

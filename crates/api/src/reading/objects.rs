@@ -14,14 +14,14 @@ use super::other_object::OtherObject;
 use super::placeholder::Template;
 use super::pods::{ReadNode, ReadPod};
 use super::quotas::{ReadLimitRange, ReadQuota};
-use super::reported::{is_said_already, to_be_told};
+use super::reported::{is_already_reported, filter_finding};
 use super::scheduler_profile;
 use super::source::Source;
 use super::stream;
 use super::text_finding::more_mistakes;
 use super::typography::name_letters;
 use crate::finding::{Finding, Span};
-use crate::kinds::{Kind, Recognised, recognise, removed_version};
+use crate::kinds::{Kind, Recognition, recognize, removed_version};
 use crate::tree::Node;
 
 /// One object of a kind we know, as it was written.
@@ -161,9 +161,9 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<Only<'_>>) {
     let pods = (reading.pods.len(), reading.nodes.len());
     let mut template = None;
     for finding in findings {
-        let (engine, told) = to_be_told(&source, finding, only.map(|it| it.targets));
+        let (engine, told) = filter_finding(&source, finding, only.map(|it| it.targets));
         template = engine.or(template);
-        let told = told.filter(|told| !is_said_already(reading, index, told));
+        let told = told.filter(|told| !is_already_reported(reading, index, told));
         let placed = told.map(|it| PlacedFinding::new(index, Some(it.span), *it.finding));
         reading.findings.extend(placed);
     }
@@ -174,7 +174,7 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<Only<'_>>) {
     reading.report_remaining(index);
     reading.templates.extend(template.map(|engine| Template { source: index, engine }));
     let is_of_interest = template.is_some() || before != sizes(reading);
-    if !is_of_interest && reading.sources[index].is_found() {
+    if !is_of_interest && reading.sources[index].is_discovered() {
         reading.sources.pop();
         reading.pods.truncate(pods.0);
         reading.nodes.truncate(pods.1);
@@ -247,7 +247,7 @@ impl Reading {
         ours.filter_map(target_of).collect()
     }
 
-    pub(super) fn tell(&mut self, source: usize, node: &Node, finding: Finding) {
+    pub(super) fn report(&mut self, source: usize, node: &Node, finding: Finding) {
         let told = self.findings.iter().rev().take_while(|it| it.source == source);
         if told.take(limits::FINDINGS_A_FILE).count() == limits::FINDINGS_A_FILE {
             self.unreported += 1;
@@ -272,14 +272,14 @@ impl Reading {
     }
 
     fn take(&mut self, source: usize, node: &Node, only: Option<Only<'_>>) {
-        let is_found = self.sources[source].is_found();
+        let is_discovered = self.sources[source].is_discovered();
         self.take_pods(source, node, only);
-        if let Some(finding) = scheduler_profile::told(node) {
-            self.tell(source, node, finding);
+        if let Some(finding) = scheduler_profile::finding(node) {
+            self.report(source, node, finding);
         }
         match envelope(node) {
-            Err(_) if is_found && !is_nearly_a_policy(node) => {}
-            Err(finding) => self.tell(source, node, finding),
+            Err(_) if is_discovered && !is_nearly_a_policy(node) => {}
+            Err(finding) => self.report(source, node, finding),
             Ok((_, kind)) if kind.ends_with("List") && is_list(node) => {
                 self.open_list(source, node, only);
             }
@@ -294,9 +294,9 @@ impl Reading {
         (api_version, kind): (&str, &str),
         only: Option<Only<'_>>,
     ) {
-        let recognition = recognise(api_version, kind);
+        let recognition = recognize(api_version, kind);
         let meant = match &recognition {
-            Recognised::Mistyped { field: "kind", meant } => meant.as_str(),
+            Recognition::Mistyped { field: "kind", meant } => meant.as_str(),
             _ => kind,
         };
         let name = (meant, name_of(node));
@@ -308,28 +308,28 @@ impl Reading {
         }
         let is_told = self.take_foreign(source, node);
         match recognition {
-            Recognised::Supported(kind) if kind.is_of_interest(name_of(node)) => {
+            Recognition::Supported(kind) if kind.is_of_interest(name_of(node)) => {
                 let (api_version, node) = (api_version.into(), node.clone());
                 self.objects.push(ReadObject { kind, api_version, source, node });
             }
-            Recognised::Supported(_) | Recognised::Other
+            Recognition::Supported(_) | Recognition::Other
                 if self.take_cron_job(source, (api_version, kind), node)
                     || self.take_bound(source, api_version, kind, node) => {}
-            Recognised::Supported(_) | Recognised::Other => {
-                if let Some(finding) = agent_config_name::told(node) {
-                    self.tell(source, node, finding);
+            Recognition::Supported(_) | Recognition::Other => {
+                if let Some(finding) = agent_config_name::finding(node) {
+                    self.report(source, node, finding);
                 }
                 if let Some(version) = removed_version(api_version, kind) {
                     let finding = removed(api_version, kind, version);
-                    self.tell_near_miss(source, node, kind, finding);
+                    self.report_near_miss(source, node, kind, finding);
                 }
                 self.others.extend(OtherObject::read(api_version, kind, source, node));
                 self.skipped.objects += usize::from(!is_told);
             }
-            Recognised::Mistyped { field, meant } => match removed_version(api_version, kind) {
+            Recognition::Mistyped { field, meant } => match removed_version(api_version, kind) {
                 Some(version) => {
                     let finding = removed(api_version, kind, version);
-                    self.tell_near_miss(source, node, kind, finding);
+                    self.report_near_miss(source, node, kind, finding);
                     self.similar.extend(OtherObject::read(api_version, kind, source, node));
                 }
                 None => {
@@ -373,7 +373,7 @@ impl Reading {
     /// Takes what an object says to the controllers of other projects, and returns whether it is a policy.
     fn take_foreign(&mut self, source: usize, node: &Node) -> bool {
         self.foreign.extend(ForeignScaler::read(source, node));
-        let told = foreign::told(node).map(|finding| self.placed(source, node, finding));
+        let told = foreign::finding(node).map(|finding| self.placed(source, node, finding));
         let policy = told.map(|finding| ForeignPolicy::new(node, finding));
         let is_told = policy.is_some();
         self.foreign_policies.extend(policy);

@@ -155,7 +155,7 @@ fn replicas(group: &str, kind: &str, node: &Node) -> Option<u32> {
     let written = node.get("spec").and_then(|spec| spec.get("replicas"));
     match written.filter(|it| it.value != Value::Null) {
         Some(written) => count(written),
-        None => match Kind::of(group, kind)?.role() {
+        None => match Kind::find(group, kind)?.role() {
             Role::Workload { absent_replicas } => absent_replicas,
             Role::Policy(_) | Role::Hub | Role::Bounds => None,
         },

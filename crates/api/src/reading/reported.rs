@@ -16,7 +16,7 @@ use crate::finding::{Code, FieldPath, Finding, Span};
 /// The treatment of a finding about a text: the program that has yet to fill in the text, and the reported finding.
 /// None is reported if it is about something else than a policy or a target, or about a template that the user has not
 /// named.
-pub(super) fn to_be_told(
+pub(super) fn filter_finding(
     source: &Source,
     finding: TextFinding,
     only: Option<&Targets<'_>>,
@@ -43,7 +43,7 @@ pub(super) fn to_be_told(
         Some(_) => is_of_interest(),
     };
     match filled_in {
-        Some((_, engine)) if is_about_the_text && source.is_found() => {
+        Some((_, engine)) if is_about_the_text && source.is_discovered() => {
             (Some(engine).filter(|_| is_noted()), None)
         }
         Some((range, engine)) if is_about_the_text => {
@@ -53,7 +53,7 @@ pub(super) fn to_be_told(
             let finding = unfilled(engine, source.text());
             (Some(engine), Some(TextFinding { span, finding: Box::new(finding) }))
         }
-        _ if source.is_found() && !is_of_interest() => (None, None),
+        _ if source.is_discovered() && !is_of_interest() => (None, None),
         _ => {
             name_letters(source, span, &mut finding);
             (None, Some(TextFinding { span, finding }))
@@ -62,7 +62,7 @@ pub(super) fn to_be_told(
 }
 
 /// Whether a template was reported already: an unreadable one has many mistakes.
-pub(super) fn is_said_already(reading: &Reading, source: usize, told: &TextFinding) -> bool {
+pub(super) fn is_already_reported(reading: &Reading, source: usize, told: &TextFinding) -> bool {
     told.finding.code == Code::Template
         && reading
             .findings

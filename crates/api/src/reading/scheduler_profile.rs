@@ -14,7 +14,7 @@ pub(super) fn is_scheduler_configuration(node: &Node) -> bool {
 }
 
 /// What there is to say of a configuration, or of a `ConfigMap` that holds one.
-pub(super) fn told(node: &Node) -> Option<Finding> {
+pub(super) fn finding(node: &Node) -> Option<Finding> {
     let field = if is_scheduler_configuration(node) {
         named_in(node)?
     } else {

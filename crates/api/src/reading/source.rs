@@ -24,7 +24,7 @@ pub struct Source {
     /// The mistake in the encoding of the text.
     mistake: Option<TextFinding>,
     folder: Option<Folder>,
-    is_found: bool,
+    is_discovered: bool,
     /// The beginnings of the lines, computed on first use.
     lines: OnceLock<Vec<usize>>,
 }
@@ -39,7 +39,7 @@ impl Source {
             text,
             mistake,
             folder: None,
-            is_found: false,
+            is_discovered: false,
             lines: OnceLock::new(),
         }
     }
@@ -53,7 +53,7 @@ impl Source {
             text,
             mistake,
             folder: None,
-            is_found: false,
+            is_discovered: false,
             lines: OnceLock::new(),
         }
     }
@@ -67,8 +67,8 @@ impl Source {
     /// The same, as a file that the user has not named: it was found in a directory. It may be anything, so only
     /// findings about its policies and their targets are reported.
     #[must_use]
-    pub fn found(self) -> Self {
-        Self { is_found: true, ..self }
+    pub fn discovered(self) -> Self {
+        Self { is_discovered: true, ..self }
     }
 
     /// The folder it lies in, if it lies in one.
@@ -79,8 +79,8 @@ impl Source {
 
     /// Whether the user has not named it.
     #[must_use]
-    pub fn is_found(&self) -> bool {
-        self.is_found
+    pub fn is_discovered(&self) -> bool {
+        self.is_discovered
     }
 
     pub(super) fn take_mistake(&mut self) -> Option<TextFinding> {

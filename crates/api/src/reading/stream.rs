@@ -89,9 +89,9 @@ fn yaml_document(
         findings.append(found);
         return read;
     }
-    let without_comments = mistakes::mend_slash_comments(text, offset, findings);
+    let without_comments = mistakes::replace_slash_comments(text, offset, findings);
     let text = without_comments.as_deref().unwrap_or(text);
-    match mistakes::mend_strange_lines(text, offset, findings) {
+    match mistakes::comment_out_strange_lines(text, offset, findings) {
         Some(fixed_text) => {
             drop(read);
             yaml::read(&fixed_text, offset, findings)

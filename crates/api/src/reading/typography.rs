@@ -38,39 +38,39 @@ fn looked_like(letter: char) -> Option<(&'static str, &'static str)> {
 
 /// A letter that looks like another one, or like none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LookAlike {
+pub struct ConfusableCharacter {
     letter: char,
     name: &'static str,
     meant: &'static str,
 }
 
-impl LookAlike {
+impl ConfusableCharacter {
     /// The first one in a text.
     #[must_use]
-    pub fn first_in(text: &str) -> Option<LookAlike> {
-        LookAlike::all_in(text).next()
+    pub fn first_in(text: &str) -> Option<ConfusableCharacter> {
+        ConfusableCharacter::all_in(text).next()
     }
 
     /// The first letter in a name that is hardly meant to be part of it: a quotation mark at its beginning, or an
     /// invisible letter.
     #[must_use]
-    pub fn first_in_name(name: &str) -> Option<LookAlike> {
+    pub fn first_in_name(name: &str) -> Option<ConfusableCharacter> {
         let is_quote =
-            |it: &LookAlike| matches!(it.meant, "\"" | "'") && name.starts_with(it.letter);
-        LookAlike::all_in(name).find(|it| it.meant.is_empty() || is_quote(it))
+            |it: &ConfusableCharacter| matches!(it.meant, "\"" | "'") && name.starts_with(it.letter);
+        ConfusableCharacter::all_in(name).find(|it| it.meant.is_empty() || is_quote(it))
     }
 
-    fn all_in(text: &str) -> impl Iterator<Item = LookAlike> {
+    fn all_in(text: &str) -> impl Iterator<Item = ConfusableCharacter> {
         text.chars().filter_map(|letter| {
             let (name, meant) = looked_like(letter)?;
-            Some(LookAlike { letter, name, meant })
+            Some(ConfusableCharacter { letter, name, meant })
         })
     }
 
     /// What to do about it.
     #[must_use]
     pub fn fix(self) -> String {
-        let LookAlike { letter, meant, .. } = self;
+        let ConfusableCharacter { letter, meant, .. } = self;
         match meant {
             "" => format!("delete the invisible character U+{:04X}", u32::from(letter)),
             " " => "write an ordinary space".to_owned(),
@@ -79,7 +79,7 @@ impl LookAlike {
     }
 }
 
-impl LookAlike {
+impl ConfusableCharacter {
     /// What to do about it in a text that has no quotes of its own, or has them around it.
     #[must_use]
     pub fn fix_inside(self) -> String {
@@ -90,7 +90,7 @@ impl LookAlike {
     }
 }
 
-impl fmt::Display for LookAlike {
+impl fmt::Display for ConfusableCharacter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "it contains {} (U+{:04X})", self.name, u32::from(self.letter))
     }
@@ -122,7 +122,7 @@ pub(crate) fn name_letters(source: &Source, span: Span, finding: &mut Finding) {
     };
     // One that begins a document is where it belongs.
     let mut written = places.iter().map(|written| written.trim_start_matches('\u{feff}'));
-    let Some(found) = written.find_map(LookAlike::first_in) else { return };
+    let Some(found) = written.find_map(ConfusableCharacter::first_in) else { return };
     finding.message = format!("{}; {found}", finding.message);
     // Ordinary quotes would end a text that has some already.
     let is_quoted = source.slice(span).starts_with(['"', '\'']);

@@ -38,7 +38,7 @@ pub(super) fn read(
                     return Err(finding);
                 }
                 let written =
-                    Written { tag, value, plain: style == ScalarStyle::Plain, plain_implicit };
+                    RawScalar { tag, value, plain: style == ScalarStyle::Plain, plain_implicit };
                 builder.scalar(anchor, written, span)?;
             }
             EventData::SequenceStart { anchor, .. } => {
@@ -72,7 +72,7 @@ fn after_the_document(events: &mut Events<'_>, end: Span, findings: &mut TextFin
 }
 
 /// A scalar as the parser gives it.
-struct Written {
+struct RawScalar {
     tag: Option<String>,
     value: String,
     plain: bool,
@@ -118,7 +118,7 @@ impl Extent {
     }
 }
 
-struct Anchored {
+struct AnchoredNode {
     node: Node,
     extent: Extent,
 }
@@ -128,7 +128,7 @@ struct Builder<'a> {
     offset: usize,
     findings: &'a mut TextFindings,
     stack: Vec<Frame>,
-    anchors: BTreeMap<String, Anchored>,
+    anchors: BTreeMap<String, AnchoredNode>,
     nodes: usize,
     aliased: Extent,
     root: Option<Node>,
@@ -203,7 +203,7 @@ impl<'a> Builder<'a> {
     /// anchors would hold a copy of the innermost value.
     fn anchor(&mut self, anchor: Option<String>, node: &Node, extent: Extent) {
         if let Some(name) = anchor {
-            self.anchors.insert(name, Anchored { node: node.clone(), extent });
+            self.anchors.insert(name, AnchoredNode { node: node.clone(), extent });
         }
     }
 
@@ -264,7 +264,7 @@ impl<'a> Builder<'a> {
     fn scalar(
         &mut self,
         anchor: Option<String>,
-        written: Written,
+        written: RawScalar,
         span: Span,
     ) -> Result<(), TextFinding> {
         self.count(1, span)?;
@@ -358,7 +358,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn meaning(written: &Written, span: Span) -> Result<Scalar, TextFinding> {
+fn meaning(written: &RawScalar, span: Span) -> Result<Scalar, TextFinding> {
     let resolved = match &written.tag {
         None if written.plain_implicit => Some(resolve(&written.value)),
         None => Some(Scalar::Text),

@@ -214,7 +214,7 @@ fn without_name(
     }
     let is_selector = shape.field("matchLabels").is_some();
     let narrows = words(key).iter().any(|word| NARROWING.contains(&word.as_str()));
-    let outer = Outer::of(shape, key, level);
+    let outer = Outer::find(shape, key, level);
     // In a selector, `name` is a label. Of two that narrow, neither is the one to remove.
     if (narrows || is_selector && key != "name")
         && let Some(outer) = outer.as_ref().filter(|it| !it.is_there)
@@ -297,7 +297,7 @@ struct Outer<'s> {
 }
 
 impl<'s> Outer<'s> {
-    fn of(shape: &'s Shape, key: &str, level: Level<'_>) -> Option<Outer<'s>> {
+    fn find(shape: &'s Shape, key: &str, level: Level<'_>) -> Option<Outer<'s>> {
         let maps = std::iter::successors(level.around, |it| it.around);
         let mut maps = shape.around().iter().zip(maps);
         let (name, map) = maps.find_map(|(fields, map)| {
@@ -333,7 +333,7 @@ fn as_label(value: &Node) -> Option<String> {
         Value::Text(text) if reads_as_text(text) && text.chars().all(is_usual) => {
             Some(text.to_string())
         }
-        Value::Text(text) => Some(text.shown()),
+        Value::Text(text) => Some(text.in_message()),
         Value::Number(number) => Some(format!("\"{number}\"")),
         Value::Bool(truth) => Some(format!("\"{truth}\"")),
         Value::Null | Value::List(_) | Value::Map(_) => None,

@@ -13,7 +13,7 @@ use crate::lenient;
 use crate::objects::MAX_CONDITION_MESSAGE;
 
 /// How many findings a message lists; the others are counted.
-const FINDINGS_TOLD: usize = 5;
+const MAX_FINDINGS_IN_MESSAGE: usize = 5;
 
 /// The most characters one finding takes in a message.
 const FINDING_CHARACTERS: usize = 1_000;
@@ -354,7 +354,7 @@ fn last_transition(previous: &Value, type_name: &str, status: &str) -> Option<Ti
 
 /// Why an object is not reconciled that is exempt or, if its namespace may not be read, may be.
 #[must_use]
-pub fn why_not_carried_out(exempt: Exempt) -> (ConditionReason, String) {
+pub fn exempt_reason(exempt: Exempt) -> (ConditionReason, String) {
     if exempt.is_unread() {
         let fix = "permit almanac to get this namespace";
         return (ConditionReason::NamespaceUnreadable, format!("not carried out: {exempt}; {fix}"));
@@ -365,7 +365,7 @@ pub fn why_not_carried_out(exempt: Exempt) -> (ConditionReason, String) {
 /// The conditions of an object that is not reconciled because it or its target is exempt, or may be.
 #[must_use]
 pub fn of_exempt(exempt: Exempt) -> [ConditionState; 2] {
-    let (reason, message) = why_not_carried_out(exempt);
+    let (reason, message) = exempt_reason(exempt);
     let attention = match reason {
         ConditionReason::Exempt => "nothing needs attention".to_owned(),
         _ => message.clone(),
@@ -391,10 +391,10 @@ pub(super) fn listed<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<
         [] => None,
         [only] => Some(told(only)),
         several => {
-            let numbered = several.iter().take(FINDINGS_TOLD).enumerate();
+            let numbered = several.iter().take(MAX_FINDINGS_IN_MESSAGE).enumerate();
             let numbered = numbered.map(|(index, it)| format!("({}) {}", index + 1, told(it)));
             let list = numbered.collect::<Vec<_>>().join(" ");
-            let more = several.len().saturating_sub(FINDINGS_TOLD);
+            let more = several.len().saturating_sub(MAX_FINDINGS_IN_MESSAGE);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             Some(format!("{} problems: {list}{more}", several.len()))
         }

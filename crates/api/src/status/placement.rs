@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use almanac_engine::Division;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-pub use self::condition_states::{Obstacle, StatusInput, Undecided, condition_states};
+pub use self::condition_states::{Obstacle, StatusInput, UndecidedReason, condition_states};
 use crate::lenient;
 use crate::objects::{DecisionGroupStatus, PlacementStatus};
 

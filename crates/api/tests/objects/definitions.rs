@@ -177,7 +177,7 @@ fn every_defined_kind_belongs_to_something_that_is_carried_out() {
 
 #[test]
 fn the_clusters_of_a_hub_come_before_what_refers_to_them() {
-    let kinds = Descriptor::of(Family::Placement).reads.iter();
+    let kinds = Descriptor::for_family(Family::Placement).reads.iter();
     let names: Vec<_> = kinds.map(|kind| kind.name()).collect();
     let expected = [
         "ManagedCluster",
@@ -199,7 +199,7 @@ fn every_family_has_one_kind_for_its_policies() {
     for kind in Kind::ALL {
         assert_eq!(Kind::of_object(&kind.identity("shop", "web")), Some(*kind));
     }
-    assert_eq!(Kind::of("extensions", "Deployment"), None);
+    assert_eq!(Kind::find("extensions", "Deployment"), None);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Which files are checked: the arguments that commands have in common, and what the checks of each object say.
 
-use almanac_api::checking::{CheckContext, Everything, check_everything};
+use almanac_api::checking::{CheckContext, CheckedReading, check_everything};
 use almanac_api::reading::{PlacedFinding, labels};
 use almanac_calendar::Zone;
 use clap::{Args, ValueHint};
@@ -53,7 +53,7 @@ pub(crate) struct Checked {
     /// The command that checks.
     command: &'static str,
     pub(crate) files: Files,
-    pub(crate) everything: Everything,
+    pub(crate) everything: CheckedReading,
     /// The namespace of objects that name none.
     pub(crate) namespace: String,
     /// From when on checks look ahead.

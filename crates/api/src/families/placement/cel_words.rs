@@ -47,7 +47,7 @@ const METHODS: [(&str, &str); 3] =
 
 /// The same expression in CEL, if there is one that compiles.
 pub(super) fn in_cel(text: &str) -> Option<String> {
-    let words = Words::of(text)?;
+    let words = Words::parse(text)?;
     // A map may have a key `length`, so that is rewritten only if nothing else helps.
     [false, true].into_iter().find_map(|is_length_size| {
         let of_word = |at| words.edits(at, is_length_size);
@@ -75,7 +75,7 @@ fn edited(text: &str, mut edits: Vec<Edit<'_>>) -> Option<String> {
 
 impl<'a> Words<'a> {
     /// Splits a text. `None` for a text with a quote or a bracket that is left open.
-    fn of(text: &'a str) -> Option<Words<'a>> {
+    fn parse(text: &'a str) -> Option<Words<'a>> {
         let mut words: Vec<Word<'a>> = Vec::new();
         let mut open: Vec<usize> = Vec::new();
         let mut start = 0;

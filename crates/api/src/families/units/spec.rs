@@ -92,7 +92,7 @@ fn check_pods(
             "without labels, it selects every pod of the namespace but those of DaemonSets";
         let fix = "name the labels of the pods, unless all are meant";
         findings.push(Finding::new(Code::EveryPod, field, message).with_fix(fix));
-    } else if LabelSet::of(&selector).is_empty() {
+    } else if LabelSet::from_selector(&selector).is_empty() {
         findings.push(contradicts(&field, "no pod"));
     }
     Some(selector)
@@ -112,13 +112,13 @@ fn check_keys(
     findings: &mut Vec<Finding>,
 ) -> Box<[Arc<str>]> {
     let list = spec.key("matchLabelKeys");
-    let pods = pods.map(LabelSet::of).filter(|pods| !pods.is_empty());
+    let pods = pods.map(LabelSet::from_selector).filter(|pods| !pods.is_empty());
     let mut keys: Vec<Arc<str>> = Vec::new();
     for (position, key) in written.match_label_keys.iter().enumerate() {
         let field = list.index(position);
         check_key(key, &field, findings);
         if keys.iter().any(|known| **known == **key) {
-            let message = format!("Duplicate value: {}", key.shown());
+            let message = format!("Duplicate value: {}", key.in_message());
             let finding = Finding::new(Code::DuplicateItem, field, message);
             findings.push(finding.with_fix("remove one of them"));
             continue;
@@ -179,7 +179,7 @@ fn check_nodes(
         );
         return None;
     }
-    if LabelSet::of(&selector).is_empty() {
+    if LabelSet::from_selector(&selector).is_empty() {
         findings.push(contradicts(field, "no node"));
     }
     Some(selector)
@@ -191,7 +191,7 @@ fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Fi
     for (position, unit) in written.iter().enumerate() {
         let name = name_of(unit, position);
         if *name == *OUTSIDE {
-            let message = format!("{} is the name for nodes in no unit", name.shown());
+            let message = format!("{} is the name for nodes in no unit", name.in_message());
             let item = list.index(position);
             let finding = Finding::new(Code::InvalidName, item.key("name"), message);
             findings.push(finding.with_fix("give the unit another name"));
@@ -205,10 +205,10 @@ fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Fi
         let item = list.index(named);
         let both_are_named = unit.name.is_some() && written[first].name.is_some();
         let message = if both_are_named {
-            format!("Duplicate value: {}", name.shown())
+            format!("Duplicate value: {}", name.in_message())
         } else {
             let other = position + first - named;
-            let shown = name.shown();
+            let shown = name.in_message();
             format!("Duplicate value: {shown}: units[{other}], which has no name, is called so")
         };
         findings.push(
@@ -220,7 +220,7 @@ fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Fi
 
 /// Units that never take a pod, because better ones have all their nodes, or because they are closed.
 fn note_unused(units: &[Unit], strategy: Strategy, list: &Path<'_>, findings: &mut Vec<Finding>) {
-    let sets: Vec<LabelSet> = units.iter().map(|unit| LabelSet::of(&unit.nodes)).collect();
+    let sets: Vec<LabelSet> = units.iter().map(|unit| LabelSet::from_selector(&unit.nodes)).collect();
     let mut has_room = false;
     for (position, unit) in units.iter().enumerate() {
         if sets[position].is_empty() {

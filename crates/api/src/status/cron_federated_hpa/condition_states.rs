@@ -9,7 +9,7 @@ use crate::status::TargetProblem;
 use crate::status::conditions::{ConditionReason, ConditionState, ConditionType, errors};
 
 /// How many faulty rules a message lists; the others are counted.
-const RULES_TOLD: usize = 5;
+const MAX_RULES_IN_MESSAGE: usize = 5;
 
 /// The most characters about one of them.
 const FAILURE_CHARACTERS: usize = 1_000;
@@ -39,7 +39,7 @@ pub fn condition_states(
         let all = joined(why.clone(), problem.map(|(_, message)| message));
         return [active(false, reason, why), ready(false, reason, all)];
     };
-    let count = Count::of(policy);
+    let count = Count::from_policy(policy);
     let working =
         if count.armed == 0 { ConditionReason::Suspended } else { ConditionReason::Armed };
     let active = match &problem {
@@ -48,7 +48,7 @@ pub fn condition_states(
     };
     let problems = problem.into_iter().chain(errors.map(|it| (ConditionReason::RulesInvalid, it)));
     let of_rules = |about: fn(&CronRule, &Memory) -> Option<String>, reason| {
-        let told = memory.and_then(|memory| told_of_rules(policy, memory, about));
+        let told = memory.and_then(|memory| rule_messages(policy, memory, about));
         told.map(|it| (reason, it))
     };
     let failed = of_rules(last_failure, ConditionReason::LastFiringFailed);
@@ -79,15 +79,15 @@ fn joined(first: String, further: Option<String>) -> String {
 }
 
 /// The messages about the rules for which `about` has one, if there are any.
-fn told_of_rules(
+fn rule_messages(
     policy: &CronScaling,
     memory: &Memory,
     about: fn(&CronRule, &Memory) -> Option<String>,
 ) -> Option<String> {
     let rules = policy.rules.iter().filter(|rule| !rule.suspended);
     let mut rules: Vec<String> = rules.filter_map(|rule| about(rule, memory)).collect();
-    let more = rules.len().saturating_sub(RULES_TOLD);
-    rules.truncate(RULES_TOLD);
+    let more = rules.len().saturating_sub(MAX_RULES_IN_MESSAGE);
+    rules.truncate(MAX_RULES_IN_MESSAGE);
     let told = rules.join("; ");
     match more {
         _ if rules.is_empty() => None,
@@ -131,7 +131,7 @@ struct Count {
 }
 
 impl Count {
-    fn of(policy: &CronScaling) -> Count {
+    fn from_policy(policy: &CronScaling) -> Count {
         let suspended = policy.rules.iter().filter(|rule| rule.suspended).count();
         Count {
             armed: policy.rules.len() - suspended,

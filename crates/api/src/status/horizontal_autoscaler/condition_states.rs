@@ -22,7 +22,7 @@ impl Decided<'_> {
         reasons.find(|reason| reason.verdict == Verdict::Won)?.cause.limited()
     }
 
-    fn knows_replicas(&self) -> bool {
+    fn has_known_replicas(&self) -> bool {
         self.decision.reasons.iter().all(|reason| reason.cause != Cause::ReplicasUnknown)
     }
 }
@@ -133,7 +133,7 @@ fn obstacle(
         let message = format!("failed to scale {target}, which is tried again: {failure}");
         return Some((ConditionReason::ScaleFailed, message));
     }
-    if !decided.knows_replicas() {
+    if !decided.has_known_replicas() {
         let message = format!(
             "how many replicas {target} has is not known, and the recommendation depends on it; \
              wait until its controller reports it in its status"

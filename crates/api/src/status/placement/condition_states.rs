@@ -10,11 +10,11 @@ use almanac_engine::{Exempt, Identity, few};
 use crate::finding::{Code, Finding};
 use crate::kinds::Kind;
 use crate::status::conditions::{
-    ConditionReason, ConditionState, ConditionType, errors, listed, of_exempt, why_not_carried_out,
+    ConditionReason, ConditionState, ConditionType, errors, listed, of_exempt, exempt_reason,
 };
 
 /// How many clusters a message names.
-const CLUSTERS_TOLD: usize = 5;
+const MAX_CLUSTERS_IN_MESSAGE: usize = 5;
 
 /// The inputs of the status of a placement.
 pub struct StatusInput<'a> {
@@ -29,7 +29,7 @@ pub struct StatusInput<'a> {
     /// How many clusters its decisions have.
     pub selected: usize,
     /// Why nothing is decided, if nothing is although it can be used as written.
-    pub undecided: Option<Undecided>,
+    pub undecided: Option<UndecidedReason>,
     /// The shortage in its sets, by the sets alone; `None` for a placement that is decided.
     pub unsatisfied: Option<Satisfaction>,
     /// The reason why the decision cannot be written, if there is one.
@@ -38,7 +38,7 @@ pub struct StatusInput<'a> {
 
 /// Why nothing is decided for a placement that can be used as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Undecided {
+pub enum UndecidedReason {
     /// It is exempt.
     Exempt(Exempt),
     /// An annotation disables it.
@@ -62,7 +62,7 @@ pub struct Obstacle {
 #[must_use]
 pub fn condition_states(input: &StatusInput<'_>) -> Option<Vec<ConditionState>> {
     let misconfigured = misconfigured(input);
-    if let Some(Undecided::Exempt(exempt)) = &input.undecided {
+    if let Some(UndecidedReason::Exempt(exempt)) = &input.undecided {
         let [active, ready] = of_exempt(*exempt);
         return Some(vec![active, misconfigured, standing(input), ready]);
     }
@@ -116,14 +116,14 @@ fn why_inactive(input: &StatusInput<'_>) -> Option<(ConditionReason, String)> {
         return Some((ConditionReason::PlacementInvalid, why));
     }
     Some(match input.undecided.as_ref()? {
-        Undecided::Exempt(exempt) => why_not_carried_out(*exempt),
-        Undecided::Disabled => (ConditionReason::Disabled, "an annotation disables it".to_owned()),
-        Undecided::NotServed(kind) => {
+        UndecidedReason::Exempt(exempt) => exempt_reason(*exempt),
+        UndecidedReason::Disabled => (ConditionReason::Disabled, "an annotation disables it".to_owned()),
+        UndecidedReason::NotServed(kind) => {
             let why =
                 format!("the cluster does not serve the kind {}; install its CRD", kind.name());
             (ConditionReason::KindNotServed, why)
         }
-        Undecided::Unusable(why) => (ConditionReason::PlacementInvalid, why.clone()),
+        UndecidedReason::Unusable(why) => (ConditionReason::PlacementInvalid, why.clone()),
     })
 }
 
@@ -131,7 +131,7 @@ fn why_inactive(input: &StatusInput<'_>) -> Option<(ConditionReason, String)> {
 fn misconfigured(input: &StatusInput<'_>) -> ConditionState {
     let about = ConditionType::PlacementMisconfigured;
     let unusable = match &input.undecided {
-        Some(Undecided::Unusable(why)) => Some(why.clone()),
+        Some(UndecidedReason::Unusable(why)) => Some(why.clone()),
         _ => None,
     };
     if let Some(why) = errors(input.findings).or(unusable) {
@@ -247,8 +247,8 @@ fn ready(input: &StatusInput<'_>, satisfied: &ConditionState) -> ConditionState 
     }
     let undated = input.memory.map(|it| &*it.undated).unwrap_or_default();
     if let [first, ..] = undated {
-        let names: Vec<&str> = undated.iter().take(CLUSTERS_TOLD).map(|it| &**it).collect();
-        let more = undated.len().saturating_sub(CLUSTERS_TOLD);
+        let names: Vec<&str> = undated.iter().take(MAX_CLUSTERS_IN_MESSAGE).map(|it| &**it).collect();
+        let more = undated.len().saturating_sub(MAX_CLUSTERS_IN_MESSAGE);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let message = format!(
             "a taint has no timeAdded, so its toleration never ends, on: {}{more}; set timeAdded in \

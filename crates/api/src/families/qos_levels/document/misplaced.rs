@@ -24,7 +24,7 @@ enum Level {
 }
 
 /// Reports lists of policies, and policies, that are not where they are read.
-pub(super) fn tell_misplaced(root: &Node, findings: &mut Vec<Finding>) {
+pub(super) fn report_misplaced(root: &Node, findings: &mut Vec<Finding>) {
     look_into(root, &Path::Root, Level::Root, findings);
 }
 

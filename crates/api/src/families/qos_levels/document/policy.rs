@@ -33,7 +33,7 @@ const REQUIRED: [(&str, &str); 4] = [
     ("targetQoSLevel", "a level from -1 to 2"),
 ];
 
-static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape::of(&policy_schema()));
+static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape::from_schema(&policy_schema()));
 
 /// The fields of a policy.
 pub(super) fn fields() -> impl Iterator<Item = &'static str> {
@@ -55,14 +55,14 @@ pub(super) fn check_policies(
         let before = findings.len();
         let mut of_shape = Vec::new();
         let written = SHAPE.examine(item, &path, &mut of_shape);
-        let missing = tell_missing(item, &path, &mut of_shape);
+        let missing = report_missing(item, &path, &mut of_shape);
         findings.extend(of_shape.into_iter().map(as_of_others));
         let written: TimeBasedQosPolicy = serde_json::from_value(written).unwrap_or_default();
         let name = written.name.clone().filter(|name| !name.is_empty());
         let name = name.unwrap_or_else(|| format!("policy-{position}"));
         if let Some(first) = positions.get(&name) {
             let message =
-                format!("Duplicate value: {}: policy {first} has this name", name.shown());
+                format!("Duplicate value: {}: policy {first} has this name", name.in_message());
             let fix = "give each policy a name of its own";
             findings
                 .push(Finding::new(Code::DuplicateItem, path.key("name"), message).with_fix(fix));
@@ -71,7 +71,7 @@ pub(super) fn check_policies(
         }
         let told = findings.len();
         let policy = check_policy(&name, &written, &path, findings);
-        drop_what_is_told(findings, before, told);
+        drop_covered_findings(findings, before, told);
         let is_sound = !missing
             && !findings[before..].iter().any(|finding| finding.severity() == Severity::Error);
         are_sound &= is_sound;
@@ -91,7 +91,7 @@ fn as_of_others(mut finding: Finding) -> Finding {
 }
 
 /// Reports the required fields that are absent, and returns whether any is.
-fn tell_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> bool {
+fn report_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> bool {
     if !matches!(item.value, Value::Map(_)) {
         return true;
     }
@@ -121,7 +121,7 @@ fn tell_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> bo
 }
 
 /// Drops further findings about a field whose shape already has a finding.
-fn drop_what_is_told(findings: &mut Vec<Finding>, before: usize, told: usize) {
+fn drop_covered_findings(findings: &mut Vec<Finding>, before: usize, told: usize) {
     let further = findings.split_off(told);
     let of_shape: Vec<FieldPath> = findings[before..].iter().map(|it| it.field.clone()).collect();
     let is_told = |finding: &Finding| of_shape.iter().any(|known| finding.field.is_within(known));
@@ -223,7 +223,7 @@ fn check_interval(
     let field = path.key("checkInterval");
     let (interval, shown) = match written {
         None | Some(Json::Null) => return Some(CHECK_INTERVAL),
-        Some(Json::String(text)) => (go_duration::read(text), text.shown()),
+        Some(Json::String(text)) => (go_duration::read(text), text.in_message()),
         Some(number) => (number.as_i64().map(SignedDuration::from_nanos), number.to_string()),
     };
     let finding = match interval {
