@@ -24,7 +24,7 @@ pub fn clock_changes(
     years: i32,
 ) -> Vec<PlacedFinding> {
     let to = from.saturating_add(YEAR * years).unwrap_or(Timestamp::MAX);
-    let mut told = Vec::new();
+    let mut findings = Vec::new();
     for (index, (object, checked)) in reading.objects.iter().zip(&everything.objects).enumerate() {
         let (Some(identity), Some(slim)) = (&checked.identity, &checked.slim) else { continue };
         let Some(family) = checked.kind.family() else { continue };
@@ -38,14 +38,14 @@ pub fn clock_changes(
         for of_rule in effects.chunk_by(|one, other| one.position == other.position) {
             let field = |position| Descriptor::for_family(family).rule_field(slim, position);
             let Some(finding) = finding(of_rule, field) else { continue };
-            told.push(placed(reading, index, finding));
+            findings.push(placed(reading, index, finding));
         }
     }
-    told.extend(cron_job::clock_changes(reading, everything, (from, to)));
-    told
+    findings.extend(cron_job::clock_changes(reading, everything, (from, to)));
+    findings
 }
 
-/// A finding about an object that was read, where that is written: also where it is about the text in a value.
+/// A finding about an object that was read, with its location, also if it is about the text in a value.
 #[must_use]
 pub fn placed(reading: &Reading, index: usize, mut finding: Finding) -> PlacedFinding {
     let object = &reading.objects[index];
@@ -68,7 +68,7 @@ fn finding(
     of_schedule(*zone, &effects, field(position)?)
 }
 
-/// What clock changes do to one schedule, if they move what is written.
+/// The finding about the effect of clock changes on one schedule, if they move a time of it.
 pub(super) fn of_schedule(
     zone: Zone,
     effects: &[ClockEffect],

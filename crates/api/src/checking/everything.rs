@@ -31,7 +31,7 @@ pub struct CheckedReading {
     pub templates: Vec<Template>,
     /// The places, one per cluster.
     pub places: Places,
-    /// Which objects were checked: in files found in a directory, only those that matter are.
+    /// The indexes of the checked objects: in files found in a directory, only those that matter are checked.
     pub checked: Vec<usize>,
 }
 
@@ -42,7 +42,7 @@ pub fn check_everything(
     context: CheckContext<'_>,
     layout: &Layout,
 ) -> CheckedReading {
-    // The agent's ConfigMap is applied to where the agent looks for it, which is where nothing else is.
+    // The agent reads its ConfigMap from a namespace of its own.
     let config_namespace = layout.config_namespace.as_deref().unwrap_or(CONFIG_NAMESPACE);
     let of_agent = CheckContext { namespace: config_namespace, ..context };
     let check = |object: &ReadObject| match object.kind {
@@ -61,8 +61,8 @@ pub fn check_everything(
             let is_discovered = reading.sources[object.source].is_discovered();
             let template = Template { source: object.source, engine };
             templates.extend(is_template_reported(reading, object, &named).then_some(template));
-            let findings = if is_discovered { Vec::new() } else { vec![finding] };
-            *checked = unfilled_object(checked, findings);
+            let of_template = if is_discovered { Vec::new() } else { vec![finding] };
+            *checked = unfilled_object(checked, of_template);
         }
     }
     templates.sort();
@@ -71,7 +71,7 @@ pub fn check_everything(
     let places = places_of(reading, &checked, &foreign, context, layout);
     let targets = targets(&checked, Kind::is_ours);
     let together = checked_by_place(reading, &checked, &places, &foreign, context);
-    let mut told = file_findings(reading, &targets, &places);
+    let mut findings = file_findings(reading, &targets, &places);
     let mut objects_checked = Vec::new();
     // One finding covers all objects of a file.
     let mut with_statuses = BTreeSet::new();
@@ -99,17 +99,17 @@ pub fn check_everything(
             if is_requested && (matters || finding.code == Code::TwoWriters) {
                 let (source, finding) = (object.source, finding.clone().with_some_fix());
                 let (object, span) = (Some(index), Some(span));
-                told.push(PlacedFinding { source, span, finding, object, place });
+                findings.push(PlacedFinding { source, span, finding, object, place });
             }
         }
     }
-    report_duplicate_pods(reading, &checked, &places, context.namespace, &mut told);
-    told.sort_by_key(|finding| (finding.source, finding.span.map(|span| span.start)));
-    CheckedReading { objects: checked, findings: told, templates, places, checked: objects_checked }
+    report_duplicate_pods(reading, &checked, &places, context.namespace, &mut findings);
+    findings.sort_by_key(|finding| (finding.source, finding.span.map(|span| span.start)));
+    CheckedReading { objects: checked, findings, templates, places, checked: objects_checked }
 }
 
-/// Whether a plain `kubectl apply` leaves out the only thing that an object says. One that a cluster has printed is
-/// not meant to be applied.
+/// Whether a plain `kubectl apply` drops the only content of an object. One that a cluster has printed is not meant to
+/// be applied.
 fn drops_status(object: &ReadObject) -> bool {
     let is_printed = object.node.get("metadata").is_some_and(|it| it.get("uid").is_some());
     object.kind == Kind::AddOnPlacementScore && object.node.get("status").is_some() && !is_printed
@@ -117,7 +117,7 @@ fn drops_status(object: &ReadObject) -> bool {
 
 fn dropped_status(object: &ReadObject) -> Finding {
     let kind = object.kind.name();
-    let why = format!("kubectl apply drops it, and an {kind} has no other content");
+    let why = format!("kubectl apply drops the status, and an {kind} has no other content");
     let fix = "create the objects first, then apply the file again with --server-side --subresource=status";
     Finding::new(Code::DroppedStatus, Path::Root.key("status"), why).with_fix(fix)
 }
@@ -131,9 +131,9 @@ fn as_template(
     let source = &reading.sources[object.source];
     let errors = checked.findings.iter().filter(|it| it.severity() == Severity::Error);
     let locator = Locator::new(source, object);
-    let mut written = errors.map(|finding| (finding, source.slice(locator.locate(finding))));
+    let mut texts = errors.map(|finding| (finding, source.slice(locator.locate(finding))));
     let (finding, engine) =
-        written.find_map(|(finding, text)| Some((finding, placeholder(text)?.1)))?;
+        texts.find_map(|(finding, text)| Some((finding, placeholder(text)?.1)))?;
     let field = finding.field.clone();
     Some((engine, Finding { field, ..unfilled(engine, source.text()) }))
 }
@@ -161,8 +161,8 @@ fn is_template_reported(reading: &Reading, object: &ReadObject, targets: &BTreeS
 }
 
 /// The targets of the objects whose kinds match.
-fn targets(checked: &[CheckedObject], of: impl Fn(Kind) -> bool) -> BTreeSet<Identity> {
-    let scaling = checked.iter().filter(|object| of(object.kind));
+fn targets(checked: &[CheckedObject], matches: impl Fn(Kind) -> bool) -> BTreeSet<Identity> {
+    let scaling = checked.iter().filter(|object| matches(object.kind));
     scaling.filter_map(|object| Some(object.scales.as_ref()?.identity().clone())).collect()
 }
 
@@ -194,8 +194,8 @@ fn places_of(
 struct ForeignWriter {
     identity: Identity,
     target: Identity,
-    /// For a message.
-    who: String,
+    /// The name in a message.
+    writer: String,
     source: usize,
     span: Span,
 }
@@ -209,7 +209,7 @@ fn foreign_writers(
     let writer = |it: &ForeignScaler| ForeignWriter {
         identity: it.identity(namespace),
         target: it.target(namespace),
-        who: it.display_name(namespace),
+        writer: it.display_name(namespace),
         source: it.source,
         span: it.span,
     };
@@ -217,7 +217,7 @@ fn foreign_writers(
     writers.filter(|it| targets.contains(&it.target)).collect()
 }
 
-/// A finding, and the place it holds in if it does not hold in all of them.
+/// A finding, and the only place to which it applies, if it does not apply to all of them.
 type InPlace = (Finding, Option<usize>);
 
 /// Findings that depend on all objects of a place, by object.
@@ -233,7 +233,7 @@ fn checked_by_place(
         let object = &reading.objects[index];
         line(object.source, object.node.span)
     };
-    let mut found: BTreeMap<usize, Vec<(Finding, Vec<usize>)>> = BTreeMap::new();
+    let mut findings: BTreeMap<usize, Vec<(Finding, Vec<usize>)>> = BTreeMap::new();
     let folders = reading.objects.iter().map(|it| reading.sources[it.source].folder());
     let foreign_folders = foreign.iter().map(|it| reading.sources[it.source].folder());
     let pod_folders = reading.pods.iter().map(|it| reading.sources[it.source].folder());
@@ -243,13 +243,13 @@ fn checked_by_place(
     let name_folders = names.iter().map(|(_, source)| reading.sources[*source].folder());
     let rest = pods_of.into_iter().zip(places.split(name_folders));
     let unread = unread_names(reading);
-    for (place, ((here, beside), (pods, names_here))) in both.zip(rest).enumerate() {
+    for (place, ((here, foreign_here), (pods, names_here))) in both.zip(rest).enumerate() {
         let here = here.into_iter().map(|index| (index, &checked[index]));
-        let written = beside.into_iter().map(|index| &foreign[index]);
-        let written = written
-            .map(|it| (it.target.clone(), (it.who.clone(), line(it.source, it.span))))
+        let writers = foreign_here.into_iter().map(|index| &foreign[index]);
+        let writers = writers
+            .map(|it| (it.target.clone(), (it.writer.clone(), line(it.source, it.span))))
             .collect();
-        let against_foreign = check_against_foreign(here.clone(), &written);
+        let against_foreign = check_against_foreign(here.clone(), &writers);
         let pods = pods.into_iter().map(|index| (index, &reading.pods[index]));
         let pods = pods.map(|(index, pod)| {
             let identity = pod.identity(context.namespace);
@@ -262,23 +262,23 @@ fn checked_by_place(
         let of_units = check_units_together(here.clone(), pods, written_at, pod_written_at);
         let names_here = names_here.into_iter().map(|index| &names[index].0);
         let misnamed = check_names(here.clone(), names_here, &unread);
-        let told = check_together(here, written_at).into_iter().chain(against_foreign);
-        for (index, finding) in told.chain(of_units).chain(misnamed) {
-            let of_object = found.entry(index).or_default();
+        let of_pairs = check_together(here, written_at).into_iter().chain(against_foreign);
+        for (index, finding) in of_pairs.chain(of_units).chain(misnamed) {
+            let of_object = findings.entry(index).or_default();
             match of_object.iter_mut().find(|(known, _)| *known == finding) {
                 Some((_, in_places)) => in_places.push(place),
                 None => of_object.push((finding, vec![place])),
             }
         }
     }
-    let told = |(finding, in_places): (Finding, Vec<usize>)| {
+    let in_place = |(finding, in_places): (Finding, Vec<usize>)| {
         let is_everywhere = in_places.len() == places.count();
         (finding, in_places.first().copied().filter(|_| !is_everywhere))
     };
-    found.into_iter().map(|(index, all)| (index, all.into_iter().map(told).collect())).collect()
+    findings.into_iter().map(|(index, all)| (index, all.into_iter().map(in_place).collect())).collect()
 }
 
-/// The findings about the files as such.
+/// The findings about the files themselves.
 fn file_findings(
     reading: &Reading,
     targets: &BTreeSet<Identity>,
@@ -289,9 +289,9 @@ fn file_findings(
         reading.conditional_findings.iter().filter(|it| names.contains(&(&*it.kind, &*it.name)));
     let foreign = reading.foreign_policies.iter().map(|it| &it.finding);
     let of_jobs = reading.cron_jobs.iter().flat_map(|it| &it.findings);
-    let told = reading.findings.iter().chain(conditional_findings.map(|it| &it.finding));
-    let told = told.chain(foreign).chain(of_jobs);
-    told.filter(|it| belongs_somewhere(reading, it.source, places)).cloned().collect()
+    let of_text = reading.findings.iter().chain(conditional_findings.map(|it| &it.finding));
+    let all = of_text.chain(foreign).chain(of_jobs);
+    all.filter(|it| belongs_somewhere(reading, it.source, places)).cloned().collect()
 }
 
 /// Reports pods and nodes that are defined twice, where policies read them.
@@ -300,7 +300,7 @@ fn report_duplicate_pods(
     checked: &[CheckedObject],
     places: &Places,
     namespace: &str,
-    told: &mut Vec<PlacedFinding>,
+    findings: &mut Vec<PlacedFinding>,
 ) {
     let folder = |source: usize| reading.sources[source].folder();
     let objects_of = places.split(reading.objects.iter().map(|it| folder(it.source)));
@@ -312,15 +312,15 @@ fn report_duplicate_pods(
             continue;
         }
         let line = |source: usize, span: Span| line_of(reading, source, span);
-        let found = check_pods_together(reading, (&pods, &nodes), namespace, line);
+        let duplicates = check_pods_together(reading, (&pods, &nodes), namespace, line);
         let place = Some(place).filter(|_| places.count() > 1);
-        for LocatedFinding { source, span, finding } in found {
+        for LocatedFinding { source, span, finding } in duplicates {
             // A duplicate of some kinds is reported with the object already, and one of any kind in another place.
             let is_same =
                 |it: &PlacedFinding| it.source == source && it.finding.message == finding.message;
-            let is_told = told.iter().any(is_same);
-            if !is_told && belongs_somewhere(reading, source, places) {
-                told.push(PlacedFinding { source, span: Some(span), finding, object: None, place });
+            let is_reported = findings.iter().any(is_same);
+            if !is_reported && belongs_somewhere(reading, source, places) {
+                findings.push(PlacedFinding { source, span: Some(span), finding, object: None, place });
             }
         }
     }
@@ -337,7 +337,7 @@ pub(super) fn belongs_somewhere(reading: &Reading, source: usize, places: &Place
 }
 
 impl CheckedReading {
-    /// The files that have objects that were checked, or are named, or have something wrong with them.
+    /// The files with checked objects, those that the user named, and those with findings.
     #[must_use]
     pub fn files(&self, reading: &Reading) -> BTreeSet<usize> {
         let named = (0..reading.sources.len()).filter(|it| !reading.sources[*it].is_discovered());
@@ -367,7 +367,7 @@ impl CheckedReading {
         sources.filter(|source| belongs_somewhere(reading, *source, &self.places))
     }
 
-    /// The name of the only place in which a finding holds.
+    /// The name of the only place to which a finding applies.
     #[must_use]
     pub fn place_of(&self, placed: &PlacedFinding) -> Option<&str> {
         placed.place.map(|place| self.places.name(place))

@@ -33,7 +33,7 @@ pub struct Layout {
     pub named: Vec<(String, Folder)>,
     /// The requested places, by name or as folders; if there are none, all of them.
     pub only: Vec<(String, Folder)>,
-    /// Where the agent of Volcano looks for its `ConfigMap`, in every place, if not where it usually does.
+    /// The namespace in which the agent of Volcano looks for its `ConfigMap`, in every place, if not the default one.
     pub config_namespace: Option<String>,
 }
 
@@ -95,19 +95,19 @@ impl Places {
         if places.is_empty() { Places::one() } else { Places::new(places, separating) }
     }
 
-    /// How many there are; at least one.
+    /// The number of places; at least one.
     #[must_use]
     pub fn count(&self) -> usize {
         self.named.len()
     }
 
-    /// All of them, in the order of their numbers.
+    /// All places, in the order of their numbers.
     #[must_use]
     pub fn named(&self) -> &[Place] {
         &self.named
     }
 
-    /// Whether there is more than one, so that they have to be distinguished.
+    /// Whether there is more than one, so that they must be distinguished.
     #[must_use]
     pub fn are_several(&self) -> bool {
         self.named.len() > 1
@@ -151,7 +151,7 @@ fn innermost(layout: &Layout, separating: &BTreeSet<Folder>) -> Vec<Place> {
 
 /// The place of one folder.
 fn alone(layout: &Layout, folder: &Folder) -> Place {
-    let named = layout.named.iter().find(|(_, of)| of == folder);
+    let named = layout.named.iter().find(|(_, known)| known == folder);
     let name = named.map_or_else(|| folder.seen_from(&layout.here), |(name, _)| name.clone());
     Place { name, folders: vec![folder.clone()] }
 }

@@ -117,7 +117,7 @@ impl<'a> Here<'a> {
     fn pods(self, pods: &[usize], ranges: &[usize]) -> Vec<Counted<'a>> {
         let mut defaults: BTreeMap<&str, Requirements> = BTreeMap::new();
         for range in ranges.iter().map(|it| &self.reading.limit_ranges[*it]) {
-            // Which of several Kubernetes applies first is not known.
+            // The order in which Kubernetes applies several is unknown.
             let of_namespace = range.namespace.as_deref().unwrap_or(self.namespace);
             let known = defaults.entry(of_namespace).or_insert(range.defaults);
             *known = known.least(range.defaults);
@@ -254,7 +254,7 @@ fn fits_on_one(nodes: &[Resources], of_pod: &Amounts) -> bool {
     })
 }
 
-/// Those of which there is one of that name. Neither of two can be relied on.
+/// The things with a unique name. Neither of two with one name can be relied on.
 fn once<Thing>(named: impl Iterator<Item = (Identity, Thing)>) -> BTreeMap<Identity, Thing> {
     let mut known: BTreeMap<Identity, Option<Thing>> = BTreeMap::new();
     for (identity, thing) in named {

@@ -161,7 +161,7 @@ fn a_score_in_a_status_is_read_and_reported_as_dropped_by_apply() {
     let text = scores("cluster1", "{name: cpuratio, value: 88}, {name: memratio, value: -100}");
     fails_only(
         &text,
-        "dropped-status status: kubectl apply drops it, and an AddOnPlacementScore has no other content",
+        "dropped-status status: kubectl apply drops the status, and an AddOnPlacementScore has no other content",
     );
     let two = format!("{text}---\n{}", text.replace("cluster1", "cluster2"));
     assert_eq!(messages(&two).len(), 1, "once a file");

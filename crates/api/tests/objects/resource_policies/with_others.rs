@@ -36,9 +36,9 @@ fn two_policies_with_overlapping_selectors_are_reported_without_a_pod() {
     let known = "{matchExpressions: [{key: app, operator: Exists}]}";
     let other = "{matchExpressions: [{key: app, operator: NotIn, values: [web]}]}";
     for (one, other, what) in [
-        (web, web, "all pods that it selects are also selected by"),
-        (either, web, "all pods that it selects are also selected by"),
-        (known, web, "all pods that it selects are also selected by"),
+        (web, web, "all pods that the policy selects are also selected by"),
+        (either, web, "all pods that the policy selects are also selected by"),
+        (known, web, "all pods that the policy selects are also selected by"),
         (
             web,
             either,
