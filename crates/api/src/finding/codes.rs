@@ -201,7 +201,7 @@ codes! {
     EveryPod = "every-pod", Info;
     /// A unit of nodes with `maxCount: 0`. It takes no pod.
     ClosedUnit = "closed-unit", Info;
-    /// A cron policy of another project, such as KEDA's cron trigger or an annotation of kube-downscaler. Almanac does not carry it out.
+    /// A cron policy of another project, such as KEDA's cron trigger or an annotation of kube-downscaler. Almanac does not apply it.
     ForeignPolicy = "foreign-policy", Info;
     /// Within a year (`lint`: two years), a clock change skips or repeats the time at which a rule fires, or a window opens or closes. The message says what happens then.
     ClockChange = "clock-change", Info;

@@ -1,5 +1,5 @@
-//! Which objects a text contains, judged by its words alone: a fast filter for the many files without any of interest,
-//! and for files that cannot be parsed.
+//! The objects that a text contains, judged by its words alone: a fast filter for the many files without any of
+//! interest, and for files that cannot be parsed.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,8 +1,8 @@
 //! A document that is the text of a value in another one, as under a key of a `ConfigMap`: reading it, and
-//! where in the file its parts are.
+//! the locations of its parts in the file.
 //!
 //! The tree that is read has positions in the text. A file may write the text in many ways: as a block, folded, in
-//! quotes, with escapes. [`TextInFile`] follows both side by side.
+//! quotes, with escapes. [`TextInFile`] compares both.
 
 use super::source::Source;
 use super::stream;
@@ -38,7 +38,7 @@ pub(crate) fn read_embedded(text: &str) -> EmbeddedDocument {
     EmbeddedDocument { root: root.filter(|_| is_whole), findings }
 }
 
-/// Where the parts of a text are in the file that has it.
+/// The locations of the parts of a text in the file that has it.
 pub(crate) struct TextInFile {
     /// The beginnings of stretches with the same letters in both: the byte in the text, and the byte in the file.
     stretches: Vec<(u32, u32)>,
@@ -75,7 +75,7 @@ impl TextInFile {
     }
 }
 
-/// A value without its anchor and its tag, and how many bytes these take.
+/// A value without its anchor and its tag, and the number of bytes of these.
 fn without_properties(written: &str) -> (usize, &str) {
     let mut rest = written;
     while rest.starts_with(['&', '!']) {
@@ -87,13 +87,13 @@ fn without_properties(written: &str) -> (usize, &str) {
 
 struct Comparison<'a> {
     written: &'a str,
-    /// Where that begins in the file.
+    /// The offset of the written text in the file.
     offset: usize,
     stretches: Vec<(u32, u32)>,
 }
 
 impl Comparison<'_> {
-    /// From a byte of the text on, both have the same letters until the next entry.
+    /// Adds a stretch: from this byte of the text on, both have the same letters until the next entry.
     fn meet(&mut self, in_text: usize, in_written: usize) {
         let number = |byte: usize| u32::try_from(byte).unwrap_or(u32::MAX);
         let (in_text, in_file) = (number(in_text), number(self.offset + in_written));
@@ -166,7 +166,7 @@ impl Comparison<'_> {
     }
 
     /// The length of what is written for one letter, and the letter; no letter for a line break that is
-    /// left out.
+    /// dropped.
     fn unit(&self, at: usize, quote: Option<u8>) -> Option<(usize, Option<char>)> {
         let rest = self.written.get(at..)?;
         let first = rest.chars().next()?;

@@ -42,7 +42,7 @@ fn misspelled(node: &Node, key: &str) -> Option<Finding> {
             && nearest(&entry.key, [key].into_iter()).is_some()
     };
     let unlike = |field: Path<'_>| {
-        Finding::new(Code::UnknownField, field, format!("Unknown field: this is not {key}"))
+        Finding::new(Code::UnknownField, field, format!("Unknown field: the key is not {key}"))
     };
     if let Some(entry) = disguised.next() {
         return Some(unlike(Path::Root.key(&entry.key)));

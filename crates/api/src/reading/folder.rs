@@ -1,4 +1,4 @@
-//! The folder a file lies in, as a list of names: which folder lies in which, without a file system.
+//! The directory of a file, as a list of names: the nesting of directories, without a file system.
 
 use std::fmt;
 use std::path::{Component, Path};
@@ -36,7 +36,7 @@ impl Folder {
         (0..=self.0.len()).map(|length| Folder(self.0[..length].to_vec()))
     }
 
-    /// How it is called from another folder: relative if it lies in that one, or else absolute.
+    /// The path of the folder, relative to another folder if it lies in that one, or else absolute.
     #[must_use]
     pub fn seen_from(&self, here: &Folder) -> String {
         match self.0.strip_prefix(&*here.0) {

@@ -14,8 +14,8 @@ const KEDA: &str = "keda.sh";
 const ALIBABA: &str = "autoscaling.alibabacloud.com";
 const KUBE_GREEN: &str = "kube-green.com";
 
-/// The annotations by which kube-downscaler scales a workload, or all of a namespace, and the one by
-/// which it leaves them alone.
+/// The annotations by which kube-downscaler scales a workload, or all of a namespace, and the one that
+/// excludes them.
 const UPTIME: &str = "downscaler/uptime";
 const DOWNTIME: &str = "downscaler/downtime";
 const UPSCALE: &str = "downscaler/upscale-period";
@@ -23,11 +23,11 @@ const DOWNSCALE: &str = "downscaler/downscale-period";
 const PERIODS: [&str; 4] = [UPTIME, DOWNTIME, UPSCALE, DOWNSCALE];
 const EXCLUDE: &str = "downscaler/exclude";
 
-/// The words without which a text says nothing to the controllers of other projects that scale.
+/// The words without which a text has nothing for the scaling controllers of other projects.
 pub(super) const WORDS: [&str; 7] =
     [KEDA, ALIBABA, KUBE_GREEN, UPTIME, DOWNTIME, UPSCALE, DOWNSCALE];
 
-/// What there is to say of an object, if it scales by the clock for another project.
+/// The finding about an object that scales by the clock for another project.
 pub(super) fn finding(node: &Node) -> Option<Finding> {
     let replace = match text(node, "kind") {
         Some("CronJob") => "mind that a start that is shown here may be left out by it",
@@ -36,7 +36,7 @@ pub(super) fn finding(node: &Node) -> Option<Finding> {
     };
     if let Some(annotation) = downscaler(node) {
         let message =
-            "this annotation is a policy for kube-downscaler; Almanac does not carry it out";
+            "the annotation is a policy for kube-downscaler; Almanac does not apply it";
         let metadata = Path::Root.key("metadata");
         let annotations = metadata.key("annotations");
         let field = annotations.key(annotation);
@@ -50,7 +50,7 @@ pub(super) fn finding(node: &Node) -> Option<Finding> {
         _ => return None,
     };
     let message =
-        format!("this {kind} is a cron policy for {project}; Almanac does not carry it out");
+        format!("this {kind} is a cron policy for {project}; Almanac does not apply it");
     Some(Finding::new(Code::ForeignPolicy, Path::Root.key("kind"), message).with_fix(replace))
 }
 
@@ -93,7 +93,7 @@ pub fn labels(node: &Node) -> BTreeMap<String, String> {
     labels.and_then(|labels| serde_json::from_value(labels).ok()).unwrap_or_default()
 }
 
-/// Something of another project that sets the replicas of a target.
+/// An object of another project that sets the replicas of a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ForeignScaler {
     itself: ObjectName,
@@ -101,7 +101,7 @@ pub struct ForeignScaler {
     target: Option<ObjectName>,
     /// The namespace it names, if it names one.
     pub namespace: Option<Box<str>>,
-    /// Which source it came from: a position in [`super::Reading::sources`].
+    /// The index of its source in [`super::Reading::sources`].
     pub source: usize,
     /// Its location.
     pub span: Span,
@@ -122,7 +122,7 @@ impl ObjectName {
 }
 
 impl ForeignScaler {
-    /// Reads what an object scales for another project.
+    /// Reads an object that scales for another project.
     pub(super) fn read(source: usize, node: &Node) -> Option<ForeignScaler> {
         let (group, kind) = group_and_kind(node)?;
         let names_target = matches!(
@@ -163,7 +163,7 @@ impl ForeignScaler {
         self.named(self.target.as_ref().unwrap_or(&self.itself), namespace)
     }
 
-    /// Who scales, for a message.
+    /// The name of the scaler in a message.
     #[must_use]
     pub fn display_name(&self, namespace: &str) -> String {
         match self.target {

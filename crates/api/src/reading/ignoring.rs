@@ -11,7 +11,7 @@ use super::source::Source;
 use crate::finding::{Code, FieldPath, Finding, Span};
 use crate::kinds::nearest;
 
-/// What such a comment begins with.
+/// The start of such a comment.
 const MARK: &str = "almanac:ignore";
 
 /// The comments in one file.
@@ -20,7 +20,7 @@ pub struct Ignores {
     /// The bytes at which a code is suppressed, in order and disjoint.
     covered: BTreeMap<Code, Vec<Range<usize>>>,
     /// The mistakes in the comments, and their locations.
-    wrong: Vec<(Span, CommentMistake)>,
+    mistakes: Vec<(Span, CommentMistake)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,17 +56,17 @@ impl Ignores {
 
     fn take(&mut self, codes: &[(Span, Result<Code, CommentMistake>)], about: Range<usize>, mark: Span) {
         if about.is_empty() {
-            self.wrong.push((mark, CommentMistake::NothingBelow));
+            self.mistakes.push((mark, CommentMistake::NothingBelow));
             return;
         }
         for (at, code) in codes {
             match code {
                 Ok(code) => self.covered.entry(*code).or_default().push(about.clone()),
-                Err(wrong) => self.wrong.push((*at, wrong.clone())),
+                Err(mistake) => self.mistakes.push((*at, mistake.clone())),
             }
         }
         if codes.is_empty() {
-            self.wrong.push((mark, CommentMistake::NoCode));
+            self.mistakes.push((mark, CommentMistake::NoCode));
         }
     }
 
@@ -82,11 +82,12 @@ impl Ignores {
     /// The mistakes in the comments of a file.
     #[must_use]
     pub fn findings(&self, source: usize) -> Vec<PlacedFinding> {
-        let told = |(at, wrong): &(Span, CommentMistake)| {
-            let finding = Finding::new(Code::NothingIgnored, FieldPath::default(), wrong.message());
-            PlacedFinding::new(source, Some(*at), finding.with_fix(wrong.fix()))
+        let finding = |(at, mistake): &(Span, CommentMistake)| {
+            let finding =
+                Finding::new(Code::NothingIgnored, FieldPath::default(), mistake.message());
+            PlacedFinding::new(source, Some(*at), finding.with_fix(mistake.fix()))
         };
-        self.wrong.iter().map(told).collect()
+        self.mistakes.iter().map(finding).collect()
     }
 }
 
@@ -208,12 +209,12 @@ fn codes(begin: usize, words: &str) -> Vec<(Span, Result<Code, CommentMistake>)>
         at += between.len();
         let name = &trimmed[..trimmed.find(is_between).unwrap_or(trimmed.len())];
         let code = Code::ALL.iter().copied().find(|code| code.name() == name);
-        // The first word has to be a code, and one behind a comma if it looks like one.
-        let has_to_be = found.is_empty() || between.contains(',') && nearest_code(name).is_some();
+        // The first word must be a code, and one behind a comma if it looks like one.
+        let must_be_code = found.is_empty() || between.contains(',') && nearest_code(name).is_some();
         match code {
             _ if name.is_empty() => return found,
             Some(code) => found.push((Span::new(at..at + name.len()), Ok(code))),
-            None if has_to_be => {
+            None if must_be_code => {
                 found.push((Span::new(at..at + name.len()), Err(CommentMistake::Unknown(name.into()))));
             }
             None => return found,
@@ -228,7 +229,7 @@ struct Lines<'a> {
     all: Vec<Line<'a>>,
     /// For each, the next one with something other than a comment, in the same document.
     next: Vec<Option<usize>>,
-    /// Whether nothing but comments stands above it in its document.
+    /// Whether there are only comments above it in its document.
     is_first: Vec<bool>,
 }
 

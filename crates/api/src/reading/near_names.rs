@@ -1,5 +1,5 @@
-//! Which texts may hold an object whose name is nearly that of a target, by their words alone. Most files of a
-//! repository hold neither a policy nor a target, and are never read as YAML.
+//! The texts that may have an object whose name is nearly that of a target, by their words alone. Most files of a
+//! repository have neither a policy nor a target, and are never read as YAML.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -8,24 +8,24 @@ use super::claim::values_of;
 use super::objects::Targets;
 use crate::near_name::{MOST_COMPARISONS, slip};
 
-/// Names of targets, for which nearly equal names are looked for in texts.
+/// Names of targets, for a search of texts for nearly equal names.
 #[derive(Debug)]
 pub struct NearNames<'a> {
     /// By kind.
     targets: BTreeMap<&'a str, BTreeSet<&'a str>>,
-    /// How many pairs of names may yet be compared.
-    left: usize,
+    /// The number of pairs of names that may still be compared.
+    remaining: usize,
 }
 
 impl<'a> NearNames<'a> {
-    /// Those of these targets.
+    /// The names of these targets.
     #[must_use]
     pub fn new(targets: &Targets<'a>) -> NearNames<'a> {
         let mut by_kind: BTreeMap<&'a str, BTreeSet<&'a str>> = BTreeMap::new();
         for &(kind, name) in targets {
             by_kind.entry(kind).or_default().insert(name);
         }
-        NearNames { targets: by_kind, left: MOST_COMPARISONS }
+        NearNames { targets: by_kind, remaining: MOST_COMPARISONS }
     }
 
     /// The kinds and names in a text that are nearly those of a target. Nothing once too much was compared.
@@ -53,9 +53,9 @@ impl<'a> NearNames<'a> {
         // A slip does not change the first letter.
         let Some(first) = name.get(..1) else { return false };
         let from: (Bound<&str>, Bound<&str>) = (Bound::Included(first), Bound::Unbounded);
-        let alike = targets.range::<str, _>(from).take_while(|it| it.starts_with(first));
-        for target in alike.take(self.left) {
-            self.left -= 1;
+        let near = targets.range::<str, _>(from).take_while(|it| it.starts_with(first));
+        for target in near.take(self.remaining) {
+            self.remaining -= 1;
             if slip(target, name).is_some() {
                 return true;
             }

@@ -19,7 +19,7 @@ pub struct ReadQuota {
     pub namespace: Option<Box<str>>,
     /// Its name.
     pub name: Box<str>,
-    /// Which source it came from: an index in [`super::Reading::sources`].
+    /// The index of its source in [`super::Reading::sources`].
     pub source: usize,
     /// The bounds, in the order of the file.
     pub hard: Vec<Hard>,
@@ -35,7 +35,7 @@ pub struct Hard {
     pub key: Box<str>,
     /// The most.
     pub most: u64,
-    /// Where it is written.
+    /// The location of the bound.
     pub span: Span,
 }
 
@@ -52,7 +52,7 @@ struct Scope {
 pub struct ReadLimitRange {
     /// The namespace it names, if it names one.
     pub namespace: Option<Box<str>>,
-    /// Which source it came from: an index in [`super::Reading::sources`].
+    /// The index of its source in [`super::Reading::sources`].
     pub source: usize,
     /// The defaults for containers without a request or limit.
     pub defaults: Requirements,

@@ -7,7 +7,7 @@ use super::folder::Folder;
 use super::text_finding::TextFinding;
 use crate::finding::Span;
 
-/// A place as people and editors count it: from 1, columns in characters.
+/// A location as editors count it: from 1, columns in characters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Position {
     /// Line, counted from 1.
@@ -30,7 +30,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A text and the name to call it by: a path, or `<stdin>`.
+    /// A text and its display name: a path, or `<stdin>`.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let (text, mistake) = encoding::line_ends(text.into());
@@ -64,8 +64,8 @@ impl Source {
         Self { folder: Some(folder), ..self }
     }
 
-    /// The same, as a file that the user has not named: it was found in a directory. It may be anything, so only
-    /// findings about its policies and their targets are reported.
+    /// The same, as a file that the user has not named, discovered in a directory. It may be anything, so only findings
+    /// about its policies and their targets are reported.
     #[must_use]
     pub fn discovered(self) -> Self {
         Self { is_discovered: true, ..self }
@@ -87,7 +87,7 @@ impl Source {
         self.mistake.take()
     }
 
-    /// What to call it.
+    /// The display name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -137,7 +137,7 @@ impl Source {
         }
     }
 
-    /// The nearest place at or before a byte at which the text can be cut.
+    /// The nearest byte at or before this one at which the text can be cut.
     fn floor(&self, byte: usize) -> usize {
         self.text.floor_char_boundary(byte)
     }

@@ -31,12 +31,12 @@ fn looked_like(letter: char) -> Option<(&'static str, &'static str)> {
         '\u{feff}' => ("a byte order mark", ""),
         '\u{ff1a}' => ("a full-width colon", ":"),
         '\u{ff0c}' => ("a full-width comma", ","),
-        '\u{2217}' | '\u{ff0a}' => ("an asterisk look-alike", "*"),
+        '\u{2217}' | '\u{ff0a}' => ("a character that resembles an asterisk", "*"),
         _ => return None,
     })
 }
 
-/// A letter that looks like another one, or like none.
+/// A letter that looks like another one, or is invisible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ConfusableCharacter {
     letter: char,
@@ -67,7 +67,7 @@ impl ConfusableCharacter {
         })
     }
 
-    /// What to do about it.
+    /// The fix.
     #[must_use]
     pub fn fix(self) -> String {
         let ConfusableCharacter { letter, meant, .. } = self;
@@ -80,7 +80,7 @@ impl ConfusableCharacter {
 }
 
 impl ConfusableCharacter {
-    /// What to do about it in a text that has no quotes of its own, or has them around it.
+    /// The fix in a text that has no quotes of its own, or has them around it.
     #[must_use]
     pub fn fix_inside(self) -> String {
         match self.meant {
@@ -92,11 +92,11 @@ impl ConfusableCharacter {
 
 impl fmt::Display for ConfusableCharacter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "it contains {} (U+{:04X})", self.name, u32::from(self.letter))
+        write!(f, "the text contains {} (U+{:04X})", self.name, u32::from(self.letter))
     }
 }
 
-/// A text as it was meant: without what looks like something else.
+/// A text as it was meant: with the letters that its confusable ones look like.
 pub(crate) fn as_meant(text: &str) -> String {
     let mut meant = String::new();
     for letter in text.chars() {
@@ -108,23 +108,23 @@ pub(crate) fn as_meant(text: &str) -> String {
     meant
 }
 
-/// Names the first such letter where a finding points, if there is one: it is most likely what is wrong.
+/// Names the first such letter at the location of a finding, if there is one: it is most likely the cause.
 pub(crate) fn name_letters(source: &Source, span: Span, finding: &mut Finding) {
     if finding.severity() != Severity::Error || finding.code == Code::Encoding {
         return;
     }
-    let places = match finding.code {
-        // A parser notices late what is wrong with a line.
+    let texts = match finding.code {
+        // A parser notices late that a line is wrong.
         Code::Syntax | Code::Tab => {
             [source.line_around(span.start), source.line_before(span.start)]
         }
         _ => [source.slice(span), ""],
     };
-    // One that begins a document is where it belongs.
-    let mut written = places.iter().map(|written| written.trim_start_matches('\u{feff}'));
-    let Some(found) = written.find_map(ConfusableCharacter::first_in) else { return };
-    finding.message = format!("{}; {found}", finding.message);
+    // A byte order mark at the start of a document is allowed.
+    let mut written = texts.iter().map(|written| written.trim_start_matches('\u{feff}'));
+    let Some(confusable) = written.find_map(ConfusableCharacter::first_in) else { return };
+    finding.message = format!("{}; {confusable}", finding.message);
     // Ordinary quotes would end a text that has some already.
     let is_quoted = source.slice(span).starts_with(['"', '\'']);
-    finding.fix = Some(if is_quoted { found.fix_inside() } else { found.fix() }.into());
+    finding.fix = Some(if is_quoted { confusable.fix_inside() } else { confusable.fix() }.into());
 }
