@@ -1,4 +1,4 @@
-//! From objects to checked policies: what is usable is used, what is not is reported.
+//! From objects to checked policies: usable parts are used, the others are reported.
 //!
 //! Two steps. The shape of an object is what its schema can express; the API server checks it, and
 //! so does this, for files. Its meaning is what a schema cannot express, and is up to `families`; the same functions serve

@@ -1,5 +1,5 @@
-//! Findings about clock changes that affect the rules of policies: nothing is wrong with a rule at half
-//! past two, but it is worth knowing.
+//! Findings about clock changes that affect the rules of policies: a rule at half past two is valid,
+//! but the effect is worth knowing.
 
 use almanac_calendar::{ClockEffect, Effect, Zone};
 use almanac_engine::{PolicyName, RuleClockEffect, World, few_joined};

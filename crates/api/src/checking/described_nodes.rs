@@ -1,5 +1,5 @@
-//! A description of nodes, as `almanac up` reads it from a file: what it says once everything in it can be used, or all
-//! that is wrong with it. What such a node is and does is up to others.
+//! A description of nodes, as `almanac up` reads it from a file: its content once all of it is usable, or all mistakes
+//! in it. The simulation of such nodes is up to other modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -22,7 +22,7 @@ const LONGEST_NAME: usize = 63 - "-4999".len();
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// Labels of this domain say whose a node is.
+/// Labels of this domain name the owner of a node.
 const OUR_DOMAIN: &str = "almanac.dev/";
 
 /// A number of nodes that differ only in their names, which are this name and a number. Fields that the description
@@ -31,7 +31,7 @@ const OUR_DOMAIN: &str = "almanac.dev/";
 pub struct DescribedNodes {
     /// Their name without the number.
     pub name: String,
-    /// How many there are.
+    /// The number of nodes.
     pub count: Option<usize>,
     /// The CPUs of each, as Kubernetes writes quantities.
     #[serde(default, deserialize_with = "as_written")]
@@ -39,7 +39,7 @@ pub struct DescribedNodes {
     /// The memory of each, likewise.
     #[serde(default, deserialize_with = "as_written")]
     pub memory: Option<String>,
-    /// How many pods each has room for.
+    /// The most pods of each.
     pub pods: Option<u32>,
     /// Their zone, which is one of their labels as well.
     zone: Option<String>,
@@ -83,7 +83,7 @@ struct Description {
 ///
 /// # Errors
 ///
-/// Everything that is wrong with it, in the order of the file. Every finding is about source 0.
+/// All mistakes in it, in the order of the file. Every finding is about source 0.
 pub fn check_described_nodes(source: &Source) -> Result<Vec<DescribedNodes>, Vec<PlacedFinding>> {
     let document = read_embedded(source.text());
     let mut placed: Vec<PlacedFinding> = document
@@ -169,8 +169,8 @@ fn check_meaning(description: &Json, findings: &mut Vec<Finding>) {
     }
     let counts = nodes.iter().map(|node| node["count"].as_u64().unwrap_or(1));
     let all = usize::try_from(counts.sum::<u64>()).unwrap_or(usize::MAX);
-    let is_said = findings.iter().any(|it| it.code == Code::OutOfRange);
-    if all > MOST_NODES && !is_said {
+    let is_reported = findings.iter().any(|it| it.code == Code::OutOfRange);
+    if all > MOST_NODES && !is_reported {
         let message = format!("Too many: {all}: must have at most {MOST_NODES} nodes in all");
         let finding = Finding::new(Code::OutOfRange, list, message);
         findings.push(finding.with_fix("lower some of their counts"));

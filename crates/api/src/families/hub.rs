@@ -95,7 +95,7 @@ fn check_scores(status: &Json, findings: &mut Vec<Finding>) {
         let finding = Finding::invalid(Code::WrongType, &path.key("validUntil"), "null", why);
         findings.push(finding.with_fix("leave it out of scores that never expire"));
     } else if !until.is_null() && lenient::exact_instant(until).is_none() {
-        let why = "must be an instant, such as 2026-03-02T12:00:00Z; without one, none of the scores counts";
+        let why = "must be an instant, such as 2026-03-02T12:00:00Z; without one, none of the scores is used";
         let shown = until.as_str().map_or_else(|| until.to_string(), str::to_owned);
         let finding = Finding::invalid(Code::WrongType, &path.key("validUntil"), shown, why);
         findings.push(finding.with_fix("write an instant in RFC 3339"));
@@ -116,7 +116,7 @@ fn check_score<'a>(
 ) {
     match item["name"].as_str().filter(|name| !name.is_empty()) {
         Some(name) if seen.contains(&name) => {
-            let message = format!("Duplicate value: {name:?}: the first one counts");
+            let message = format!("Duplicate value: {name:?}: the first one is used");
             findings.push(
                 Finding::new(Code::DuplicateItem, score.key("name"), message)
                     .with_fix("remove one of them"),

@@ -118,7 +118,7 @@ impl From<Path<'_>> for FieldPath {
     }
 }
 
-/// Keys that would look like several steps stand in brackets, as Kubernetes prints them:
+/// Keys that would look like several steps are in brackets, as Kubernetes prints them:
 /// `metadata.annotations[a.b/c]`.
 impl fmt::Display for FieldPath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,12 +1,12 @@
-//! Which kind an `apiVersion` and a `kind` mean, and what to say about those that are nearly one.
+//! The kind that an `apiVersion` and a `kind` mean, and the recognition of those that are nearly one.
 
 use super::names::nearest_within;
 use super::{Kind, built_in};
 
-/// What published examples write for the group `apps`.
+/// The spelling of the group `apps` in published examples.
 pub(crate) const APPS_MISTYPED: &str = "app/v1";
 
-/// In how many letters a mistyped kind differs at most. With more differences it is another kind: a group of policies
+/// The most letters in which a mistyped kind differs. With more differences it is another kind: a group of policies
 /// has kinds that Almanac does not support, such as `BackupSchedule` next to `Placement`.
 pub(super) const MOST_SLIPS: usize = 2;
 
@@ -15,7 +15,7 @@ pub(super) const MOST_SLIPS: usize = 2;
 pub(crate) enum Recognition {
     /// One of ours.
     Supported(Kind),
-    /// None of ours, and by all signs not meant to be.
+    /// Not one of ours, and by all signs not meant to be.
     Other,
     /// Nearly one of ours: the field that is wrong, and what it should be.
     Mistyped {
@@ -37,7 +37,7 @@ pub(crate) fn is_group_of_ours(group: &str) -> bool {
     !group.is_empty() && Kind::ALL.iter().any(|it| it.group() == group && it.is_policy())
 }
 
-/// Whether a group is one of Kubernetes' own, of which we know well enough what is not in it.
+/// Whether a group is one of Kubernetes' own, whose kinds are all known.
 pub(crate) fn is_group_of_kubernetes(group: &str) -> bool {
     let is_of_table = Kind::ALL.iter().any(|it| it.group() == group) && !is_group_of_ours(group);
     is_of_table || group == "batch"
@@ -86,7 +86,7 @@ pub(crate) struct RemovedVersion {
     pub(crate) release: &'static str,
     /// The `apiVersion` that replaces it.
     pub(crate) now: &'static str,
-    /// What else an object needs there, if anything.
+    /// The other requirement of that version, if any.
     pub(crate) needs: Option<&'static str>,
 }
 
@@ -98,7 +98,7 @@ impl RemovedVersion {
     }
 }
 
-/// A removed version, the kinds, and what the later version needs that it did without.
+/// A removed version, the kinds, and the requirement that only the later version has.
 const NEEDS: [(&str, &[&str], &str); 3] = [
     ("apps/v1beta1", &["Deployment", "StatefulSet"], SELECTOR),
     ("extensions/v1beta1", &["DaemonSet", "Deployment", "ReplicaSet"], SELECTOR),
@@ -109,7 +109,7 @@ const NEEDS: [(&str, &[&str], &str); 3] = [
     ),
 ];
 
-/// It had a default.
+/// The removed versions have a default for it.
 const SELECTOR: &str = "spec.selector, which is required there";
 
 /// An API version, the kinds that it had, the release that removed it, and the version that replaces it.

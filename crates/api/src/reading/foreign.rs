@@ -30,7 +30,7 @@ pub(super) const WORDS: [&str; 7] =
 /// The finding about an object that scales by the clock for another project.
 pub(super) fn finding(node: &Node) -> Option<Finding> {
     let replace = match text(node, "kind") {
-        Some("CronJob") => "mind that a start that is shown here may be left out by it",
+        Some("CronJob") => "note that kube-downscaler may skip a start that is displayed here",
         Some("ScaledJob") => "to start Jobs by the clock alone, use a CronJob",
         _ => "to have Almanac scale the target, replace it with a CronFederatedHPA",
     };

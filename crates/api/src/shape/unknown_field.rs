@@ -53,10 +53,10 @@ const SWITCHES: [(&str, &[&str]); 2] = [
     ("enable", &["disable", "disabled", "suspend", "suspended", "paused"]),
 ];
 
-/// Wrappers that say nothing by themselves.
+/// Wrappers without a meaning of their own.
 const WRAPPERS: [&str; 6] = ["pattern", "spec", "config", "settings", "options", "template"];
 
-/// Words of fields that narrow what is selected.
+/// Words of fields that narrow a selection.
 const NARROWING: [&str; 14] = [
     "selector",
     "select",
@@ -86,8 +86,8 @@ const OF_JOBS: [(&str, &str); 8] = [
     ("containers", "jobTemplate.spec.template.spec"),
 ];
 
-/// How many unknown fields of a map get a fix of their own.
-const MOST: usize = 100;
+/// The most unknown fields of a map that get a fix of their own.
+const MAX_FIXES: usize = 100;
 
 /// The unknown fields of a map: their findings, and the fields that are present under another name.
 pub(super) fn look_at<'s>(
@@ -101,7 +101,7 @@ pub(super) fn look_at<'s>(
     let mut claimed = BTreeSet::new();
     // Spelling is surer than a role. A name is claimed once.
     for by in [spelled, of_same_role] {
-        for (entry, meant) in unknown.iter().zip(&mut meant).take(MOST) {
+        for (entry, meant) in unknown.iter().zip(&mut meant).take(MAX_FIXES) {
             if meant.is_none()
                 && let Some(name) = by(shape, entry, &absent)
             {
@@ -116,7 +116,7 @@ pub(super) fn look_at<'s>(
         let finding = Finding::new(Code::UnknownField, field, message(&entry.key));
         match meant {
             Some(meant) => finding.meaning(meant),
-            None if number < MOST => match without_name(shape, entry, &keys, level) {
+            None if number < MAX_FIXES => match without_name(shape, entry, &keys, level) {
                 Some(fix) => finding.with_fix(fix),
                 None => finding,
             },
@@ -340,7 +340,8 @@ fn as_label(value: &Node) -> Option<String> {
     }
 }
 
-/// Whether a finding says that the field of another one, or one around it, is there under a name that is not its own.
+/// Whether a finding reports that the field of another one, or one around it, is there under a name that is not its
+/// own.
 pub(crate) fn names(unknown: &Finding, missing: &Finding) -> bool {
     let Some((_, around)) = unknown.field.segments().split_last() else { return false };
     let within = missing.field.segments().strip_prefix(around);

@@ -1,11 +1,11 @@
-//! The part of a cluster that expressions read: its metadata, its specification and its status, as Open Cluster
-//! Management has them, which reads an object into a type and writes it again. So fields that the type lacks are
+//! The part of a cluster that expressions read: its metadata, its specification and its status, as in Open
+//! Cluster Management. That reads an object into a type and writes it again. So fields that the type lacks are
 //! absent, and an empty field is present only where the type always has it.
 
 use almanac_engine::placement::Document;
 use serde_json::{Map, Value, json};
 
-/// What kubectl has applied.
+/// The annotation with the object that kubectl has applied.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The seconds that an API server fills in.
@@ -13,9 +13,9 @@ const LEASE_DURATION: u32 = 60;
 
 /// The fields of a type.
 struct Shape {
-    /// Those that are always there, with what they have if there is nothing else in them.
+    /// The fields that are always there, with their empty values.
     always: &'static [(&'static str, EmptyValue)],
-    /// Those that are not there if there is nothing in them.
+    /// The fields that are absent if they are empty.
     sometimes: &'static [&'static str],
 }
 
@@ -38,7 +38,7 @@ impl EmptyValue {
     }
 }
 
-/// Without what changes with every write: the version, and who has managed which field.
+/// Without the fields that change with every write: the version, and the field managers.
 const METADATA: Shape = Shape {
     always: &[("creationTimestamp", EmptyValue::Null)],
     sometimes: &[

@@ -1,4 +1,4 @@
-//! The status of a `Placement`: what it has selected, and its conditions.
+//! The status of a `Placement`: the selected clusters, and its conditions.
 
 mod condition_states;
 
@@ -32,7 +32,7 @@ pub fn write(divisions: &[Division], conditions: Vec<Condition>) -> PlacementSta
     }
 }
 
-/// How many clusters are in these decisions.
+/// The number of clusters in these decisions.
 #[must_use]
 pub fn selected(divisions: &[Division]) -> usize {
     divisions.iter().flat_map(|it| &it.names).collect::<BTreeSet<_>>().len()

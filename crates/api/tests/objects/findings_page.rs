@@ -13,7 +13,7 @@ const OPENING: &str = "\
 # Findings
 
 What `almanac validate`, `almanac lint` and the admission webhook may report about an object, by code. An error
-would be rejected, or can't be carried out; a warning is accepted, but probably not what was meant; a note (`info`)
+would be rejected, or can't be applied; a warning is accepted, but probably not what was meant; a note (`info`)
 is worth knowing. Codes never change their meaning, so scripts can rely on them. To leave some out, see
 [Lint policies](lint.md).
 ";

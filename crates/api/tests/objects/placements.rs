@@ -114,7 +114,7 @@ fn fields_without_effect_are_reported_and_the_rest_is_used() {
         ),
         (
             "{tolerations: [{key: a, operator: Exists, effect: NoSelectIfNew, tolerationSeconds: 1}]}",
-            "ignored-field spec.tolerations[0].tolerationSeconds: it has no effect on taints that are only for new clusters",
+            "ignored-field spec.tolerations[0].tolerationSeconds: tolerationSeconds has no effect on taints that are only for new clusters",
         ),
     ] {
         let text = placement(spec);
@@ -182,7 +182,7 @@ fn a_score_in_a_status_is_read_and_reported_as_dropped_by_apply() {
         (
             "c",
             "{name: a, value: 1}, {name: a, value: 2}",
-            "duplicate-item status.scores[1].name: Duplicate value: \"a\": the first one counts",
+            "duplicate-item status.scores[1].name: Duplicate value: \"a\": the first one is used",
         ),
         (
             "c",

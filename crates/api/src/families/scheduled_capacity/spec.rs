@@ -186,7 +186,7 @@ fn minutes_apart(error: &PatternError, written: PatternText<'_>) -> Option<Strin
     Some(if written.minutes.is_none() && !hours.contains(',') {
         format!("write hours: {hour} and minutes: {minute}")
     } else {
-        "write whole hours; the field minutes holds for all of them".to_owned()
+        "write whole hours; the field minutes applies to all of them".to_owned()
     })
 }
 

@@ -89,7 +89,7 @@ fn check_pods(
     let selector = check_selector(&selector, &field, findings)?;
     if selector.is_everything() {
         let message =
-            "without labels, it selects every pod of the namespace but those of DaemonSets";
+            "without labels, the selector selects every pod of the namespace except those of DaemonSets";
         let fix = "name the labels of the pods, unless all are meant";
         findings.push(Finding::new(Code::EveryPod, field, message).with_fix(fix));
     } else if LabelSet::from_selector(&selector).is_empty() {
@@ -243,7 +243,7 @@ fn note_unused(units: &[Unit], strategy: Strategy, list: &Path<'_>, findings: &m
             }
         };
         let message = format!(
-            "all nodes that it selects belong to {by}, since a node belongs to the unit with the highest priority, \
+            "all nodes that the unit selects belong to {by}, since a node belongs to the unit with the highest priority, \
              or to the first of several; this unit has none"
         );
         let item = list.index(position);

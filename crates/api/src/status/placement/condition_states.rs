@@ -1,6 +1,6 @@
 //! The conditions of a `Placement`: whether it is decided, whether it can be used as written, whether it has the
-//! desired number of clusters, and what needs attention. Where Open Cluster Management has a condition or a reason
-//! for it, it is that one.
+//! desired number of clusters, and what needs attention. The types and reasons are those of Open Cluster Management, where
+//! it has them.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::status::conditions::{
     ConditionReason, ConditionState, ConditionType, errors, listed, of_exempt, exempt_reason,
 };
 
-/// How many clusters a message names.
+/// The most clusters that a message names.
 const MAX_CLUSTERS_IN_MESSAGE: usize = 5;
 
 /// The inputs of the status of a placement.
@@ -24,11 +24,11 @@ pub struct StatusInput<'a> {
     pub policy: Option<&'a Placement>,
     /// The findings about it.
     pub findings: &'a [Finding],
-    /// The last decision that was carried out, if that was one of what is written now.
+    /// The last decision that was written, if it was one of the current spec.
     pub memory: Option<&'a Memory>,
-    /// How many clusters its decisions have.
+    /// The number of clusters in its decisions.
     pub selected: usize,
-    /// Why nothing is decided, if nothing is although it can be used as written.
+    /// The reason that nothing is decided for a placement that can be used as written, if so.
     pub undecided: Option<UndecidedReason>,
     /// The shortage in its sets, by the sets alone; `None` for a placement that is decided.
     pub unsatisfied: Option<Satisfaction>,
@@ -36,7 +36,7 @@ pub struct StatusInput<'a> {
     pub obstacle: Option<&'a Obstacle>,
 }
 
-/// Why nothing is decided for a placement that can be used as written.
+/// The reason that nothing is decided for a placement that can be used as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum UndecidedReason {
     /// It is exempt.
@@ -66,7 +66,7 @@ pub fn condition_states(input: &StatusInput<'_>) -> Option<Vec<ConditionState>> 
         let [active, ready] = of_exempt(*exempt);
         return Some(vec![active, misconfigured, standing(input), ready]);
     }
-    if let Some((reason, why)) = why_inactive(input) {
+    if let Some((reason, why)) = inactive_reason(input) {
         let active = state(
             ConditionType::Active,
             false,
@@ -109,10 +109,10 @@ fn usable<'a>(input: &StatusInput<'a>) -> Option<&'a Placement> {
     input.policy.filter(|policy| policy.is_usable())
 }
 
-/// Why a placement is not decided, unless it is exempt.
-fn why_inactive(input: &StatusInput<'_>) -> Option<(ConditionReason, String)> {
+/// The reason that a placement is not decided, unless it is exempt.
+fn inactive_reason(input: &StatusInput<'_>) -> Option<(ConditionReason, String)> {
     if usable(input).is_none() {
-        let why = errors(input.findings).unwrap_or_else(|| "it cannot be used".to_owned());
+        let why = errors(input.findings).unwrap_or_else(|| "the placement cannot be used".to_owned());
         return Some((ConditionReason::PlacementInvalid, why));
     }
     Some(match input.undecided.as_ref()? {
@@ -127,7 +127,7 @@ fn why_inactive(input: &StatusInput<'_>) -> Option<(ConditionReason, String)> {
     })
 }
 
-/// Whether something is wrong with what is written.
+/// The condition that reports mistakes in the spec.
 fn misconfigured(input: &StatusInput<'_>) -> ConditionState {
     let about = ConditionType::PlacementMisconfigured;
     let unusable = match &input.undecided {
@@ -139,11 +139,11 @@ fn misconfigured(input: &StatusInput<'_>) -> ConditionState {
     }
     let has_no_effect = |it: &&Finding| matches!(it.code, Code::Unsupported | Code::NeverHolds);
     let ignored = listed(input.findings.iter().filter(has_no_effect));
-    let message = ignored.unwrap_or_else(|| "it can be used as written".to_owned());
+    let message = ignored.unwrap_or_else(|| "the placement can be used as written".to_owned());
     state(about, false, ConditionReason::Succeedconfigured, message)
 }
 
-/// Whether there are as many clusters as are wanted, by the decisions and the sets alone.
+/// The condition that reports whether enough clusters are selected, by the decisions and the sets alone.
 fn standing(input: &StatusInput<'_>) -> ConditionState {
     match input.unsatisfied {
         Some(Satisfaction::NoneMatches) if input.selected > 0 => {}
@@ -155,9 +155,9 @@ fn standing(input: &StatusInput<'_>) -> ConditionState {
         Some(unsatisfied) => return satisfied(input, unsatisfied),
         None => {}
     }
-    let wanted = usable(input).and_then(|policy| policy.number_of_clusters);
-    let wanted = wanted.and_then(|it| usize::try_from(it).ok());
-    let is_satisfied = usable(input).is_some() && wanted.unwrap_or(1) <= input.selected;
+    let desired = usable(input).and_then(|policy| policy.number_of_clusters);
+    let desired = desired.and_then(|it| usize::try_from(it).ok());
+    let is_satisfied = usable(input).is_some() && desired.unwrap_or(1) <= input.selected;
     let (reason, message) = if is_satisfied {
         let message = format!("{} selected", clusters(input.selected));
         (ConditionReason::AllDecisionsScheduled, message)
@@ -208,7 +208,7 @@ fn satisfied(input: &StatusInput<'_>, satisfaction: Satisfaction) -> ConditionSt
         Satisfaction::TooCostly => (
             ConditionReason::ExpressionsTooCostly,
             format!(
-                "its expressions take too many steps over some clusters, so it is not known whether these match: \
+                "its expressions take too many steps over some clusters, so it is unknown whether these match: \
                  those that are selected stay, and no others are added; {} selected; `almanac explain \
                  placement/{name} -n {namespace}` shows for which clusters",
                 clusters(input.selected)

@@ -32,7 +32,7 @@ fn look_into(node: &Node, path: &Path<'_>, level: Level, findings: &mut Vec<Find
     match (&node.value, level) {
         (Value::Map(entries), Level::Root | Level::Global | Level::Entry | Level::Other) => {
             if OF_POLICY.iter().all(|field| node.get(field).is_some()) {
-                let why = format!("Ignored: a policy has to be an item of {POLICIES}");
+                let why = format!("Ignored: a policy must be an item of {POLICIES}");
                 let field = path.key(OF_POLICY[0]);
                 findings.push(Finding::new(Code::IgnoredField, field, why).with_fix(FIX));
             }
