@@ -51,7 +51,7 @@ pub fn placed(reading: &Reading, index: usize, mut finding: Finding) -> PlacedFi
     let object = &reading.objects[index];
     let metadata = FieldPath::from(Path::Root.key("metadata"));
     if object.kind == Kind::ConfigMap && !finding.field.is_within(&metadata) {
-        finding.in_text = qos_levels::place_in_text(object, &finding);
+        finding.in_text = qos_levels::location_in_text(object, &finding);
     }
     let span = Locator::new(&reading.sources[object.source], object).locate(&finding);
     let (source, object) = (object.source, Some(index));

@@ -44,7 +44,7 @@ fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     Interpretation::new(slim, checked.findings).scaling(scales, named)
 }
 
-/// Leaves out the rules whose shape is broken: each stands on its own. A mistake elsewhere leaves nothing to use.
+/// Removes the rules whose shape is broken, since rules are independent. With a mistake elsewhere, no part is usable.
 fn without_broken_rules(mut policy: CronScaling, findings: &[Finding]) -> Option<CronScaling> {
     let spec = Path::Root.key("spec");
     let rules = spec.key("rules");

@@ -1,4 +1,4 @@
-//! `HorizontalAutoscaler`: replicas by the answers to queries.
+//! `HorizontalAutoscaler`: replicas by the results of queries.
 
 pub(crate) mod query;
 mod spec;

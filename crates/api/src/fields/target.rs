@@ -12,10 +12,10 @@ use crate::kinds::{
 };
 use crate::objects::ScaleTargetReference;
 
-/// A kind that people try to scale although it cannot be. It is in the group of Deployments.
+/// A kind that users try to scale although it cannot be scaled. It is in the group of Deployments.
 const DAEMON_SET: &str = "DaemonSet";
 
-/// Checks a reference to something that can be scaled. `None` when something is wrong with it.
+/// Checks a reference to an object that can be scaled. `None` if it has an error.
 pub(crate) fn check_target(
     reference: &ScaleTargetReference,
     path: &Path<'_>,
@@ -49,13 +49,13 @@ pub(crate) fn check_target(
     let identity = Identity::new(group, kind.as_str(), namespace, name.as_str());
     let target = match known.map(Kind::role) {
         Some(Role::Bounds) => Target::Autoscaler(identity),
-        // Whether a kind of others has a scale is for the cluster to say; a policy of ours was refused above.
+        // The cluster decides whether a foreign kind has a scale; a policy of ours was refused above.
         Some(Role::Workload { .. } | Role::Hub | Role::Policy(_)) | None => {
             Target::Workload(identity)
         }
     };
     let api_version = match known {
-        // Its bounds are read and written in the version that has them as the rules have.
+        // Its bounds are read and written in the version whose fields the rules use.
         Some(known @ Kind::HorizontalPodAutoscaler) => Arc::from(known.api_version()),
         Some(_) | None => Arc::from(api_version),
     };

@@ -1,13 +1,13 @@
 //! The clauses of an operand or an operator: label matchers, modifiers of time, and lists of labels.
 
-use super::lexer::{Kind, Token, shown};
+use super::lexer::{Kind, Token, excerpt};
 use super::parser::{Modifiers, Parser, Shape};
 use super::{Comparison, METRIC_NAME, Matcher, Node, Refusal, Selector, Type};
 
 /// More seconds than 63 bits hold.
 const TOO_LATE: f64 = 9_223_372_036_854_775_808.0;
 
-/// How the elements of two operands are matched.
+/// The matching of the elements of two operands.
 #[derive(Default)]
 pub(super) struct Matching {
     pub(super) is_bool: bool,
@@ -85,7 +85,7 @@ impl Parser<'_, '_> {
             Comparison::Matches | Comparison::MatchesNot => {
                 let checked = if is_utf8 { self.patterns.matches_empty(&value) } else { None };
                 let Some(matches_empty) = checked else {
-                    let message = format!("{} is not a regular expression", shown(&value));
+                    let message = format!("{} is not a regular expression", excerpt(&value));
                     return Err(self.refusal(token.start, &message));
                 };
                 let negates = comparison == Comparison::MatchesNot;

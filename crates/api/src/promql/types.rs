@@ -38,7 +38,7 @@ pub(super) struct Function {
 
 /// The types that a function takes and yields.
 struct Signature {
-    /// The last one counts for all that follow.
+    /// The last one applies to all that follow.
     arguments: &'static [Type],
     least: usize,
     most: usize,
@@ -135,7 +135,7 @@ impl fmt::Display for Type {
     }
 }
 
-/// The type that an operator between two operands yields, or why it cannot be there.
+/// The type that an operator between two operands yields, or the reason that it cannot be there.
 pub(super) fn of_binary(
     operator: &str,
     matching: &Matching,

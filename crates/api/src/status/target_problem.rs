@@ -17,7 +17,7 @@ pub enum TargetProblem {
     NotFound,
     /// It has no `scale` subresource.
     NotScalable,
-    /// The API server denies reading or changing it; in the words of the API server.
+    /// The API server denies reading or changing it, with this message.
     Forbidden(String),
     /// The cluster does not know its kind.
     UnknownKind,

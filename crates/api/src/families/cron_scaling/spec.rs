@@ -1,6 +1,6 @@
 //! From a `CronFederatedHPA` to its usable rules.
 //!
-//! An invalid rule never stops the others: it is left out and reported.
+//! An invalid rule never stops the others: it is skipped and reported.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 //! Rewrites an expression with keywords of other languages into CEL: `and`, `=<`, `len(x)`. Texts in quotes stay
-//! unchanged. The rewritten expression counts only if it compiles; compiling is up to the crate of expressions.
+//! unchanged. The rewritten expression is used only if it compiles; compiling is up to the crate of expressions.
 
 use std::ops::Range;
 
@@ -74,7 +74,7 @@ fn edited(text: &str, mut edits: Vec<Edit<'_>>) -> Option<String> {
 }
 
 impl<'a> Words<'a> {
-    /// Splits a text. `None` for a text with a quote or a bracket that is left open.
+    /// Splits a text. `None` for a text with an unclosed quote or bracket.
     fn parse(text: &'a str) -> Option<Words<'a>> {
         let mut words: Vec<Word<'a>> = Vec::new();
         let mut open: Vec<usize> = Vec::new();

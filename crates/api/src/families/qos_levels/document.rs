@@ -1,6 +1,6 @@
 //! From a `ConfigMap` of Volcano's agent to the policies for QoS levels in it.
 //!
-//! Only the fields that lead to lists of policies, and the lists themselves, are looked at; the rest of the
+//! Only the fields that lead to lists of policies, and the lists themselves, are read; the rest of the
 //! document belongs to others. A list is used as a whole or not at all, and no list keeps another one from
 //! being used.
 
@@ -26,8 +26,8 @@ use crate::shape::Shape;
 /// room for hundreds of thousands, and each costs its reporter a scan of the file.
 const MAX_FINDINGS: usize = 1_000;
 
-/// Checks the document of a `ConfigMap`. Fields are those of the document, and findings say where in the text
-/// they are; `field` leads to the text.
+/// Checks the document of a `ConfigMap`. Fields are those of the document, and findings have their locations in
+/// the text; `field` leads to the text.
 pub(super) fn check(text: &str, field: &Path<'_>) -> Checked<QosLevels> {
     let EmbeddedDocument { root, findings } = read_embedded(text);
     let mut of_text: Vec<Finding> = findings
@@ -85,8 +85,8 @@ pub(super) fn field_of(levels: Option<&QosLevels>, position: usize) -> Option<Fi
     None
 }
 
-/// Where in the text of a `ConfigMap` a finding about one of its policies is.
-pub(crate) fn place_in_text(object: &ReadObject, finding: &Finding) -> Option<Span> {
+/// The location in the text of a `ConfigMap` of a finding about one of its policies.
+pub(crate) fn location_in_text(object: &ReadObject, finding: &Finding) -> Option<Span> {
     let name = object.node.get("metadata")?.get("name")?.as_text()?;
     let text = object.node.get("data")?.get(document_key(name)?)?.as_text()?;
     let root = read_embedded(text).root?;
@@ -202,7 +202,7 @@ fn check_list(node: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> Poli
     }
 }
 
-/// Keys of others are left alone, but one that is ours in other letters is not meant to be theirs.
+/// Keys of others are not reported, but one of our keys in another letter case is not meant to be theirs.
 fn report_wrong_letter_case(
     entries: &[Entry],
     path: &Path<'_>,
@@ -221,7 +221,7 @@ fn report_wrong_letter_case(
 }
 
 fn wrong_type(node: &Node, path: &Path<'_>, due: &str) -> Finding {
-    let found = match &node.value {
+    let actual = match &node.value {
         Value::Null => "nothing",
         Value::Bool(_) => "true or false",
         Value::Number(_) => "a number",
@@ -229,6 +229,6 @@ fn wrong_type(node: &Node, path: &Path<'_>, due: &str) -> Finding {
         Value::List(_) => "a list",
         Value::Map(_) => "a map",
     };
-    let message = format!("Invalid value: must be {due}, not {found}");
+    let message = format!("Invalid value: must be {due}, not {actual}");
     Finding::new(Code::WrongType, path, message).with_fix(format!("write {due}"))
 }

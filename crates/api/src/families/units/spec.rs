@@ -1,5 +1,5 @@
-//! The rules for a `ResourcePolicy`. It is used as a whole or not at all: with a unit left out, its pods would go
-//! elsewhere than it says.
+//! The rules for a `ResourcePolicy`. It is used as a whole or not at all: without one of its units, its pods would use
+//! other nodes than its spec requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub(super) fn check(written: &ResourcePolicySpec) -> Checked<ResourcePolicy> {
     Checked { value: Some(value), findings }
 }
 
-/// How many labels, expressions and values a selector has.
+/// The number of labels, expressions and values in a selector.
 fn terms(selector: &WrittenSelector) -> usize {
     let labels = selector.match_labels.iter().flatten().count();
     let expressions = selector.match_expressions.iter().flatten();
@@ -98,13 +98,14 @@ fn check_pods(
     Some(selector)
 }
 
-fn contradicts(field: &Path<'_>, what: &str) -> Finding {
-    let message = format!("its requirements contradict each other, so {what} fulfills all of them");
+fn contradicts(field: &Path<'_>, nothing: &str) -> Finding {
+    let message =
+        format!("its requirements contradict each other, so {nothing} fulfills all of them");
     Finding::new(Code::Contradiction, field, message)
         .with_fix("list the values that one label may have in one requirement with the operator In")
 }
 
-/// The labels by which pods are counted apart. One that all pods have with the same value makes no difference.
+/// The labels by which pods are counted separately. One that all pods have with the same value makes no difference.
 fn check_keys(
     written: &ResourcePolicySpec,
     pods: Option<&LabelSelector>,
@@ -185,7 +186,7 @@ fn check_nodes(
     Some(selector)
 }
 
-/// Names have to differ, those that units have by their index as well.
+/// Names must differ, including those that units have by their index.
 fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Finding>) {
     let mut first_of: BTreeMap<Arc<str>, usize> = BTreeMap::new();
     for (position, unit) in written.iter().enumerate() {
@@ -200,7 +201,7 @@ fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Fi
             first_of.insert(name, position);
             continue;
         };
-        // Of the two, the one that is called so says it.
+        // The finding is about the unit that has this name in its spec.
         let named = if unit.name.is_some() { position } else { first };
         let item = list.index(named);
         let both_are_named = unit.name.is_some() && written[first].name.is_some();
@@ -231,12 +232,12 @@ fn note_unused(units: &[Unit], strategy: Strategy, list: &Path<'_>, findings: &m
             than.0 > than.1 || than.0 == than.1 && *other < position
         };
         let better: Vec<usize> = (0..units.len()).filter(is_better).collect();
-        let of =
-            |places: &[usize]| -> Vec<&LabelSet> { places.iter().map(|it| &sets[*it]).collect() };
+        let sets_of =
+            |indexes: &[usize]| -> Vec<&LabelSet> { indexes.iter().map(|it| &sets[*it]).collect() };
         let alone = better.iter().find(|other| sets[position].is_within(&sets[**other]));
         let by = match alone {
             Some(other) => quoted(units, &[*other]),
-            None if sets[position].is_within_all(&of(&better)) => quoted(units, &better),
+            None if sets[position].is_within_all(&sets_of(&better)) => quoted(units, &better),
             None => {
                 has_room |= unit.max != Some(0);
                 continue;
@@ -261,8 +262,8 @@ fn note_unused(units: &[Unit], strategy: Strategy, list: &Path<'_>, findings: &m
 }
 
 /// `unit "a"`, or `units "a" and "b"`.
-fn quoted(units: &[Unit], places: &[usize]) -> String {
-    let names: Vec<String> = places.iter().map(|it| format!("{:?}", units[*it].name)).collect();
+fn quoted(units: &[Unit], indexes: &[usize]) -> String {
+    let names: Vec<String> = indexes.iter().map(|it| format!("{:?}", units[*it].name)).collect();
     match names.split_last() {
         Some((last, [])) => format!("unit {last}"),
         Some((last, others)) if others.len() < NAMED => format!("units {} and {last}", few(others)),

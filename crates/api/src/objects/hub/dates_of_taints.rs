@@ -38,7 +38,7 @@ fn date_of<'a>(taint: &Value, former: &'a [Value], now: &'a str) -> Option<&'a s
     let written = &taint["timeAdded"];
     // An empty value and none are the same.
     let identity =
-        |of: &Value| ["key", "value", "effect"].map(|it| of[it].as_str().unwrap_or("").to_owned());
+        |taint: &Value| ["key", "value", "effect"].map(|it| taint[it].as_str().unwrap_or("").to_owned());
     let this = identity(taint);
     let is_the_same = |it: &&Value| identity(it) == this;
     match former.iter().find(is_the_same) {

@@ -5,10 +5,10 @@ use crate::finding::{Code, Finding, Path};
 use crate::objects::agent_config::{GLOBAL, NODES, POLICIES};
 use crate::reading::{Entry, Node, Value};
 
-/// The fields by which a policy is known where none is expected.
+/// The fields by which a policy is recognized where none is expected.
 const OF_POLICY: [&str; 3] = ["startTime", "endTime", "targetQoSLevel"];
 
-/// Where policies are read.
+/// The fix for a misplaced policy.
 const FIX: &str = "move it under globalConfig, or under an entry of nodesConfig";
 
 /// The meaning of a value of the document to the agent.

@@ -22,10 +22,10 @@ use crate::shape::Shape;
 /// The default interval at which a policy is evaluated again.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
 
-/// More often is not possible.
+/// The shortest interval.
 const SHORTEST_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 
-/// The fields a policy cannot do without, each with what to write.
+/// The required fields of a policy, each with a description of its value.
 const REQUIRED: [(&str, &str); 4] = [
     ("startTime", "a time of day such as 22:00"),
     ("endTime", "a time of day such as 08:00"),
@@ -69,9 +69,9 @@ pub(super) fn check_policies(
         } else {
             positions.insert(name.clone(), position);
         }
-        let told = findings.len();
+        let after_shape = findings.len();
         let policy = check_policy(&name, &written, &path, findings);
-        drop_covered_findings(findings, before, told);
+        drop_covered_findings(findings, before, after_shape);
         let is_sound = !missing
             && !findings[before..].iter().any(|finding| finding.severity() == Severity::Error);
         are_sound &= is_sound;
@@ -97,7 +97,7 @@ fn report_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> 
     }
     let is_absent = |name: &str| item.get(name).is_none_or(|it| it.value == Value::Null);
     let mut is_any = false;
-    for (name, what) in REQUIRED.iter().filter(|(name, _)| is_absent(name)) {
+    for (name, value) in REQUIRED.iter().filter(|(name, _)| is_absent(name)) {
         is_any = true;
         let field = path.key(name);
         let meant = format!("write {name}");
@@ -114,18 +114,18 @@ fn report_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> 
                     .with_fix(meant)
                     .with_replacement(is_certain.then_some(*name))
             }
-            None => Finding::required(&field, what).with_fix(format!("add {name}: {what}")),
+            None => Finding::required(&field, value).with_fix(format!("add {name}: {value}")),
         });
     }
     is_any
 }
 
 /// Drops further findings about a field whose shape already has a finding.
-fn drop_covered_findings(findings: &mut Vec<Finding>, before: usize, told: usize) {
-    let further = findings.split_off(told);
+fn drop_covered_findings(findings: &mut Vec<Finding>, before: usize, after_shape: usize) {
+    let further = findings.split_off(after_shape);
     let of_shape: Vec<FieldPath> = findings[before..].iter().map(|it| it.field.clone()).collect();
-    let is_told = |finding: &Finding| of_shape.iter().any(|known| finding.field.is_within(known));
-    findings.extend(further.into_iter().filter(|finding| !is_told(finding)));
+    let is_covered = |finding: &Finding| of_shape.iter().any(|known| finding.field.is_within(known));
+    findings.extend(further.into_iter().filter(|finding| !is_covered(finding)));
 }
 
 fn check_policy(
