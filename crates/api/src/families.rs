@@ -89,7 +89,7 @@ pub enum Listing {
     Required,
     /// All are listed. Without the permission, the forecast has none of them.
     Optional,
-    /// They are read by their names: most objects of their kind are not policies.
+    /// Policies are read by their names: most objects of their kind are not policies.
     ByName,
 }
 

@@ -23,7 +23,7 @@ pub(crate) use recognition::{
 pub enum Role {
     /// Its objects are policies of a family.
     Policy(Family),
-    /// Placements select from its objects, or write what they have selected in them.
+    /// Placements select from its objects, or write their decisions in them.
     Hub,
     /// Its objects have bounds, which policies set.
     Bounds,

@@ -167,7 +167,7 @@ impl Refusal {
         Refusal { fix: Some(fix), ..Refusal::new(at, message) }
     }
 
-    /// Refuses a word at a byte, with what is before it.
+    /// Refuses a word at a byte, with the text before it.
     fn of_word(text: &str, at: usize, message: &str) -> Refusal {
         let before = text.get(..at).unwrap_or(text);
         let line = before.trim_end().lines().last().unwrap_or_default().trim();

@@ -179,7 +179,8 @@ impl FileArguments {
         for folder in folders {
             files.found.walk(&folder, &files.here, &excluded)?;
         }
-        let left_out: Vec<Folder> = left_out.iter().map(|it| Folder::from_path(&root.join(it))).collect();
+        let left_out: Vec<Folder> =
+            left_out.iter().map(|it| Folder::from_path(&root.join(it))).collect();
         files.found.leave_out(&left_out, &files.here);
         files.read_found();
         files.check_places(&self.place)?;

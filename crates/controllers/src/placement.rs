@@ -17,7 +17,9 @@ use std::sync::Arc;
 
 use almanac_api::families::Descriptor;
 use almanac_api::status::conditions::conditions;
-use almanac_api::status::placement::{StatusInput, UndecidedReason, condition_states, selected, write};
+use almanac_api::status::placement::{
+    StatusInput, UndecidedReason, condition_states, selected, write,
+};
 use almanac_engine::placement::{Standing, unsatisfied};
 use almanac_engine::{Exempt, Family, Identity, PolicyName, Recorded};
 use almanac_shell::clock::Clock;

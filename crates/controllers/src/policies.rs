@@ -280,7 +280,8 @@ impl Follower for PolicyFollower {
         self.unwritten.remove_deleted(&state.policies, |policy| self.covers(policy));
         if self.listed.complete() {
             // A kind that is listed late may be read by policies that have had their turns.
-            let reads = |it: &&PolicyName| Descriptor::for_family(it.family).reads.contains(&self.kind);
+            let reads =
+                |it: &&PolicyName| Descriptor::for_family(it.family).reads.contains(&self.kind);
             state.policies.keys().filter(reads).for_each(|reader| self.queues.turns.wake(reader));
             state.targets.sharing().for_each(|rival| self.queues.turns.wake(rival));
         }

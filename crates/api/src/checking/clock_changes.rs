@@ -78,12 +78,12 @@ pub(super) fn of_schedule(
     let is_moved = |effect: &&ClockEffect| {
         !matches!(effect.effect, Effect::Shorter { .. } | Effect::Longer { .. })
     };
-    let moved: Vec<&ClockEffect> = effects.iter().filter(is_moved).collect();
-    if moved.is_empty() {
+    let moving: Vec<&ClockEffect> = effects.iter().filter(is_moved).collect();
+    if moving.is_empty() {
         return None;
     }
-    let message = format!("in {zone}, {}", few_joined(moved.iter(), "; "));
-    let at = moved.iter().map(|it| it.change.at).collect();
+    let message = format!("in {zone}, {}", few_joined(moving.iter(), "; "));
+    let at = moving.iter().map(|it| it.change.at).collect();
     let fix = "if another time is meant on that day, choose one that the clock shows exactly once";
     Some(Finding::new(Code::ClockChange, field, message).with_fix(fix).with_instants(at))
 }

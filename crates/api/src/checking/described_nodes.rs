@@ -66,11 +66,11 @@ pub struct DescribedTaint {
 /// The effect of a taint on pods that do not tolerate it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum DescribedEffect {
-    /// They are not scheduled there.
+    /// The pods are not scheduled there.
     NoSchedule,
-    /// They are scheduled there when nothing else is left.
+    /// The pods are scheduled there when no other node is left.
     PreferNoSchedule,
-    /// They are not scheduled there, and leave when they are there.
+    /// The pods are not scheduled there, and running pods are evicted.
     NoExecute,
 }
 
@@ -214,7 +214,8 @@ fn check_taints(node: &Json, path: &Path<'_>, findings: &mut Vec<Finding>) {
         check_key(key, &field, findings);
         check_value(&taint["value"], &path.key("value"), findings);
         if !seen.insert((key, taint["effect"].as_str())) {
-            let message = format!("Duplicate value: {}: two taints of one effect", key.in_message());
+            let message =
+                format!("Duplicate value: {}: two taints of one effect", key.in_message());
             let finding = Finding::new(Code::DuplicateItem, field, message);
             findings.push(finding.with_fix("remove one of them"));
         }
@@ -224,10 +225,10 @@ fn check_taints(node: &Json, path: &Path<'_>, findings: &mut Vec<Finding>) {
 fn check_amount(written: &Json, field: &Path<'_>, example: &str, findings: &mut Vec<Finding>) {
     let is_above_zero = |it: &Json| quantity::of_json(it).is_some_and(|it| it.billionths() > 0);
     if !written.is_null() && !is_above_zero(written) {
-        let shown = written.as_str().map_or_else(|| written.to_string(), str::to_owned);
+        let text = written.as_str().map_or_else(|| written.to_string(), str::to_owned);
         let why = format!("must be a quantity above zero, such as {example}");
         findings.push(
-            Finding::invalid(Code::UnsupportedValue, field, shown, &why)
+            Finding::invalid(Code::UnsupportedValue, field, text, &why)
                 .with_fix(format!("write a quantity such as {example}")),
         );
     }

@@ -1,6 +1,6 @@
 //! Checking everything that was read: each object, then those of each place together.
 //!
-//! For files found in a directory, only what concerns policies and their targets is reported.
+//! For files found in a directory, only findings about policies and their targets are reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,16 +51,18 @@ pub fn check_everything(
     };
     let mut checked: Vec<_> = reading.objects.iter().map(check).collect();
     let mut templates = reading.templates.clone();
-    let named = reading.targets();
+    let target_names = reading.targets();
     for (object, checked) in reading.objects.iter().zip(&mut checked) {
         // Of one with a wrong version, only what is wrong is of use.
-        if !matches!(recognize(&object.api_version, object.kind.name()), Recognition::Supported(_)) {
+        if !matches!(recognize(&object.api_version, object.kind.name()), Recognition::Supported(_))
+        {
             (checked.identity, checked.slim, checked.scales) = (None, None, None);
         }
         if let Some((engine, finding)) = as_template(reading, object, checked) {
             let is_discovered = reading.sources[object.source].is_discovered();
             let template = Template { source: object.source, engine };
-            templates.extend(is_template_reported(reading, object, &named).then_some(template));
+            templates
+                .extend(is_template_reported(reading, object, &target_names).then_some(template));
             let of_template = if is_discovered { Vec::new() } else { vec![finding] };
             *checked = unfilled_object(checked, of_template);
         }
@@ -77,13 +79,13 @@ pub fn check_everything(
     let mut with_statuses = BTreeSet::new();
     for (index, (object, checked)) in reading.objects.iter().zip(&mut checked).enumerate() {
         let source = &reading.sources[object.source];
-        let further = together.get(&index).into_iter().flatten();
+        let of_place = together.get(&index).into_iter().flatten();
         if drops_status(object) && with_statuses.insert(object.source) {
             checked.findings.push(dropped_status(object));
         }
-        let own = checked.findings.len();
-        checked.findings.extend(further.clone().map(|(finding, _)| finding.clone()));
-        let in_places = vec![None; own].into_iter().chain(further.map(|(_, place)| *place));
+        let own_count = checked.findings.len();
+        checked.findings.extend(of_place.clone().map(|(finding, _)| finding.clone()));
+        let in_places = vec![None; own_count].into_iter().chain(of_place.map(|(_, place)| *place));
         let matters = !source.is_discovered()
             || object.kind.is_ours()
             || checked.identity.as_ref().is_some_and(|it| targets.contains(it));
@@ -153,7 +155,11 @@ fn unfilled_object(checked: &CheckedObject, findings: Vec<Finding>) -> CheckedOb
 }
 
 /// Whether a template is reported: if its file is named, or has a policy, an autoscaler or a target.
-fn is_template_reported(reading: &Reading, object: &ReadObject, targets: &BTreeSet<(&str, &str)>) -> bool {
+fn is_template_reported(
+    reading: &Reading,
+    object: &ReadObject,
+    targets: &BTreeSet<(&str, &str)>,
+) -> bool {
     let source = &reading.sources[object.source];
     let name = || object.node.get("metadata")?.get("name")?.as_text();
     let is_target = || name().is_some_and(|it| targets.contains(&(object.kind.name(), it)));
@@ -275,7 +281,10 @@ fn checked_by_place(
         let is_everywhere = in_places.len() == places.count();
         (finding, in_places.first().copied().filter(|_| !is_everywhere))
     };
-    findings.into_iter().map(|(index, all)| (index, all.into_iter().map(in_place).collect())).collect()
+    findings
+        .into_iter()
+        .map(|(index, all)| (index, all.into_iter().map(in_place).collect()))
+        .collect()
 }
 
 /// The findings about the files themselves.
@@ -320,7 +329,13 @@ fn report_duplicate_pods(
                 |it: &PlacedFinding| it.source == source && it.finding.message == finding.message;
             let is_reported = findings.iter().any(is_same);
             if !is_reported && belongs_somewhere(reading, source, places) {
-                findings.push(PlacedFinding { source, span: Some(span), finding, object: None, place });
+                findings.push(PlacedFinding {
+                    source,
+                    span: Some(span),
+                    finding,
+                    object: None,
+                    place,
+                });
             }
         }
     }
@@ -340,11 +355,13 @@ impl CheckedReading {
     /// The files with checked objects, those that the user named, and those with findings.
     #[must_use]
     pub fn files(&self, reading: &Reading) -> BTreeSet<usize> {
-        let named = (0..reading.sources.len()).filter(|it| !reading.sources[*it].is_discovered());
-        let named = named.filter(|source| belongs_somewhere(reading, *source, &self.places));
+        let named_files =
+            (0..reading.sources.len()).filter(|it| !reading.sources[*it].is_discovered());
+        let named_files =
+            named_files.filter(|source| belongs_somewhere(reading, *source, &self.places));
         let of_objects = self.checked.iter().map(|object| reading.objects[*object].source);
         let of_jobs = self.cron_jobs(reading).map(|job| job.source);
-        named
+        named_files
             .chain(of_objects)
             .chain(of_jobs)
             .chain(self.sources_of_bounds(reading))

@@ -25,9 +25,9 @@ pub(super) fn check_names<'a>(
     others: impl Iterator<Item = &'a Identity>,
     unread: &BTreeSet<&str>,
 ) -> Vec<(usize, Finding)> {
-    let named = objects.clone().flat_map(|(index, object)| references(index, object));
-    let named: Vec<Reference> = named.collect();
-    if named.is_empty() {
+    let references = objects.clone().flat_map(|(index, object)| references(index, object));
+    let references: Vec<Reference> = references.collect();
+    if references.is_empty() {
         return Vec::new();
     }
     let own = objects.filter_map(|(_, object)| object.identity.as_ref());
@@ -41,7 +41,7 @@ pub(super) fn check_names<'a>(
         let fix = format!("write {}{also} if that is meant", there.name());
         Some((index, Finding::new(Code::NoSuchTarget, field, message).with_fix(fix)))
     };
-    named.into_iter().filter_map(finding).collect()
+    references.into_iter().filter_map(finding).collect()
 }
 
 /// The names of the objects that are not checked, each with its source: objects of kinds that Almanac does not read,
@@ -69,9 +69,9 @@ pub(super) fn unread_names(reading: &Reading) -> BTreeSet<&str> {
     let is_broken = |code: Code| {
         matches!(code, Code::Syntax | Code::SlashComment | Code::Tab | Code::Alias | Code::TooLarge)
     };
-    let broken = reading.findings.iter().filter(|it| is_broken(it.finding.code));
+    let syntax_errors = reading.findings.iter().filter(|it| is_broken(it.finding.code));
     let templates = reading.templates.iter().map(|it| it.source);
-    let sources: BTreeSet<usize> = broken.map(|it| it.source).chain(templates).collect();
+    let sources: BTreeSet<usize> = syntax_errors.map(|it| it.source).chain(templates).collect();
     let texts = sources.into_iter().map(|source| reading.sources[source].text());
     texts.flat_map(|text| values_of(text, "name")).collect()
 }

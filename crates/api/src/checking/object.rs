@@ -143,7 +143,7 @@ fn check_node(
 }
 
 /// A rule sets replicas or bounds, depending on its target. Where another name means the field that its target does not
-/// have, its author has to choose.
+/// have, its author must choose.
 fn fit_to_target(finding: &mut Finding, target: &str) {
     let meant = finding.replacement.as_deref().map_or("", Replacement::as_str);
     let is_bound = ["targetMinReplicas", "targetMaxReplicas"].contains(&meant);

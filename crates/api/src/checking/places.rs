@@ -25,7 +25,7 @@ pub struct Place {
 /// The configuration of places, before anything is read.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
-    /// The folder relative to which others are shown.
+    /// The folder to which displayed paths are relative.
     pub here: Folder,
     /// The configured places; if there are none, they are derived from copies.
     pub fixed: Vec<Place>,
@@ -37,7 +37,7 @@ pub struct Layout {
     pub config_namespace: Option<String>,
 }
 
-/// The places of what was read.
+/// The places of a reading.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Places {
     named: Vec<Place>,
@@ -179,7 +179,7 @@ fn separating<'a>(objects: impl Iterator<Item = (&'a Identity, &'a Folder)>) -> 
     for (identity, folder) in objects {
         folders.entry(identity).or_default().insert(folder);
     }
-    let mut found = BTreeSet::new();
+    let mut highest = BTreeSet::new();
     for copies in folders.values().filter(|copies| copies.len() > 1) {
         let mut inside: BTreeMap<Folder, usize> = BTreeMap::new();
         for around in copies.iter().flat_map(|copy| copy.around()) {
@@ -188,10 +188,10 @@ fn separating<'a>(objects: impl Iterator<Item = (&'a Identity, &'a Folder)>) -> 
         for copy in copies {
             // A copy is alone where there is none but those that lie in its own folder.
             let own = inside.get(copy);
-            found.extend(copy.around().find(|around| inside.get(around) == own));
+            highest.extend(copy.around().find(|around| inside.get(around) == own));
         }
     }
-    found
+    highest
 }
 
 #[cfg(test)]

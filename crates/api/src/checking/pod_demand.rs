@@ -208,12 +208,13 @@ impl<'a> Here<'a> {
             let is_fit = |labels: &Labels| {
                 selector.iter().all(|(key, value)| labels.get(key) == Some(value))
             };
-            let fit = nodes.iter().filter(|(labels, _)| is_fit(labels));
-            let fit: Vec<Resources> = fit.map(|(_, it)| *it).collect();
-            let too_large = indexes.iter().filter(|it| !fits_on_one(&fit, &consumers[**it].of_pod));
-            allowances.extend(too_large.filter_map(|it| of_each_node(&fit, selector, *it)));
+            let fitting = nodes.iter().filter(|(labels, _)| is_fit(labels));
+            let fitting: Vec<Resources> = fitting.map(|(_, it)| *it).collect();
+            let too_large =
+                indexes.iter().filter(|it| !fits_on_one(&fitting, &consumers[**it].of_pod));
+            allowances.extend(too_large.filter_map(|it| of_each_node(&fitting, selector, *it)));
             if *selector != everything {
-                allowances.extend(of_nodes(&fit, selector, indexes));
+                allowances.extend(of_nodes(&fitting, selector, indexes));
             }
         }
         (!allowances.is_empty()).then_some(allowances)

@@ -49,7 +49,8 @@ impl PodDemand {
             let known = by_workload.entry(demand.workload).or_insert((0, ReplicasSource::Itself));
             if demand.most > known.0 {
                 let rule = demand.rule.map_or(String::new(), |rule| format!(", rule {rule}"));
-                *known = (demand.most, ReplicasSource::Policy(format!("{}{rule}", policy.identity)));
+                *known =
+                    (demand.most, ReplicasSource::Policy(format!("{}{rule}", policy.identity)));
             }
         }
         for (autoscaler, (workload, max)) in highest {

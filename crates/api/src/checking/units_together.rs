@@ -144,7 +144,10 @@ fn two_policies(
             format!("all pods of {}{place}{comma} are selected here too", first.identity)
         }
         [] => {
-            format!("all pods that the policy selects are also selected by {}{place}", first.identity)
+            format!(
+                "all pods that the policy selects are also selected by {}{place}",
+                first.identity
+            )
         }
         [pod] => format!("{pod} is also selected by {}{place}", first.identity),
         [pod, more @ ..] => {
@@ -158,7 +161,10 @@ fn two_policies(
 }
 
 /// Pods that come with a deletion cost keep it.
-fn own_costs(governed: &[&GovernedPod<'_>], pod_place: impl Fn(usize) -> String) -> Option<Finding> {
+fn own_costs(
+    governed: &[&GovernedPod<'_>],
+    pod_place: impl Fn(usize) -> String,
+) -> Option<Finding> {
     let mut with_cost = governed.iter().filter(|it| matches!(it.pod.cost, DeletionCost::Others(_)));
     let first = with_cost.next()?;
     let more = match with_cost.count() {
@@ -225,7 +231,9 @@ impl BySelector {
         let (mut keyed, mut others) = (BTreeMap::new(), BTreeMap::new());
         for (position, candidate) in policies.iter().enumerate() {
             let namespace: Arc<str> = candidate.identity.namespace().into();
-            match required_values(&candidate.policy.pod_selector).min_by_key(|(_, values)| values.len()) {
+            match required_values(&candidate.policy.pod_selector)
+                .min_by_key(|(_, values)| values.len())
+            {
                 None => others.entry(namespace).or_insert_with(Vec::new).push(position),
                 Some((key, values)) => {
                     for value in values {

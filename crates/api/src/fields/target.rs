@@ -72,8 +72,8 @@ fn can_be_scaled(kind: Kind) -> bool {
 
 /// Whether a kind, in letters of any case, is one of the group that is mistyped.
 fn is_of_apps(kind: &str) -> bool {
-    let mut named = Kind::ALL.iter().filter(|it| it.name().eq_ignore_ascii_case(kind));
-    named.any(|it| it.api_version() == "apps/v1")
+    let mut kinds = Kind::ALL.iter().filter(|it| it.name().eq_ignore_ascii_case(kind));
+    kinds.any(|it| it.api_version() == "apps/v1")
 }
 
 fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
@@ -136,7 +136,7 @@ fn kind_of_group(group: &str, kind: &str, field: &Path<'_>) -> Option<Finding> {
     }
     if is_group_of_ours(group) {
         let Some(first) = scalable().next() else {
-            // Whether a kind that we do not know has a scale is for the cluster to say.
+            // The cluster decides whether an unknown kind has a scale.
             of_group().find(|it| it.name() == kind)?;
             let why = format!("a {kind} has no replicas to set");
             return Some(

@@ -57,16 +57,16 @@ impl Finding {
             Code::TimeOfDay => {
                 own_advice().unwrap_or_else(|| "write two digits each, as in 08:00".to_owned())
             }
-            Code::Duration => own_advice().unwrap_or_else(|| "write one such as 30s or 1m30s".to_owned()),
-            Code::TimeZone => {
-                own_advice().unwrap_or_else(|| "write an IANA name such as Europe/Berlin".to_owned())
+            Code::Duration => {
+                own_advice().unwrap_or_else(|| "write one such as 30s or 1m30s".to_owned())
             }
+            Code::TimeZone => own_advice()
+                .unwrap_or_else(|| "write an IANA name such as Europe/Berlin".to_owned()),
             Code::NotAnObject => format!("add {}, or move the document elsewhere", key()),
             Code::TooLarge => "split it into several documents".to_owned(),
             Code::Alias => "write the value out instead of repeating it".to_owned(),
-            Code::UnreadableFile => {
-                own_advice().unwrap_or_else(|| "correct the path, or the permissions of the file".into())
-            }
+            Code::UnreadableFile => own_advice()
+                .unwrap_or_else(|| "correct the path, or the permissions of the file".into()),
             Code::Syntax => "correct it here or just before".to_owned(),
             _ => match bounds(&self.message) {
                 Some(bounds) if bounds.starts_with("a ") => format!("write {bounds}"),

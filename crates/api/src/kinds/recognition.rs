@@ -17,7 +17,7 @@ pub(crate) enum Recognition {
     Supported(Kind),
     /// Not one of ours, and by all signs not meant to be.
     Other,
-    /// Nearly one of ours: the field that is wrong, and what it should be.
+    /// Nearly one of ours: the wrong field, and its intended value.
     Mistyped {
         /// `apiVersion` or `kind`.
         field: &'static str,

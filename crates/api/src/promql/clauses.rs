@@ -102,7 +102,7 @@ impl Parser<'_, '_> {
         while !self.take(")") {
             let token = self.advance();
             labels.push(match token.kind {
-                // This one has to be quoted, and no other keyword.
+                // This one must be quoted, and no other keyword.
                 Kind::Keyword("without") => return Err(self.unexpected(&token)),
                 Kind::Name | Kind::Keyword(_) => self.text[token.start..token.end].to_owned(),
                 Kind::Text { value, is_utf8: true } if !value.is_empty() => value,
@@ -120,7 +120,7 @@ impl Parser<'_, '_> {
         matches!(self.next.kind, Kind::Keyword("by" | "without"))
     }
 
-    /// By which labels an aggregation groups, if it does.
+    /// The labels by which an aggregation groups, if it does.
     pub(super) fn grouping(&mut self) -> Result<bool, Refusal> {
         let groups = self.groups_next();
         if groups {

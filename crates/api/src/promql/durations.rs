@@ -107,7 +107,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Reads what follows a duration: whether all of it is complete, or another duration has to follow.
+    /// Reads what follows a duration: whether all of it is complete, or another duration must follow.
     fn is_complete(
         &mut self,
         pending: &mut Vec<Pending>,

@@ -30,7 +30,7 @@ pub(super) enum Kind {
     Invalid(String),
 }
 
-/// Of two of which one is the beginning of the other, the longer one is first.
+/// If one symbol is the beginning of another, the longer one is first.
 const SYMBOLS: [&str; 26] = [
     "==", "=~", "=", "!=", "!~", "<=", "</", "<", ">=", ">/", ">", "+", "-", "*", "/", "%", "^",
     "@", "(", ")", "{", "}", "[", "]", ",", ":",

@@ -123,7 +123,7 @@ impl<'a, 'b> Parser<'a, 'b> {
         Ok(ParsedQuery { result, nodes: self.nodes })
     }
 
-    /// Reads up to the end of an operand, or up to a bracket or sign that another one has to follow.
+    /// Reads up to the end of an operand, or up to a bracket or sign that another one must follow.
     fn operand(&mut self) -> Result<Next, Refusal> {
         let token = self.advance();
         match token.kind {
@@ -161,7 +161,8 @@ impl<'a, 'b> Parser<'a, 'b> {
             | Kind::Keyword("start" | "end" | "step" | "range" | "max_of" | "min_of")
                 if opens =>
             {
-                let why = || self.refusal(token.start, &format!("no function is {}", excerpt(name)));
+                let why =
+                    || self.refusal(token.start, &format!("no function is {}", excerpt(name)));
                 (Callee::Function(types::function(name).ok_or_else(why)?), false)
             }
             Kind::Keyword("atan2" | "bool" | "on" | "ignoring" | "group_left" | "group_right") => {

@@ -15,7 +15,7 @@ fn result(text: &str) -> Result<Type, String> {
 
 /// The nodes as text, in the order of evaluation.
 fn nodes(text: &str) -> String {
-    let shown = |node: &Node| match node {
+    let rendered = |node: &Node| match node {
         Node::Number(number) => number.to_string(),
         Node::Text => "text".to_owned(),
         Node::Selector(selector) => selector.matchers.last().unwrap().value.clone(),
@@ -28,7 +28,7 @@ fn nodes(text: &str) -> String {
         }
     };
     let parsed = parse(text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"));
-    parsed.nodes.iter().map(shown).collect::<Vec<_>>().join(" ")
+    parsed.nodes.iter().map(rendered).collect::<Vec<_>>().join(" ")
 }
 
 fn number(text: &str) -> f64 {

@@ -47,19 +47,19 @@ pub(crate) struct TextInFile {
 }
 
 impl TextInFile {
-    /// Compares a text with how it is written in a span of a file.
+    /// Compares a text with its written form in a span of a file.
     pub(crate) fn new(text: &str, source: &Source, span: Span) -> TextInFile {
         let written = source.slice(span);
         let (skipped, written) = without_properties(written);
-        let mut compared =
+        let mut comparison =
             Comparison { written, offset: span.start as usize + skipped, stretches: Vec::new() };
         match written.bytes().next() {
-            Some(b'|') => compared.literal(text),
-            Some(b'>') => compared.folded(text),
-            Some(quote @ (b'"' | b'\'')) => compared.quoted(text, quote),
-            _ => compared.letters(text, 0, None),
+            Some(b'|') => comparison.literal(text),
+            Some(b'>') => comparison.folded(text),
+            Some(quote @ (b'"' | b'\'')) => comparison.quoted(text, quote),
+            _ => comparison.letters(text, 0, None),
         }
-        TextInFile { stretches: compared.stretches, span }
+        TextInFile { stretches: comparison.stretches, span }
     }
 
     /// The location in the file of a part of the text. An unknown one is the beginning of the text.
@@ -165,7 +165,7 @@ impl Comparison<'_> {
         self.meet(text.len(), at);
     }
 
-    /// The length of what is written for one letter, and the letter; no letter for a line break that is
+    /// The length of the written form of one letter, and the letter; no letter for a line break that is
     /// dropped.
     fn unit(&self, at: usize, quote: Option<u8>) -> Option<(usize, Option<char>)> {
         let rest = self.written.get(at..)?;
@@ -225,7 +225,7 @@ fn escape(rest: &str) -> Option<(usize, Option<char>)> {
 mod tests {
     use super::*;
 
-    /// For each line of the text under `k`, where in the file it begins: `line:column`.
+    /// The start in the file of each line of the text under `k`: `line:column`.
     fn lines(file: &str) -> Vec<String> {
         let source = Source::new("f", file);
         let root = stream::read(source.text()).documents.remove(0);

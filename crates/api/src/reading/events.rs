@@ -78,7 +78,11 @@ fn where_it_panics(text: &str, offset: usize) -> TextFinding {
     let looked_at = ended.get(..ended.len() - remaining.0.len()).unwrap_or(&ended);
     let Some(comma) = comma_behind_tag(looked_at) else {
         let end = offset + looked_at.len().min(text.len());
-        return TextFinding::new(Code::Syntax, Span::new(end..end), "the text can't be read as YAML");
+        return TextFinding::new(
+            Code::Syntax,
+            Span::new(end..end),
+            "the text can't be read as YAML",
+        );
     };
     let span = Span::new(offset + start_of_tag(&text[..comma])..offset + comma + 1);
     TextFinding::new(Code::Syntax, span, "a ',' can't directly follow a tag")

@@ -36,11 +36,11 @@ pub fn fix_text<'a>(
         .collect();
     changes.sort_by_key(|change| (change.at.start, change.at.end));
     let before = stream::read(text);
-    let sound = sound(text, &before, &unambiguous(changes), &mut { TRIES });
-    if sound.is_empty() {
+    let sound_changes = sound(text, &before, &unambiguous(changes), &mut { TRIES });
+    if sound_changes.is_empty() {
         return None;
     }
-    Some(FixedText { text: changed(text, &sound), changes: sound })
+    Some(FixedText { text: changed(text, &sound_changes), changes: sound_changes })
 }
 
 /// A part of the text, and what to write there.
@@ -110,7 +110,7 @@ fn unambiguous(changes: Vec<Change>) -> Vec<Change> {
 }
 
 /// The changes that give the text its intended meaning. Where one of several is not sound, halves are tried. Where two
-/// halves are sound but not both, none of them: the user has to choose.
+/// halves are sound but not both, none of them: the user must choose.
 fn sound(text: &str, before: &Documents, changes: &[Change], tries: &mut u32) -> Vec<Change> {
     let Some(remaining) = tries.checked_sub(1) else { return Vec::new() };
     *tries = remaining;
@@ -161,7 +161,7 @@ fn changed(text: &str, changes: &[Change]) -> String {
     result
 }
 
-/// JSON has to remain JSON: not all its readers read YAML.
+/// JSON must remain JSON: not all its readers read YAML.
 fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }

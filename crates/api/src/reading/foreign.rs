@@ -35,8 +35,7 @@ pub(super) fn finding(node: &Node) -> Option<Finding> {
         _ => "to have Almanac scale the target, replace it with a CronFederatedHPA",
     };
     if let Some(annotation) = downscaler(node) {
-        let message =
-            "the annotation is a policy for kube-downscaler; Almanac does not apply it";
+        let message = "the annotation is a policy for kube-downscaler; Almanac does not apply it";
         let metadata = Path::Root.key("metadata");
         let annotations = metadata.key("annotations");
         let field = annotations.key(annotation);
@@ -49,8 +48,7 @@ pub(super) fn finding(node: &Node) -> Option<Finding> {
         (KUBE_GREEN, "SleepInfo") => "kube-green",
         _ => return None,
     };
-    let message =
-        format!("this {kind} is a cron policy for {project}; Almanac does not apply it");
+    let message = format!("this {kind} is a cron policy for {project}; Almanac does not apply it");
     Some(Finding::new(Code::ForeignPolicy, Path::Root.key("kind"), message).with_fix(replace))
 }
 

@@ -54,7 +54,12 @@ impl Ignores {
         read
     }
 
-    fn take(&mut self, codes: &[(Span, Result<Code, CommentMistake>)], about: Range<usize>, mark: Span) {
+    fn take(
+        &mut self,
+        codes: &[(Span, Result<Code, CommentMistake>)],
+        about: Range<usize>,
+        mark: Span,
+    ) {
         if about.is_empty() {
             self.mistakes.push((mark, CommentMistake::NothingBelow));
             return;
@@ -201,7 +206,7 @@ impl<'a> Line<'a> {
 /// The codes at the beginning of some words, and their locations. The reason follows them.
 fn codes(begin: usize, words: &str) -> Vec<(Span, Result<Code, CommentMistake>)> {
     let is_between = |letter: char| letter.is_whitespace() || ",:;.".contains(letter);
-    let mut found = Vec::new();
+    let mut codes = Vec::new();
     let (mut rest, mut at) = (words, begin);
     loop {
         let trimmed = rest.trim_start_matches(is_between);
@@ -210,14 +215,18 @@ fn codes(begin: usize, words: &str) -> Vec<(Span, Result<Code, CommentMistake>)>
         let name = &trimmed[..trimmed.find(is_between).unwrap_or(trimmed.len())];
         let code = Code::ALL.iter().copied().find(|code| code.name() == name);
         // The first word must be a code, and one behind a comma if it looks like one.
-        let must_be_code = found.is_empty() || between.contains(',') && nearest_code(name).is_some();
+        let must_be_code =
+            codes.is_empty() || between.contains(',') && nearest_code(name).is_some();
         match code {
-            _ if name.is_empty() => return found,
-            Some(code) => found.push((Span::new(at..at + name.len()), Ok(code))),
+            _ if name.is_empty() => return codes,
+            Some(code) => codes.push((Span::new(at..at + name.len()), Ok(code))),
             None if must_be_code => {
-                found.push((Span::new(at..at + name.len()), Err(CommentMistake::Unknown(name.into()))));
+                codes.push((
+                    Span::new(at..at + name.len()),
+                    Err(CommentMistake::Unknown(name.into())),
+                ));
             }
-            None => return found,
+            None => return codes,
         }
         at += name.len();
         rest = &trimmed[name.len()..];

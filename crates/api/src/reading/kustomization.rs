@@ -21,7 +21,7 @@ pub struct Kustomization {
     pub is_component: bool,
 }
 
-/// The fields by which a kustomization changes what it takes in.
+/// The fields by which a kustomization changes its input.
 const CHANGING: &[&str] = &[
     "namePrefix",
     "nameSuffix",

@@ -26,8 +26,8 @@ impl Reading {
             return;
         }
         // Other mistakes in it would only be reported once this one is corrected.
-        let ours = Kind::written(kind).filter(|it| is_group_of_ours(it.group()));
-        if let Some(kind) = ours.filter(|_| field == "apiVersion") {
+        let policy_kind = Kind::written(kind).filter(|it| is_group_of_ours(it.group()));
+        if let Some(kind) = policy_kind.filter(|_| field == "apiVersion") {
             let (api_version, node) = (api_version.into(), node.clone());
             self.objects.push(ReadObject { kind, api_version, source, node });
         }

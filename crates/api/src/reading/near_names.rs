@@ -11,7 +11,7 @@ use crate::near_name::{MOST_COMPARISONS, slip};
 /// Names of targets, for a search of texts for nearly equal names.
 #[derive(Debug)]
 pub struct NearNames<'a> {
-    /// By kind.
+    /// The names by kind.
     targets: BTreeMap<&'a str, BTreeSet<&'a str>>,
     /// The number of pairs of names that may still be compared.
     remaining: usize,
@@ -72,15 +72,15 @@ mod tests {
     fn a_text_with_a_near_name_of_the_kind_is_found() {
         let targets = [("Deployment", "shop-frontend"), ("StatefulSet", "checkout")];
         let targets = BTreeSet::from(targets);
-        let found = |text: &str| {
+        let near_names = |text: &str| {
             let near = NearNames::new(&targets).in_text(text.as_bytes());
             let near = near.into_iter().map(|(kind, name)| format!("{kind}/{name}"));
             near.collect::<Vec<_>>().join(" ")
         };
         let front = "kind: Deployment\nmetadata:\n  name: shop-front\n";
-        assert_eq!(found(front), "Deployment/shop-front");
+        assert_eq!(near_names(front), "Deployment/shop-front");
         assert_eq!(
-            found(r#"{"kind":"StatefulSet","metadata":{"name":"chekout"}}"#),
+            near_names(r#"{"kind":"StatefulSet","metadata":{"name":"chekout"}}"#),
             "StatefulSet/chekout"
         );
         for text in [
@@ -91,14 +91,14 @@ mod tests {
             "# kind: Deployment\nname: shop-front\n",
             "",
         ] {
-            assert_eq!(found(text), "", "{text}");
+            assert_eq!(near_names(text), "", "{text}");
         }
     }
 
     #[test]
     fn names_are_compared_up_to_a_limit() {
         let targets = BTreeSet::from([("Deployment", "shop-frontend")]);
-        let mut near = NearNames { left: 1, ..NearNames::new(&targets) };
+        let mut near = NearNames { remaining: 1, ..NearNames::new(&targets) };
         let text = |name: &str| format!("kind: Deployment\nname: {name}\n");
         assert_eq!(near.in_text(text("shop-cart").as_bytes()).len(), 0);
         assert_eq!(near.in_text(text("shop-front").as_bytes()).len(), 0, "no more is compared");

@@ -14,7 +14,7 @@ use super::other_object::OtherObject;
 use super::placeholder::Template;
 use super::pods::{ReadNode, ReadPod};
 use super::quotas::{ReadLimitRange, ReadQuota};
-use super::reported::{is_already_reported, filter_finding};
+use super::reported::{filter_finding, is_already_reported};
 use super::scheduler_profile;
 use super::source::Source;
 use super::stream;
@@ -243,8 +243,8 @@ impl Reading {
     /// The objects that policies and autoscalers in the groups of policies scale.
     #[must_use]
     pub fn targets_of_policies(&self) -> Targets<'_> {
-        let ours = self.objects.iter().filter(|object| object.kind.is_ours());
-        ours.filter_map(target_of).collect()
+        let policies = self.objects.iter().filter(|object| object.kind.is_ours());
+        policies.filter_map(target_of).collect()
     }
 
     pub(super) fn report(&mut self, source: usize, node: &Node, finding: Finding) {

@@ -28,7 +28,7 @@ pub struct OtherObject {
 }
 
 impl OtherObject {
-    /// Reads what is kept; `None` for an object without a name.
+    /// Reads the fields that are kept; `None` for an object without a name.
     pub(super) fn read(
         api_version: &str,
         kind: &str,

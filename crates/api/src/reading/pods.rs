@@ -152,9 +152,9 @@ impl ReadPod {
 
 /// The replicas of a workload, as written or by the default of its kind.
 fn replicas(group: &str, kind: &str, node: &Node) -> Option<u32> {
-    let written = node.get("spec").and_then(|spec| spec.get("replicas"));
-    match written.filter(|it| it.value != Value::Null) {
-        Some(written) => count(written),
+    let field = node.get("spec").and_then(|spec| spec.get("replicas"));
+    match field.filter(|it| it.value != Value::Null) {
+        Some(field) => count(field),
         None => match Kind::find(group, kind)?.role() {
             Role::Workload { absent_replicas } => absent_replicas,
             Role::Policy(_) | Role::Hub | Role::Bounds => None,
@@ -200,8 +200,8 @@ impl Workload<'_> {
 
     /// A task: Volcano calls the pods of it by the job, the task and a number.
     fn task(&self, index: usize, task: &Node, job: Option<&str>, queue: &str) -> Option<Template> {
-        let written = task.get("name").and_then(Node::as_text).filter(|name| !name.is_empty());
-        let name = written.map_or_else(|| format!("default{index}"), str::to_owned);
+        let own_name = task.get("name").and_then(Node::as_text).filter(|name| !name.is_empty());
+        let name = own_name.map_or_else(|| format!("default{index}"), str::to_owned);
         let job = job.map(|job| ("volcano.sh/job-name", job));
         let own = [("volcano.sh/task-spec", &*name), ("volcano.sh/queue-name", queue)];
         let labels: Vec<_> = job.into_iter().chain(own).collect();

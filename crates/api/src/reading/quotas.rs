@@ -108,7 +108,7 @@ impl Hard {
 }
 
 impl Scope {
-    /// Only what a template says is known: another pod may have a deadline, or the default priority class.
+    /// Only the fields of a template are known: another pod may have a deadline, or the default priority class.
     fn includes(&self, pod: &ReadPod, is_best_effort: bool) -> bool {
         let class = pod.priority_class.as_deref();
         let is_named = |class: &str| self.values.iter().any(|it| **it == *class);

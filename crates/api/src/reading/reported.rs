@@ -62,7 +62,11 @@ pub(super) fn filter_finding(
 }
 
 /// Whether a template was reported already: an unreadable one has many mistakes.
-pub(super) fn is_already_reported(reading: &Reading, source: usize, reported: &TextFinding) -> bool {
+pub(super) fn is_already_reported(
+    reading: &Reading,
+    source: usize,
+    reported: &TextFinding,
+) -> bool {
     reported.finding.code == Code::Template
         && reading
             .findings

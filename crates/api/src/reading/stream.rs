@@ -82,11 +82,11 @@ fn yaml_document(
     offset: usize,
     findings: &mut TextFindings,
 ) -> Result<Option<Node>, TextFinding> {
-    let mut found = TextFindings::default();
-    let read = yaml::read(text, offset, &mut found);
+    let mut yaml_findings = TextFindings::default();
+    let read = yaml::read(text, offset, &mut yaml_findings);
     // A command, or its prompt in brackets, may be YAML by itself.
     if read.is_ok() && !mistakes::begins_with_command(text) {
-        findings.append(found);
+        findings.append(yaml_findings);
         return read;
     }
     let without_comments = mistakes::replace_slash_comments(text, offset, findings);

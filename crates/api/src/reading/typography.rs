@@ -1,7 +1,7 @@
 //! Letters that look like others: quotes and dashes of word processors, and invisible spaces.
 //!
-//! They come with text that was copied from a page or a chat. Repeated in a message they look right, so they are
-//! named.
+//! Such letters come with text that was copied from a page or a chat. Repeated in a message, they look right, so
+//! messages name them.
 
 use std::fmt;
 
@@ -55,8 +55,9 @@ impl ConfusableCharacter {
     /// invisible letter.
     #[must_use]
     pub fn first_in_name(name: &str) -> Option<ConfusableCharacter> {
-        let is_quote =
-            |it: &ConfusableCharacter| matches!(it.meant, "\"" | "'") && name.starts_with(it.letter);
+        let is_quote = |it: &ConfusableCharacter| {
+            matches!(it.meant, "\"" | "'") && name.starts_with(it.letter)
+        };
         ConfusableCharacter::all_in(name).find(|it| it.meant.is_empty() || is_quote(it))
     }
 
@@ -121,8 +122,8 @@ pub(crate) fn name_letters(source: &Source, span: Span, finding: &mut Finding) {
         _ => [source.slice(span), ""],
     };
     // A byte order mark at the start of a document is allowed.
-    let mut written = texts.iter().map(|written| written.trim_start_matches('\u{feff}'));
-    let Some(confusable) = written.find_map(ConfusableCharacter::first_in) else { return };
+    let mut candidates = texts.iter().map(|text| text.trim_start_matches('\u{feff}'));
+    let Some(confusable) = candidates.find_map(ConfusableCharacter::first_in) else { return };
     finding.message = format!("{}; {confusable}", finding.message);
     // Ordinary quotes would end a text that has some already.
     let is_quoted = source.slice(span).starts_with(['"', '\'']);

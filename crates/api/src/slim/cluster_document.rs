@@ -60,9 +60,14 @@ const SPEC: Shape = Shape {
     always: &[("hubAcceptsClient", EmptyValue::False)],
     sometimes: &["managedClusterClientConfigs", "leaseDurationSeconds", "taints"],
 };
-const CLIENT_CONFIG: Shape = Shape { always: &[("url", EmptyValue::Text)], sometimes: &["caBundle"] };
+const CLIENT_CONFIG: Shape =
+    Shape { always: &[("url", EmptyValue::Text)], sometimes: &["caBundle"] };
 const TAINT: Shape = Shape {
-    always: &[("key", EmptyValue::Text), ("effect", EmptyValue::Text), ("timeAdded", EmptyValue::Null)],
+    always: &[
+        ("key", EmptyValue::Text),
+        ("effect", EmptyValue::Text),
+        ("timeAdded", EmptyValue::Null),
+    ],
     sometimes: &["value"],
 };
 const STATUS: Shape = Shape {

@@ -240,22 +240,25 @@ mod tests {
 
     #[test]
     fn a_limit_range_takes_missing_defaults_from_its_bounds() {
-        let of = |item: Value| container_defaults(&json!({ "limits": [item] }));
-        let only_max = of(json!({ "type": "Container", "max": { "cpu": "4" } }));
+        let defaults = |item: Value| container_defaults(&json!({ "limits": [item] }));
+        let only_max = defaults(json!({ "type": "Container", "max": { "cpu": "4" } }));
         assert_eq!((cpu(only_max.requests), cpu(only_max.limits)), (Some(4000), Some(4000)));
-        let only_min = of(json!({ "type": "Container", "min": { "cpu": "1" } }));
+        let only_min = defaults(json!({ "type": "Container", "min": { "cpu": "1" } }));
         assert_eq!((cpu(only_min.requests), cpu(only_min.limits)), (Some(1000), None));
-        // The order of two is unknown.
+        // The order defaults two is unknown.
         let least = only_max.least(only_min);
         assert_eq!((cpu(least.requests), cpu(least.limits)), (Some(1000), Some(4000)));
     }
 
     #[test]
     fn a_pod_without_requests_and_limits_is_best_effort() {
-        let of = |container: Value| {
+        let is_best_effort = |container: Value| {
             PodRequirements::read(&json!({ "containers": [container] })).is_best_effort()
         };
-        assert!(of(json!({})) && of(json!({ "resources": { "requests": { "cpu": "0" } } })));
-        assert!(!of(json!({ "resources": { "limits": { "memory": "1Gi" } } })));
+        assert!(
+            is_best_effort(json!({}))
+                && is_best_effort(json!({ "resources": { "requests": { "cpu": "0" } } }))
+        );
+        assert!(!is_best_effort(json!({ "resources": { "limits": { "memory": "1Gi" } } })));
     }
 }

@@ -302,15 +302,15 @@ impl ConditionState {
         if is_bad_when_it_holds.contains(&self.about) {
             return self.holds;
         }
-        let meant = [
+        let intended = [
             ConditionReason::Suspended,
             ConditionReason::Disabled,
             ConditionReason::Stopped,
             ConditionReason::Exempt,
         ];
-        let is_meant =
-            meant.contains(&self.reason) || self.about == ConditionType::ScalingUnbounded;
-        !self.holds && !is_meant
+        let is_intended =
+            intended.contains(&self.reason) || self.about == ConditionType::ScalingUnbounded;
+        !self.holds && !is_intended
     }
 }
 
@@ -392,7 +392,8 @@ pub(super) fn listed<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<
         [only] => Some(in_message(only)),
         several => {
             let numbered = several.iter().take(MAX_FINDINGS_IN_MESSAGE).enumerate();
-            let numbered = numbered.map(|(index, it)| format!("({}) {}", index + 1, in_message(it)));
+            let numbered =
+                numbered.map(|(index, it)| format!("({}) {}", index + 1, in_message(it)));
             let list = numbered.collect::<Vec<_>>().join(" ");
             let more = several.len().saturating_sub(MAX_FINDINGS_IN_MESSAGE);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };

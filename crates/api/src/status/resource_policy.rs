@@ -54,7 +54,7 @@ pub fn write(
 }
 
 fn unit(policy: &ResourcePolicy, report: &PolicyReport, index: usize) -> UnitStatus {
-    let written = &policy.units[index];
+    let spec = &policy.units[index];
     let counts = || report.groups.iter().filter_map(|group| Some((group, group.units.get(index)?)));
     let total = |count: fn(&UnitCount) -> u32| {
         counts().map(|(_, unit)| count(unit)).fold(0, u32::saturating_add)
@@ -69,8 +69,8 @@ fn unit(policy: &ResourcePolicy, report: &PolicyReport, index: usize) -> UnitSta
         leased: lenient::number(unit.leased),
     };
     UnitStatus {
-        name: written.name.to_string(),
-        max: written.max.map(lenient::number),
+        name: spec.name.to_string(),
+        max: spec.max.map(lenient::number),
         used: lenient::number(total(|unit| unit.used)),
         leased: lenient::number(total(|unit| unit.leased)),
         groups: groups.into_iter().take(MAX_GROUPS).map(group).collect(),
@@ -78,8 +78,8 @@ fn unit(policy: &ResourcePolicy, report: &PolicyReport, index: usize) -> UnitSta
 }
 
 fn labels(group: &GroupReport) -> BTreeMap<String, String> {
-    let given = group.labels.iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
-    given.map(|(key, value)| (key.to_string(), value.to_string())).collect()
+    let present = group.labels.iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
+    present.map(|(key, value)| (key.to_string(), value.to_string())).collect()
 }
 
 /// The conditions of a policy.

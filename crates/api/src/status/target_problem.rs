@@ -15,13 +15,13 @@ const REPEATED_CHARACTERS: usize = 2_000;
 pub enum TargetProblem {
     /// There is no object of its name.
     NotFound,
-    /// It has no `scale` subresource.
+    /// The target has no `scale` subresource.
     NotScalable,
     /// The API server denies reading or changing it, with this message.
     Forbidden(String),
     /// The cluster does not know its kind.
     UnknownKind,
-    /// It is cluster-scoped, which is not allowed.
+    /// The target is cluster-scoped, which is not allowed.
     ClusterScoped,
 }
 
@@ -38,7 +38,7 @@ impl TargetProblem {
         }
     }
 
-    /// The problem, and what to do.
+    /// The problem, and its fix.
     #[must_use]
     pub fn message(&self, target: &Identity) -> String {
         match self {

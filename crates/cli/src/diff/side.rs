@@ -225,7 +225,8 @@ impl Side {
     fn noted(&self, differs: &impl Fn(&str) -> bool) -> impl Iterator<Item = (String, &Note)> {
         let depends =
             |note: &&Note| note.depends_on().iter().any(|it| differs(&it.seen_from(&self.root)));
-        let seen = |note: &Note| Folder::from_path(&self.here.join(note.path())).seen_from(&self.root);
+        let seen =
+            |note: &Note| Folder::from_path(&self.here.join(note.path())).seen_from(&self.root);
         self.input.notes().iter().filter(depends).map(move |note| (seen(note), note))
     }
 

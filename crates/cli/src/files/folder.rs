@@ -210,7 +210,8 @@ impl DirectoryScan {
         let files = std::mem::take(&mut self.files);
         let is_patch = |path: &PathBuf| {
             !patches.is_empty()
-                && std::path::absolute(path).is_ok_and(|path| patches.contains(&Folder::from_path(&path)))
+                && std::path::absolute(path)
+                    .is_ok_and(|path| patches.contains(&Folder::from_path(&path)))
         };
         let (patches, files): (Vec<_>, Vec<_>) = files.into_iter().partition(is_patch);
         self.patches = patches;

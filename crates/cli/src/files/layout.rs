@@ -11,7 +11,8 @@ use crate::pattern;
 
 /// The places that the settings around this directory name, and the selected ones.
 pub(super) fn read(here: &Path, asked: &[String]) -> anyhow::Result<Layout> {
-    let only = asked.iter().map(|text| (text.clone(), Folder::from_path(&here.join(text)))).collect();
+    let only =
+        asked.iter().map(|text| (text.clone(), Folder::from_path(&here.join(text)))).collect();
     let mut layout = Layout { here: Folder::from_path(here), only, ..Layout::default() };
     let around = settings::around(here, |it| !it.place.is_empty())?;
     let Some((path, settings)) = around else { return Ok(layout) };

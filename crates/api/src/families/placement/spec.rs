@@ -207,7 +207,8 @@ fn check_tolerations(
         }
         let effect = text(&toleration.effect).and_then(|it| TaintEffect::named(&it));
         if effect == Some(TaintEffect::NoSelectIfNew) && toleration.toleration_seconds.is_some() {
-            let message = "tolerationSeconds has no effect on taints that are only for new clusters";
+            let message =
+                "tolerationSeconds has no effect on taints that are only for new clusters";
             let field = item.key("tolerationSeconds");
             findings.push(Finding::new(Code::IgnoredField, field, message));
         }

@@ -170,15 +170,15 @@ fn check_entry(
         return None;
     }
     let field = path.key("selector");
-    let written = entry.get("selector").filter(|it| it.value != Value::Null);
-    let Some(written) = written else {
+    let selector_node = entry.get("selector").filter(|it| it.value != Value::Null);
+    let Some(selector_node) = selector_node else {
         let why = "Ignored: without a selector, these policies apply to no node";
         let fix = "add a selector; {} selects every node";
         findings.push(Finding::new(Code::IgnoredField, path.key(POLICIES), why).with_fix(fix));
         return None;
     };
     let before = findings.len();
-    let shape = SELECTOR.examine(written, &field, findings);
+    let shape = SELECTOR.examine(selector_node, &field, findings);
     let is_sound = findings.len() == before;
     let selector: Option<LabelSelector> = serde_json::from_value(shape).ok();
     let selector = selector.and_then(|it| check_selector(&it, &field, findings));

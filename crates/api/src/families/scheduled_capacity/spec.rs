@@ -74,9 +74,7 @@ fn check_schedule(
         .behaviors
         .iter()
         .enumerate()
-        .map(|(position, behavior)| {
-            check_behavior(behavior, zone, &list.index(position), findings)
-        })
+        .map(|(position, behavior)| check_behavior(behavior, zone, &list.index(position), findings))
         .collect();
     let behaviors = behaviors.into_iter().collect::<Option<Box<[_]>>>()?;
     Some(ScheduledCapacity { zone: zone?, default_value: default_value?, behaviours: behaviors })

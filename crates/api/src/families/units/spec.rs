@@ -88,8 +88,7 @@ fn check_pods(
     }
     let selector = check_selector(&selector, &field, findings)?;
     if selector.is_everything() {
-        let message =
-            "without labels, the selector selects every pod of the namespace except those of DaemonSets";
+        let message = "without labels, the selector selects every pod of the namespace except those of DaemonSets";
         let fix = "name the labels of the pods, unless all are meant";
         findings.push(Finding::new(Code::EveryPod, field, message).with_fix(fix));
     } else if LabelSet::from_selector(&selector).is_empty() {
@@ -163,8 +162,8 @@ fn check_units(
 }
 
 fn name_of(unit: &objects::Unit, position: usize) -> Arc<str> {
-    let own = unit.name.as_deref().filter(|name| !name.is_empty());
-    own.map_or_else(|| format!("unit-{position}").into(), Arc::from)
+    let own_name = unit.name.as_deref().filter(|name| !name.is_empty());
+    own_name.map_or_else(|| format!("unit-{position}").into(), Arc::from)
 }
 
 fn check_nodes(
@@ -202,15 +201,15 @@ fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Fi
             continue;
         };
         // The finding is about the unit that has this name in its spec.
-        let named = if unit.name.is_some() { position } else { first };
-        let item = list.index(named);
+        let reported = if unit.name.is_some() { position } else { first };
+        let item = list.index(reported);
         let both_are_named = unit.name.is_some() && written[first].name.is_some();
         let message = if both_are_named {
             format!("Duplicate value: {}", name.in_message())
         } else {
-            let other = position + first - named;
-            let shown = name.in_message();
-            format!("Duplicate value: {shown}: units[{other}], which has no name, is called so")
+            let other = position + first - reported;
+            let quoted = name.in_message();
+            format!("Duplicate value: {quoted}: units[{other}], which has no name, is called so")
         };
         findings.push(
             Finding::new(Code::DuplicateItem, item.key("name"), message)
@@ -221,7 +220,8 @@ fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Fi
 
 /// Units that never take a pod, because better ones have all their nodes, or because they are closed.
 fn note_unused(units: &[Unit], strategy: Strategy, list: &Path<'_>, findings: &mut Vec<Finding>) {
-    let sets: Vec<LabelSet> = units.iter().map(|unit| LabelSet::from_selector(&unit.nodes)).collect();
+    let sets: Vec<LabelSet> =
+        units.iter().map(|unit| LabelSet::from_selector(&unit.nodes)).collect();
     let mut has_room = false;
     for (position, unit) in units.iter().enumerate() {
         if sets[position].is_empty() {

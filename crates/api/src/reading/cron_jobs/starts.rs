@@ -28,7 +28,8 @@ static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
             "failedJobsHistoryLimit": count
         }
     });
-    let mut shape = Shape::from_schema(&json!({ "type": "object", "properties": { "spec": spec } }));
+    let mut shape =
+        Shape::from_schema(&json!({ "type": "object", "properties": { "spec": spec } }));
     for name in ["apiVersion", "kind", "status"] {
         shape.set(name, Shape::default());
     }

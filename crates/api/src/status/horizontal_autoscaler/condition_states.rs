@@ -36,7 +36,8 @@ pub fn condition_states(
 ) -> Vec<ConditionState> {
     let Some(decided) = decided else {
         let reason = ConditionReason::AutoscalerInvalid;
-        let message = errors(findings).unwrap_or_else(|| "the autoscaler cannot be used".to_owned());
+        let message =
+            errors(findings).unwrap_or_else(|| "the autoscaler cannot be used".to_owned());
         return [ConditionType::Active, ConditionType::Ready]
             .map(|about| ConditionState { about, holds: false, reason, message: message.clone() })
             .into();

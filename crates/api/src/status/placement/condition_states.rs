@@ -10,7 +10,7 @@ use almanac_engine::{Exempt, Identity, few};
 use crate::finding::{Code, Finding};
 use crate::kinds::Kind;
 use crate::status::conditions::{
-    ConditionReason, ConditionState, ConditionType, errors, listed, of_exempt, exempt_reason,
+    ConditionReason, ConditionState, ConditionType, errors, exempt_reason, listed, of_exempt,
 };
 
 /// The most clusters that a message names.
@@ -39,9 +39,9 @@ pub struct StatusInput<'a> {
 /// The reason that nothing is decided for a placement that can be used as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum UndecidedReason {
-    /// It is exempt.
+    /// The placement is exempt.
     Exempt(Exempt),
-    /// An annotation disables it.
+    /// An annotation disables the placement.
     Disabled,
     /// The cluster does not serve a kind that it depends on.
     NotServed(Kind),
@@ -54,7 +54,7 @@ pub enum UndecidedReason {
 pub struct Obstacle {
     /// Whether an object of another owner has the name of a decision.
     pub is_name_taken: bool,
-    /// The problem, and what to do about it.
+    /// The problem, and its fix.
     pub message: Arc<str>,
 }
 
@@ -112,12 +112,15 @@ fn usable<'a>(input: &StatusInput<'a>) -> Option<&'a Placement> {
 /// The reason that a placement is not decided, unless it is exempt.
 fn inactive_reason(input: &StatusInput<'_>) -> Option<(ConditionReason, String)> {
     if usable(input).is_none() {
-        let why = errors(input.findings).unwrap_or_else(|| "the placement cannot be used".to_owned());
+        let why =
+            errors(input.findings).unwrap_or_else(|| "the placement cannot be used".to_owned());
         return Some((ConditionReason::PlacementInvalid, why));
     }
     Some(match input.undecided.as_ref()? {
         UndecidedReason::Exempt(exempt) => exempt_reason(*exempt),
-        UndecidedReason::Disabled => (ConditionReason::Disabled, "an annotation disables it".to_owned()),
+        UndecidedReason::Disabled => {
+            (ConditionReason::Disabled, "an annotation disables it".to_owned())
+        }
         UndecidedReason::NotServed(kind) => {
             let why =
                 format!("the cluster does not serve the kind {}; install its CRD", kind.name());
@@ -247,7 +250,8 @@ fn ready(input: &StatusInput<'_>, satisfied: &ConditionState) -> ConditionState 
     }
     let undated = input.memory.map(|it| &*it.undated).unwrap_or_default();
     if let [first, ..] = undated {
-        let names: Vec<&str> = undated.iter().take(MAX_CLUSTERS_IN_MESSAGE).map(|it| &**it).collect();
+        let names: Vec<&str> =
+            undated.iter().take(MAX_CLUSTERS_IN_MESSAGE).map(|it| &**it).collect();
         let more = undated.len().saturating_sub(MAX_CLUSTERS_IN_MESSAGE);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let message = format!(

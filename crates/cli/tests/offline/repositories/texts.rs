@@ -80,7 +80,10 @@ fn lookalike_letters_are_reported() {
     let text = policy("hours", "shop", 3).replace("  rules:", "\u{a0} rules:");
     let repository = Repository::new("letters-indent").file("a.yaml", text);
     let ran = repository.run(&["validate"]);
-    ran.assert_says(1, &["the text contains a no-break space (U+00A0)", "fix: write an ordinary space"]);
+    ran.assert_says(
+        1,
+        &["the text contains a no-break space (U+00A0)", "fix: write an ordinary space"],
+    );
     let name = policy("hours", "shop\u{200b}", 3);
     let (_, message, _) = only_finding("letters-name", name);
     assert!(message.contains("a zero-width space (U+200B)"), "{message}");

@@ -124,7 +124,8 @@ fn report_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> 
 fn drop_covered_findings(findings: &mut Vec<Finding>, before: usize, after_shape: usize) {
     let further = findings.split_off(after_shape);
     let of_shape: Vec<FieldPath> = findings[before..].iter().map(|it| it.field.clone()).collect();
-    let is_covered = |finding: &Finding| of_shape.iter().any(|known| finding.field.is_within(known));
+    let is_covered =
+        |finding: &Finding| of_shape.iter().any(|known| finding.field.is_within(known));
     findings.extend(further.into_iter().filter(|finding| !is_covered(finding)));
 }
 
