@@ -9,7 +9,7 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// What `reading::limits` states.
+/// The limits that `reading::limits` states.
 const BYTES_PER_BYTE: usize = 64;
 const BYTES_IN_ADDITION: usize = 4_000_000;
 

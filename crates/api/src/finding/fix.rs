@@ -100,7 +100,7 @@ mod tests {
     use crate::finding::Path;
 
     #[test]
-    fn what_the_fix_says_is_not_said_twice() {
+    fn the_problem_omits_the_advice_of_the_fix() {
         let problem = |message: &str, fix: Option<&str>| {
             let finding = Finding::new(Code::Schedule, Path::Root.key("a"), message);
             let finding = fix.map_or(finding.clone(), |fix| finding.with_fix(fix));

@@ -187,7 +187,7 @@ fn a_refusal_names_the_word_and_the_line() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_its_types() {
+fn operands_of_the_wrong_type_are_refused_with_their_types() {
     for (text, message) in [
         ("nothing(a)", "no function is \"nothing\""),
         ("RATE(a[5m])", "no function is \"RATE\""),
@@ -248,7 +248,7 @@ fn commas_between_vectors_are_joined() {
 }
 
 #[test]
-fn what_is_too_long_or_too_deep_is_refused_before_it_is_parsed() {
+fn a_query_that_is_too_long_or_too_deep_is_refused_before_parsing() {
     let too_long = "longer than 4096 characters";
     for text in ["max(", "(", "-", "+1", "a or ", "2^", "a[1m:", "{", "ü", "info(", "[", "\"", "#"]
     {
@@ -267,7 +267,7 @@ fn what_is_too_long_or_too_deep_is_refused_before_it_is_parsed() {
 }
 
 #[test]
-fn what_is_as_long_as_allowed_is_parsed_on_a_small_stack() {
+fn the_longest_allowed_query_is_parsed_on_a_small_stack() {
     for (first, again, last) in [
         ("a", "+1", ""),
         ("a", " or a", ""),

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_text_still_shows_what_it_is() {
+    fn the_kind_of_an_unreadable_text_is_recognized() {
         for text in [
             "kind: CronFederatedHPA\n\tname: a\n",
             "{\"kind\":\"MetricsProducer\",}",

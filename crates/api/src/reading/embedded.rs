@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_is_where_the_text_begins() {
+    fn an_unknown_location_is_the_start_of_the_text() {
         let source = Source::new("f", "k: \"abc\"\n");
         let within = TextInFile::new("xyz", &source, Span { start: 3, end: 8 });
         assert_eq!(source.slice(within.locate(Span { start: 1, end: 2 })), "\"abc\"");

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_objects_share_is_changed_once_and_what_is_meant_in_two_ways_is_not() {
+    fn a_shared_value_is_changed_once_and_an_ambiguous_one_is_not() {
         let text = "a: app/v1\n";
         let twice = [finding(text, "app/v1", "apps/v1"), finding(text, "app/v1", "apps/v1")];
         let fixed_text = fix_text(text, &twice).unwrap();

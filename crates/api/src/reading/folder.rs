@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_shown_relative_to_another() {
+    fn a_folder_is_displayed_relative_to_another() {
         let prod = folder("/repo/clusters/./staging/../prod");
         assert_eq!(prod.seen_from(&folder("/repo")), "clusters/prod");
         assert_eq!(prod.seen_from(&prod), ".");

@@ -333,7 +333,7 @@ h: 5
     }
 
     #[test]
-    fn what_is_in_brackets_belongs_to_the_block_however_it_is_indented() {
+    fn content_in_brackets_belongs_to_the_block_at_any_indentation() {
         for text in [
             "y: 1\n# almanac:ignore window\na: [\n{b: 1, x: ']'}, # ]\n{c: [2]}\n]\nd: 3\n",
             "y:\n  # almanac:ignore window\n  a: {\n  b: 1,\n  c: 2 }\n  d: 3\n",

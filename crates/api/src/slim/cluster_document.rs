@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_null_is_not_there_and_what_is_always_there_is() {
+    fn null_fields_are_absent_and_required_fields_are_present() {
         let read = [
             "managedCluster.metadata.creationTimestamp == null",
             "!has(managedCluster.metadata.labels) && !has(managedCluster.metadata.annotations)",

@@ -168,7 +168,7 @@ fn the_table_of_kinds_matches_the_crds() {
 }
 
 #[test]
-fn every_defined_kind_belongs_to_something_that_is_carried_out() {
+fn every_defined_kind_belongs_to_reconciled_objects() {
     for resource in all_custom_resources() {
         let controlled = resource.known_kind().and_then(Controlled::of_kind);
         assert!(controlled.is_some(), "{}", resource.kind());
@@ -203,7 +203,7 @@ fn every_family_has_one_kind_for_its_policies() {
 }
 
 #[test]
-fn what_is_written_reads_back_unchanged() {
+fn written_yaml_reads_back_unchanged() {
     let odd = json!({
         "apiVersion": "v1", "kind": "Deployment",
         "texts": ["yes", "010", "1e3", "", "null", "~", "a: b", "- a", "#", "'", "\"", "a\nb\n", "ü\u{1f600}", " x ", "<<", "12:30", "*a", "@"],

@@ -375,7 +375,7 @@ fn a_binding_has_the_name_of_its_set() {
 }
 
 #[test]
-fn a_decision_says_whose_it_is_and_what_is_in_it() {
+fn a_decision_has_its_placement_its_group_and_its_clusters() {
     let text = format!(
         "apiVersion: {API}/v1beta1\nkind: PlacementDecision\nmetadata:\n  name: web-decision-1\n  labels:\n    \
          {API}/placement: web\n    {API}/decision-group-name: canary\n    {API}/decision-group-index: '2'\n\

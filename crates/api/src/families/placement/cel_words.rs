@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_mean_two_things_or_does_not_compile_is_not_rewritten() {
+    fn an_ambiguous_or_invalid_expression_is_not_rewritten() {
         for text in [
             "L['a'] == 'b'",
             "L['a'] =! 'b'",

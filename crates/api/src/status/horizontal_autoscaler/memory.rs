@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn a_written_policy_state_reads_back() {
         assert_eq!(read(&written(&full_memory())), Some(full_memory()));
     }
 

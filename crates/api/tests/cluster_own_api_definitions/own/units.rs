@@ -83,7 +83,7 @@ fn units(units: &str) -> String {
     )
 }
 
-/// What `kubectl get` shows of a status.
+/// The columns that `kubectl get` prints of a status.
 pub(crate) async fn columns(kubectl: &Kubectl) -> TestResult {
     let policy = units("{nodeSelector: {matchLabels: {a: b}}}");
     kubectl.run_with_input(&["apply", "--server-side", "-f", "-"], &policy).await?;

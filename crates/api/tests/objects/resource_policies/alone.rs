@@ -38,7 +38,7 @@ fn the_policy_of_the_design_is_accepted_as_it_is_written() {
 }
 
 #[test]
-fn what_is_left_out_has_the_defaults_of_the_api() {
+fn absent_fields_have_the_defaults_of_the_api() {
     let policy =
         usable(&policy(&[unit("maxCount: null", "a"), unit("priority: 1", "b")].join(", ")));
     assert!(!policy.ignores_terminating && policy.group_keys.is_empty());
