@@ -147,7 +147,7 @@ kinds! {
         short: ["mclsetbinding", "mclsetbindings"], namespaced: true, role: Role::Hub,
         followed: false, compared: false,
     }
-    /// Scores of the cluster that its namespace is of.
+    /// Scores of the cluster to which its namespace belongs.
     AddOnPlacementScore {
         group: CLUSTERS, versions: ["v1alpha1"], plural: "addonplacementscores",
         short: [], namespaced: true, role: Role::Hub,
@@ -252,8 +252,8 @@ impl Kind {
         self.row().is_followed
     }
 
-    /// Whether one of its objects may be wrong because of another one. Of the other kinds, everything that can be wrong
-    /// shows in the object itself.
+    /// Whether one of its objects may be wrong because of another one. All mistakes of the other kinds are
+    /// visible in the object itself.
     #[must_use]
     pub fn is_compared(self) -> bool {
         self.row().is_compared

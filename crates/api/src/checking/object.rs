@@ -26,7 +26,7 @@ pub struct CheckContext<'a> {
     pub namespace: &'a str,
     /// The current time: warnings look ahead from here. Validity does not depend on it.
     pub now: Timestamp,
-    /// The setting of the clock that shows it.
+    /// The setting of the clock of that time.
     pub clock: PolicyClock,
     /// The patterns of all objects of the process, if there is a budget for them.
     pub patterns: Option<&'a PatternPool>,

@@ -1,6 +1,6 @@
 //! Places: the files that one cluster receives, derived from directories.
 //!
-//! A repository often holds one policy several times: in `prod/` and `staging/`, for several clusters, in overlays.
+//! A repository often has one policy several times: in `prod/` and `staging/`, for several clusters, in overlays.
 //! Each copy is right, and a conflict only exists within one cluster. So files form one place unless an object occurs
 //! twice; then the highest directories that separate the copies are places, and files outside of them belong to each.
 //! Configuration can override this.
@@ -220,7 +220,7 @@ mod tests {
         (0..places.count()).map(|place| places.name(place)).collect()
     }
 
-    /// The names of the places that hold what lies in a folder.
+    /// The names of the places of the content of a folder.
     fn holding<'a>(places: &'a Places, path: &str) -> Vec<&'a str> {
         let folder = folder(path);
         places.holding(Some(&folder)).iter().map(|place| places.name(*place)).collect()

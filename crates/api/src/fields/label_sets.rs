@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_comparison_that_takes_too_long_is_given_up() {
-        // Only the last of them holds it, after three parts have been looked for in each of the others.
+        // Only the last of them includes it, after three parts have been compared with each of the others.
         let others = (0..64).map(|it| format!("k{it} in x,l{it} in y,m{it} in z"));
         let others: Vec<LabelSet> = others.chain(["a".to_owned()]).map(|it| set(&it)).collect();
         assert!(!set("a").is_within_all(&others.iter().collect::<Vec<_>>()));

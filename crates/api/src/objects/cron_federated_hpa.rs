@@ -88,7 +88,7 @@ pub struct CronFederatedHPARule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]
     pub rule_name: Option<String>,
-    /// The firings of the rule: a cron expression of five fields, as for a Kubernetes `CronJob`.
+    /// The schedule of the firings: a cron expression of five fields, as for a Kubernetes `CronJob`.
     #[schemars(length(min = 1, max = 256))]
     pub schedule: String,
     /// The replicas to set. Required for workloads; not used for autoscalers.
@@ -217,7 +217,7 @@ pub struct FailedExecution {
     pub schedule_time: Time,
     /// The time at which it was given up.
     pub execution_time: Time,
-    /// The reason for that.
+    /// The reason that it was not applied.
     #[schemars(length(max = MAX_MESSAGE))]
     pub message: String,
 }

@@ -1,5 +1,5 @@
 //! `FederatedHPA`: an autoscaler over clusters. Here it is data whose bounds cron rules change;
-//! scaling by it is Karmada's.
+//! Karmada scales by it.
 
 use k8s_openapi::api::autoscaling::v2::{
     HorizontalPodAutoscalerBehavior, HorizontalPodAutoscalerStatus, MetricSpec,

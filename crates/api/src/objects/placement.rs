@@ -146,7 +146,7 @@ pub struct PrioritizerPolicy {
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
-    validation = Rule::new("has(self.scoreCoordinate) || has(self.name)").message("scoreCoordinate: Required value: which score the weight is of"),
+    validation = Rule::new("has(self.scoreCoordinate) || has(self.name)").message("scoreCoordinate: Required value: the score of the weight"),
 )]
 pub struct PrioritizerConfig {
     /// The name of a score that is built in. `scoreCoordinate` overrides it.

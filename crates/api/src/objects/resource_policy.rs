@@ -67,7 +67,7 @@ pub struct ResourcePolicySpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "pod_selector")]
     pub pod_selector: Option<LabelSelector>,
-    /// The choice of those of these pods that count.
+    /// The pods among these that count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub match_policy: Option<MatchPolicy>,
     /// The labels whose values form the groups of pods that are counted separately. Pods without one of them are in a
@@ -89,7 +89,7 @@ pub struct ResourcePolicySpec {
     pub units: Vec<Unit>,
 }
 
-/// The choice of the pods that count.
+/// The pods that count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MatchPolicy {
@@ -161,7 +161,7 @@ pub struct UnitStatus {
     pub max: Option<i32>,
     /// The number of pods that count in the unit, over all groups.
     pub used: i32,
-    /// The number of further pods for which the unit reserves capacity.
+    /// The number of further pods for which the unit keeps capacity.
     pub leased: i32,
     /// The groups that have pods in it, the fullest first; of many, not all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -180,7 +180,7 @@ pub struct UnitGroupStatus {
     pub labels: BTreeMap<String, String>,
     /// The number of pods of the group that count in the unit.
     pub used: i32,
-    /// The number of further pods of the group for which the unit reserves capacity.
+    /// The number of further pods of the group for which the unit keeps capacity.
     pub leased: i32,
 }
 

@@ -4,7 +4,7 @@ use super::lexer::{Kind, Token, excerpt};
 use super::parser::{Modifiers, Parser, Shape};
 use super::{Comparison, METRIC_NAME, Matcher, Node, Refusal, Selector, Type};
 
-/// More seconds than 63 bits hold.
+/// More seconds than fit 63 bits.
 const TOO_LATE: f64 = 9_223_372_036_854_775_808.0;
 
 /// The matching of the elements of two operands.

@@ -4,7 +4,7 @@ use super::lexer::Kind;
 use super::parser::Parser;
 use super::{MOST_NESTED, Refusal};
 
-/// More seconds than 63 bits hold as nanoseconds.
+/// More seconds than fit 63 bits as nanoseconds.
 const TOO_LONG: f64 = 9_223_372_036.854_776;
 /// The precedences of a sum, a product, and `^`, which is grouped from the right. A sign before it applies to the whole
 /// power.

@@ -72,7 +72,7 @@ impl Names {
         Names(AhoCorasick::new(names).ok())
     }
 
-    /// Whether a file may hold an object of one of the names; see [`may_hold_policies`].
+    /// Whether a file may have an object of one of the names; see [`may_hold_policies`].
     #[must_use]
     pub fn may_be_in(&self, bytes: &[u8]) -> bool {
         may_be_wide(bytes) || self.0.as_ref().is_none_or(|names| names.is_match(bytes))

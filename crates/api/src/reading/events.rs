@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     fn mistake(text: &str) -> Option<(String, String)> {
-        // The offset shows that places are those of the file, not of the document.
+        // The offset proves that locations are those of the file, not of the document.
         let mut events = Events::new(text, 7);
         let found = loop {
             match events.next() {

@@ -8,7 +8,7 @@ pub const FILE_BYTES: usize = 64 << 20;
 /// The maximum depth of nested lists and maps. Kubernetes objects stay below 30.
 pub(super) const DEPTH: usize = 128;
 
-/// The most values one document may hold, those that stand for aliases included.
+/// The most values in one document, including those of aliases.
 pub(super) const NODES: usize = 1_000_000;
 
 /// The most values aliases may add to one document.

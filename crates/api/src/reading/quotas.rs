@@ -58,7 +58,7 @@ pub struct ReadLimitRange {
     pub defaults: Requirements,
 }
 
-/// Whether a file may hold a `ResourceQuota`, a `LimitRange`, or a node with what it can allocate. Never `false` for one
+/// Whether a file may have a `ResourceQuota`, a `LimitRange`, or a node with allocatable amounts. Never `false` for one
 /// that does, unless it writes the letters as escapes.
 #[must_use]
 pub fn may_bound_pods(bytes: &[u8]) -> bool {

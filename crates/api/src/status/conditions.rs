@@ -31,13 +31,13 @@ pub enum ConditionType {
     PlacementMisconfigured,
     /// A placement has as many clusters as it requires.
     PlacementSatisfied,
-    /// A unit of nodes has more pods than it may. Bad when it holds.
+    /// A unit of nodes has more pods than it may. True is bad.
     OverCap,
-    /// Other policies for units of nodes select some of the pods as well. Bad when it holds.
+    /// Other policies for units of nodes select some of the pods as well. True is bad.
     Conflict,
     /// Nothing about the object needs its user's attention.
     Ready,
-    /// The CRD in the cluster lacks fields of ours. Bad when it holds, and only there when it does.
+    /// The CRD in the cluster lacks fields of ours. True is bad, and the condition is only present then.
     SchemaIncomplete,
 }
 
@@ -128,7 +128,7 @@ pub enum ConditionReason {
     NoIntersection,
     /// There are no clusters in the sets of a placement.
     AllManagedClusterSetsEmpty,
-    /// No cluster may be selected.
+    /// No cluster can be selected.
     NoManagedClusterMatched,
     /// The evaluation of the expressions of a placement takes too many steps.
     ExpressionsTooCostly,

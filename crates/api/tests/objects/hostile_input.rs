@@ -150,7 +150,7 @@ fn a_file_cut_off_anywhere_gives_findings_and_never_a_panic() {
     }
 }
 
-/// Every span lies in its source and can be shown.
+/// Every span lies in its source and can be displayed.
 fn assert_placed(sources: &[Source], findings: &[PlacedFinding]) {
     for placed in findings {
         if let Some(span) = placed.span {

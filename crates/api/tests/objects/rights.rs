@@ -1,4 +1,4 @@
-//! The manifests grant each process what the descriptors of its families say is read and written.
+//! The manifests grant each process the reads and writes in the descriptors of its families.
 
 use std::collections::BTreeSet;
 

@@ -33,7 +33,7 @@ pub(super) fn decision() -> CustomResourceDefinition {
     plural = "addonplacementscores",
     namespaced,
     status = "AddOnPlacementScoreStatus",
-    doc = "Scores of the cluster that its namespace is of. All of it is in the status, which a plain kubectl apply drops: create the object, then apply it again with --server-side --subresource=status."
+    doc = "Scores of the cluster to which its namespace belongs. All content is in the status. A plain kubectl apply drops it: create the object, then apply it again with --server-side --subresource=status."
 )]
 struct NoSpecOfScores {}
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{API, object, on_a_hub};
 
-/// Everything that a placement can say, in the spellings of both versions.
+/// All fields of a placement, in the spellings of both versions.
 const PLACEMENT: &str = "spec:
   clusterSets: [gold]
   numberOfClusters: 3

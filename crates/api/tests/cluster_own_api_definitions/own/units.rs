@@ -1,4 +1,4 @@
-//! Policies for units of nodes: what an API server accepts, and what it shows of them.
+//! Policies for units of nodes: the objects that an API server accepts, and the columns that it prints.
 
 use almanac_fixtures::designs::UNITS;
 use almanac_harness::{Kubectl, TestResult};

@@ -1,4 +1,4 @@
-//! The conditions, and since when they hold.
+//! The conditions, and the times of their transitions.
 
 use almanac_api::finding::{Code, Finding, Path};
 use almanac_api::status::TargetProblem;
