@@ -70,13 +70,13 @@ mod tests {
     fn a_faster_clock_is_as_far_ahead_as_before_until_it_is_set_and_gains_from_then_on() {
         let ahead = PolicyClock::ahead_by(SignedDuration::from_hours(2));
         let clock = ahead.faster(at("2026-03-02T12:00:00Z"), 60);
-        for (real, shown) in [
+        for (real, expected) in [
             ("2026-03-02T11:00:00Z", "2026-03-02T13:00:00Z"),
             ("2026-03-02T12:00:00Z", "2026-03-02T14:00:00Z"),
             ("2026-03-02T12:00:00.5Z", "2026-03-02T14:00:30Z"),
             ("2026-03-02T12:01:00Z", "2026-03-02T15:00:00Z"),
         ] {
-            assert_eq!(clock.shown_at(at(real)), at(shown), "{real}");
+            assert_eq!(clock.shown_at(at(real)), at(expected), "{real}");
         }
         assert_eq!(
             PolicyClock::REAL.shown_at(at("2026-03-02T12:00:00Z")),

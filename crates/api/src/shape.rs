@@ -324,7 +324,7 @@ impl Shape {
     }
 
     fn wrong_type(&self, node: &Node, path: &Path<'_>) -> Finding {
-        let (shown, found) = match &node.value {
+        let (value, actual) = match &node.value {
             Value::Null => ("null".to_owned(), "nothing"),
             Value::Bool(truth) => (truth.to_string(), "true or false"),
             Value::Number(number) if number.is_f64() => {
@@ -348,7 +348,7 @@ impl Shape {
         let finding = Finding::new(
             Code::WrongType,
             path,
-            format!("Invalid value: {shown}: must be {due}, not {found}"),
+            format!("Invalid value: {value}: must be {due}, not {actual}"),
         );
         if let Some(text) = node.as_text()
             && let Some(meant) = self.bare(text, path)

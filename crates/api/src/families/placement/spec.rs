@@ -340,7 +340,7 @@ fn check_group_size(
     field: &Path<'_>,
     findings: &mut Vec<Finding>,
 ) -> Option<GroupSize> {
-    let (shown, fix) = match written {
+    let (value, fix) = match written {
         None => return Some(GroupSize::default()),
         Some(IntOrString::Int(number)) => match u32::try_from(*number) {
             Ok(number) => return Some(GroupSize::Clusters(number)),
@@ -355,7 +355,7 @@ fn check_group_size(
         }
     };
     let why = "must be a number of clusters, or a percentage from 1% to 100%";
-    let finding = Finding::invalid(Code::OutOfRange, field, shown, why);
+    let finding = Finding::invalid(Code::OutOfRange, field, value, why);
     findings.push(match fix {
         Some(number) => finding.with_fix(format!("remove the quotes: {number}")),
         None => finding.with_fix("write a number such as 10, or a percentage such as 25%"),

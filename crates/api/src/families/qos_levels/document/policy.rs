@@ -222,7 +222,7 @@ fn check_interval(
     findings: &mut Vec<Finding>,
 ) -> Option<SignedDuration> {
     let field = path.key("checkInterval");
-    let (interval, shown) = match written {
+    let (interval, quoted) = match written {
         None | Some(Json::Null) => return Some(CHECK_INTERVAL),
         Some(Json::String(text)) => (go_duration::read(text), text.in_message()),
         Some(number) => (number.as_i64().map(SignedDuration::from_nanos), number.to_string()),
@@ -230,10 +230,10 @@ fn check_interval(
     let finding = match interval {
         None => {
             let why = "is not a duration; write one such as 30s or 1m30s";
-            Finding::new(Code::Duration, field, format!("Invalid value: {shown}: {why}"))
+            Finding::new(Code::Duration, field, format!("Invalid value: {quoted}: {why}"))
         }
         Some(interval) if interval < SHORTEST_INTERVAL => {
-            let message = format!("Invalid value: {shown}: must be at least 1s");
+            let message = format!("Invalid value: {quoted}: must be at least 1s");
             let is_number = written.is_some_and(Json::is_number);
             let fix =
                 if is_number { "write it with its unit, such as 30s" } else { "write at least 1s" };
