@@ -77,7 +77,7 @@ impl Code {
             Self::NeverWins => "A rule that never decides anything.",
             Self::ListOrder => "Only their order in the list decides between two behaviors.",
             Self::Gap => "At most five minutes between two windows.",
-            Self::CutShort => "Another rule changes too early what a rule has set.",
+            Self::CutShort => "Another rule changes the value of a rule too early.",
             Self::MovesOtherBound => "A rule sets one bound of an autoscaler beyond the other one.",
             Self::OutOfBounds => "A rule sets a value that the autoscaler sets back immediately.",
             Self::AboveQuota => "The pods of a namespace exceed its quota.",
