@@ -20,8 +20,8 @@ pub struct CustomResource {
 }
 
 /// The kinds of all objects that Almanac's controllers reconcile by default. The others are apart because a hub of Open
-/// Cluster Management, or a cluster whose scheduler has a plugin for units, has its own definitions, which ours must not
-/// replace.
+/// Cluster Management, or a cluster whose scheduler has a plugin for units, has its own definitions, which ours must
+/// not replace.
 #[must_use]
 pub fn custom_resources() -> Vec<CustomResource> {
     let by_default = Controlled::all().filter(|it| it.is_by_default());

@@ -131,8 +131,8 @@ impl PodRequirements {
         amounts.all(|it| it.unwrap_or(0) == 0)
     }
 
-    /// The total of the containers with their sidecars, or of an earlier step if that takes more. A value of the pod as a
-    /// whole outweighs its containers.
+    /// The total of the containers with their sidecars, or of an earlier step if that takes more. A value of the pod as
+    /// a whole outweighs its containers.
     fn total(&self, amount: impl Fn(&Requirements) -> Option<u64>) -> Option<u64> {
         let (mut sidecars, mut running, mut most) = (0_u64, None::<u64>, None);
         for Containers { stage, of_one, count } in &self.containers {

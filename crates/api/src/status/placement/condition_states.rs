@@ -1,6 +1,6 @@
 //! The conditions of a `Placement`: whether it is decided, whether it can be used as written, whether it has the
-//! desired number of clusters, and what needs attention. The types and reasons are those of Open Cluster Management, where
-//! it has them.
+//! desired number of clusters, and what needs attention. The types and reasons are those of Open Cluster Management,
+//! where it has them.
 
 use std::sync::Arc;
 
