@@ -12,7 +12,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use almanac_api::checking::{CheckContext, Everything, Layout, check_everything};
+use almanac_api::checking::{CheckContext, CheckedReading, Layout, check_everything};
 use almanac_api::reading::{Reading, Source, read_objects};
 use almanac_benches::generated_objects;
 use jiff::Timestamp;
@@ -56,7 +56,7 @@ fn read_and_check(folder: &Path) -> (Duration, Duration, Duration) {
     let read = begun.elapsed();
     let now = Timestamp::constant(1_767_571_200, 0);
     let context = CheckContext::new("default", now);
-    let Everything { objects: checked, findings, .. } =
+    let CheckedReading { objects: checked, findings, .. } =
         check_everything(&reading, context, &Layout::default());
     let total = begun.elapsed();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! From objects to checked policies: what is usable is used, what is not is reported.
+//! From objects to checked policies: usable parts are used, the others are reported.
 //!
 //! Two steps. The shape of an object is what its schema can express; the API server checks it, and
 //! so does this, for files. Its meaning is what a schema cannot express, and is up to `families`; the same functions serve
@@ -23,9 +23,9 @@ pub use crate::fields::envelope::why_no_namespace;
 pub use clock_changes::{clock_changes, placed};
 pub use cron_job::cron_jobs_over_time;
 pub use described_nodes::{DescribedEffect, DescribedNodes, DescribedTaint, check_described_nodes};
-pub use everything::{Everything, check_everything};
+pub use everything::{CheckedReading, check_everything};
 pub use object::{CheckContext, CheckedObject, check, check_json};
 pub use places::{Layout, Place, Places};
 pub use pod_demand::pod_demands;
 pub use together::check_together;
-pub use units_together::{Governed, check_units_together};
+pub use units_together::{GovernedPod, check_units_together};

@@ -1,5 +1,5 @@
-//! Every kind we define, with its definition and its schema, in the order they are documented; and what another
-//! definition of it lacks. Which kinds a family defines is up to its descriptor.
+//! Every kind we define, with its definition and its schema, in the order they are documented; and the fields that
+//! another definition of it lacks. The descriptor of a family lists the kinds that it defines.
 
 mod missing_fields;
 
@@ -19,8 +19,9 @@ pub struct CustomResource {
     pub definition: CustomResourceDefinition,
 }
 
-/// The kinds of all that Almanac's controllers carry out by default. The others are apart because a hub of Open Cluster
-/// Management, or a cluster whose scheduler has a plugin for units, has its own definitions, which ours must not replace.
+/// The kinds of all objects that Almanac's controllers reconcile by default. The others are apart because a hub of Open
+/// Cluster Management, or a cluster whose scheduler has a plugin for units, has its own definitions, which ours must
+/// not replace.
 #[must_use]
 pub fn custom_resources() -> Vec<CustomResource> {
     let by_default = Controlled::all().filter(|it| it.is_by_default());
@@ -50,10 +51,10 @@ impl CustomResource {
         &self.definition.spec.names.kind
     }
 
-    /// Which of the kinds we know it is.
+    /// Its kind, if Almanac reads it.
     #[must_use]
     pub fn known_kind(&self) -> Option<Kind> {
-        Kind::of(&self.definition.spec.group, self.kind())
+        Kind::find(&self.definition.spec.group, self.kind())
     }
 
     /// The name of its file in a folder of definitions: `autoscaling.karmada.io_federatedhpas`.
@@ -106,7 +107,7 @@ fn schema_of(version: &CustomResourceDefinitionVersion) -> Value {
     serde_json::to_value(schema).unwrap_or_default()
 }
 
-/// Says in plain JSON Schema which fields the rules of a map forbid or ask for, as far as a rule says nothing else.
+/// Expresses in plain JSON Schema the fields that the rules of a map forbid or require, if a rule does nothing else.
 fn apply_rules(fields: &mut Map<String, Value>) {
     let rules = fields.get("x-kubernetes-validations").and_then(Value::as_array);
     let texts = rules.into_iter().flatten().filter_map(|rule| rule["rule"].as_str());
@@ -119,7 +120,7 @@ fn apply_rules(fields: &mut Map<String, Value>) {
     };
     let forbidden: Vec<&str> =
         parts("!has(self.", ")").filter(|(rule, _)| !rule.contains("||")).map(|it| it.1).collect();
-    // A field that may be left out only where a forbidden one is there may not be left out.
+    // A field that is optional only next to a forbidden one is required.
     let is_needed = |rule: &str| {
         let first = rule.split(" || ").next().and_then(|it| it.strip_prefix("has(self."));
         first.and_then(|it| it.strip_suffix(")")).is_some_and(|it| forbidden.contains(&it))

@@ -1,7 +1,7 @@
-//! The families of policies as their objects say them: a descriptor of each, and the meaning of its objects.
+//! The families of policies as objects: a descriptor of each, and the meaning of its objects.
 //!
-//! Every list of families, here and in the crates above, is derived from [`DESCRIPTORS`]. How the kind of a family is
-//! called, and what watches its objects, is a row in `kinds`; what its policies do is up to the engine.
+//! Every list of families, here and in the crates above, is derived from [`DESCRIPTORS`]. The names of the kind of a
+//! family, and the watches of its objects, are a row in `kinds`; the behavior of its policies is up to the engine.
 //!
 //! To add a family, add a directory with its objects, their check and their status, and its entry in [`DESCRIPTORS`].
 
@@ -49,17 +49,17 @@ pub struct Descriptor {
     pub writes: &'static [Kind],
     /// The controller of another project that reconciles the same objects, if one can be recognized.
     pub upstream: Option<Upstream>,
-    /// The process that carries them out.
+    /// The process that reconciles them.
     pub process: Process,
-    /// Why a process that is limited to some namespaces cannot carry them out, if it cannot.
+    /// The reason that a process limited to some namespaces cannot reconcile them, if so.
     pub why_cluster_wide: Option<&'static str>,
-    /// How a forecast of a cluster finds them.
+    /// The way in which a forecast of a cluster lists them.
     pub listing: Listing,
     /// Whether its policies have queries, which are evaluated, and whose patterns take long to check.
     pub has_queries: bool,
     /// The nouns for a policy and its objects where no rule has a name.
     pub nouns: Nouns,
-    /// What to do about a rule that never wins, where their own order decides which one does.
+    /// The fix for a rule that never wins, where the order of the rules decides.
     pub never_wins_fix: Option<&'static str>,
     /// The definitions of their kind and of those that come with it.
     definitions: fn() -> Vec<CustomResourceDefinition>,
@@ -73,7 +73,7 @@ pub struct Descriptor {
 pub enum Process {
     /// The controllers.
     Controller {
-        /// Whether they do so without being asked to. Others may have their definitions from another project.
+        /// Whether they do so by default. Other kinds may have definitions from another project.
         by_default: bool,
     },
     /// The agent.
@@ -82,14 +82,14 @@ pub enum Process {
     Extender,
 }
 
-/// How policies are found in a cluster.
+/// The ways to list policies in a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Listing {
     /// All are listed. Without the permission there is no forecast.
     Required,
-    /// All are listed. Without the permission, a forecast is one without them.
+    /// All are listed. Without the permission, the forecast has none of them.
     Optional,
-    /// They are read by their names: most objects of their kind are not policies.
+    /// Policies are read by their names: most objects of their kind are not policies.
     ByName,
 }
 
@@ -98,7 +98,7 @@ pub enum Listing {
 pub struct Nouns {
     /// The policy as a whole.
     pub policy: &'static str,
-    /// An object that it sets something of.
+    /// An object that the policy changes.
     pub object: &'static str,
 }
 
@@ -111,7 +111,7 @@ struct Checked<T> {
 }
 
 impl Descriptor {
-    /// That of a family which needs nothing but its targets.
+    /// The descriptor of a family that needs nothing but its targets.
     const fn plain(
         family: Family,
         flag: &'static str,
@@ -137,16 +137,16 @@ impl Descriptor {
         }
     }
 
-    /// That of a family.
+    /// The descriptor of a family.
     #[must_use]
-    pub fn of(family: Family) -> &'static Descriptor {
+    pub fn for_family(family: Family) -> &'static Descriptor {
         DESCRIPTORS[family as usize]
     }
 
-    /// That of the family whose policies the objects of a kind are, if they are policies.
+    /// The descriptor of the family of a kind, if its objects are policies.
     #[must_use]
     pub fn of_kind(kind: Kind) -> Option<&'static Descriptor> {
-        kind.family().map(Descriptor::of)
+        kind.family().map(Descriptor::for_family)
     }
 
     /// The field of a rule of a policy, by its position.
@@ -171,13 +171,13 @@ mod tests {
     #[test]
     fn each_family_has_its_descriptor() {
         for family in Family::ALL {
-            assert_eq!(Descriptor::of(family).family, family);
+            assert_eq!(Descriptor::for_family(family).family, family);
         }
     }
 
     #[test]
     fn placements_read_the_kinds_of_a_hub_and_no_other() {
         let of_hub = Kind::ALL.iter().copied().filter(|kind| kind.role() == Role::Hub);
-        assert_eq!(Descriptor::of(Family::Placement).reads, of_hub.collect::<Vec<_>>());
+        assert_eq!(Descriptor::for_family(Family::Placement).reads, of_hub.collect::<Vec<_>>());
     }
 }

@@ -1,4 +1,4 @@
-//! A problem in what a user wrote, and what to do about it.
+//! A problem in a text or an object of a user, and its fix.
 //!
 //! One type and one table of codes, for files, for admission and for conditions. A finding has a field; files and
 //! lines are up to the code that prints it.
@@ -16,31 +16,31 @@ pub use codes::{Code, Severity};
 pub use path::{FieldPath, Path, Segment};
 pub use span::Span;
 
-/// One thing that is wrong, or worth knowing, about an object.
+/// One mistake in an object, or one thing worth knowing about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// Which entry of the table of codes it is. The severity follows from it.
+    /// Its code, which determines the severity.
     pub code: Code,
     /// The field it is about; empty when it is about the whole object or file.
     pub field: FieldPath,
     /// The problem and what would be right, in Kubernetes' form but without the field: `Invalid value: "0 0 * *": a
     /// cron expression has five fields, this has four`.
     pub message: String,
-    /// What to do, where there is one thing to do.
+    /// The fix, where there is only one.
     pub fix: Option<Box<str>>,
-    /// What to write instead of the key that it is about, or else of the value, where only one thing can be meant.
+    /// The replacement for its key, or else for its value, where only one meaning is possible.
     pub replacement: Option<Box<Replacement>>,
     /// The instants at which it occurs, if any.
     pub at: Box<[Timestamp]>,
     /// The other object that it is about, of two that set the same.
     pub other: Option<Box<Identity>>,
-    /// Where it is in the document that its field is of, if that is the text of a value in the object.
+    /// The location in the embedded document of its field, if that is the text of a value in the object.
     pub in_text: Option<Span>,
     /// Whether it is an info only, in spite of the severity that its code has elsewhere.
     pub is_info: bool,
 }
 
-/// The only text that can be meant.
+/// The only possible text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Replacement {
     /// A text, in quotes where it needs them.
@@ -77,28 +77,28 @@ impl Finding {
         }
     }
 
-    /// The same with something to do about it.
+    /// The same with a fix.
     #[must_use]
     pub fn with_fix(mut self, fix: impl Into<Box<str>>) -> Self {
         self.fix = Some(fix.into());
         self
     }
 
-    /// The same with the text that can only be meant, if there is one.
+    /// The same with the only possible text, if there is one.
     #[must_use]
     pub fn with_replacement(mut self, replacement: Option<impl Into<Box<str>>>) -> Self {
         self.replacement = replacement.map(|text| Box::new(Replacement::Text(text.into())));
         self
     }
 
-    /// The same with the text that can only be meant, as what to do.
+    /// The same with the only possible text as its fix.
     #[must_use]
     pub fn meaning(self, meant: impl Into<Box<str>>) -> Self {
         let meant = meant.into();
         self.with_fix(format!("write {meant}")).with_replacement(Some(meant))
     }
 
-    /// The same with the number or the truth value that can only be meant by a text, as what to do.
+    /// The same with the only number or truth value that a text can mean as its fix.
     #[must_use]
     pub fn meaning_bare(mut self, written: &str, meant: impl Into<Box<str>>) -> Self {
         let meant = meant.into();
@@ -135,8 +135,8 @@ impl Finding {
         if self.is_info { Severity::Info } else { self.code.severity() }
     }
 
-    /// The line that says it all, and what to do if it does not say that already: for a condition, or an answer to
-    /// `kubectl apply`.
+    /// The whole finding in one line, with the fix if the message does not have it already: for a condition, or a
+    /// response to `kubectl apply`.
     #[must_use]
     pub fn sentence(&self) -> String {
         with_fix(self.headline(), self)
@@ -148,13 +148,13 @@ impl Finding {
         with_fix(self.problem().to_owned(), self)
     }
 
-    /// A value that is there but cannot be, in Kubernetes' words.
+    /// A value that is not valid, in Kubernetes' words.
     #[must_use]
     pub fn invalid(code: Code, field: &Path<'_>, value: impl MessageValue, why: &str) -> Self {
-        Self::new(code, field, format!("Invalid value: {}: {why}", value.shown()))
+        Self::new(code, field, format!("Invalid value: {}: {why}", value.in_message()))
     }
 
-    /// A value that has to be there and is not, in Kubernetes' words.
+    /// A required value that is missing, in Kubernetes' words.
     #[must_use]
     pub fn required(field: &Path<'_>, why: &str) -> Self {
         let message = if why.is_empty() {
@@ -165,7 +165,7 @@ impl Finding {
         Self::new(Code::MissingField, field, message)
     }
 
-    /// A value that may not be there, in Kubernetes' words.
+    /// A value that must not be there, in Kubernetes' words.
     #[must_use]
     pub fn forbidden(code: Code, field: &Path<'_>, why: &str) -> Self {
         Self::new(code, field, format!("Forbidden: {why}"))
@@ -191,40 +191,40 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// How a value is shown in a message: text quoted, numbers bare, both short.
+/// The form of a value in a message: text quoted, numbers bare, both short.
 pub trait MessageValue {
-    /// The value as a message has it.
-    fn shown(&self) -> String;
+    /// The value in the form that a message has.
+    fn in_message(&self) -> String;
 }
 
-/// The longest value a message repeats. The full value can be seen where the message points.
-const SHOWN_CHARACTERS: usize = 60;
+/// The longest value a message repeats. The full value is at the location of the finding.
+const MAX_VALUE_CHARACTERS: usize = 60;
 
 impl MessageValue for str {
-    fn shown(&self) -> String {
-        if self.chars().nth(SHOWN_CHARACTERS).is_none() {
+    fn in_message(&self) -> String {
+        if self.chars().nth(MAX_VALUE_CHARACTERS).is_none() {
             return format!("{self:?}");
         }
-        let start: String = self.chars().take(SHOWN_CHARACTERS - 1).collect();
+        let start: String = self.chars().take(MAX_VALUE_CHARACTERS - 1).collect();
         format!("{:?}", start + "…")
     }
 }
 
 impl MessageValue for String {
-    fn shown(&self) -> String {
-        self.as_str().shown()
+    fn in_message(&self) -> String {
+        self.as_str().in_message()
     }
 }
 
 impl MessageValue for i32 {
-    fn shown(&self) -> String {
+    fn in_message(&self) -> String {
         self.to_string()
     }
 }
 
 impl<T: MessageValue + ?Sized> MessageValue for &T {
-    fn shown(&self) -> String {
-        (*self).shown()
+    fn in_message(&self) -> String {
+        (*self).in_message()
     }
 }
 
@@ -247,6 +247,6 @@ mod tests {
 
     #[test]
     fn long_values_are_truncated() {
-        assert_eq!("x".repeat(100).shown(), format!("\"{}…\"", "x".repeat(59)));
+        assert_eq!("x".repeat(100).in_message(), format!("\"{}…\"", "x".repeat(59)));
     }
 }

@@ -14,8 +14,8 @@ pub use names::kind_named;
 pub(crate) use names::nearest;
 pub use recognition::group_and_version;
 pub(crate) use recognition::{
-    APPS_MISTYPED, Recognised, RemovedVersion, is_group_of_kubernetes, is_group_of_ours,
-    is_nearly_ours, near_kind, recognise, removed_version,
+    APPS_MISTYPED, Recognition, RemovedVersion, is_group_of_kubernetes, is_group_of_ours,
+    is_nearly_ours, near_kind, recognize, removed_version,
 };
 
 /// The role of a kind.
@@ -23,7 +23,7 @@ pub(crate) use recognition::{
 pub enum Role {
     /// Its objects are policies of a family.
     Policy(Family),
-    /// Placements select from its objects, or write what they have selected in them.
+    /// Placements select from its objects, or write their decisions in them.
     Hub,
     /// Its objects have bounds, which policies set.
     Bounds,
@@ -51,19 +51,19 @@ struct Row {
 
 /// Writes the table once: the enum, the list of all, and the row of each.
 macro_rules! kinds {
-    ($($(#[doc = $what:literal])+ $kind:ident {
+    ($($(#[doc = $doc:literal])+ $kind:ident {
         group: $group:expr, versions: $versions:expr, plural: $plural:literal,
         short: $short:expr, namespaced: $namespaced:literal, role: $role:expr,
         followed: $followed:literal, compared: $compared:literal $(,)?
     })+) => {
-        /// Which of the kinds we know an object is.
+        /// A kind that Almanac reads.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Kind {
-            $($(#[doc = $what])+ $kind,)+
+            $($(#[doc = $doc])+ $kind,)+
         }
 
         impl Kind {
-            /// All of them.
+            /// All kinds.
             pub const ALL: &[Kind] = &[$(Kind::$kind,)+];
 
             fn row(self) -> &'static Row {
@@ -90,7 +90,7 @@ macro_rules! kinds {
 const KARPENTER: &str = "autoscaling.karpenter.sh";
 const KARMADA: &str = "autoscaling.karmada.io";
 const CLUSTERS: &str = "cluster.open-cluster-management.io";
-const ONE_UNLESS_SAID: Role = Role::Workload { absent_replicas: Some(1) };
+const ONE_BY_DEFAULT: Role = Role::Workload { absent_replicas: Some(1) };
 
 kinds! {
     /// A number over time.
@@ -147,7 +147,7 @@ kinds! {
         short: ["mclsetbinding", "mclsetbindings"], namespaced: true, role: Role::Hub,
         followed: false, compared: false,
     }
-    /// Scores of the cluster that its namespace is of.
+    /// Scores of the cluster to which its namespace belongs.
     AddOnPlacementScore {
         group: CLUSTERS, versions: ["v1alpha1"], plural: "addonplacementscores",
         short: [], namespaced: true, role: Role::Hub,
@@ -180,25 +180,25 @@ kinds! {
     /// Kubernetes' own, for long-running services.
     Deployment {
         group: "apps", versions: ["v1"], plural: "deployments",
-        short: ["deploy"], namespaced: true, role: ONE_UNLESS_SAID,
+        short: ["deploy"], namespaced: true, role: ONE_BY_DEFAULT,
         followed: true, compared: true,
     }
     /// Kubernetes' own, for pods with stable names and volumes.
     StatefulSet {
         group: "apps", versions: ["v1"], plural: "statefulsets",
-        short: ["sts"], namespaced: true, role: ONE_UNLESS_SAID,
+        short: ["sts"], namespaced: true, role: ONE_BY_DEFAULT,
         followed: true, compared: true,
     }
     /// Kubernetes' own, usually created by a Deployment.
     ReplicaSet {
         group: "apps", versions: ["v1"], plural: "replicasets",
-        short: ["rs"], namespaced: true, role: ONE_UNLESS_SAID,
+        short: ["rs"], namespaced: true, role: ONE_BY_DEFAULT,
         followed: false, compared: false,
     }
-    /// What Kubernetes had before there were `ReplicaSets`.
+    /// The predecessor of `ReplicaSets`.
     ReplicationController {
         group: "", versions: ["v1"], plural: "replicationcontrollers",
-        short: ["rc"], namespaced: true, role: ONE_UNLESS_SAID,
+        short: ["rc"], namespaced: true, role: ONE_BY_DEFAULT,
         followed: false, compared: false,
     }
 }
@@ -206,25 +206,25 @@ kinds! {
 impl Kind {
     /// The kind of this name in this group, in any version.
     #[must_use]
-    pub fn of(group: &str, kind: &str) -> Option<Kind> {
+    pub fn find(group: &str, kind: &str) -> Option<Kind> {
         Kind::ALL.iter().copied().find(|it| it.name() == kind && it.group() == group)
     }
 
     /// The kind of an object.
     #[must_use]
     pub fn of_object(object: &Identity) -> Option<Kind> {
-        Kind::of(object.group(), object.kind())
+        Kind::find(object.group(), object.kind())
     }
 
-    /// The kind whose objects say the policies of a family.
+    /// The kind whose objects are the policies of a family.
     #[must_use]
     pub fn of_family(family: Family) -> Kind {
-        let says = |kind: &Kind| kind.family() == Some(family);
+        let is_of_family = |kind: &Kind| kind.family() == Some(family);
         // A test proves that there is one for each.
-        Kind::ALL.iter().copied().find(says).unwrap_or(Kind::ConfigMap)
+        Kind::ALL.iter().copied().find(is_of_family).unwrap_or(Kind::ConfigMap)
     }
 
-    /// The family whose policies its objects say, if they are policies.
+    /// The family of its objects, if they are policies.
     #[must_use]
     pub fn family(self) -> Option<Family> {
         match self.role() {
@@ -233,8 +233,8 @@ impl Kind {
         }
     }
 
-    /// Whether its objects say policies, or are of a group of such kinds: all that is wrong with them is
-    /// of interest.
+    /// Whether its objects are policies, or are of a group of such kinds: all mistakes in them are of
+    /// interest.
     #[must_use]
     pub(crate) fn is_ours(self) -> bool {
         self.is_policy() || is_group_of_ours(self.group())
@@ -252,8 +252,8 @@ impl Kind {
         self.row().is_followed
     }
 
-    /// Whether one of its objects may be wrong because of another one. Of the other kinds, everything that can be wrong
-    /// shows in the object itself.
+    /// Whether one of its objects may be wrong because of another one. All mistakes of the other kinds are
+    /// visible in the object itself.
     #[must_use]
     pub fn is_compared(self) -> bool {
         self.row().is_compared
@@ -265,7 +265,7 @@ impl Kind {
         matches!(self.family(), Some(Family::QosLevels | Family::Units))
     }
 
-    /// Whether its objects count for what is in other namespaces: the agent of a cluster is not where the pods are, scores
+    /// Whether its objects affect other namespaces: the agent of a cluster is not in the namespaces of the pods, scores
     /// are in the namespaces of their clusters, and Balance counts all decisions.
     #[must_use]
     pub fn counts_everywhere(self) -> bool {

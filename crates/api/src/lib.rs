@@ -1,6 +1,6 @@
 //! The objects as users write them.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | [`reading`], `tree` | from text to values with positions, as kubectl reads it |
 //! | [`kinds`] | the known kinds: names and roles |
@@ -33,7 +33,7 @@
 //! | the demand of pods, and what limits it | `checking/pod_demand.rs`, `slim/requirements.rs`, `reading/quotas.rs` |
 //! | names, versions, short names and role of a kind, and which process watches it | `kinds.rs`; other groups: `kinds/built_in.rs`, `kinds/recognition.rs` |
 //! | the controller of a kind; how an upstream controller is recognized | `families/controlled.rs`, `families/upstream.rs` |
-//! | how text becomes a tree; which parts of a found file count | `reading.rs` and its directory; a document in a `ConfigMap`: `reading/embedded.rs` |
+//! | how text becomes a tree; the parts of a discovered file that are read | `reading.rs` and its directory; a document in a `ConfigMap`: `reading/embedded.rs` |
 //! | templates that stand for pods | `reading/pods.rs` |
 //! | queries of Prometheus | `promql.rs`; which of them need no Prometheus: `families/metric_scaling/query.rs` |
 //! | words of other languages in an expression | `families/placement/cel_words.rs` |

@@ -17,7 +17,7 @@ const SHORT_WORD: usize = 4;
 /// The shortest words in which a letter may be another one: many words that are shorter differ in one.
 const LONG_WORD: usize = 6;
 
-/// The shortest words that may be the beginning of another one, and how many letters may follow them there.
+/// The shortest words that may be the beginning of another one, and the most letters that may follow them there.
 const BEGINNING: usize = 5;
 const MOST_ENDING: usize = 3;
 
@@ -45,10 +45,10 @@ pub(crate) fn nearest_name<'a>(
     nearest.filter(|_| !is_tied).map(|(_, name)| name)
 }
 
-/// In how many letters two names differ, if one is probably a slip of the other.
+/// The number of letters in which two names differ, if one is probably a slip of the other.
 pub(crate) fn slip(one: &str, other: &str) -> Option<usize> {
     let is_far = one.len().abs_diff(other.len()) > MOST_ENDING;
-    if is_far || one == other || !begin_alike(one.as_bytes(), other.as_bytes()) {
+    if is_far || one == other || !have_same_start(one.as_bytes(), other.as_bytes()) {
         return None;
     }
     if letters(one).eq(letters(other)) && !letters(one).any(|it| it.is_ascii_digit()) {
@@ -70,7 +70,7 @@ pub(crate) fn slip(one: &str, other: &str) -> Option<usize> {
 
 fn slip_of_word(one: &[u8], other: &[u8]) -> Option<usize> {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
-    if !begin_alike(short, long) {
+    if !have_same_start(short, long) {
         return None;
     }
     let before = in_common(short.iter(), long.iter());
@@ -95,11 +95,11 @@ fn slip_of_word(one: &[u8], other: &[u8]) -> Option<usize> {
     is_slip.then_some(into.len())
 }
 
-fn begin_alike(one: &[u8], other: &[u8]) -> bool {
+fn have_same_start(one: &[u8], other: &[u8]) -> bool {
     one.first() == other.first()
 }
 
-/// How many bytes two texts begin with in common.
+/// The number of bytes that two texts have in common at their start.
 fn in_common<'a>(one: impl Iterator<Item = &'a u8>, other: impl Iterator<Item = &'a u8>) -> usize {
     one.zip(other).take_while(|(one, other)| one == other).count()
 }

@@ -1,49 +1,49 @@
-//! The setting of the clock that policies follow, relative to the clock of the machine and the API server.
+//! The setting of the clock that policies follow, relative to the clock of the system and the API server.
 //!
 //! Neither clock is read here.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// The clock of policies: ahead of the machine's, and from an instant on faster than it.
+/// The policy clock: ahead of the system clock, and from an instant on faster than it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PolicyClock {
-    /// How far it was ahead until then.
+    /// The lead over the system clock until then.
     ahead: SignedDuration,
-    /// When it was set, by the machine's clock.
+    /// The instant at which it was set, by the system clock.
     since: Timestamp,
-    /// How many seconds of it pass in one since then.
+    /// The seconds of the policy clock per second since then.
     rate: u32,
 }
 
 impl PolicyClock {
-    /// The machine's clock.
+    /// The system clock.
     pub const REAL: PolicyClock = PolicyClock::ahead_by(SignedDuration::ZERO);
 
-    /// As fast as the machine's clock, and ahead of it by this duration.
+    /// As fast as the system clock, and ahead of it by this duration.
     #[must_use]
     pub const fn ahead_by(ahead: SignedDuration) -> Self {
         Self { ahead, since: Timestamp::UNIX_EPOCH, rate: 1 }
     }
 
-    /// The same, but from this instant of the machine's clock on, `rate` seconds pass in one.
+    /// The same, but from this instant of the system clock on, `rate` seconds pass per second.
     #[must_use]
     pub fn faster(self, since: Timestamp, rate: u32) -> Self {
         Self { ahead: self.ahead, since, rate: rate.max(1) }
     }
 
-    /// Since when it passes at its rate, by the machine's clock.
+    /// The instant from which it runs at its rate, by the system clock.
     #[must_use]
     pub fn since(self) -> Timestamp {
         self.since
     }
 
-    /// How many of its seconds pass in one.
+    /// The seconds of the policy clock per second.
     #[must_use]
     pub fn rate(self) -> u32 {
         self.rate
     }
 
-    /// The policy clock's time at an instant of the machine's clock; the end of all time for what lies beyond.
+    /// The time of the policy clock at an instant of the system clock; the last instant there is for anything later.
     #[must_use]
     pub fn shown_at(self, real: Timestamp) -> Timestamp {
         let passed = real.duration_since(self.since).max(SignedDuration::ZERO);
@@ -70,13 +70,13 @@ mod tests {
     fn a_faster_clock_is_as_far_ahead_as_before_until_it_is_set_and_gains_from_then_on() {
         let ahead = PolicyClock::ahead_by(SignedDuration::from_hours(2));
         let clock = ahead.faster(at("2026-03-02T12:00:00Z"), 60);
-        for (real, shown) in [
+        for (real, expected) in [
             ("2026-03-02T11:00:00Z", "2026-03-02T13:00:00Z"),
             ("2026-03-02T12:00:00Z", "2026-03-02T14:00:00Z"),
             ("2026-03-02T12:00:00.5Z", "2026-03-02T14:00:30Z"),
             ("2026-03-02T12:01:00Z", "2026-03-02T15:00:00Z"),
         ] {
-            assert_eq!(clock.shown_at(at(real)), at(shown), "{real}");
+            assert_eq!(clock.shown_at(at(real)), at(expected), "{real}");
         }
         assert_eq!(
             PolicyClock::REAL.shown_at(at("2026-03-02T12:00:00Z")),

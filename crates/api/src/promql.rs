@@ -1,9 +1,8 @@
-//! `PromQL`, the query language of Prometheus: whether a text is a query, of which type its result is, and what it
-//! consists of.
+//! `PromQL`, the query language of Prometheus: whether a text is a query, the type of its result, and its parts.
 //!
 //! The language is that of Prometheus 3.16 with its experimental functions and modifiers, because the Prometheus that
-//! receives a query may have them on. In addition, `holt_winters` is known, which is how version 2 calls
-//! `double_exponential_smoothing`. Names with letters beyond ASCII have to be quoted, as by default.
+//! receives a query may have them on. In addition, `holt_winters` is known, the name of
+//! `double_exponential_smoothing` in version 2. Names with letters beyond ASCII must be quoted, as by default.
 //!
 //! A query becomes its nodes in the order of evaluation: the operands of a node are before it. There is no tree, so
 //! nothing that reads a query recurses, however long or deep it is. The time is linear in the length, which is limited,
@@ -24,19 +23,19 @@ use almanac_engine::metric_scaling::PatternBudget;
 use lexer::{Kind, Lexer};
 use parser::Parser;
 
-/// How many characters a query has at most, as in the CRD.
+/// The most characters of a query, as in the CRD.
 const MOST_CHARACTERS: usize = 4096;
-/// How many brackets are open at most: parentheses, calls, aggregations. Durations have as many of their own.
+/// The most open brackets: parentheses, calls, aggregations. Durations may have as many of their own.
 const MOST_NESTED: usize = 100;
-/// How much of a query a message repeats at most, in characters.
-const MOST_SHOWN: usize = 30;
+/// The most characters of a query that a message repeats.
+const MOST_REPEATED: usize = 30;
 
-/// The label that holds the name of a metric.
+/// The label with the name of a metric.
 pub(crate) const METRIC_NAME: &str = "__name__";
 
 /// A query.
 #[derive(Debug)]
-pub(crate) struct Parsed {
+pub(crate) struct ParsedQuery {
     /// The type of the result.
     pub(crate) result: Type,
     /// Its nodes. The operands of a node are the last results before it.
@@ -69,7 +68,7 @@ pub fn is_same_query(one: &str, other: &str) -> bool {
             (Kind::Name, Kind::Name) => {
                 one[word.start..word.end] == other[of_other.start..of_other.end]
             }
-            // One that is not a number is equal to none.
+            // NaN is equal to no number.
             (Kind::Number(it), Kind::Number(of_other)) => it.total_cmp(of_other).is_eq(),
             (kind, of_other) => kind == of_other,
         };
@@ -102,7 +101,7 @@ pub(crate) enum Node {
     Call { name: &'static str, operands: usize },
 }
 
-/// Which series, and when.
+/// A selection of series, and its time.
 #[derive(Debug)]
 pub(crate) struct Selector {
     /// The conditions for their labels, [`METRIC_NAME`] included.
@@ -116,13 +115,13 @@ pub(crate) struct Selector {
 pub(crate) struct Matcher {
     /// The label.
     pub(crate) label: String,
-    /// How its value compares.
+    /// The comparison with its value.
     pub(crate) comparison: Comparison,
     /// The value to compare with.
     pub(crate) value: String,
 }
 
-/// How the value of a label compares.
+/// The comparisons with the value of a label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Comparison {
     /// `=`
@@ -135,21 +134,21 @@ pub(crate) enum Comparison {
     MatchesNot,
 }
 
-/// Why a text is not a query.
+/// The reason that a text is not a query.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Refusal {
     /// The byte of the text.
     pub(crate) at: usize,
     /// The problem, with the line and the word.
     pub(crate) message: String,
-    /// What to do about it.
+    /// The fix.
     pub(crate) fix: Option<String>,
     /// The query that was probably meant, for two or more vectors in an aggregation of one.
     pub(crate) joined: Option<String>,
 }
 
 /// Parses a query. Patterns beyond the budget are not checked.
-pub(crate) fn parse(text: &str, patterns: &mut PatternBudget) -> Result<Parsed, Refusal> {
+pub(crate) fn parse(text: &str, patterns: &mut PatternBudget) -> Result<ParsedQuery, Refusal> {
     if text.chars().nth(MOST_CHARACTERS).is_some() {
         let message = format!("longer than {MOST_CHARACTERS} characters");
         return Err(Refusal::too_much(0, message));
@@ -168,15 +167,15 @@ impl Refusal {
         Refusal { fix: Some(fix), ..Refusal::new(at, message) }
     }
 
-    /// Refuses a word at a byte, with what is before it.
+    /// Refuses a word at a byte, with the text before it.
     fn of_word(text: &str, at: usize, message: &str) -> Refusal {
         let before = text.get(..at).unwrap_or(text);
         let line = before.trim_end().lines().last().unwrap_or_default().trim();
-        let beginning = line.char_indices().rev().nth(MOST_SHOWN - 1).map_or(0, |(at, _)| at);
+        let beginning = line.char_indices().rev().nth(MOST_REPEATED - 1).map_or(0, |(at, _)| at);
         let after = match (&line[beginning..], beginning) {
             ("", _) => String::new(),
-            (shown, 0) => format!(", after {shown:?}"),
-            (shown, _) => format!(", after \"…\" and {shown:?}"),
+            (excerpt, 0) => format!(", after {excerpt:?}"),
+            (excerpt, _) => format!(", after \"…\" and {excerpt:?}"),
         };
         Refusal::new(at, format!("{message}{}{after}", in_line(text, at)))
     }

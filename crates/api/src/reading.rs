@@ -57,7 +57,7 @@ pub use pods::{ReadNode, ReadPod, may_hold_pods};
 pub use quotas::{Hard, ReadLimitRange, ReadQuota, may_bound_pods};
 pub(crate) use reported::unfilled;
 pub use source::{Position, Source};
-pub use typography::LookAlike;
+pub use typography::ConfusableCharacter;
 pub(crate) use typography::{as_meant, name_letters};
 
 pub use crate::tree::{Entry, Node, Value, reads_as_text};

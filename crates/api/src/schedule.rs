@@ -1,5 +1,5 @@
-//! From a rule's expression and its zone to its firings, with what to write where they cannot be used or hardly
-//! mean what they say.
+//! From a rule's expression and its zone to its firings, with fixes for those that are unusable or hardly meant as
+//! written.
 
 use almanac_calendar::{Cron, CronError, CronErrorKind, CronNote, Firings, Zone};
 
@@ -23,14 +23,14 @@ pub(crate) fn check_firings(
         })
         .ok();
     for note in CronNote::all(schedule) {
-        let (code, fix) = about(&note, schedule);
+        let (code, fix) = code_and_fix(&note, schedule);
         findings.push(Finding::new(code, field, note.to_string()).with_fix(fix));
     }
     let zone = check_zone(time_zone, &path.key("timeZone"), findings);
     Some(cron?.in_zone(zone?))
 }
 
-/// What to do about an expression that cannot be used, if its message does not end with that.
+/// The fix for an expression that cannot be used, if its message does not end with the fix.
 fn instead_of(error: &CronError, zone_of_rule: Option<&str>) -> Option<String> {
     if let Some(instead) = error.instead() {
         return Some(format!("write {instead:?}"));
@@ -54,13 +54,13 @@ fn instead_of(error: &CronError, zone_of_rule: Option<&str>) -> Option<String> {
     })
 }
 
-/// Which finding a note is, and what to do about it.
-fn about(note: &CronNote, schedule: &str) -> (Code, String) {
+/// The code of the finding for a note, and its fix.
+fn code_and_fix(note: &CronNote, schedule: &str) -> (Code, String) {
     match note {
         CronNote::EitherDay => {
             let alone = |free: usize| {
                 let fields = schedule.split_whitespace().enumerate();
-                let fields = fields.map(|(place, text)| if place == free { "*" } else { text });
+                let fields = fields.map(|(index, text)| if index == free { "*" } else { text });
                 fields.collect::<Vec<_>>().join(" ")
             };
             let fix = format!("to keep one of the two, write {:?} or {:?}", alone(4), alone(2));

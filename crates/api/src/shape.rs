@@ -1,7 +1,7 @@
-//! Checks an object against the schema of its kind, and reports every mistake at once.
+//! Checks an object against the schema of its kind, and reports all mistakes.
 //!
 //! The schemas are those of the CRDs, so the findings are those of an API server. They cover the whole object, and
-//! each has a fix. A value that does not fit is left out or replaced by an empty one, so that the rest of the object
+//! each has a fix. A value that does not fit is omitted or replaced by an empty one, so that the rest of the object
 //! can be checked.
 
 mod form;
@@ -41,12 +41,12 @@ pub(crate) struct Shape {
     around: Vec<Vec<String>>,
 }
 
-/// A map in an object, and what is written in it and around it.
+/// A map in an object, with its entries and the map around it.
 #[derive(Clone, Copy)]
 pub(crate) struct Level<'a> {
     pub(crate) path: &'a Path<'a>,
     pub(crate) entries: &'a [Entry],
-    /// The map around it; `None` around what is checked.
+    /// The map around it; `None` for the outermost one.
     pub(crate) around: Option<&'a Level<'a>>,
 }
 
@@ -65,7 +65,7 @@ enum ShapeKind {
 
 impl Shape {
     /// Reads a schema in the form of a CRD.
-    pub(crate) fn of(schema: &Json) -> Self {
+    pub(crate) fn from_schema(schema: &Json) -> Self {
         let mut shape = Self::read(schema);
         shape.surround(&[]);
         shape
@@ -179,7 +179,7 @@ impl Shape {
 
     fn examine_map(&self, level: Level<'_>, findings: &mut Vec<Finding>) -> Json {
         let Level { path, entries, .. } = level;
-        let mut mended = Map::new();
+        let mut fitting = Map::new();
         let mut unknown = Vec::new();
         for entry in entries {
             let field = path.key(&entry.key);
@@ -189,7 +189,7 @@ impl Shape {
             }
             if let Some(shape) = shape {
                 let value = shape.examine_within(&entry.value, &field, Some(&level), findings);
-                mended.insert(entry.key.to_string(), value);
+                fitting.insert(entry.key.to_string(), value);
             } else {
                 unknown.push(entry);
             }
@@ -202,15 +202,15 @@ impl Shape {
             misspelled
         };
         for name in &self.required {
-            if !mended.contains_key(name) {
+            if !fitting.contains_key(name) {
                 if !misspelled.contains(name.as_str()) {
                     findings.push(Finding::required(&path.key(name), ""));
                 }
                 let empty = self.properties.get(name).map_or(Json::Null, Self::empty);
-                mended.insert(name.clone(), empty);
+                fitting.insert(name.clone(), empty);
             }
         }
-        Json::Object(mended)
+        Json::Object(fitting)
     }
 
     /// Whether an API server drops a field before it looks at it: one that is null, and may be absent but not null.
@@ -240,15 +240,15 @@ impl Shape {
         }
         let anything = Shape::default();
         let shape = self.items.as_deref().unwrap_or(&anything);
-        let mended: Vec<Json> = items
+        let fitting: Vec<Json> = items
             .iter()
             .enumerate()
             .map(|(position, item)| {
                 shape.examine_within(item, &path.index(position), around, findings)
             })
             .collect();
-        self.examine_keys(&mended, path, findings);
-        Json::Array(mended)
+        self.examine_keys(&fitting, path, findings);
+        Json::Array(fitting)
     }
 
     /// Items that have keys must differ in them.
@@ -259,7 +259,7 @@ impl Shape {
             let Some(name) = item[key].as_str().filter(|name| !name.is_empty()) else { continue };
             if !seen.insert(name) {
                 let item = path.index(position);
-                let message = format!("Duplicate value: {}", name.shown());
+                let message = format!("Duplicate value: {}", name.in_message());
                 findings.push(Finding::new(Code::DuplicateItem, item.key(key), message));
             }
         }
@@ -269,10 +269,10 @@ impl Shape {
     fn examine_text(&self, text: &str, path: &Path<'_>, findings: &mut Vec<Finding>) -> bool {
         let length = text.chars().count();
         if !self.choices.is_empty() && !self.choices.iter().any(|choice| choice == text) {
-            let choices: Vec<_> = self.choices.iter().map(MessageValue::shown).collect();
+            let choices: Vec<_> = self.choices.iter().map(MessageValue::in_message).collect();
             let message = format!(
                 "Unsupported value: {}: supported values: {}",
-                text.shown(),
+                text.in_message(),
                 choices.join(", ")
             );
             let finding = Finding::new(Code::UnsupportedValue, path, message);
@@ -324,14 +324,14 @@ impl Shape {
     }
 
     fn wrong_type(&self, node: &Node, path: &Path<'_>) -> Finding {
-        let (shown, found) = match &node.value {
+        let (value, actual) = match &node.value {
             Value::Null => ("null".to_owned(), "nothing"),
             Value::Bool(truth) => (truth.to_string(), "true or false"),
             Value::Number(number) if number.is_f64() => {
                 (number.to_string(), "a number with a fraction")
             }
             Value::Number(number) => (number.to_string(), "a number"),
-            Value::Text(text) => (text.shown(), "text"),
+            Value::Text(text) => (text.in_message(), "text"),
             Value::List(_) => ("[…]".to_owned(), "a list"),
             Value::Map(_) => ("{…}".to_owned(), "a map"),
         };
@@ -348,7 +348,7 @@ impl Shape {
         let finding = Finding::new(
             Code::WrongType,
             path,
-            format!("Invalid value: {shown}: must be {due}, not {found}"),
+            format!("Invalid value: {value}: must be {due}, not {actual}"),
         );
         if let Some(text) = node.as_text()
             && let Some(meant) = self.bare(text, path)

@@ -1,8 +1,8 @@
-//! The slim form of what policies act on, straight from JSON.
+//! The slim forms of the objects that policies act on, straight from JSON.
 //!
 //! Cheap and without findings: watches of tens of thousands of objects use the same functions as
-//! the checking of files. The slim form of a policy comes from checking; that of what placements select from is in
-//! `hub`.
+//! the checking of files. The slim form of a policy comes from checking; that of the objects that placements select
+//! from is in `hub`.
 
 mod cluster_document;
 mod hub;
@@ -39,11 +39,11 @@ pub const ORIGINAL_QOS_LEVEL: &str = "volcano.sh/original-qos-level";
 pub const QOS_POLICY: &str = "almanac.dev/qos-policy";
 /// The level that the policy has set.
 pub const QOS_APPLIED: &str = "almanac.dev/qos-applied";
-/// On a pod that shows what a node runs by itself.
+/// The annotation of a mirror pod, which stands for a pod that a node runs by itself.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// The default minimum of an autoscaler.
-const LEAST_UNLESS_SAID: u32 = 1;
+const DEFAULT_MIN_REPLICAS: u32 = 1;
 
 /// The slim form of an object that policies act on; `None` for every other kind. A mangled number
 /// counts as unknown.
@@ -53,14 +53,14 @@ pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
     match kind.role() {
         Role::Workload { absent_replicas } => {
             let replicas = number(&spec["replicas"], absent_replicas);
-            // A controller that has looked leaves out a zero.
+            // A controller that has observed the object omits a zero.
             let status = &object["status"];
             let none = (!status["observedGeneration"].is_null()).then_some(0);
             let current = number(&status["replicas"], none);
             Some(Slim::Workload(Workload { replicas, current }))
         }
         Role::Bounds => Some(Slim::Autoscaler(Autoscaler {
-            min_replicas: number(&spec["minReplicas"], Some(LEAST_UNLESS_SAID)),
+            min_replicas: number(&spec["minReplicas"], Some(DEFAULT_MIN_REPLICAS)),
             max_replicas: number(&spec["maxReplicas"], None),
         })),
         Role::Hub => hub_object(kind, object, &object["status"]).map(Slim::Hub),
@@ -71,7 +71,7 @@ pub fn of_data(kind: Kind, object: &Value) -> Option<Slim> {
 /// The slim form of a `scale`, which omits a zero.
 #[must_use]
 pub fn of_scale(scale: &Value) -> Workload {
-    let replicas = |of: &str| number(&scale[of]["replicas"], Some(0));
+    let replicas = |part: &str| number(&scale[part]["replicas"], Some(0));
     Workload { replicas: replicas("spec"), current: replicas("status") }
 }
 
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_ends_is_deleted_or_is_a_mirror_is_left_alone() {
+    fn a_pod_that_ends_is_deleted_or_is_a_mirror_gets_no_level() {
         for (object, why) in [
             (json!({ "status": { "phase": "Succeeded" } }), LeftAlone::Finished),
             (json!({ "status": { "phase": "Failed" } }), LeftAlone::Finished),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_controller_that_has_looked_leaves_out_a_zero_and_one_that_has_not_says_nothing() {
+    fn an_absent_replica_count_is_zero_once_a_controller_has_observed_the_object() {
         let current = |status: Value| {
             let object = json!({ "spec": { "replicas": 8 }, "status": status });
             match of_data(Kind::Deployment, &object) {
@@ -233,8 +233,8 @@ mod tests {
         };
         assert_eq!(current(json!({ "observedGeneration": 1 })), Some(0));
         assert_eq!(current(json!({ "observedGeneration": 1, "replicas": 3 })), Some(3));
-        for unsaid in [Value::Null, json!({})] {
-            assert_eq!(current(unsaid), None);
+        for absent in [Value::Null, json!({})] {
+            assert_eq!(current(absent), None);
         }
     }
 
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scale_leaves_out_a_zero() {
+    fn a_scale_omits_a_zero() {
         for (scale, replicas) in [
             (json!({ "spec": { "replicas": 3 } }), Some(3)),
             (json!({ "spec": {} }), Some(0)),

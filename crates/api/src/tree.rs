@@ -39,7 +39,7 @@ pub enum Value {
 pub struct Entry {
     /// The key, as JSON has it.
     pub key: Box<str>,
-    /// Where the key was written.
+    /// The location of the key.
     pub key_span: Span,
     /// Its value.
     pub value: Node,
@@ -79,7 +79,7 @@ impl Node {
         }
     }
 
-    /// A value that was never written in a file: everything in it is nowhere.
+    /// A value that was never in a file: nothing in it has a location.
     #[must_use]
     pub fn from_json(value: &serde_json::Value) -> Node {
         use serde_json::Value as Json;
@@ -136,8 +136,8 @@ impl Node {
                     .and_then(|items| items.get(*index))
                     .map(|item| (item.first_key(), item)),
             };
-            let Some((span, found)) = next else { return here };
-            (here, node) = (span, found);
+            let Some((span, inner)) = next else { return here };
+            (here, node) = (span, inner);
         }
         match node.value {
             Value::List(_) | Value::Map(_) => here,

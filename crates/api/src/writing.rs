@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::reading::{MERGE_KEY, reads_as_text};
 
-/// Why nothing could be written.
+/// The reason that nothing could be written.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to write YAML: {0}")]
 pub struct WriteError(libyaml_safer::Error);
@@ -24,18 +24,18 @@ pub fn to_yaml(documents: &[Value]) -> Result<String, WriteError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A writer of JSON whose output is the same document as YAML. All output is passed on at once, so that memory does
-/// not grow with the document.
+/// A writer of JSON whose output is the same document as YAML. All output is passed on immediately, so that memory
+/// does not grow with the document.
 pub struct JsonAsYaml<'a> {
     emitter: Emitter<'a>,
     /// The text or the number that has begun, as far as it is known.
     scalar: Vec<u8>,
-    within: Within,
+    part: DocumentPart,
 }
 
 /// The part of a document that the next byte of JSON belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Within {
+enum DocumentPart {
     Structure,
     Text,
     /// After a backslash in a text.
@@ -49,7 +49,7 @@ impl<'a> JsonAsYaml<'a> {
     ///
     /// # Errors
     ///
-    /// When nothing can be written to the output.
+    /// If nothing can be written to the output.
     pub fn begin(output: &'a mut dyn Write) -> io::Result<JsonAsYaml<'a>> {
         let mut emitter = Emitter::new();
         emitter.set_output(output);
@@ -57,14 +57,14 @@ impl<'a> JsonAsYaml<'a> {
         emitter.set_unicode(true);
         emitter.emit(Event::stream_start(Encoding::Utf8)).map_err(of_writing)?;
         emitter.emit(Event::document_start(None, &[], true)).map_err(of_writing)?;
-        Ok(JsonAsYaml { emitter, scalar: Vec::new(), within: Within::Structure })
+        Ok(JsonAsYaml { emitter, scalar: Vec::new(), part: DocumentPart::Structure })
     }
 
     /// Ends the document.
     ///
     /// # Errors
     ///
-    /// When the rest cannot be written to the output.
+    /// If the rest cannot be written to the output.
     pub fn end(mut self) -> io::Result<()> {
         self.emitter.emit(Event::document_end(true)).map_err(of_writing)?;
         self.emitter.emit(Event::stream_end()).map_err(of_writing)?;
@@ -72,27 +72,27 @@ impl<'a> JsonAsYaml<'a> {
     }
 
     fn take(&mut self, byte: u8) -> io::Result<()> {
-        match (self.within, byte) {
-            (Within::Text, b'"') => {
+        match (self.part, byte) {
+            (DocumentPart::Text, b'"') => {
                 self.scalar.push(byte);
                 let text: String = serde_json::from_slice(&self.scalar)?;
                 emit_text(&mut self.emitter, &text).map_err(of_writing)?;
-                self.within = Within::Structure;
+                self.part = DocumentPart::Structure;
             }
-            (Within::Text | Within::Escape, _) => {
+            (DocumentPart::Text | DocumentPart::Escape, _) => {
                 self.scalar.push(byte);
-                let begins_escape = self.within == Within::Text && byte == b'\\';
-                self.within = if begins_escape { Within::Escape } else { Within::Text };
+                let begins_escape = self.part == DocumentPart::Text && byte == b'\\';
+                self.part = if begins_escape { DocumentPart::Escape } else { DocumentPart::Text };
             }
-            (Within::Structure, b'"') => {
+            (DocumentPart::Structure, b'"') => {
                 self.scalar = vec![byte];
-                self.within = Within::Text;
+                self.part = DocumentPart::Text;
             }
             (_, b'{' | b'}' | b'[' | b']' | b',' | b':' | b' ' | b'\t' | b'\r' | b'\n') => {
-                if self.within == Within::Word {
+                if self.part == DocumentPart::Word {
                     let word = String::from_utf8_lossy(&self.scalar);
                     emit_word(&mut self.emitter, &word).map_err(of_writing)?;
-                    self.within = Within::Structure;
+                    self.part = DocumentPart::Structure;
                 }
                 let event = match byte {
                     b'{' => start_of_mapping(),
@@ -104,9 +104,9 @@ impl<'a> JsonAsYaml<'a> {
                 self.emitter.emit(event).map_err(of_writing)?;
             }
             (_, _) => {
-                if self.within == Within::Structure {
+                if self.part == DocumentPart::Structure {
                     self.scalar.clear();
-                    self.within = Within::Word;
+                    self.part = DocumentPart::Word;
                 }
                 self.scalar.push(byte);
             }
@@ -121,13 +121,13 @@ impl Write for JsonAsYaml<'_> {
         Ok(bytes.len())
     }
 
-    /// Does nothing: a scalar is written when it is known how it continues.
+    /// Does nothing: a scalar is written once it is complete.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// What failed was mostly the writer below, and which kind of failure it was matters further up.
+/// The error of the writer below, if that failed: callers distinguish its kinds.
 fn of_writing(error: libyaml_safer::Error) -> io::Error {
     io::Error::try_from(error).unwrap_or_else(io::Error::other)
 }

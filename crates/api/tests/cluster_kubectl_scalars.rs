@@ -252,7 +252,7 @@ fn odd_yaml_is_read_as_kubectl_reads_it() -> TestResult {
         let documents = DOCUMENTS.iter().map(|fields| with_fields(fields));
         let mut differences = Vec::new();
         let mut read = 0;
-        // A text need not end its last line; block text then shows where it ends.
+        // A text need not end its last line; block text then determines its end.
         let unended = ["|\n    x", ">\n    x", "|+\n    x", "\"x\\", "x"]
             .map(|value| with_value(value).trim_end().to_owned());
         for text in values.chain(documents).chain(unended) {

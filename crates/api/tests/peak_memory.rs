@@ -9,14 +9,14 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// What `reading::limits` states.
+/// The limits that `reading::limits` states.
 const BYTES_PER_BYTE: usize = 64;
 const BYTES_IN_ADDITION: usize = 4_000_000;
 
 /// Each text has about this many bytes, so that lists of single values have just grown to twice their size.
 const SIZE: usize = 1_060_000;
 
-/// The most bytes that reading a text holds at one time, with what has been read.
+/// The most bytes that reading a text keeps at one time, including the result.
 fn peak(text: &str) -> usize {
     ALLOCATOR.reset_peak_usage();
     let before = ALLOCATOR.current_usage();

@@ -4,7 +4,7 @@
 use std::fmt::{self, Write};
 use std::ops::Range;
 
-use almanac_api::reading::LookAlike;
+use almanac_api::reading::ConfusableCharacter;
 use anstyle::{AnsiColor, Style};
 
 use crate::text_width::display_width;
@@ -28,7 +28,7 @@ impl ArgumentError {
         span: Range<usize>,
         message: impl fmt::Display,
     ) -> ArgumentError {
-        let strange = text.get(span.clone()).and_then(LookAlike::first_in);
+        let strange = text.get(span.clone()).and_then(ConfusableCharacter::first_in);
         let message = match strange {
             Some(letter) => format!("{message}; {letter}: {}", letter.fix_inside()),
             None => message.to_string(),

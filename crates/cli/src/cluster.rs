@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use almanac_api::checking::{
-    CheckContext, CheckedObject, Governed, check_json, check_together, check_units_together,
+    CheckContext, CheckedObject, GovernedPod, check_json, check_together, check_units_together,
 };
 use almanac_api::exempt::MARK;
 use almanac_api::families::{Descriptor, Listing};
@@ -304,7 +304,7 @@ async fn list_all(
                 let (right, place) = (kind.resource_name(), requests.place());
                 extras.unseen.insert(format!(
                     "no {} in {place} was read: missing permission to list {right}",
-                    kind.shown()
+                    kind.display_name()
                 ));
             }
         }
@@ -351,7 +351,7 @@ fn place_findings(
     let pods =
         unit_objects.iter().enumerate().filter_map(|(index, (identity, object))| match object {
             UnitObject::Pod(pod) | UnitObject::Template(pod) => {
-                Some(Governed { identity: identity.clone(), pod, index })
+                Some(GovernedPod { identity: identity.clone(), pod, index })
             }
             UnitObject::Node(_) | UnitObject::AutoscalerOf(_) | UnitObject::FirstNumber(_) => None,
         });

@@ -164,7 +164,7 @@ impl FileArguments {
         }
         for folder in &self.kustomize {
             // Separate from the files of the directory, which may be other kustomizations.
-            let inside = Folder::of(&files.here.join(folder).join("kustomization.yaml"));
+            let inside = Folder::from_path(&files.here.join(folder).join("kustomization.yaml"));
             if files.layout.named.iter().any(|(_, known)| *known == inside) {
                 continue;
             }
@@ -179,7 +179,8 @@ impl FileArguments {
         for folder in folders {
             files.found.walk(&folder, &files.here, &excluded)?;
         }
-        let left_out: Vec<Folder> = left_out.iter().map(|it| Folder::of(&root.join(it))).collect();
+        let left_out: Vec<Folder> =
+            left_out.iter().map(|it| Folder::from_path(&root.join(it))).collect();
         files.found.leave_out(&left_out, &files.here);
         files.read_found();
         files.check_places(&self.place)?;
@@ -219,7 +220,7 @@ pub(crate) fn that_are_read(
 impl Files {
     /// The files and directories that `almanac.toml` excludes.
     pub(crate) fn excluded_paths(&self) -> impl Iterator<Item = Folder> {
-        self.found.excluded.iter().map(|path| Folder::of(path))
+        self.found.excluded.iter().map(|path| Folder::from_path(path))
     }
 
     /// Reads the content of a named file, or reports the reason that it is unreadable.
@@ -294,11 +295,11 @@ impl Files {
 
     fn found_source(&self, path: &Path, bytes: Vec<u8>) -> Source {
         let name = path.strip_prefix(&self.unnamed).unwrap_or(path).display().to_string();
-        Source::of_bytes(name, bytes).in_folder(self.folder_of(path)).found()
+        Source::of_bytes(name, bytes).in_folder(self.folder_of(path)).discovered()
     }
 
     fn folder_of(&self, file: &Path) -> Folder {
-        Folder::of(&self.here.join(file.parent().unwrap_or(Path::new(""))))
+        Folder::from_path(&self.here.join(file.parent().unwrap_or(Path::new(""))))
     }
 
     /// The same with only the objects in a namespace, if one is named; objects that name none are assumed to be in it.

@@ -15,7 +15,7 @@ mod text;
 
 use std::io::Write;
 
-use almanac_api::checking::Everything;
+use almanac_api::checking::CheckedReading;
 use almanac_api::reading::{PlacedFinding, Reading};
 use clap::ValueEnum;
 
@@ -50,7 +50,7 @@ pub(crate) struct Report {
     pub(crate) command: &'static str,
     pub(crate) reading: Reading,
     /// Its findings are in the order in which they are reported.
-    pub(crate) everything: Everything,
+    pub(crate) everything: CheckedReading,
     pub(crate) notes: Vec<Note>,
     /// Whether only a part of the files was requested.
     pub(crate) is_narrowed: bool,

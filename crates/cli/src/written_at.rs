@@ -41,5 +41,6 @@ fn field_of(place: &InputPlace, policy: &PolicyName, rule: &str) -> Option<Field
     let schedules = place.world.schedules(policy);
     let schedule = schedules.iter().find(|it| *it.rule == *rule)?;
     let slim = place.world.slim_of(policy)?;
-    Descriptor::of(policy.family).rule_field(&slim, usize::try_from(schedule.position).ok()?)
+    Descriptor::for_family(policy.family)
+        .rule_field(&slim, usize::try_from(schedule.position).ok()?)
 }

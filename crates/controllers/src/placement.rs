@@ -17,7 +17,9 @@ use std::sync::Arc;
 
 use almanac_api::families::Descriptor;
 use almanac_api::status::conditions::conditions;
-use almanac_api::status::placement::{StatusInput, Undecided, condition_states, selected, write};
+use almanac_api::status::placement::{
+    StatusInput, UndecidedReason, condition_states, selected, write,
+};
 use almanac_engine::placement::{Standing, unsatisfied};
 use almanac_engine::{Exempt, Family, Identity, PolicyName, Recorded};
 use almanac_shell::clock::Clock;
@@ -61,7 +63,7 @@ impl FamilyController for Placements {
         {
             return None;
         }
-        let has_error = usable.is_none() || matches!(undecided, Some(Undecided::Unusable(_)));
+        let has_error = usable.is_none() || matches!(undecided, Some(UndecidedReason::Unusable(_)));
         let divisions = state.world.divisions(&name);
         let input = StatusInput {
             placement: policy,
@@ -106,7 +108,7 @@ impl FamilyController for Placements {
     }
 
     fn follow(&self, cluster: &Arc<Cluster>, turns: &Arc<WorkQueue>, running: &mut RunningTerm) {
-        for kind in Descriptor::of(Family::Placement).reads.iter().copied() {
+        for kind in Descriptor::for_family(Family::Placement).reads.iter().copied() {
             running.watch_kind(kind, &Namespaces::All, |_| {
                 let (cluster, turns) = (Arc::clone(cluster), Arc::clone(turns));
                 HubFollower::new(kind, cluster, turns, self.metrics.clone())
@@ -129,15 +131,15 @@ fn undecided(
     state: &ClusterState,
     placement: &PolicyName,
     standing: Standing,
-) -> Option<Undecided> {
+) -> Option<UndecidedReason> {
     if let Some(exempt) = Exempt::of(&state.world.objects.exempt, &placement.identity, None) {
-        return Some(Undecided::Exempt(exempt));
+        return Some(UndecidedReason::Exempt(exempt));
     }
     if standing == Standing::Disabled {
-        return Some(Undecided::Disabled);
+        return Some(UndecidedReason::Disabled);
     }
     if let Some(kind) = state.hub.missing_kind() {
-        return Some(Undecided::NotServed(kind));
+        return Some(UndecidedReason::NotServed(kind));
     }
-    state.world.why_not_carried_out(placement).map(Undecided::Unusable)
+    state.world.why_not_carried_out(placement).map(UndecidedReason::Unusable)
 }

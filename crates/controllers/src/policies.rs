@@ -73,7 +73,7 @@ impl WorkQueues {
 
 /// Whether a policy has queries.
 fn has_queries(policy: &PolicyName) -> bool {
-    Descriptor::of(policy.family).has_queries
+    Descriptor::for_family(policy.family).has_queries
 }
 
 impl PolicyFollower {
@@ -281,7 +281,8 @@ impl Follower for PolicyFollower {
         self.unwritten.remove_deleted(&state.policies, |policy| self.covers(policy));
         if self.listed.complete() {
             // A kind that is listed late may be read by policies that have had their turns.
-            let reads = |it: &&PolicyName| Descriptor::of(it.family).reads.contains(&self.kind);
+            let reads =
+                |it: &&PolicyName| Descriptor::for_family(it.family).reads.contains(&self.kind);
             state.policies.keys().filter(reads).for_each(|reader| self.queues.turns.wake(reader));
             state.targets.sharing().for_each(|rival| self.queues.turns.wake(rival));
         }
@@ -292,7 +293,7 @@ impl Follower for PolicyFollower {
             let mut followed = state.policies.iter().filter(|(it, _)| self.covers(it));
             followed.any(|(policy, entry)| self.has_room_again(policy, entry))
         };
-        Descriptor::of(self.family).has_queries && has_refused(&self.cluster.lock())
+        Descriptor::for_family(self.family).has_queries && has_refused(&self.cluster.lock())
     }
 
     fn failed(&mut self, why: &WatchFailure) {

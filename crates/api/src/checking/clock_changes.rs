@@ -1,12 +1,12 @@
-//! Findings about clock changes that affect the rules of policies: nothing is wrong with a rule at half
-//! past two, but it is worth knowing.
+//! Findings about clock changes that affect the rules of policies: a rule at half past two is valid,
+//! but the effect is worth knowing.
 
 use almanac_calendar::{ClockEffect, Effect, Zone};
 use almanac_engine::{PolicyName, RuleClockEffect, World, few_joined};
 use jiff::{SignedDuration, Timestamp};
 
 use super::cron_job;
-use super::everything::{Everything, belongs_somewhere};
+use super::everything::{CheckedReading, belongs_somewhere};
 use crate::families::{Descriptor, qos_levels};
 use crate::finding::{Code, FieldPath, Finding, Path};
 use crate::kinds::Kind;
@@ -19,12 +19,12 @@ const YEAR: SignedDuration = SignedDuration::from_hours(24 * 366);
 #[must_use]
 pub fn clock_changes(
     reading: &Reading,
-    everything: &Everything,
+    everything: &CheckedReading,
     from: Timestamp,
     years: i32,
 ) -> Vec<PlacedFinding> {
     let to = from.saturating_add(YEAR * years).unwrap_or(Timestamp::MAX);
-    let mut told = Vec::new();
+    let mut findings = Vec::new();
     for (index, (object, checked)) in reading.objects.iter().zip(&everything.objects).enumerate() {
         let (Some(identity), Some(slim)) = (&checked.identity, &checked.slim) else { continue };
         let Some(family) = checked.kind.family() else { continue };
@@ -36,22 +36,22 @@ pub fn clock_changes(
         let policy = PolicyName::new(family, identity.clone());
         let effects = world.clock_effects(&policy, from, to);
         for of_rule in effects.chunk_by(|one, other| one.position == other.position) {
-            let field = |position| Descriptor::of(family).rule_field(slim, position);
+            let field = |position| Descriptor::for_family(family).rule_field(slim, position);
             let Some(finding) = finding(of_rule, field) else { continue };
-            told.push(placed(reading, index, finding));
+            findings.push(placed(reading, index, finding));
         }
     }
-    told.extend(cron_job::clock_changes(reading, everything, (from, to)));
-    told
+    findings.extend(cron_job::clock_changes(reading, everything, (from, to)));
+    findings
 }
 
-/// A finding about an object that was read, where that is written: also where it is about the text in a value.
+/// A finding about an object that was read, with its location, also if it is about the text in a value.
 #[must_use]
 pub fn placed(reading: &Reading, index: usize, mut finding: Finding) -> PlacedFinding {
     let object = &reading.objects[index];
     let metadata = FieldPath::from(Path::Root.key("metadata"));
     if object.kind == Kind::ConfigMap && !finding.field.is_within(&metadata) {
-        finding.in_text = qos_levels::place_in_text(object, &finding);
+        finding.in_text = qos_levels::location_in_text(object, &finding);
     }
     let span = Locator::new(&reading.sources[object.source], object).locate(&finding);
     let (source, object) = (object.source, Some(index));
@@ -68,7 +68,7 @@ fn finding(
     of_schedule(*zone, &effects, field(position)?)
 }
 
-/// What clock changes do to one schedule, if they move what is written.
+/// The finding about the effect of clock changes on one schedule, if they move a time of it.
 pub(super) fn of_schedule(
     zone: Zone,
     effects: &[ClockEffect],
@@ -78,12 +78,12 @@ pub(super) fn of_schedule(
     let is_moved = |effect: &&ClockEffect| {
         !matches!(effect.effect, Effect::Shorter { .. } | Effect::Longer { .. })
     };
-    let moved: Vec<&ClockEffect> = effects.iter().filter(is_moved).collect();
-    if moved.is_empty() {
+    let moving: Vec<&ClockEffect> = effects.iter().filter(is_moved).collect();
+    if moving.is_empty() {
         return None;
     }
-    let message = format!("in {zone}, {}", few_joined(moved.iter(), "; "));
-    let at = moved.iter().map(|it| it.change.at).collect();
+    let message = format!("in {zone}, {}", few_joined(moving.iter(), "; "));
+    let at = moving.iter().map(|it| it.change.at).collect();
     let fix = "if another time is meant on that day, choose one that the clock shows exactly once";
     Some(Finding::new(Code::ClockChange, field, message).with_fix(fix).with_instants(at))
 }

@@ -1,20 +1,20 @@
-//! The findings about `CronJobs` over time. When one starts Jobs is read with it.
+//! The findings about `CronJobs` over time. The instants at which they start Jobs are read with them.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::clock_changes::of_schedule;
-use super::everything::Everything;
+use super::everything::CheckedReading;
 use crate::finding::{Code, Finding, Span};
 use crate::reading::{CronJob, PlacedFinding, Reading, Starts};
 
-/// How far ahead the next start is searched.
+/// The period in which the next start is searched.
 const TWO_YEARS: SignedDuration = SignedDuration::from_hours(24 * 366 * 2);
 
 /// The findings about the `CronJobs` over time, except clock changes.
 #[must_use]
 pub fn cron_jobs_over_time(
     reading: &Reading,
-    everything: &Everything,
+    everything: &CheckedReading,
     from: Timestamp,
 ) -> Vec<PlacedFinding> {
     let of_job = |job| over_time(job, from).map(|(at, finding)| placed(job, at, finding));
@@ -25,7 +25,7 @@ pub fn cron_jobs_over_time(
 /// a skipped hour does not pass.
 pub(super) fn clock_changes<'a>(
     reading: &'a Reading,
-    everything: &'a Everything,
+    everything: &'a CheckedReading,
     (from, to): (Timestamp, Timestamp),
 ) -> impl Iterator<Item = PlacedFinding> + 'a {
     everything.cron_jobs(reading).filter_map(move |job| {
@@ -37,13 +37,13 @@ pub(super) fn clock_changes<'a>(
 }
 
 fn over_time(job: &CronJob, from: Timestamp) -> impl Iterator<Item = (Span, Finding)> {
-    let at_schedule = |code, told: String, fix| {
-        let finding = Finding::new(code, CronJob::schedule_field(), told).with_fix(fix);
+    let at_schedule = |code, message: String, fix| {
+        let finding = Finding::new(code, CronJob::schedule_field(), message).with_fix(fix);
         (job.schedule_at, finding)
     };
     let suspended = job.suspended_at.map(|at| {
-        let told = "starts nothing: it is suspended";
-        let finding = Finding::new(Code::Suspended, CronJob::suspend_field(), told);
+        let message = "starts nothing: it is suspended";
+        let finding = Finding::new(Code::Suspended, CronJob::suspend_field(), message);
         (at, finding.with_fix("remove it if it is not needed any more"))
     });
     let firings = match &job.starts {
@@ -58,12 +58,12 @@ fn over_time(job: &CronJob, from: Timestamp) -> impl Iterator<Item = (Span, Find
         at_schedule(Code::NeverFires, format!("never fires within two years{last}"), fix)
     });
     let assumed = firings.filter(|_| !job.names_zone && !job.is_hourly).map(|firings| {
-        let told = format!(
+        let message = format!(
             "the CronJob names no timeZone, so it follows that of the kube-controller-manager, taken as {}",
             firings.zone()
         );
         let fix = "write the intended zone as timeZone, such as Etc/UTC";
-        at_schedule(Code::AssumedZone, told, fix)
+        at_schedule(Code::AssumedZone, message, fix)
     });
     suspended.into_iter().chain(never).chain(assumed)
 }

@@ -1,5 +1,5 @@
-//! A description of nodes, as `almanac up` reads it from a file: what it says once everything in it can be used, or all
-//! that is wrong with it. What such a node is and does is up to others.
+//! A description of nodes, as `almanac up` reads it from a file: its content once all of it is usable, or all mistakes
+//! in it. The simulation of such nodes is up to other modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -22,7 +22,7 @@ const LONGEST_NAME: usize = 63 - "-4999".len();
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// Labels of this domain say whose a node is.
+/// Labels of this domain name the owner of a node.
 const OUR_DOMAIN: &str = "almanac.dev/";
 
 /// A number of nodes that differ only in their names, which are this name and a number. Fields that the description
@@ -31,7 +31,7 @@ const OUR_DOMAIN: &str = "almanac.dev/";
 pub struct DescribedNodes {
     /// Their name without the number.
     pub name: String,
-    /// How many there are.
+    /// The number of nodes.
     pub count: Option<usize>,
     /// The CPUs of each, as Kubernetes writes quantities.
     #[serde(default, deserialize_with = "as_written")]
@@ -39,7 +39,7 @@ pub struct DescribedNodes {
     /// The memory of each, likewise.
     #[serde(default, deserialize_with = "as_written")]
     pub memory: Option<String>,
-    /// How many pods each has room for.
+    /// The most pods of each.
     pub pods: Option<u32>,
     /// Their zone, which is one of their labels as well.
     zone: Option<String>,
@@ -66,11 +66,11 @@ pub struct DescribedTaint {
 /// The effect of a taint on pods that do not tolerate it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum DescribedEffect {
-    /// They are not scheduled there.
+    /// The pods are not scheduled there.
     NoSchedule,
-    /// They are scheduled there when nothing else is left.
+    /// The pods are scheduled there when no other node is left.
     PreferNoSchedule,
-    /// They are not scheduled there, and leave when they are there.
+    /// The pods are not scheduled there, and running pods are evicted.
     NoExecute,
 }
 
@@ -83,7 +83,7 @@ struct Description {
 ///
 /// # Errors
 ///
-/// Everything that is wrong with it, in the order of the file. Every finding is about source 0.
+/// All mistakes in it, in the order of the file. Every finding is about source 0.
 pub fn check_described_nodes(source: &Source) -> Result<Vec<DescribedNodes>, Vec<PlacedFinding>> {
     let document = read_embedded(source.text());
     let mut placed: Vec<PlacedFinding> = document
@@ -153,7 +153,7 @@ fn shape() -> &'static Shape {
         });
         let nodes =
             json!({ "type": "array", "items": node, "x-kubernetes-list-map-keys": ["name"] });
-        Shape::of(
+        Shape::from_schema(
             &json!({ "type": "object", "required": ["nodes"], "properties": { "nodes": nodes } }),
         )
     });
@@ -169,8 +169,8 @@ fn check_meaning(description: &Json, findings: &mut Vec<Finding>) {
     }
     let counts = nodes.iter().map(|node| node["count"].as_u64().unwrap_or(1));
     let all = usize::try_from(counts.sum::<u64>()).unwrap_or(usize::MAX);
-    let is_said = findings.iter().any(|it| it.code == Code::OutOfRange);
-    if all > MOST_NODES && !is_said {
+    let is_reported = findings.iter().any(|it| it.code == Code::OutOfRange);
+    if all > MOST_NODES && !is_reported {
         let message = format!("Too many: {all}: must have at most {MOST_NODES} nodes in all");
         let finding = Finding::new(Code::OutOfRange, list, message);
         findings.push(finding.with_fix("lower some of their counts"));
@@ -214,7 +214,8 @@ fn check_taints(node: &Json, path: &Path<'_>, findings: &mut Vec<Finding>) {
         check_key(key, &field, findings);
         check_value(&taint["value"], &path.key("value"), findings);
         if !seen.insert((key, taint["effect"].as_str())) {
-            let message = format!("Duplicate value: {}: two taints of one effect", key.shown());
+            let message =
+                format!("Duplicate value: {}: two taints of one effect", key.in_message());
             let finding = Finding::new(Code::DuplicateItem, field, message);
             findings.push(finding.with_fix("remove one of them"));
         }
@@ -224,10 +225,10 @@ fn check_taints(node: &Json, path: &Path<'_>, findings: &mut Vec<Finding>) {
 fn check_amount(written: &Json, field: &Path<'_>, example: &str, findings: &mut Vec<Finding>) {
     let is_above_zero = |it: &Json| quantity::of_json(it).is_some_and(|it| it.billionths() > 0);
     if !written.is_null() && !is_above_zero(written) {
-        let shown = written.as_str().map_or_else(|| written.to_string(), str::to_owned);
+        let text = written.as_str().map_or_else(|| written.to_string(), str::to_owned);
         let why = format!("must be a quantity above zero, such as {example}");
         findings.push(
-            Finding::invalid(Code::UnsupportedValue, field, shown, &why)
+            Finding::invalid(Code::UnsupportedValue, field, text, &why)
                 .with_fix(format!("write a quantity such as {example}")),
         );
     }

@@ -1,19 +1,19 @@
 //! Checking everything that was read: each object, then those of each place together.
 //!
-//! For files found in a directory, only what concerns policies and their targets is reported.
+//! For files found in a directory, only findings about policies and their targets are reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use almanac_engine::Identity;
 
-use super::misnamed::{check_names, names_beside, unread_names};
+use super::misnamed::{check_names, unchecked_names, unread_names};
 use super::object::{CheckContext, CheckedObject, check};
 use super::places::{Layout, Places};
 use super::pods_together::{LocatedFinding, check_pods_together};
 use super::together::{check_against_foreign, check_together};
-use super::units_together::{Governed, check_units_together};
+use super::units_together::{GovernedPod, check_units_together};
 use crate::finding::{Code, Finding, Path, Severity, Span};
-use crate::kinds::{Kind, Recognised, recognise};
+use crate::kinds::{Kind, Recognition, recognize};
 use crate::objects::CONFIG_NAMESPACE;
 use crate::reading::{
     CronJob, Engine, ForeignScaler, Locator, PlacedFinding, ReadObject, Reading, Template,
@@ -22,7 +22,7 @@ use crate::reading::{
 
 /// The result of checking everything.
 #[derive(Clone, Debug)]
-pub struct Everything {
+pub struct CheckedReading {
     /// The objects, in the order of [`Reading::objects`].
     pub objects: Vec<CheckedObject>,
     /// The findings, including those about files, in the order of their locations.
@@ -31,7 +31,7 @@ pub struct Everything {
     pub templates: Vec<Template>,
     /// The places, one per cluster.
     pub places: Places,
-    /// Which objects were checked: in files found in a directory, only those that matter are.
+    /// The indexes of the checked objects: in files found in a directory, only those that matter are checked.
     pub checked: Vec<usize>,
 }
 
@@ -41,8 +41,8 @@ pub fn check_everything(
     reading: &Reading,
     context: CheckContext<'_>,
     layout: &Layout,
-) -> Everything {
-    // The agent's ConfigMap is applied to where the agent looks for it, which is where nothing else is.
+) -> CheckedReading {
+    // The agent reads its ConfigMap from a namespace of its own.
     let config_namespace = layout.config_namespace.as_deref().unwrap_or(CONFIG_NAMESPACE);
     let of_agent = CheckContext { namespace: config_namespace, ..context };
     let check = |object: &ReadObject| match object.kind {
@@ -51,18 +51,20 @@ pub fn check_everything(
     };
     let mut checked: Vec<_> = reading.objects.iter().map(check).collect();
     let mut templates = reading.templates.clone();
-    let named = reading.targets();
+    let target_names = reading.targets();
     for (object, checked) in reading.objects.iter().zip(&mut checked) {
         // Of one with a wrong version, only what is wrong is of use.
-        if !matches!(recognise(&object.api_version, object.kind.name()), Recognised::Supported(_)) {
+        if !matches!(recognize(&object.api_version, object.kind.name()), Recognition::Supported(_))
+        {
             (checked.identity, checked.slim, checked.scales) = (None, None, None);
         }
         if let Some((engine, finding)) = as_template(reading, object, checked) {
-            let is_found = reading.sources[object.source].is_found();
+            let is_discovered = reading.sources[object.source].is_discovered();
             let template = Template { source: object.source, engine };
-            templates.extend(is_told_of(reading, object, &named).then_some(template));
-            let findings = if is_found { Vec::new() } else { vec![finding] };
-            *checked = unfilled_object(checked, findings);
+            templates
+                .extend(is_template_reported(reading, object, &target_names).then_some(template));
+            let of_template = if is_discovered { Vec::new() } else { vec![finding] };
+            *checked = unfilled_object(checked, of_template);
         }
     }
     templates.sort();
@@ -71,45 +73,45 @@ pub fn check_everything(
     let places = places_of(reading, &checked, &foreign, context, layout);
     let targets = targets(&checked, Kind::is_ours);
     let together = checked_by_place(reading, &checked, &places, &foreign, context);
-    let mut told = told_of_files(reading, &targets, &places);
+    let mut findings = file_findings(reading, &targets, &places);
     let mut objects_checked = Vec::new();
     // One finding covers all objects of a file.
     let mut with_statuses = BTreeSet::new();
     for (index, (object, checked)) in reading.objects.iter().zip(&mut checked).enumerate() {
         let source = &reading.sources[object.source];
-        let further = together.get(&index).into_iter().flatten();
+        let of_place = together.get(&index).into_iter().flatten();
         if drops_status(object) && with_statuses.insert(object.source) {
             checked.findings.push(dropped_status(object));
         }
-        let own = checked.findings.len();
-        checked.findings.extend(further.clone().map(|(finding, _)| finding.clone()));
-        let in_places = vec![None; own].into_iter().chain(further.map(|(_, place)| *place));
-        let matters = !source.is_found()
+        let own_count = checked.findings.len();
+        checked.findings.extend(of_place.clone().map(|(finding, _)| finding.clone()));
+        let in_places = vec![None; own_count].into_iter().chain(of_place.map(|(_, place)| *place));
+        let matters = !source.is_discovered()
             || object.kind.is_ours()
             || checked.identity.as_ref().is_some_and(|it| targets.contains(it));
-        let is_asked_about = belongs_somewhere(reading, object.source, &places);
+        let is_requested = belongs_somewhere(reading, object.source, &places);
         let is_checked = matters || checked.scales.is_some();
-        if is_checked && is_asked_about {
+        if is_checked && is_requested {
             objects_checked.push(index);
         }
         let locator = Locator::new(source, object);
         for (finding, place) in checked.findings.iter_mut().zip(in_places) {
             let span = locator.locate(finding);
             name_letters(source, span, finding);
-            if is_asked_about && (matters || finding.code == Code::TwoWriters) {
+            if is_requested && (matters || finding.code == Code::TwoWriters) {
                 let (source, finding) = (object.source, finding.clone().with_some_fix());
                 let (object, span) = (Some(index), Some(span));
-                told.push(PlacedFinding { source, span, finding, object, place });
+                findings.push(PlacedFinding { source, span, finding, object, place });
             }
         }
     }
-    tell_of_pods(reading, &checked, &places, context.namespace, &mut told);
-    told.sort_by_key(|finding| (finding.source, finding.span.map(|span| span.start)));
-    Everything { objects: checked, findings: told, templates, places, checked: objects_checked }
+    report_duplicate_pods(reading, &checked, &places, context.namespace, &mut findings);
+    findings.sort_by_key(|finding| (finding.source, finding.span.map(|span| span.start)));
+    CheckedReading { objects: checked, findings, templates, places, checked: objects_checked }
 }
 
-/// Whether a plain `kubectl apply` leaves out the only thing that an object says. One that a cluster has printed is
-/// not meant to be applied.
+/// Whether a plain `kubectl apply` drops the only content of an object. One that a cluster has printed is not meant to
+/// be applied.
 fn drops_status(object: &ReadObject) -> bool {
     let is_printed = object.node.get("metadata").is_some_and(|it| it.get("uid").is_some());
     object.kind == Kind::AddOnPlacementScore && object.node.get("status").is_some() && !is_printed
@@ -117,7 +119,7 @@ fn drops_status(object: &ReadObject) -> bool {
 
 fn dropped_status(object: &ReadObject) -> Finding {
     let kind = object.kind.name();
-    let why = format!("kubectl apply drops it, and an {kind} has no other content");
+    let why = format!("kubectl apply drops the status, and an {kind} has no other content");
     let fix = "create the objects first, then apply the file again with --server-side --subresource=status";
     Finding::new(Code::DroppedStatus, Path::Root.key("status"), why).with_fix(fix)
 }
@@ -131,9 +133,9 @@ fn as_template(
     let source = &reading.sources[object.source];
     let errors = checked.findings.iter().filter(|it| it.severity() == Severity::Error);
     let locator = Locator::new(source, object);
-    let mut written = errors.map(|finding| (finding, source.slice(locator.locate(finding))));
+    let mut texts = errors.map(|finding| (finding, source.slice(locator.locate(finding))));
     let (finding, engine) =
-        written.find_map(|(finding, text)| Some((finding, placeholder(text)?.1)))?;
+        texts.find_map(|(finding, text)| Some((finding, placeholder(text)?.1)))?;
     let field = finding.field.clone();
     Some((engine, Finding { field, ..unfilled(engine, source.text()) }))
 }
@@ -153,16 +155,20 @@ fn unfilled_object(checked: &CheckedObject, findings: Vec<Finding>) -> CheckedOb
 }
 
 /// Whether a template is reported: if its file is named, or has a policy, an autoscaler or a target.
-fn is_told_of(reading: &Reading, object: &ReadObject, targets: &BTreeSet<(&str, &str)>) -> bool {
+fn is_template_reported(
+    reading: &Reading,
+    object: &ReadObject,
+    targets: &BTreeSet<(&str, &str)>,
+) -> bool {
     let source = &reading.sources[object.source];
     let name = || object.node.get("metadata")?.get("name")?.as_text();
     let is_target = || name().is_some_and(|it| targets.contains(&(object.kind.name(), it)));
-    !source.is_found() || claims_kind_of_ours(source.text().as_bytes()) || is_target()
+    !source.is_discovered() || claims_kind_of_ours(source.text().as_bytes()) || is_target()
 }
 
 /// The targets of the objects whose kinds match.
-fn targets(checked: &[CheckedObject], of: impl Fn(Kind) -> bool) -> BTreeSet<Identity> {
-    let scaling = checked.iter().filter(|object| of(object.kind));
+fn targets(checked: &[CheckedObject], matches: impl Fn(Kind) -> bool) -> BTreeSet<Identity> {
+    let scaling = checked.iter().filter(|object| matches(object.kind));
     scaling.filter_map(|object| Some(object.scales.as_ref()?.identity().clone())).collect()
 }
 
@@ -187,15 +193,15 @@ fn places_of(
     let others = others.iter().filter(|(identity, _)| targets.contains(identity));
     let others = others.filter_map(|(identity, source)| Some((identity, folder(*source)?)));
     let foreign = foreign.iter().filter_map(|it| Some((&it.identity, folder(it.source)?)));
-    Places::of(layout, objects.chain(others).chain(foreign))
+    Places::derive(layout, objects.chain(others).chain(foreign))
 }
 
 /// An object of another project that scales the target of a policy or an autoscaler.
 struct ForeignWriter {
     identity: Identity,
     target: Identity,
-    /// For a message.
-    who: String,
+    /// The name in a message.
+    writer: String,
     source: usize,
     span: Span,
 }
@@ -209,7 +215,7 @@ fn foreign_writers(
     let writer = |it: &ForeignScaler| ForeignWriter {
         identity: it.identity(namespace),
         target: it.target(namespace),
-        who: it.who(namespace),
+        writer: it.display_name(namespace),
         source: it.source,
         span: it.span,
     };
@@ -217,7 +223,7 @@ fn foreign_writers(
     writers.filter(|it| targets.contains(&it.target)).collect()
 }
 
-/// A finding, and the place it holds in if it does not hold in all of them.
+/// A finding, and the only place to which it applies, if it does not apply to all of them.
 type InPlace = (Finding, Option<usize>);
 
 /// Findings that depend on all objects of a place, by object.
@@ -233,27 +239,27 @@ fn checked_by_place(
         let object = &reading.objects[index];
         line(object.source, object.node.span)
     };
-    let mut found: BTreeMap<usize, Vec<(Finding, Vec<usize>)>> = BTreeMap::new();
+    let mut findings: BTreeMap<usize, Vec<(Finding, Vec<usize>)>> = BTreeMap::new();
     let folders = reading.objects.iter().map(|it| reading.sources[it.source].folder());
     let foreign_folders = foreign.iter().map(|it| reading.sources[it.source].folder());
     let pod_folders = reading.pods.iter().map(|it| reading.sources[it.source].folder());
     let pods_of = places.split(pod_folders);
     let both = places.split(folders).into_iter().zip(places.split(foreign_folders));
-    let names = names_beside(reading, checked, context.namespace);
+    let names = unchecked_names(reading, checked, context.namespace);
     let name_folders = names.iter().map(|(_, source)| reading.sources[*source].folder());
     let rest = pods_of.into_iter().zip(places.split(name_folders));
     let unread = unread_names(reading);
-    for (place, ((here, beside), (pods, names_here))) in both.zip(rest).enumerate() {
+    for (place, ((here, foreign_here), (pods, names_here))) in both.zip(rest).enumerate() {
         let here = here.into_iter().map(|index| (index, &checked[index]));
-        let written = beside.into_iter().map(|index| &foreign[index]);
-        let written = written
-            .map(|it| (it.target.clone(), (it.who.clone(), line(it.source, it.span))))
+        let writers = foreign_here.into_iter().map(|index| &foreign[index]);
+        let writers = writers
+            .map(|it| (it.target.clone(), (it.writer.clone(), line(it.source, it.span))))
             .collect();
-        let against_foreign = check_against_foreign(here.clone(), &written);
+        let against_foreign = check_against_foreign(here.clone(), &writers);
         let pods = pods.into_iter().map(|index| (index, &reading.pods[index]));
         let pods = pods.map(|(index, pod)| {
             let identity = pod.identity(context.namespace);
-            Governed { identity, pod: &pod.unit_pod, index }
+            GovernedPod { identity, pod: &pod.unit_pod, index }
         });
         let pod_written_at = |index: usize| {
             let pod = &reading.pods[index];
@@ -262,24 +268,27 @@ fn checked_by_place(
         let of_units = check_units_together(here.clone(), pods, written_at, pod_written_at);
         let names_here = names_here.into_iter().map(|index| &names[index].0);
         let misnamed = check_names(here.clone(), names_here, &unread);
-        let told = check_together(here, written_at).into_iter().chain(against_foreign);
-        for (index, finding) in told.chain(of_units).chain(misnamed) {
-            let of_object = found.entry(index).or_default();
+        let of_pairs = check_together(here, written_at).into_iter().chain(against_foreign);
+        for (index, finding) in of_pairs.chain(of_units).chain(misnamed) {
+            let of_object = findings.entry(index).or_default();
             match of_object.iter_mut().find(|(known, _)| *known == finding) {
                 Some((_, in_places)) => in_places.push(place),
                 None => of_object.push((finding, vec![place])),
             }
         }
     }
-    let told = |(finding, in_places): (Finding, Vec<usize>)| {
+    let in_place = |(finding, in_places): (Finding, Vec<usize>)| {
         let is_everywhere = in_places.len() == places.count();
         (finding, in_places.first().copied().filter(|_| !is_everywhere))
     };
-    found.into_iter().map(|(index, all)| (index, all.into_iter().map(told).collect())).collect()
+    findings
+        .into_iter()
+        .map(|(index, all)| (index, all.into_iter().map(in_place).collect()))
+        .collect()
 }
 
-/// The findings about the files as such.
-fn told_of_files(
+/// The findings about the files themselves.
+fn file_findings(
     reading: &Reading,
     targets: &BTreeSet<Identity>,
     places: &Places,
@@ -289,18 +298,18 @@ fn told_of_files(
         reading.conditional_findings.iter().filter(|it| names.contains(&(&*it.kind, &*it.name)));
     let foreign = reading.foreign_policies.iter().map(|it| &it.finding);
     let of_jobs = reading.cron_jobs.iter().flat_map(|it| &it.findings);
-    let told = reading.findings.iter().chain(conditional_findings.map(|it| &it.finding));
-    let told = told.chain(foreign).chain(of_jobs);
-    told.filter(|it| belongs_somewhere(reading, it.source, places)).cloned().collect()
+    let of_text = reading.findings.iter().chain(conditional_findings.map(|it| &it.finding));
+    let all = of_text.chain(foreign).chain(of_jobs);
+    all.filter(|it| belongs_somewhere(reading, it.source, places)).cloned().collect()
 }
 
 /// Reports pods and nodes that are defined twice, where policies read them.
-fn tell_of_pods(
+fn report_duplicate_pods(
     reading: &Reading,
     checked: &[CheckedObject],
     places: &Places,
     namespace: &str,
-    told: &mut Vec<PlacedFinding>,
+    findings: &mut Vec<PlacedFinding>,
 ) {
     let folder = |source: usize| reading.sources[source].folder();
     let objects_of = places.split(reading.objects.iter().map(|it| folder(it.source)));
@@ -312,15 +321,21 @@ fn tell_of_pods(
             continue;
         }
         let line = |source: usize, span: Span| line_of(reading, source, span);
-        let found = check_pods_together(reading, (&pods, &nodes), namespace, line);
+        let duplicates = check_pods_together(reading, (&pods, &nodes), namespace, line);
         let place = Some(place).filter(|_| places.count() > 1);
-        for LocatedFinding { source, span, finding } in found {
+        for LocatedFinding { source, span, finding } in duplicates {
             // A duplicate of some kinds is reported with the object already, and one of any kind in another place.
             let is_same =
                 |it: &PlacedFinding| it.source == source && it.finding.message == finding.message;
-            let is_told = told.iter().any(is_same);
-            if !is_told && belongs_somewhere(reading, source, places) {
-                told.push(PlacedFinding { source, span: Some(span), finding, object: None, place });
+            let is_reported = findings.iter().any(is_same);
+            if !is_reported && belongs_somewhere(reading, source, places) {
+                findings.push(PlacedFinding {
+                    source,
+                    span: Some(span),
+                    finding,
+                    object: None,
+                    place,
+                });
             }
         }
     }
@@ -336,15 +351,17 @@ pub(super) fn belongs_somewhere(reading: &Reading, source: usize, places: &Place
     !places.holding(reading.sources[source].folder()).is_empty()
 }
 
-impl Everything {
-    /// The files that have objects that were checked, or are named, or have something wrong with them.
+impl CheckedReading {
+    /// The files with checked objects, those that the user named, and those with findings.
     #[must_use]
     pub fn files(&self, reading: &Reading) -> BTreeSet<usize> {
-        let named = (0..reading.sources.len()).filter(|it| !reading.sources[*it].is_found());
-        let named = named.filter(|source| belongs_somewhere(reading, *source, &self.places));
+        let named_files =
+            (0..reading.sources.len()).filter(|it| !reading.sources[*it].is_discovered());
+        let named_files =
+            named_files.filter(|source| belongs_somewhere(reading, *source, &self.places));
         let of_objects = self.checked.iter().map(|object| reading.objects[*object].source);
         let of_jobs = self.cron_jobs(reading).map(|job| job.source);
-        named
+        named_files
             .chain(of_objects)
             .chain(of_jobs)
             .chain(self.sources_of_bounds(reading))
@@ -367,7 +384,7 @@ impl Everything {
         sources.filter(|source| belongs_somewhere(reading, *source, &self.places))
     }
 
-    /// The name of the only place in which a finding holds.
+    /// The name of the only place to which a finding applies.
     #[must_use]
     pub fn place_of(&self, placed: &PlacedFinding) -> Option<&str> {
         placed.place.map(|place| self.places.name(place))

@@ -18,21 +18,21 @@ use crate::reading::{Node, Reading, values_of};
 /// The sets that every hub has, whether they are in the input or not.
 const BUILT_IN_SETS: [&str; 2] = ["default", "global"];
 
-/// Checks the names that the objects of one cluster use. `beside` has the names of the other objects there. An object
+/// Checks the names that the objects of one cluster use. `others` has the names of the other objects there. An object
 /// with one of the `unread` names may be in a text that cannot be read.
 pub(super) fn check_names<'a>(
     objects: impl Iterator<Item = (usize, &'a CheckedObject)> + Clone,
-    beside: impl Iterator<Item = &'a Identity>,
+    others: impl Iterator<Item = &'a Identity>,
     unread: &BTreeSet<&str>,
 ) -> Vec<(usize, Finding)> {
-    let named = objects.clone().flat_map(|(index, object)| references(index, object));
-    let named: Vec<Reference> = named.collect();
-    if named.is_empty() {
+    let references = objects.clone().flat_map(|(index, object)| references(index, object));
+    let references: Vec<Reference> = references.collect();
+    if references.is_empty() {
         return Vec::new();
     }
     let own = objects.filter_map(|(_, object)| object.identity.as_ref());
-    let mut search = Search::new(own.chain(beside).collect());
-    let told = |Reference { index, field, sought, also }: Reference| {
+    let mut search = Search::new(own.chain(others).collect());
+    let finding = |Reference { index, field, sought, also }: Reference| {
         let (missing, there) = search.near(&sought)?;
         if unread.contains(missing.name()) {
             return None;
@@ -41,12 +41,12 @@ pub(super) fn check_names<'a>(
         let fix = format!("write {}{also} if that is meant", there.name());
         Some((index, Finding::new(Code::NoSuchTarget, field, message).with_fix(fix)))
     };
-    named.into_iter().filter_map(told).collect()
+    references.into_iter().filter_map(finding).collect()
 }
 
-/// The names of what is not among the checked objects, each with its source: objects of kinds that we do not know, and
-/// those that cannot be used as they are written.
-pub(super) fn names_beside(
+/// The names of the objects that are not checked, each with its source: objects of kinds that Almanac does not read,
+/// and those that cannot be used as written.
+pub(super) fn unchecked_names(
     reading: &Reading,
     checked: &[CheckedObject],
     namespace: &str,
@@ -69,14 +69,14 @@ pub(super) fn unread_names(reading: &Reading) -> BTreeSet<&str> {
     let is_broken = |code: Code| {
         matches!(code, Code::Syntax | Code::SlashComment | Code::Tab | Code::Alias | Code::TooLarge)
     };
-    let broken = reading.findings.iter().filter(|it| is_broken(it.finding.code));
+    let syntax_errors = reading.findings.iter().filter(|it| is_broken(it.finding.code));
     let templates = reading.templates.iter().map(|it| it.source);
-    let sources: BTreeSet<usize> = broken.map(|it| it.source).chain(templates).collect();
+    let sources: BTreeSet<usize> = syntax_errors.map(|it| it.source).chain(templates).collect();
     let texts = sources.into_iter().map(|source| reading.sources[source].text());
     texts.flat_map(|text| values_of(text, "name")).collect()
 }
 
-/// Something that an object names.
+/// A reference of an object to another one by its name.
 struct Reference {
     /// The object that names it.
     index: usize,
@@ -95,9 +95,9 @@ enum Sought {
 }
 
 fn references(index: usize, object: &CheckedObject) -> Vec<Reference> {
-    let mut found = Vec::new();
+    let mut references = Vec::new();
     let mut name = |field: FieldPath, sought: Sought| {
-        found.push(Reference { index, field, sought, also: "" });
+        references.push(Reference { index, field, sought, also: "" });
     };
     let spec = Path::Root.key("spec");
     if let Some(target) = object.scales.as_ref().or(object.named.as_ref()).map(Target::identity) {
@@ -133,11 +133,11 @@ fn references(index: usize, object: &CheckedObject) -> Vec<Reference> {
         Some(Slim::Hub(HubObject::Binding(set))) => {
             let field = spec.key("clusterSet").into();
             let sought = Sought::Object(vec![cluster_set(set)]);
-            found.push(Reference { index, field, sought, also: ", also as metadata.name" });
+            references.push(Reference { index, field, sought, also: ", also as metadata.name" });
         }
         _ => {}
     }
-    found
+    references
 }
 
 fn is_sound(object: &CheckedObject) -> bool {
@@ -166,8 +166,8 @@ struct Search<'a> {
     known: BTreeSet<&'a Identity>,
     /// The names of the schedules in all namespaces.
     schedules: BTreeSet<&'a str>,
-    /// How many pairs may yet be compared.
-    left: usize,
+    /// The number of pairs that may still be compared.
+    remaining: usize,
 }
 
 impl<'a> Search<'a> {
@@ -175,7 +175,7 @@ impl<'a> Search<'a> {
         let kind = Some(Kind::MetricsProducer);
         let schedules = known.iter().copied().filter(|it| Kind::of_object(it) == kind);
         let schedules = schedules.map(Identity::name).collect();
-        Search { known, schedules, left: MOST_COMPARISONS }
+        Search { known, schedules, remaining: MOST_COMPARISONS }
     }
 
     /// The missing object, and the present one of nearly that name.
@@ -205,9 +205,9 @@ impl<'a> Search<'a> {
         };
         let (first, next) = initial(written.name())?;
         let (from, to) = (as_named(first), as_named(next));
-        let alike = self.known.range::<Identity, _>((Bound::Included(&from), Bound::Excluded(&to)));
-        let names = alike.map(|it| it.name());
-        compared(&mut self.left, written.name(), names).map(|it| as_named(it.to_owned()))
+        let near = self.known.range::<Identity, _>((Bound::Included(&from), Bound::Excluded(&to)));
+        let names = near.map(|it| it.name());
+        compared(&mut self.remaining, written.name(), names).map(|it| as_named(it.to_owned()))
     }
 
     fn nearest_schedule(&mut self, written: &str) -> Option<&'a str> {
@@ -216,8 +216,8 @@ impl<'a> Search<'a> {
         }
         let (first, next) = initial(written)?;
         let bounds = (Bound::Included(&*first), Bound::Excluded(&*next));
-        let alike = self.schedules.range::<str, _>(bounds).copied();
-        compared(&mut self.left, written, alike)
+        let names = self.schedules.range::<str, _>(bounds).copied();
+        compared(&mut self.remaining, written, names)
     }
 }
 
@@ -227,14 +227,14 @@ fn initial(name: &str) -> Option<(String, String)> {
     Some((char::from(first).to_string(), char::from(first + 1).to_string()))
 }
 
-/// The nearest of these names, unless more would have to be compared than are left.
+/// The nearest of these names, unless more pairs must be compared than remain.
 fn compared<'n>(
-    left: &mut usize,
+    remaining: &mut usize,
     written: &str,
     names: impl Iterator<Item = &'n str>,
 ) -> Option<&'n str> {
-    let most = *left;
-    let names = names.take(most).inspect(|_| *left -= 1);
+    let most = *remaining;
+    let names = names.take(most).inspect(|_| *remaining -= 1);
     let near = nearest_name(written, names);
-    near.filter(|_| *left > 0)
+    near.filter(|_| *remaining > 0)
 }

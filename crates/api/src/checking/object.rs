@@ -1,5 +1,5 @@
-//! Checking an object: its shape first, then its meaning. One way in for files, for commands that
-//! ask a cluster, and for controllers.
+//! Checking an object: its shape first, then its meaning. One entry point for files, for commands that
+//! query a cluster, and for controllers.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::finding::{Code, FieldPath, Finding, Path, Replacement, Segment};
 use crate::kinds::{Kind, Role};
 use crate::lenient;
 use crate::policy_clock::PolicyClock;
-use crate::reading::{LookAlike, Node, ReadObject, as_meant};
+use crate::reading::{ConfusableCharacter, Node, ReadObject, as_meant};
 use crate::shape::names;
 
 /// The context of a check, apart from the object.
@@ -26,7 +26,7 @@ pub struct CheckContext<'a> {
     pub namespace: &'a str,
     /// The current time: warnings look ahead from here. Validity does not depend on it.
     pub now: Timestamp,
-    /// How the clock that shows it was set.
+    /// The setting of the clock of that time.
     pub clock: PolicyClock,
     /// The patterns of all objects of the process, if there is a budget for them.
     pub patterns: Option<&'a PatternPool>,
@@ -52,7 +52,7 @@ pub struct CheckedObject {
     pub scales: Option<Target>,
     /// Its named target, if it is an unusable policy.
     pub named: Option<Target>,
-    /// Which of the kinds we know.
+    /// The kind of the object.
     pub kind: Kind,
     /// The findings, in the order of the fields' names.
     pub findings: Vec<Finding>,
@@ -66,7 +66,7 @@ pub fn check(object: &ReadObject, context: CheckContext<'_>) -> CheckedObject {
     check_node(object.kind, &object.node, None, context, UnknownFields::AreMistakes)
 }
 
-/// How to treat a field that our schema lacks.
+/// The treatment of a field that our schema lacks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UnknownFields {
     /// A typo in the file.
@@ -76,11 +76,10 @@ enum UnknownFields {
     AreNewer,
 }
 
-/// Checks an object as an API server gives it: the same, but that fields we do not know are passed
-/// over.
+/// Checks an object as an API server returns it: the same, but unknown fields are ignored.
 #[must_use]
 pub fn check_json(kind: Kind, mut object: Json, context: CheckContext<'_>) -> CheckedObject {
-    // Who has written which field is often longer than the object, and nothing to us.
+    // The list of field managers is often longer than the object, and not read.
     if let Some(Json::Object(metadata)) = object.get_mut("metadata") {
         metadata.remove("managedFields");
     }
@@ -99,9 +98,9 @@ fn check_node(
     unknown: UnknownFields,
 ) -> CheckedObject {
     let mut findings = Vec::new();
-    let mut mended = shape_of(kind).examine(node, &Path::Root, &mut findings);
+    let mut fitting = shape_of(kind).examine(node, &Path::Root, &mut findings);
     if kind == Kind::CronFederatedHPA {
-        let target = mended["spec"]["scaleTargetRef"]["kind"].as_str().unwrap_or_default();
+        let target = fitting["spec"]["scaleTargetRef"]["kind"].as_str().unwrap_or_default();
         for finding in &mut findings {
             fit_to_target(finding, target);
         }
@@ -109,18 +108,18 @@ fn check_node(
     if unknown == UnknownFields::AreNewer {
         findings.retain(|finding| finding.code != Code::UnknownField);
     }
-    let metadata = mended["metadata"].clone();
+    let metadata = fitting["metadata"].clone();
     let name = metadata["name"].as_str().unwrap_or_default();
     let written_namespace = metadata["namespace"].as_str();
-    if !says_something_about_the_name(&findings) {
+    if !is_name_reported(&findings) {
         check_names(name, written_namespace, &mut findings);
     }
     let namespace = written_namespace.unwrap_or(context.namespace);
     let identity = (!name.is_empty()).then(|| kind.identity(namespace, name));
-    let status = status.or_else(|| Some(mended.get_mut("status")?.take())).unwrap_or_default();
+    let status = status.or_else(|| Some(fitting.get_mut("status")?.take())).unwrap_or_default();
     let interpretation = interpret(ShapeCheckedObject {
         kind,
-        object: mended,
+        object: fitting,
         status,
         findings: &findings,
         namespace,
@@ -144,7 +143,7 @@ fn check_node(
 }
 
 /// A rule sets replicas or bounds, depending on its target. Where another name means the field that its target does not
-/// have, its author has to choose.
+/// have, its author must choose.
 fn fit_to_target(finding: &mut Finding, target: &str) {
     let meant = finding.replacement.as_deref().map_or("", Replacement::as_str);
     let is_bound = ["targetMinReplicas", "targetMaxReplicas"].contains(&meant);
@@ -166,19 +165,19 @@ fn fit_to_target(finding: &mut Finding, target: &str) {
 fn disguised_keys(findings: &[Finding]) -> BTreeSet<String> {
     let unknown = findings.iter().filter(|finding| finding.code == Code::UnknownField);
     let keys = unknown.filter_map(|finding| finding.field.last_key());
-    keys.filter(|key| LookAlike::first_in(key).is_some())
+    keys.filter(|key| ConfusableCharacter::first_in(key).is_some())
         .map(|key| as_meant(key).trim().to_owned())
         .collect()
 }
 
-fn says_something_about_the_name(findings: &[Finding]) -> bool {
+fn is_name_reported(findings: &[Finding]) -> bool {
     let metadata = Path::Root.key("metadata");
     let field = FieldPath::from(metadata.key("name"));
     findings.iter().any(|finding| finding.field == field)
 }
 
-/// When an object was created, if it has not been edited since: what was edited says nothing of the
-/// time since the creation.
+/// The creation time of an object, if the object has not been edited since: an edited object gives no
+/// information about the time since its creation.
 fn as_created(metadata: &Json, clock: PolicyClock) -> Option<Timestamp> {
     let generation = &metadata["generation"];
     let is_as_created = generation.is_null() || generation.as_i64().is_some_and(|it| it <= 1);
@@ -193,7 +192,7 @@ fn add_what_is_new(findings: &mut Vec<Finding>, further: Vec<Finding>) {
     for finding in further {
         let compares = finding.code == Code::CrossedBounds;
         if compares
-            && findings[..of_shape].iter().any(|known| known.field.is_beside(&finding.field))
+            && findings[..of_shape].iter().any(|known| known.field.is_sibling(&finding.field))
         {
             continue;
         }
@@ -203,8 +202,8 @@ fn add_what_is_new(findings: &mut Vec<Finding>, further: Vec<Finding>) {
     }
 }
 
-/// Whether one finding makes another needless: it is about the same field or one around it, or
-/// says that the field is there under a misspelled name.
+/// Whether one finding makes another needless: it is about the same field or one around it, or it
+/// reports that the field is there under a misspelled name.
 fn covers(known: &Finding, finding: &Finding) -> bool {
     let related = finding.field.is_within(&known.field) || known.field.is_within(&finding.field);
     related || names(known, finding)

@@ -1,6 +1,6 @@
 //! Places: the files that one cluster receives, derived from directories.
 //!
-//! A repository often holds one policy several times: in `prod/` and `staging/`, for several clusters, in overlays.
+//! A repository often has one policy several times: in `prod/` and `staging/`, for several clusters, in overlays.
 //! Each copy is right, and a conflict only exists within one cluster. So files form one place unless an object occurs
 //! twice; then the highest directories that separate the copies are places, and files outside of them belong to each.
 //! Configuration can override this.
@@ -25,7 +25,7 @@ pub struct Place {
 /// The configuration of places, before anything is read.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
-    /// The folder relative to which others are shown.
+    /// The folder to which displayed paths are relative.
     pub here: Folder,
     /// The configured places; if there are none, they are derived from copies.
     pub fixed: Vec<Place>,
@@ -33,11 +33,11 @@ pub struct Layout {
     pub named: Vec<(String, Folder)>,
     /// The requested places, by name or as folders; if there are none, all of them.
     pub only: Vec<(String, Folder)>,
-    /// Where the agent of Volcano looks for its `ConfigMap`, in every place, if not where it usually does.
+    /// The namespace in which the agent of Volcano looks for its `ConfigMap`, in every place, if not the default one.
     pub config_namespace: Option<String>,
 }
 
-/// The places of what was read.
+/// The places of a reading.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Places {
     named: Vec<Place>,
@@ -71,7 +71,7 @@ impl Places {
     }
 
     /// The places of objects, each with the folder it lies in.
-    pub(super) fn of<'a>(
+    pub(super) fn derive<'a>(
         layout: &Layout,
         objects: impl Iterator<Item = (&'a Identity, &'a Folder)>,
     ) -> Places {
@@ -95,19 +95,19 @@ impl Places {
         if places.is_empty() { Places::one() } else { Places::new(places, separating) }
     }
 
-    /// How many there are; at least one.
+    /// The number of places; at least one.
     #[must_use]
     pub fn count(&self) -> usize {
         self.named.len()
     }
 
-    /// All of them, in the order of their numbers.
+    /// All places, in the order of their numbers.
     #[must_use]
     pub fn named(&self) -> &[Place] {
         &self.named
     }
 
-    /// Whether there is more than one, so that they have to be distinguished.
+    /// Whether there is more than one, so that they must be distinguished.
     #[must_use]
     pub fn are_several(&self) -> bool {
         self.named.len() > 1
@@ -151,7 +151,7 @@ fn innermost(layout: &Layout, separating: &BTreeSet<Folder>) -> Vec<Place> {
 
 /// The place of one folder.
 fn alone(layout: &Layout, folder: &Folder) -> Place {
-    let named = layout.named.iter().find(|(_, of)| of == folder);
+    let named = layout.named.iter().find(|(_, known)| known == folder);
     let name = named.map_or_else(|| folder.seen_from(&layout.here), |(name, _)| name.clone());
     Place { name, folders: vec![folder.clone()] }
 }
@@ -179,7 +179,7 @@ fn separating<'a>(objects: impl Iterator<Item = (&'a Identity, &'a Folder)>) -> 
     for (identity, folder) in objects {
         folders.entry(identity).or_default().insert(folder);
     }
-    let mut found = BTreeSet::new();
+    let mut highest = BTreeSet::new();
     for copies in folders.values().filter(|copies| copies.len() > 1) {
         let mut inside: BTreeMap<Folder, usize> = BTreeMap::new();
         for around in copies.iter().flat_map(|copy| copy.around()) {
@@ -188,10 +188,10 @@ fn separating<'a>(objects: impl Iterator<Item = (&'a Identity, &'a Folder)>) -> 
         for copy in copies {
             // A copy is alone where there is none but those that lie in its own folder.
             let own = inside.get(copy);
-            found.extend(copy.around().find(|around| inside.get(around) == own));
+            highest.extend(copy.around().find(|around| inside.get(around) == own));
         }
     }
-    found
+    highest
 }
 
 #[cfg(test)]
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     fn folder(path: &str) -> Folder {
-        Folder::of(Path::new(path))
+        Folder::from_path(Path::new(path))
     }
 
     /// The places of objects, each written as `name folder`.
@@ -213,14 +213,14 @@ mod tests {
                 (Identity::new("g", "Policy", "default", name), folder(path))
             })
             .collect();
-        Places::of(layout, parsed.iter().map(|(identity, folder)| (identity, folder)))
+        Places::derive(layout, parsed.iter().map(|(identity, folder)| (identity, folder)))
     }
 
     fn names(places: &Places) -> Vec<&str> {
         (0..places.count()).map(|place| places.name(place)).collect()
     }
 
-    /// The names of the places that hold what lies in a folder.
+    /// The names of the places of the content of a folder.
     fn holding<'a>(places: &'a Places, path: &str) -> Vec<&'a str> {
         let folder = folder(path);
         places.holding(Some(&folder)).iter().map(|place| places.name(*place)).collect()

@@ -42,7 +42,7 @@ pub fn pod_demands(
         let objects: Vec<&CheckedObject> =
             objects_of[place].iter().map(|it| &objects[*it]).collect();
         let pods = here.pods(&pods_of[place], &ranges_of[place]);
-        let scalers = Scalers::of(&objects, here.foreign_targets(&foreign_of[place]));
+        let scalers = Scalers::new(&objects, here.foreign_targets(&foreign_of[place]));
         let (consumers, pods): (Vec<Consumer>, Vec<Counted<'_>>) =
             pods.into_iter().filter_map(|pod| Some((scalers.consumer(&pod)?, pod))).unzip();
         let mut groups = here.quotas(&quotas_of[place], &consumers, &pods);
@@ -72,7 +72,7 @@ struct Scalers {
 }
 
 impl Scalers {
-    fn of(objects: &[&CheckedObject], foreign: BTreeSet<Identity>) -> Scalers {
+    fn new(objects: &[&CheckedObject], foreign: BTreeSet<Identity>) -> Scalers {
         let mut autoscalers: BTreeMap<Identity, (Identity, Autoscaler)> = BTreeMap::new();
         for object in objects {
             let (Some(identity), Some(Slim::Autoscaler(bounds))) = (&object.identity, &object.slim)
@@ -117,7 +117,7 @@ impl<'a> Here<'a> {
     fn pods(self, pods: &[usize], ranges: &[usize]) -> Vec<Counted<'a>> {
         let mut defaults: BTreeMap<&str, Requirements> = BTreeMap::new();
         for range in ranges.iter().map(|it| &self.reading.limit_ranges[*it]) {
-            // Which of several Kubernetes applies first is not known.
+            // The order in which Kubernetes applies several is unknown.
             let of_namespace = range.namespace.as_deref().unwrap_or(self.namespace);
             let known = defaults.entry(of_namespace).or_insert(range.defaults);
             *known = known.least(range.defaults);
@@ -208,12 +208,13 @@ impl<'a> Here<'a> {
             let is_fit = |labels: &Labels| {
                 selector.iter().all(|(key, value)| labels.get(key) == Some(value))
             };
-            let fit = nodes.iter().filter(|(labels, _)| is_fit(labels));
-            let fit: Vec<Resources> = fit.map(|(_, it)| *it).collect();
-            let too_large = indexes.iter().filter(|it| !fits_on_one(&fit, &consumers[**it].of_pod));
-            allowances.extend(too_large.filter_map(|it| of_each_node(&fit, selector, *it)));
+            let fitting = nodes.iter().filter(|(labels, _)| is_fit(labels));
+            let fitting: Vec<Resources> = fitting.map(|(_, it)| *it).collect();
+            let too_large =
+                indexes.iter().filter(|it| !fits_on_one(&fitting, &consumers[**it].of_pod));
+            allowances.extend(too_large.filter_map(|it| of_each_node(&fitting, selector, *it)));
             if *selector != everything {
-                allowances.extend(of_nodes(&fit, selector, indexes));
+                allowances.extend(of_nodes(&fitting, selector, indexes));
             }
         }
         (!allowances.is_empty()).then_some(allowances)
@@ -254,7 +255,7 @@ fn fits_on_one(nodes: &[Resources], of_pod: &Amounts) -> bool {
     })
 }
 
-/// Those of which there is one of that name. Neither of two can be relied on.
+/// The things with a unique name. Neither of two with one name can be relied on.
 fn once<Thing>(named: impl Iterator<Item = (Identity, Thing)>) -> BTreeMap<Identity, Thing> {
     let mut known: BTreeMap<Identity, Option<Thing>> = BTreeMap::new();
     for (identity, thing) in named {

@@ -1,4 +1,4 @@
-//! Pods, nodes and makers of pods that are defined twice. Only policies about pods read them.
+//! Pods, nodes and workloads that are defined twice. Only policies about pods read them.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) struct LocatedFinding {
     pub(super) finding: Finding,
 }
 
-/// Checks these pods and nodes, which are those of one cluster. `line` says where something stands.
+/// Checks these pods and nodes, which are those of one cluster. `line` formats a location.
 pub(super) fn check_pods_together(
     reading: &Reading,
     (pods, nodes): (&[usize], &[usize]),
@@ -27,17 +27,17 @@ pub(super) fn check_pods_together(
     let nodes = nodes.iter().map(|index| &reading.nodes[*index]);
     let nodes = nodes.map(|it| (it.identity(), it.source, it.span));
     let mut first_of: BTreeMap<Identity, (usize, Span)> = BTreeMap::new();
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     for (identity, source, span) in pods.chain(nodes) {
         match first_of.get(&identity) {
             Some((first, at)) => {
                 let finding = defined_twice(&identity, &line(*first, *at));
-                found.push(LocatedFinding { source, span, finding });
+                findings.push(LocatedFinding { source, span, finding });
             }
             None => {
                 first_of.insert(identity, (source, span));
             }
         }
     }
-    found
+    findings
 }

@@ -20,10 +20,10 @@ pub(super) fn shape_of(kind: Kind) -> &'static Shape {
 fn shapes() -> BTreeMap<Kind, Shape> {
     let mut shapes: BTreeMap<Kind, Shape> =
         Kind::ALL.iter().map(|kind| (*kind, shape_of_numbers(*kind))).collect();
-    shapes.insert(Kind::ConfigMap, with_envelope(Shape::of(&texts())));
+    shapes.insert(Kind::ConfigMap, with_envelope(Shape::from_schema(&texts())));
     for resource in all_custom_resources() {
         if let Some(kind) = resource.known_kind() {
-            let mut shape = Shape::of(&resource.schema());
+            let mut shape = Shape::from_schema(&resource.schema());
             shape.set("status", Shape::default());
             shapes.insert(kind, with_envelope(shape));
         }
@@ -37,7 +37,7 @@ fn shape_of_numbers(kind: Kind) -> Shape {
     let names = slim::fields(kind.role()).iter();
     let fields: Map<String, Json> = names.map(|it| ((*it).to_owned(), count.clone())).collect();
     let spec = json!({ "type": "object", "properties": fields, "additionalProperties": {} });
-    with_envelope(Shape::of(&json!({
+    with_envelope(Shape::from_schema(&json!({
         "type": "object",
         "properties": { "spec": spec },
         "additionalProperties": {}
@@ -57,8 +57,8 @@ fn texts() -> Json {
 
 fn with_envelope(mut shape: Shape) -> Shape {
     let text = json!({ "type": "string" });
-    shape.set("apiVersion", Shape::of(&text));
-    shape.set("kind", Shape::of(&text));
+    shape.set("apiVersion", Shape::from_schema(&text));
+    shape.set("kind", Shape::from_schema(&text));
     shape.set("metadata", metadata_shape());
     shape
 }

@@ -46,20 +46,20 @@ pub fn check_together<'a>(
     findings
 }
 
-/// Checks objects of one cluster against what other projects scale there. `writers` has who scales a
-/// target, and where that is written.
+/// Checks objects of one cluster against what other projects scale there. `writers` has the name of the
+/// object that scales a target, and its location.
 pub(super) fn check_against_foreign<'a>(
     objects: impl IntoIterator<Item = (usize, &'a CheckedObject)>,
     writers: &BTreeMap<Identity, (String, String)>,
 ) -> Vec<(usize, Finding)> {
     let ours = objects.into_iter().filter(|(_, object)| object.kind.is_ours());
-    let told = |(index, object): (usize, &CheckedObject)| {
+    let finding = |(index, object): (usize, &CheckedObject)| {
         let target = sole_target(object)?.identity();
         let (writer, place) = writers.get(target)?;
-        let finding = two_writers(target, writer, place);
-        Some((index, finding.with_fix(foreign_fix(object))))
+        let finding = two_writers(target, writer, place).with_fix(foreign_fix(object));
+        Some((index, finding))
     };
-    ours.filter_map(told).collect()
+    ours.filter_map(finding).collect()
 }
 
 /// The target of an object that no other one may scale as well. An exempt or suspended object scales nothing.
@@ -73,7 +73,7 @@ fn sole_target(object: &CheckedObject) -> Option<&Target> {
     object.scales.as_ref().filter(|_| !shares && !object.is_marked && !is_suspended)
 }
 
-/// What to do about an object that scales what another project scales. Only cron rules can set the bounds of its
+/// The fix for an object whose target another project scales. Only cron rules can set the bounds of the target's
 /// autoscaler.
 fn foreign_fix(object: &CheckedObject) -> &'static str {
     match object.kind.family() {
@@ -84,14 +84,14 @@ fn foreign_fix(object: &CheckedObject) -> &'static str {
     }
 }
 
-/// An object of a name that another one has too, which is there.
+/// The finding about an object with the name of another one, which is at `first`.
 pub(super) fn defined_twice(identity: &Identity, first: &str) -> Finding {
     let message = format!("{identity} is defined twice, first at {first}");
     Finding::new(Code::DuplicateObject, FieldPath::default(), message)
         .with_fix("remove one of them, or rename it")
 }
 
-/// Where something is, as a part of a sentence; nothing where there is nothing to say.
+/// A location as a part of a sentence; empty if there is none.
 pub(super) fn at(place: &str) -> String {
     if place.is_empty() { String::new() } else { format!(", at {place}") }
 }

@@ -24,8 +24,8 @@ pub(super) struct PodDemand {
 }
 
 impl PodDemand {
-    /// By the policies of one cluster, and by the workloads themselves.
-    pub(super) fn of<'a>(objects: impl Iterator<Item = &'a CheckedObject>) -> PodDemand {
+    /// The demand by the policies of one cluster, and by the workloads themselves.
+    pub(super) fn from_objects<'a>(objects: impl Iterator<Item = &'a CheckedObject>) -> PodDemand {
         let mut world = World::default();
         let mut by_workload = BTreeMap::new();
         let mut highest = Vec::new();
@@ -45,11 +45,12 @@ impl PodDemand {
             }
         }
         for policy in world.policies() {
-            let Some(asked) = world.asks_for(&policy) else { continue };
-            let known = by_workload.entry(asked.workload).or_insert((0, ReplicasSource::Itself));
-            if asked.most > known.0 {
-                let rule = asked.rule.map_or(String::new(), |rule| format!(", rule {rule}"));
-                *known = (asked.most, ReplicasSource::Policy(format!("{}{rule}", policy.identity)));
+            let Some(demand) = world.asks_for(&policy) else { continue };
+            let known = by_workload.entry(demand.workload).or_insert((0, ReplicasSource::Itself));
+            if demand.most > known.0 {
+                let rule = demand.rule.map_or(String::new(), |rule| format!(", rule {rule}"));
+                *known =
+                    (demand.most, ReplicasSource::Policy(format!("{}{rule}", policy.identity)));
             }
         }
         for (autoscaler, (workload, max)) in highest {
@@ -73,20 +74,20 @@ impl PodDemand {
         if policy.strategy != Strategy::Required {
             return None;
         }
-        let asked = workloads.filter_map(|it| Some((it, self.by_workload.get(it)?)));
-        // Of several that ask for as many, the first by name.
-        let most = asked.max_by_key(|(workload, (replicas, _))| (*replicas, Reverse(*workload)));
+        let demands = workloads.filter_map(|it| Some((it, self.by_workload.get(it)?)));
+        // Of several that request as many, the first by name.
+        let most = demands.max_by_key(|(workload, (replicas, _))| (*replicas, Reverse(*workload)));
         let (workload, (replicas, by)) = most?;
         let missing = u64::from(*replicas).checked_sub(all).filter(|missing| *missing > 0)?;
         let replicas = counted(*replicas, "replica");
-        let asked = match by {
+        let demand = match by {
             ReplicasSource::Itself => format!("sets {replicas}"),
             ReplicasSource::Policy(policy) => format!("gets up to {replicas} by {policy}"),
             ReplicasSource::Autoscaler(it) => format!("may have {replicas} by the bounds of {it}"),
         };
         let (pods, stay) = (counted(all, "pod"), if missing == 1 { "stays" } else { "stay" });
         let message = format!(
-            "{workload} {asked}, and all units together take {pods} of a group; with strategy: required, {missing} of \
+            "{workload} {demand}, and all units together take {pods} of a group; with strategy: required, {missing} of \
              them {stay} pending"
         );
         let spec = Path::Root.key("spec");

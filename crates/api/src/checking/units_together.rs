@@ -35,14 +35,14 @@ const GIVEN: [&str; 13] = [
 /// The domains of controllers that give all their pods labels of their own.
 const GIVEN_DOMAINS: [&str; 2] = ["jobset.sigs.k8s.io", "leaderworkerset.sigs.k8s.io"];
 
-/// A pod, or a workload whose template makes pods.
+/// A pod, or a workload whose template creates pods.
 #[derive(Clone, Debug)]
-pub struct Governed<'a> {
+pub struct GovernedPod<'a> {
     /// Its identity.
     pub identity: Identity,
-    /// The pod, or the pod that its template makes.
+    /// The pod, or the pod that its template creates.
     pub pod: &'a Pod,
-    /// Which of them it is.
+    /// Its index among them.
     pub index: usize,
 }
 
@@ -54,12 +54,12 @@ struct Candidate<'a> {
     pods: LabelSet,
 }
 
-/// Checks the policies of one cluster against each other and against the pods there. `place` says where a policy is,
-/// and `pod_place` where a pod is.
+/// Checks the policies of one cluster against each other and against the pods there. `place` returns the location of
+/// a policy, and `pod_place` that of a pod.
 #[must_use]
 pub fn check_units_together<'a>(
     objects: impl Iterator<Item = (usize, &'a CheckedObject)> + Clone,
-    pods: impl Iterator<Item = Governed<'a>>,
+    pods: impl Iterator<Item = GovernedPod<'a>>,
     place: impl Fn(usize) -> String,
     pod_place: impl Fn(usize) -> String,
 ) -> Vec<(usize, Finding)> {
@@ -72,7 +72,7 @@ pub fn check_units_together<'a>(
                 return None;
             };
             let policy = units.policy.as_deref()?;
-            let pods = LabelSet::of(&policy.pod_selector);
+            let pods = LabelSet::from_selector(&policy.pod_selector);
             let is_first = seen.insert(identity) && !pods.is_empty();
             is_first.then_some(Candidate { index, identity, policy, pods })
         })
@@ -81,18 +81,18 @@ pub fn check_units_together<'a>(
         return Vec::new();
     }
     let by_selector = BySelector::new(&policies);
-    let pods: Vec<Governed<'a>> = pods.filter(|it| it.pod.ungoverned.is_none()).collect();
-    let mut governed: Vec<Vec<&Governed<'a>>> = policies.iter().map(|_| Vec::new()).collect();
+    let pods: Vec<GovernedPod<'a>> = pods.filter(|it| it.pod.ungoverned.is_none()).collect();
+    let mut governed: Vec<Vec<&GovernedPod<'a>>> = policies.iter().map(|_| Vec::new()).collect();
     let mut shared: BTreeMap<(usize, usize), Vec<&Identity>> = BTreeMap::new();
     for pod in &pods {
-        let of = by_selector.selecting(pod.identity.namespace(), &pod.pod.labels);
-        let of: Vec<usize> = of
+        let selecting = by_selector.selecting(pod.identity.namespace(), &pod.pod.labels);
+        let selecting: Vec<usize> = selecting
             .into_iter()
             .filter(|it| policies[*it].policy.pod_selector.selects(&pod.pod.labels))
             .collect();
-        for (position, other) in of.iter().enumerate() {
+        for (position, other) in selecting.iter().enumerate() {
             governed[*other].push(pod);
-            for first in &of[..position] {
+            for first in &selecting[..position] {
                 shared.entry((*first, *other)).or_default().push(&pod.identity);
             }
         }
@@ -102,14 +102,14 @@ pub fn check_units_together<'a>(
         let (first, other) = (&policies[first], &policies[other]);
         findings.push((other.index, two_policies(first, other, &pods, &place(first.index))));
     }
-    let asked = PodDemand::of(objects.map(|(_, object)| object));
+    let demand = PodDemand::from_objects(objects.map(|(_, object)| object));
     for (candidate, governed) in policies.iter().zip(&governed) {
         let workloads = governed.iter().map(|it| &it.identity);
-        let too_small = asked.more_than_units_take(candidate.policy, workloads);
+        let too_small = demand.more_than_units_take(candidate.policy, workloads);
         findings.extend(too_small.map(|finding| (candidate.index, finding)));
-        let told = own_costs(governed, &pod_place).into_iter();
-        let told = told.chain(keys_of_no_pod(candidate.policy, governed));
-        findings.extend(told.map(|finding| (candidate.index, finding)));
+        let of_costs = own_costs(governed, &pod_place).into_iter();
+        let further = of_costs.chain(keys_of_no_pod(candidate.policy, governed));
+        findings.extend(further.map(|finding| (candidate.index, finding)));
     }
     findings
 }
@@ -122,7 +122,7 @@ fn with_implied<'a>(
 ) -> BTreeMap<(usize, usize), Vec<&'a Identity>> {
     for (position, candidate) in policies.iter().enumerate() {
         let selector = &candidate.policy.pod_selector;
-        for other in by_selector.asking(candidate.identity.namespace(), selector) {
+        for other in by_selector.selecting_all(candidate.identity.namespace(), selector) {
             if other != position && candidate.pods.is_within(&policies[other].pods) {
                 shared.entry((position.min(other), position.max(other))).or_default();
             }
@@ -144,7 +144,10 @@ fn two_policies(
             format!("all pods of {}{place}{comma} are selected here too", first.identity)
         }
         [] => {
-            format!("all pods that it selects are also selected by {}{place}", first.identity)
+            format!(
+                "all pods that the policy selects are also selected by {}{place}",
+                first.identity
+            )
         }
         [pod] => format!("{pod} is also selected by {}{place}", first.identity),
         [pod, more @ ..] => {
@@ -158,7 +161,10 @@ fn two_policies(
 }
 
 /// Pods that come with a deletion cost keep it.
-fn own_costs(governed: &[&Governed<'_>], pod_place: impl Fn(usize) -> String) -> Option<Finding> {
+fn own_costs(
+    governed: &[&GovernedPod<'_>],
+    pod_place: impl Fn(usize) -> String,
+) -> Option<Finding> {
     let mut with_cost = governed.iter().filter(|it| matches!(it.pod.cost, DeletionCost::Others(_)));
     let first = with_cost.next()?;
     let more = match with_cost.count() {
@@ -184,15 +190,15 @@ fn is_given(key: &str) -> bool {
     GIVEN.contains(&key) || domain.is_some_and(|domain| GIVEN_DOMAINS.contains(&domain))
 }
 
-/// Keys that are probably mistyped: near one that Kubernetes sets, or one that none of the pods has that are there.
-fn keys_of_no_pod(policy: &ResourcePolicy, governed: &[&Governed<'_>]) -> Vec<Finding> {
+/// Keys that are probably mistyped: near one that Kubernetes sets, or one that none of the present pods has.
+fn keys_of_no_pod(policy: &ResourcePolicy, governed: &[&GovernedPod<'_>]) -> Vec<Finding> {
     let spec = Path::Root.key("spec");
     let list = spec.key("matchLabelKeys");
     let keys = policy.group_keys.iter().enumerate();
     let unknown = keys.filter(|(_, key)| {
         !is_given(key) && !governed.iter().any(|it| it.pod.labels.get(key).is_some())
     });
-    let told = unknown.filter_map(|(position, key)| {
+    let findings = unknown.filter_map(|(position, key)| {
         let meant = nearest(key, GIVEN.into_iter());
         if meant.is_none() && governed.is_empty() {
             return None;
@@ -207,16 +213,16 @@ fn keys_of_no_pod(policy: &ResourcePolicy, governed: &[&Governed<'_>]) -> Vec<Fi
             None => finding.with_fix("write the key of a label that the pods have, or remove it"),
         })
     });
-    told.collect()
+    findings.collect()
 }
 
 /// A label in a namespace: that, its key and its value.
 type LabelIn = (Arc<str>, Arc<str>, Arc<str>);
 
-/// Policies by a label that they ask for: there may be thousands, and each pod is of few.
+/// Policies by a label that they require: there may be thousands, and few of them select a pod.
 struct BySelector {
     keyed: BTreeMap<LabelIn, Vec<usize>>,
-    /// By namespace, those that ask for no value of a label.
+    /// The policies that require no value of a label, by namespace.
     others: BTreeMap<Arc<str>, Vec<usize>>,
 }
 
@@ -225,12 +231,14 @@ impl BySelector {
         let (mut keyed, mut others) = (BTreeMap::new(), BTreeMap::new());
         for (position, candidate) in policies.iter().enumerate() {
             let namespace: Arc<str> = candidate.identity.namespace().into();
-            match asked(&candidate.policy.pod_selector).min_by_key(|(_, values)| values.len()) {
+            match required_values(&candidate.policy.pod_selector)
+                .min_by_key(|(_, values)| values.len())
+            {
                 None => others.entry(namespace).or_insert_with(Vec::new).push(position),
                 Some((key, values)) => {
                     for value in values {
-                        let of = (Arc::clone(&namespace), Arc::clone(key), Arc::clone(value));
-                        keyed.entry(of).or_insert_with(Vec::new).push(position);
+                        let label = (Arc::clone(&namespace), Arc::clone(key), Arc::clone(value));
+                        keyed.entry(label).or_insert_with(Vec::new).push(position);
                     }
                 }
             }
@@ -240,18 +248,18 @@ impl BySelector {
 
     /// The policies that may select a pod with these labels, in their order.
     fn selecting(&self, namespace: &str, labels: &Labels) -> BTreeSet<usize> {
-        self.of(namespace, labels.iter().map(|(key, value)| (key.into(), value.into())))
+        self.matching(namespace, labels.iter().map(|(key, value)| (key.into(), value.into())))
     }
 
     /// The policies that may select all that this selector does, in their order.
-    fn asking(&self, namespace: &str, selector: &LabelSelector) -> BTreeSet<usize> {
-        let labels = asked(selector).flat_map(|(key, values)| {
+    fn selecting_all(&self, namespace: &str, selector: &LabelSelector) -> BTreeSet<usize> {
+        let labels = required_values(selector).flat_map(|(key, values)| {
             values.iter().map(move |value| (Arc::clone(key), Arc::clone(value)))
         });
-        self.of(namespace, labels)
+        self.matching(namespace, labels)
     }
 
-    fn of(
+    fn matching(
         &self,
         namespace: &str,
         labels: impl Iterator<Item = (Arc<str>, Arc<str>)>,
@@ -266,7 +274,7 @@ impl BySelector {
 }
 
 /// The labels for which a selector requires certain values.
-fn asked(selector: &LabelSelector) -> impl Iterator<Item = (&Arc<str>, &[Arc<str>])> {
+fn required_values(selector: &LabelSelector) -> impl Iterator<Item = (&Arc<str>, &[Arc<str>])> {
     selector.requirements().iter().filter_map(|requirement| match &requirement.of_value {
         ValueRequirement::In(values) => Some((&requirement.key, &**values)),
         ValueRequirement::NotIn(_) | ValueRequirement::Exists | ValueRequirement::DoesNotExist => {

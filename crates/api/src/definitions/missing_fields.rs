@@ -1,7 +1,7 @@
 //! The fields that a CRD in a cluster lacks, compared with ours: of an older release, or of the project that a kind comes
 //! from. The API server drops a field that the CRD does not have, and refuses a server-side apply that names one.
 //!
-//! How the schema of the cluster is read is up to the caller.
+//! The caller reads the schema of the cluster.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use super::all_custom_resources;
 use crate::kinds::Kind;
 use crate::status::conditions::{ConditionReason, ConditionState, ConditionType};
 
-/// How many fields a message names; the others are counted.
+/// The most fields that a message names; the others are counted.
 const MAX_LISTED: usize = 6;
 
 /// Other spellings of a field. A CRD without them loses nothing: the API server never accepted them.

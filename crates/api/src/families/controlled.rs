@@ -18,7 +18,7 @@ pub enum Controlled {
 }
 
 impl Controlled {
-    /// All that can be carried out, in this process or another: what is by default, before the rest.
+    /// All of them, in this process or another: those that are reconciled by default before the others.
     pub fn all() -> impl Iterator<Item = Self> {
         let all = || Family::ALL.into_iter().map(Self::Policies).chain([Self::NodeGroups]);
         all().filter(|it| it.is_by_default()).chain(all().filter(|it| !it.is_by_default()))
@@ -33,16 +33,16 @@ impl Controlled {
         }
     }
 
-    /// Of which of them a kind is: its objects are carried out, or are read or written to do so. `None` for Kubernetes'
-    /// own kinds.
+    /// The entry of a kind: its objects are reconciled, or are read or written to do so. `None` for Kubernetes' own
+    /// kinds.
     #[must_use]
     pub fn of_kind(kind: Kind) -> Option<Controlled> {
-        let beside = || {
+        let using_family = || {
             let mut families = DESCRIPTORS.iter().filter(|_| !is_group_of_kubernetes(kind.group()));
             let it = families.find(|it| it.reads.contains(&kind) || it.writes.contains(&kind))?;
             Some(Self::Policies(it.family))
         };
-        Self::all().find(|it| it.kind() == kind).or_else(beside)
+        Self::all().find(|it| it.kind() == kind).or_else(using_family)
     }
 
     /// The name of these objects on the command line.
@@ -51,19 +51,19 @@ impl Controlled {
         self.descriptor().map_or("scalable-node-group", |it| it.flag)
     }
 
-    /// The controller of another project that carries them out, if one can be recognized.
+    /// The upstream controller that reconciles them, if one can be recognized.
     #[must_use]
     pub fn upstream(self) -> Option<Upstream> {
         self.descriptor().map_or(Some(KARPENTER), |it| it.upstream)
     }
 
-    /// The process that carries them out.
+    /// The process that reconciles them.
     #[must_use]
     pub fn process(self) -> Process {
         self.descriptor().map_or(Process::Controller { by_default: true }, |it| it.process)
     }
 
-    /// Whether the controllers carry them out without being asked to.
+    /// Whether the controllers reconcile them by default.
     #[must_use]
     pub fn is_by_default(self) -> bool {
         self.process() == Process::Controller { by_default: true }
@@ -77,7 +77,7 @@ impl Controlled {
         }
     }
 
-    /// Why a process that is limited to some namespaces cannot carry them out, if it cannot.
+    /// The reason that a process limited to some namespaces cannot reconcile them, if so.
     #[must_use]
     pub fn why_cluster_wide(self) -> Option<&'static str> {
         self.descriptor()?.why_cluster_wide
@@ -85,7 +85,7 @@ impl Controlled {
 
     fn descriptor(self) -> Option<&'static Descriptor> {
         match self {
-            Self::Policies(family) => Some(Descriptor::of(family)),
+            Self::Policies(family) => Some(Descriptor::for_family(family)),
             Self::NodeGroups => None,
         }
     }

@@ -41,10 +41,10 @@ fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     };
     let scales = policy.as_ref().map(|policy| policy.target.clone());
     let slim = Slim::CronScaling(object.kept(policy, memory));
-    Interpretation::of(slim, checked.findings).scaling(scales, named)
+    Interpretation::new(slim, checked.findings).scaling(scales, named)
 }
 
-/// Leaves out the rules whose shape is broken: each stands on its own. A mistake elsewhere leaves nothing to use.
+/// Removes the rules whose shape is broken, since rules are independent. With a mistake elsewhere, no part is usable.
 fn without_broken_rules(mut policy: CronScaling, findings: &[Finding]) -> Option<CronScaling> {
     let spec = Path::Root.key("spec");
     let rules = spec.key("rules");

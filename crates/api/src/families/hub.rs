@@ -76,12 +76,12 @@ fn check_amounts(status: &Json, findings: &mut Vec<Finding>) {
     let path = Path::Root.key("status");
     let amounts = ["allocatable", "capacity"].into_iter();
     for (list, name) in amounts.flat_map(|list| ["cpu", "memory"].map(|name| (list, name))) {
-        let written = &status[list][name];
+        let value = &status[list][name];
         let list = path.key(list);
-        if !written.is_null() && quantity::of_json(written).is_none() {
+        if !value.is_null() && quantity::of_json(value).is_none() {
             let why = "must be a quantity, such as 1500m or 4Gi";
-            let shown = written.as_str().map_or_else(|| written.to_string(), str::to_owned);
-            let finding = Finding::invalid(Code::WrongType, &list.key(name), shown, why);
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let finding = Finding::invalid(Code::WrongType, &list.key(name), text, why);
             findings.push(finding.with_fix("write a quantity"));
         }
     }
@@ -95,9 +95,9 @@ fn check_scores(status: &Json, findings: &mut Vec<Finding>) {
         let finding = Finding::invalid(Code::WrongType, &path.key("validUntil"), "null", why);
         findings.push(finding.with_fix("leave it out of scores that never expire"));
     } else if !until.is_null() && lenient::exact_instant(until).is_none() {
-        let why = "must be an instant, such as 2026-03-02T12:00:00Z; without one, none of the scores counts";
-        let shown = until.as_str().map_or_else(|| until.to_string(), str::to_owned);
-        let finding = Finding::invalid(Code::WrongType, &path.key("validUntil"), shown, why);
+        let why = "must be an instant, such as 2026-03-02T12:00:00Z; without one, none of the scores is used";
+        let text = until.as_str().map_or_else(|| until.to_string(), str::to_owned);
+        let finding = Finding::invalid(Code::WrongType, &path.key("validUntil"), text, why);
         findings.push(finding.with_fix("write an instant in RFC 3339"));
     }
     let list = path.key("scores");
@@ -116,7 +116,7 @@ fn check_score<'a>(
 ) {
     match item["name"].as_str().filter(|name| !name.is_empty()) {
         Some(name) if seen.contains(&name) => {
-            let message = format!("Duplicate value: {name:?}: the first one counts");
+            let message = format!("Duplicate value: {name:?}: the first one is used");
             findings.push(
                 Finding::new(Code::DuplicateItem, score.key("name"), message)
                     .with_fix("remove one of them"),
@@ -141,8 +141,8 @@ fn check_score<'a>(
         findings.push(finding.with_fix("leave it out for a score of 0"));
     } else if !value.is_null() && slim::score(value).is_none() {
         let why = "must be a whole number from -100 to 100";
-        let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let finding = Finding::invalid(Code::OutOfRange, &score.key("value"), shown, why);
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let finding = Finding::invalid(Code::OutOfRange, &score.key("value"), text, why);
         let number = value.as_str().filter(|it| it.parse::<i64>().is_ok_and(|it| it.abs() <= 100));
         findings.push(match number {
             Some(number) => finding.meaning_bare(number, number),

@@ -1,5 +1,5 @@
-//! From an object of the right shape to its slim form: for policies by their family, for the other objects by what
-//! policies do with them.
+//! From an object of the right shape to its slim form: for policies by their family, for the other objects by their
+//! use in policies.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(crate) struct ShapeCheckedObject<'a> {
     pub(crate) kind: Kind,
     /// All of it but its status.
     pub(crate) object: Json,
-    /// As it is there: it is the controllers' own, and never worth failing for.
+    /// The status as written: it is the controllers' own, and never a reason to fail.
     pub(crate) status: Json,
     /// The findings about the shape.
     pub(crate) findings: &'a [Finding],
@@ -46,10 +46,10 @@ pub(crate) struct Interpretation {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Says what an object means.
+/// Returns the meaning of an object.
 pub(crate) fn interpret(mut object: ShapeCheckedObject<'_>) -> Interpretation {
     match object.kind.role() {
-        Role::Policy(family) => (Descriptor::of(family).check)(&mut object),
+        Role::Policy(family) => (Descriptor::for_family(family).check)(&mut object),
         Role::Hub => object.hub_object(),
         Role::Bounds => object.bounds(),
         Role::Workload { .. } => {
@@ -59,12 +59,12 @@ pub(crate) fn interpret(mut object: ShapeCheckedObject<'_>) -> Interpretation {
 }
 
 impl Interpretation {
-    /// That of a policy without a target.
-    pub(super) fn of(slim: Slim, findings: Vec<Finding>) -> Interpretation {
+    /// The interpretation of a policy without a target.
+    pub(super) fn new(slim: Slim, findings: Vec<Finding>) -> Interpretation {
         Interpretation { slim: Some(slim), findings, ..Interpretation::default() }
     }
 
-    /// That of a policy with this target; `named` counts if it has no usable one.
+    /// The same with this target; `named` is used if there is no usable one.
     pub(super) fn scaling(self, scales: Option<Target>, named: Option<Target>) -> Interpretation {
         let named = named.filter(|_| scales.is_none());
         Interpretation { scales, named, ..self }
@@ -81,8 +81,8 @@ impl ShapeCheckedObject<'_> {
         PolicyObject { policy: policy.map(Arc::new), created: self.created, memory }
     }
 
-    /// An object from which placements select. If its shape does not fit, it counts as absent; a set counts as present,
-    /// with unknown clusters.
+    /// An object from which placements select. If its shape does not fit, it is treated as absent; a set is treated as
+    /// present, with unknown clusters.
     fn hub_object(self) -> Interpretation {
         let checked = hub::check(self.kind, &self.object, &self.status);
         let object = match checked.object {
@@ -98,8 +98,8 @@ impl ShapeCheckedObject<'_> {
         }
     }
 
-    /// An autoscaler. One of Kubernetes' own is looked at as far as its bounds and its target go:
-    /// whether the rest of it is right is for its own API to say.
+    /// An autoscaler. Of one of Kubernetes' own, only its bounds and its target are checked: its own API
+    /// checks the rest.
     fn bounds(mut self) -> Interpretation {
         let checked = if self.kind == Kind::FederatedHPA {
             let spec = self.object["spec"].clone();
@@ -124,8 +124,8 @@ impl ShapeCheckedObject<'_> {
         target.map(|reference| reference.target)
     }
 
-    /// The slim form of what policies act on, if the numbers in it are in order. What else is wrong
-    /// with it does not change what it has.
+    /// The slim form of an object that policies act on, if its numbers are in order. Other mistakes in
+    /// it do not change its numbers.
     fn data(&self, further: &[Finding]) -> Option<Slim> {
         let spec = Path::Root.key("spec");
         let numbers = slim::fields(self.kind.role()).iter().map(|it| FieldPath::from(spec.key(it)));
@@ -156,8 +156,8 @@ impl ShapeCheckedObject<'_> {
     pub(super) fn named_target(&self) -> Option<Target> {
         let reference = self.object.get("spec")?.get("scaleTargetRef")?;
         let reference = ScaleTargetReference::deserialize(reference).ok()?;
-        let found = check_target(&reference, &Path::Root, self.namespace, &mut Vec::new())?;
-        Some(found.target)
+        let reference = check_target(&reference, &Path::Root, self.namespace, &mut Vec::new())?;
+        Some(reference.target)
     }
 
     /// Turns the spec into its type and checks it.

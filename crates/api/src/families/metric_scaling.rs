@@ -1,4 +1,4 @@
-//! `HorizontalAutoscaler`: replicas by the answers to queries.
+//! `HorizontalAutoscaler`: replicas by the results of queries.
 
 pub(crate) mod query;
 mod spec;
@@ -37,5 +37,5 @@ fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     let scales = policy.as_ref().map(|policy| policy.target.clone());
     let memory = status::horizontal_autoscaler::read(&object.status);
     let slim = Slim::MetricScaling(object.kept(policy, memory));
-    Interpretation::of(slim, checked.findings).scaling(scales, named)
+    Interpretation::new(slim, checked.findings).scaling(scales, named)
 }

@@ -41,5 +41,5 @@ fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     let unusable = spec::unusable(&object.object);
     let checked = object.check_spec(|_, spec| spec::check(&spec, &metadata));
     let policy = checked.value.filter(|_| object.is_sound()).or(unusable);
-    Interpretation::of(Slim::Placement(object.kept(policy, None)), checked.findings)
+    Interpretation::new(Slim::Placement(object.kept(policy, None)), checked.findings)
 }

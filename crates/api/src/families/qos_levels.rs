@@ -11,7 +11,7 @@ use crate::finding::{Code, FieldPath, Finding, Path};
 use crate::objects::agent_config::{GLOBAL, NODES, POLICIES};
 use crate::objects::document_key;
 
-pub(crate) use document::place_in_text;
+pub(crate) use document::location_in_text;
 
 pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     process: Process::Agent,
@@ -21,7 +21,7 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
     ..Descriptor::plain(Family::QosLevels, "qos-levels", Vec::new, check)
 };
 
-/// The policies of a `ConfigMap` of Volcano's agent. One without its document is as bad as one with a
+/// The policies of a `ConfigMap` of Volcano's agent. One without its document is treated like one with a
 /// document that cannot be read: a slip of the key must not undo all levels.
 fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     let name = object.object["metadata"]["name"].as_str().unwrap_or_default();
@@ -33,15 +33,15 @@ fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     } else {
         Checked { value: None, findings: vec![missing_document(&object.object["data"], key)] }
     };
-    let beside = [GLOBAL, NODES, POLICIES].into_iter();
-    let beside = beside.filter(|it| object.object["data"].get(it).is_some());
-    checked.findings.extend(beside.map(|it| {
+    let fields = [GLOBAL, NODES, POLICIES].into_iter();
+    let misplaced = fields.filter(|it| object.object["data"].get(it).is_some());
+    checked.findings.extend(misplaced.map(|it| {
         let why = format!("Ignored: the agent reads only {key}");
         let finding = Finding::new(Code::IgnoredField, data.key(it), why);
         finding.with_fix(format!("indent it, so that it is a part of the text of {key}"))
     }));
     let levels = checked.value.filter(|_| object.is_sound()).unwrap_or_else(QosLevels::unusable);
-    Interpretation::of(Slim::QosLevels(object.kept(Some(levels), None)), checked.findings)
+    Interpretation::new(Slim::QosLevels(object.kept(Some(levels), None)), checked.findings)
 }
 
 /// There may be several lists in the document.
@@ -50,7 +50,7 @@ fn rule_field(slim: &Slim, position: usize) -> Option<FieldPath> {
     document::field_of(levels.policy.as_deref(), position)
 }
 
-/// Says that the document of the agent is missing, or is the only one and has another name.
+/// The finding that the document of the agent is missing, or is the only one and has another name.
 fn missing_document(documents: &Json, key: &str) -> Finding {
     let data = Path::Root.key("data");
     let mut others = documents.as_object().into_iter().flatten().map(|(other, _)| other);

@@ -29,5 +29,5 @@ fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     let checked = object.check_spec(|_, spec| spec::check(&spec));
     let policy = checked.value.filter(|_| object.is_sound());
     let memory = status::metrics_producer::read(&object.status);
-    Interpretation::of(Slim::ScheduledCapacity(object.kept(policy, memory)), checked.findings)
+    Interpretation::new(Slim::ScheduledCapacity(object.kept(policy, memory)), checked.findings)
 }

@@ -25,5 +25,5 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
 fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     let checked = object.check_spec(|_, spec| spec::check(&spec));
     let policy = checked.value.filter(|_| object.is_sound());
-    Interpretation::of(Slim::Units(object.kept(policy, None)), checked.findings)
+    Interpretation::new(Slim::Units(object.kept(policy, None)), checked.findings)
 }

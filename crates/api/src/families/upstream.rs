@@ -1,4 +1,4 @@
-//! The projects that the kinds of policies come from, and how their controllers are recognized where they run. All names
+//! The projects that the kinds of policies come from, and the recognition of their controllers in a cluster. All names
 //! are those in the sources of these projects:
 //!
 //! | upstream | marks | found in |
@@ -10,14 +10,14 @@
 //! Volcano's agent and the scheduler plugin of `ResourcePolicy` cannot be recognized: they have no lease of their own, as
 //! one is a `DaemonSet` and the other a part of kube-scheduler. Looking for a lease is up to the controllers.
 
-/// The controller that a family comes from, and how it is recognized where it runs.
+/// The upstream controller of a family, and its marks in a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Upstream {
     /// Its project.
     pub name: &'static str,
     /// The name of its lease, in any namespace.
     pub lease: &'static str,
-    /// Whether the CRD of the kind has to be that of the project, because the lease alone is ambiguous.
+    /// Whether the CRD of the kind must be that of the project, because the lease alone is ambiguous.
     pub by_definition: bool,
     /// Whether it keeps conditions of its own in the objects' statuses, which a note of ours would replace.
     pub writes_conditions: bool,

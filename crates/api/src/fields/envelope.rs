@@ -37,7 +37,7 @@ pub(crate) fn invalid_name(field: &Path<'_>, name: &str, why: &str) -> Finding {
 /// The allowed letters of a name without an obvious correction.
 const USUAL_NAME: &str = "use only the letters a to z, digits and '-' inside it";
 
-/// Why a text is not what Kubernetes calls a DNS subdomain: the rule for most names.
+/// The reason that a text is not a DNS subdomain, the Kubernetes rule for most names; `None` if it is one.
 pub(crate) fn why_no_subdomain(name: &str) -> Option<String> {
     if name.chars().count() > 253 {
         return Some("a name may have at most 253 characters".to_owned());
@@ -50,7 +50,7 @@ pub(crate) fn why_no_subdomain(name: &str) -> Option<String> {
     })
 }
 
-/// Why a text is not what Kubernetes calls a DNS label: the rule for namespaces.
+/// The reason that a text is not a DNS label, the Kubernetes rule for namespaces; `None` if it is one.
 #[must_use]
 pub fn why_no_namespace(name: &str) -> Option<String> {
     (!is_label(name) || name.len() > 63).then(|| {

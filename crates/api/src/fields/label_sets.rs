@@ -1,4 +1,4 @@
-//! The objects of selectors, as sets of labels: whether one selects nothing, or nothing that others don't select too.
+//! The objects of selectors, as sets of labels: whether one selects nothing, or only objects that others select too.
 //!
 //! Exact, because a selector has a condition on each label by itself, and there are always more values than it names.
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use almanac_engine::{LabelSelector, ValueRequirement};
 
-/// How often a set is divided before the question is given up. Few selectors take more than a few dozen.
+/// The most divisions of a set before the comparison is given up. Few selectors take more than a few dozen.
 const DIVISIONS: usize = 1_000;
 
 /// The objects that a selector selects, by its condition on each label.
@@ -30,7 +30,7 @@ enum Values {
 
 impl LabelSet {
     /// The set of a selector.
-    pub(crate) fn of(selector: &LabelSelector) -> LabelSet {
+    pub(crate) fn from_selector(selector: &LabelSelector) -> LabelSet {
         let everything = LabelSet(BTreeMap::new());
         selector.requirements().iter().fold(everything, |set, requirement| {
             set.narrowed(&requirement.key, &Allowed::by(&requirement.of_value))
@@ -47,7 +47,7 @@ impl LabelSet {
         self.is_within_all(&[other])
     }
 
-    /// Whether all of it is in other sets taken together; `false`, too, if that would take too long to find out.
+    /// Whether all of it is in other sets taken together; also `false` if the comparison would take too long.
     pub(crate) fn is_within_all(&self, others: &[&LabelSet]) -> bool {
         self.is_covered(others, &mut DIVISIONS.clone())
     }
@@ -62,8 +62,8 @@ impl LabelSet {
         }
     }
 
-    /// What of it is outside of the first set, which is divided by the label that puts it there, has to be in the
-    /// others.
+    /// The parts outside of the first set must be in the others. The set is divided by the label that puts a part
+    /// outside.
     fn is_covered(&self, by: &[&LabelSet], divisions: &mut usize) -> bool {
         if self.is_empty() {
             return true;
@@ -155,7 +155,7 @@ mod tests {
     }
 
     fn set(text: &str) -> LabelSet {
-        LabelSet::of(&selector(text))
+        LabelSet::from_selector(&selector(text))
     }
 
     #[test]
@@ -212,8 +212,8 @@ mod tests {
     }
 
     #[test]
-    fn a_question_that_takes_too_long_is_given_up() {
-        // Only the last of them holds it, after three parts have been looked for in each of the others.
+    fn a_comparison_that_takes_too_long_is_given_up() {
+        // Only the last of them includes it, after three parts have been compared with each of the others.
         let others = (0..64).map(|it| format!("k{it} in x,l{it} in y,m{it} in z"));
         let others: Vec<LabelSet> = others.chain(["a".to_owned()]).map(|it| set(&it)).collect();
         assert!(!set("a").is_within_all(&others.iter().collect::<Vec<_>>()));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answers_are_those_of_trying_all_labels() {
+    fn the_results_equal_those_of_trying_all_labels() {
         let of_key = |key: &str| {
             ["in x", "in y", "in x y", "notin x", "notin x y", ""].map(|it| format!("{key} {it}"))
         };
@@ -238,11 +238,11 @@ mod tests {
             .collect();
         let selected = |selector: &LabelSelector| -> u16 {
             let bits = labels.iter().enumerate().filter(|(_, it)| selector.selects(it));
-            bits.map(|(place, _)| 1 << place).sum()
+            bits.map(|(index, _)| 1 << index).sum()
         };
         let with_labels = |text: String| {
             let selector = selector(&text);
-            (text, LabelSet::of(&selector), selected(&selector))
+            (text, LabelSet::from_selector(&selector), selected(&selector))
         };
         let outer: Vec<_> = single.iter().cloned().map(with_labels).collect();
         for (text, inner, of_inner) in double.map(with_labels) {

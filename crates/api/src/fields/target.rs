@@ -12,10 +12,10 @@ use crate::kinds::{
 };
 use crate::objects::ScaleTargetReference;
 
-/// A kind that people try to scale although it cannot be. It is in the group of Deployments.
+/// A kind that users try to scale although it cannot be scaled. It is in the group of Deployments.
 const DAEMON_SET: &str = "DaemonSet";
 
-/// Checks a reference to something that can be scaled. `None` when something is wrong with it.
+/// Checks a reference to an object that can be scaled. `None` if it has an error.
 pub(crate) fn check_target(
     reference: &ScaleTargetReference,
     path: &Path<'_>,
@@ -45,17 +45,17 @@ pub(crate) fn check_target(
     if findings.iter().skip(before).any(|it| it.severity() == Severity::Error) {
         return None;
     }
-    let known = Kind::of(group, kind);
+    let known = Kind::find(group, kind);
     let identity = Identity::new(group, kind.as_str(), namespace, name.as_str());
     let target = match known.map(Kind::role) {
         Some(Role::Bounds) => Target::Autoscaler(identity),
-        // Whether a kind of others has a scale is for the cluster to say; a policy of ours was refused above.
+        // The cluster decides whether a foreign kind has a scale; a policy of ours was refused above.
         Some(Role::Workload { .. } | Role::Hub | Role::Policy(_)) | None => {
             Target::Workload(identity)
         }
     };
     let api_version = match known {
-        // Its bounds are read and written in the version that has them as the rules have.
+        // Its bounds are read and written in the version whose fields the rules use.
         Some(known @ Kind::HorizontalPodAutoscaler) => Arc::from(known.api_version()),
         Some(_) | None => Arc::from(api_version),
     };
@@ -72,8 +72,8 @@ fn can_be_scaled(kind: Kind) -> bool {
 
 /// Whether a kind, in letters of any case, is one of the group that is mistyped.
 fn is_of_apps(kind: &str) -> bool {
-    let mut named = Kind::ALL.iter().filter(|it| it.name().eq_ignore_ascii_case(kind));
-    named.any(|it| it.api_version() == "apps/v1")
+    let mut kinds = Kind::ALL.iter().filter(|it| it.name().eq_ignore_ascii_case(kind));
+    kinds.any(|it| it.api_version() == "apps/v1")
 }
 
 fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: &mut Vec<Finding>) {
@@ -109,7 +109,7 @@ fn check_api_version(api_version: &str, kind: &str, field: &Path<'_>, findings: 
             Role::Bounds => Code::RemovedVersion,
             Role::Workload { .. } | Role::Hub | Role::Policy(_) => Code::Target,
         };
-        Finding::invalid(code, field, api_version, &removed.why(kind))
+        Finding::invalid(code, field, api_version, &removed.message(kind))
             .with_fix(format!("write apiVersion: {}", removed.now))
             .with_replacement(Some(removed.now))
     } else if let Some(known) = known
@@ -136,7 +136,7 @@ fn kind_of_group(group: &str, kind: &str, field: &Path<'_>) -> Option<Finding> {
     }
     if is_group_of_ours(group) {
         let Some(first) = scalable().next() else {
-            // Whether a kind that we do not know has a scale is for the cluster to say.
+            // The cluster decides whether an unknown kind has a scale.
             of_group().find(|it| it.name() == kind)?;
             let why = format!("a {kind} has no replicas to set");
             return Some(

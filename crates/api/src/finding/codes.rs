@@ -4,13 +4,13 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// It would be rejected, or cannot be carried out.
+    /// The API server would reject it, or Almanac cannot apply it.
     Error,
-    /// It is accepted, but probably not what was meant.
+    /// The object is accepted, but probably not meant so.
     Warning,
     /// Worth knowing.
     Info,
@@ -29,14 +29,14 @@ impl fmt::Display for Severity {
 /// Writes the table once: the enum, its names, severities and explanations, and the list of all.
 macro_rules! codes {
     ($($(#[doc = $explanation:literal])+ $variant:ident = $name:literal, $severity:ident;)+) => {
-        /// What kind of finding it is.
+        /// The code of a finding.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
         pub enum Code {
             $($(#[doc = $explanation])+ $variant,)+
         }
 
         impl Code {
-            /// All of them, in the order of the documentation.
+            /// All codes, in the order of the documentation.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
             /// Its name in output and documentation.
@@ -45,7 +45,7 @@ macro_rules! codes {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// How bad a finding of this code is, unless it is only worth knowing in its place.
+            /// The severity of a finding of this code, unless the finding is only an info.
             #[must_use]
             pub fn severity(self) -> Severity {
                 match self { $(Self::$variant => Severity::$severity,)+ }
@@ -79,7 +79,7 @@ codes! {
     DuplicateKey = "duplicate-key", Error;
     /// An alias (`*name`) has no anchor (`&name`), contains itself, or the aliases of a document multiply beyond 100,000 values.
     Alias = "alias", Error;
-    /// A document is nested deeper than 128 levels or holds more than a million values. No Kubernetes object does.
+    /// A document is nested deeper than 128 levels or has more than a million values. No Kubernetes object does.
     TooLarge = "too-large", Error;
     /// A document is not a Kubernetes object: it isn't a map, or `apiVersion` or `kind` is missing.
     NotAnObject = "not-an-object", Error;
@@ -165,7 +165,7 @@ codes! {
     LabelOfNoPod = "label-of-no-pod", Warning;
     /// A pod that a policy for units of nodes governs has a deletion cost of its own. It is kept, so the order of the units does not decide which pod is deleted first.
     OwnDeletionCost = "own-deletion-cost", Warning;
-    /// All units of nodes of a policy together take fewer pods than a workload gets, by its own number or by the policy or autoscaler that sets it, and with `strategy: required` the others are never scheduled.
+    /// All node units of a policy together take fewer pods than a workload gets. The number of pods is that of the workload, or of the policy or autoscaler that sets it. With `strategy: required`, the other pods are never scheduled.
     UnitsTooSmall = "units-too-small", Warning;
     /// A profile of kube-scheduler names the plugin `resourcepolicy`, which is not a part of it: a scheduler that was not built with the plugin does not start.
     SchedulerPlugin = "scheduler-plugin", Warning;
@@ -175,15 +175,15 @@ codes! {
     NeverOpens = "never-opens", Warning;
     /// Whenever a rule is due, another one decides: a later one of the same minute, another policy, or a behavior of higher priority. Remove it, or change when the other one applies.
     NeverWins = "never-wins", Warning;
-    /// Two behaviors of equal priority with different values are open at once, and only their order in the list decides. Give them different priorities.
+    /// Two behaviors of equal priority with different values are open at the same time, and only their order in the list decides. Give them different priorities.
     ListOrder = "list-order", Warning;
     /// Between the end of one window and the beginning of the next there are at most five minutes in which only what lies beneath applies, as with `23:59` and `00:00`. A window ends just before its end: let one end when the other begins.
     Gap = "gap", Warning;
-    /// The value that a rule has set is lowered by a rule of another policy or of another time zone, before its own would have lowered it; or the value that a rule sets once a year is lowered by one that raises it on other days. The message has both instants and the numbers. Let one rule lower it, when the last of them is over.
+    /// A rule of another policy or of another time zone lowers the value that a rule has set, before the counterpart of that rule would have lowered it. Or a rule that raises the value on other days lowers the value that a rule sets once a year. The message has both instants and the numbers. Let one rule lower it, when the last of them is over.
     CutShort = "cut-short", Warning;
     /// A rule sets one bound of an autoscaler beyond the other one, which is moved to fit. Set both.
     MovesOtherBound = "moves-other-bound", Warning;
-    /// A rule sets replicas that are outside the bounds of the workload's autoscaler, or the bounds below the replicas, and the autoscaler sets them back at once. Let the rules set the bounds instead.
+    /// A rule sets replicas that are outside the bounds of the workload's autoscaler, or the bounds below the replicas, and the autoscaler sets them back immediately. Let the rules set the bounds instead.
     OutOfBounds = "out-of-bounds", Warning;
     /// The pods of a namespace together request more CPU or memory, have higher limits, or are more, than a `ResourceQuota` allows, from when on a policy scales them so: pods beyond it are not created. The message has the instant and the numbers, and the fix the highest number within two years. A lower bound: only pods are counted whose number and requests are known. Raise the quota, or ask for fewer replicas.
     AboveQuota = "above-quota", Warning;
@@ -201,7 +201,7 @@ codes! {
     EveryPod = "every-pod", Info;
     /// A unit of nodes with `maxCount: 0`. It takes no pod.
     ClosedUnit = "closed-unit", Info;
-    /// A cron policy of another project, such as KEDA's cron trigger or an annotation of kube-downscaler. Almanac does not carry it out.
+    /// A cron policy of another project, such as KEDA's cron trigger or an annotation of kube-downscaler. Almanac does not apply it.
     ForeignPolicy = "foreign-policy", Info;
     /// Within a year (`lint`: two years), a clock change skips or repeats the time at which a rule fires, or a window opens or closes. The message says what happens then.
     ClockChange = "clock-change", Info;

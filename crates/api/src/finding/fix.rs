@@ -1,7 +1,7 @@
-//! The advice for a finding whose message has none: one thing to do, with the terms of the message where that names
-//! them already.
+//! The advice for a finding whose message has none: one fix, with the terms of the message where that names them
+//! already.
 //!
-//! Messages have the form `what is wrong; what to do`, or `must be …`, so that one line says it all.
+//! Messages have the form `the problem; the fix`, or `must be …`, so that one line is complete.
 
 use super::{Code, Finding};
 
@@ -12,11 +12,11 @@ impl Finding {
         let Some((problem, advice)) = self.message.rsplit_once("; ") else { return &self.message };
         let meant = MEANING.iter().find_map(|begin| advice.strip_prefix(begin));
         let meant = meant.map(|meant| meant.trim_end_matches('?'));
-        let is_said = |fix: &str| {
-            let says = |text: &str| fix.contains(text) || text.contains(fix);
-            says(advice) || meant.is_some_and(says)
+        let has_advice = |fix: &str| {
+            let is_same = |text: &str| fix.contains(text) || text.contains(fix);
+            is_same(advice) || meant.is_some_and(is_same)
         };
-        if self.fix.as_deref().is_some_and(is_said) { problem } else { &self.message }
+        if self.fix.as_deref().is_some_and(has_advice) { problem } else { &self.message }
     }
 
     /// The same with the field.
@@ -37,7 +37,7 @@ impl Finding {
     }
 
     fn usual_fix(&self) -> String {
-        let said = || advice(&self.message).map(str::to_owned);
+        let own_advice = || advice(&self.message).map(str::to_owned);
         let key = || self.field.last_key().unwrap_or("it");
         match self.code {
             Code::MissingField => format!("add {}", key()),
@@ -49,39 +49,39 @@ impl Finding {
                 Some((_, values)) => format!("write one of {values}"),
                 None => "write a supported value".to_owned(),
             },
-            Code::Schedule => said().unwrap_or_else(|| {
+            Code::Schedule => own_advice().unwrap_or_else(|| {
                 "write five fields: minute, hour, day of month, month and weekday".to_owned()
             }),
-            Code::Pattern => said()
+            Code::Pattern => own_advice()
                 .unwrap_or_else(|| "write values of the field with commas between them".into()),
             Code::TimeOfDay => {
-                said().unwrap_or_else(|| "write two digits each, as in 08:00".to_owned())
+                own_advice().unwrap_or_else(|| "write two digits each, as in 08:00".to_owned())
             }
-            Code::Duration => said().unwrap_or_else(|| "write one such as 30s or 1m30s".to_owned()),
-            Code::TimeZone => {
-                said().unwrap_or_else(|| "write an IANA name such as Europe/Berlin".to_owned())
+            Code::Duration => {
+                own_advice().unwrap_or_else(|| "write one such as 30s or 1m30s".to_owned())
             }
+            Code::TimeZone => own_advice()
+                .unwrap_or_else(|| "write an IANA name such as Europe/Berlin".to_owned()),
             Code::NotAnObject => format!("add {}, or move the document elsewhere", key()),
             Code::TooLarge => "split it into several documents".to_owned(),
             Code::Alias => "write the value out instead of repeating it".to_owned(),
-            Code::UnreadableFile => {
-                said().unwrap_or_else(|| "correct the path, or the permissions of the file".into())
-            }
+            Code::UnreadableFile => own_advice()
+                .unwrap_or_else(|| "correct the path, or the permissions of the file".into()),
             Code::Syntax => "correct it here or just before".to_owned(),
             _ => match bounds(&self.message) {
                 Some(bounds) if bounds.starts_with("a ") => format!("write {bounds}"),
                 Some(bounds) => format!("write a value {bounds}"),
-                None => said().unwrap_or_else(|| "correct the value".to_owned()),
+                None => own_advice().unwrap_or_else(|| "correct the value".to_owned()),
             },
         }
     }
 }
 
-/// How the end of a message begins that names what is meant.
+/// The starts of the end of a message that names the intended text.
 const MEANING: [&str; 4] =
     ["write its three letters, ", "write ", "did you mean ", "the nearest name is "];
 
-/// The part of a message that says what to do: what stands behind the last semicolon, if that begins
+/// The advice in a message: the part behind the last semicolon, if that begins
 /// with a verb.
 fn advice(message: &str) -> Option<&str> {
     let last = message.rsplit("; ").next().filter(|last| *last != message);
@@ -89,7 +89,7 @@ fn advice(message: &str) -> Option<&str> {
     last.filter(|last| verbs.iter().any(|verb| last.starts_with(verb)))
 }
 
-/// The part of a message that says which values a field takes.
+/// The part of a message that states the allowed values of a field.
 fn bounds(message: &str) -> Option<&str> {
     message.split_once("must be ").map(|(_, bounds)| bounds)
 }
@@ -100,7 +100,7 @@ mod tests {
     use crate::finding::Path;
 
     #[test]
-    fn what_the_fix_says_is_not_said_twice() {
+    fn the_problem_omits_the_advice_of_the_fix() {
         let problem = |message: &str, fix: Option<&str>| {
             let finding = Finding::new(Code::Schedule, Path::Root.key("a"), message);
             let finding = fix.map_or(finding.clone(), |fix| finding.with_fix(fix));

@@ -76,7 +76,7 @@ impl FieldPath {
 
     /// Whether this and the other path are fields of the same map.
     #[must_use]
-    pub fn is_beside(&self, other: &FieldPath) -> bool {
+    pub fn is_sibling(&self, other: &FieldPath) -> bool {
         match (self.0.split_last(), other.0.split_last()) {
             (Some((_, around)), Some((_, around_other))) => around == around_other,
             _ => false,
@@ -118,7 +118,7 @@ impl From<Path<'_>> for FieldPath {
     }
 }
 
-/// Keys that would look like several steps stand in brackets, as Kubernetes prints them:
+/// Keys that would look like several steps are in brackets, as Kubernetes prints them:
 /// `metadata.annotations[a.b/c]`.
 impl fmt::Display for FieldPath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! A range of bytes in a text. Lines and columns are up to those who have the text.
+//! A range of bytes in a text. Lines and columns are up to the owner of the text.
 
 use std::ops::Range;
 

@@ -21,13 +21,13 @@ impl Code {
         self.title_of_text().or_else(|| self.title_of_object()).or_else(|| self.title_over_time())
     }
 
-    /// Of those about a text and its values.
+    /// The titles about a text and its values.
     fn title_of_text(self) -> Option<&'static str> {
         Some(match self {
             Self::LineEnds => "The lines of a file end with a carriage return only.",
             Self::Template => "A template or a file with variables, which is not rendered yet.",
             Self::Alias => "A YAML alias without an anchor, or aliases that multiply too often.",
-            Self::TooLarge => "A document is nested too deeply, or holds too many values.",
+            Self::TooLarge => "A document is nested too deeply, or has too many values.",
             Self::NotAnObject => "A document is not a Kubernetes object.",
             Self::UnknownKind => "The group or version of an object is not that of its kind.",
             Self::MistypedKind => "A kind that is nearly one that Almanac reads.",
@@ -37,17 +37,17 @@ impl Code {
             Self::TimeZone => "A time zone that is not an IANA name.",
             Self::Selector => "A label selector that can't be used.",
             Self::Expression => "A CEL expression that can't be used.",
-            Self::EitherDay => "A cron expression fires on either of two sorts of days.",
+            Self::EitherDay => "A cron expression fires on either of two kinds of days.",
             Self::LongStep => "A step in a cron expression leaves only one value.",
             Self::WeekdayNumbers => "A cron expression numbers weekdays, perhaps as Quartz does.",
-            Self::LookAlike => "A name contains a look-alike or an invisible character.",
-            Self::NeverHolds => "A CEL expression that never holds.",
+            Self::LookAlike => "A name contains a confusable or an invisible character.",
+            Self::NeverHolds => "A CEL expression that is never true.",
             Self::NothingIgnored => "A comment that ignores nothing.",
             _ => return None,
         })
     }
 
-    /// Of those about an object, or several together.
+    /// The titles about an object, or several together.
     fn title_of_object(self) -> Option<&'static str> {
         Some(match self {
             Self::Target => "The target can't be used.",
@@ -57,7 +57,7 @@ impl Code {
             Self::NoSuchTarget => "A policy names an object that is not in the input.",
             Self::ExemptNamespace => "A policy is in a namespace that is exempt from all policies.",
             Self::Contradiction => "A selector whose requirements contradict each other.",
-            Self::CoveredUnit => "A unit in which no pod ever counts.",
+            Self::CoveredUnit => "A unit that never counts a pod.",
             Self::NoOpenUnit => "A policy whose pods can't be scheduled: no unit is open.",
             Self::LabelOfNoPod => "A key in `matchLabelKeys` that no pod has.",
             Self::SchedulerPlugin => "A profile of kube-scheduler names a plugin it does not have.",
@@ -67,7 +67,7 @@ impl Code {
         })
     }
 
-    /// Of those that show over time.
+    /// The titles about behavior over time.
     fn title_over_time(self) -> Option<&'static str> {
         Some(match self {
             Self::SameMinute => "Two rules of one object fire in the same minute.",
@@ -77,9 +77,9 @@ impl Code {
             Self::NeverWins => "A rule that never decides anything.",
             Self::ListOrder => "Only their order in the list decides between two behaviors.",
             Self::Gap => "At most five minutes between two windows.",
-            Self::CutShort => "Another rule changes too early what a rule has set.",
+            Self::CutShort => "Another rule changes the value of a rule too early.",
             Self::MovesOtherBound => "A rule sets one bound of an autoscaler beyond the other one.",
-            Self::OutOfBounds => "A rule sets what the autoscaler sets back at once.",
+            Self::OutOfBounds => "A rule sets a value that the autoscaler sets back immediately.",
             Self::AboveQuota => "The pods of a namespace exceed its quota.",
             Self::AboveCapacity => "The pods request more than the nodes can allocate.",
             Self::ScoreEnds => "A score of a cluster ends.",

@@ -71,7 +71,11 @@ mod tests {
     fn each_kind_of_the_table_outside_the_groups_of_policies_is_listed_as_read() {
         for kind in Kind::ALL.iter().filter(|it| !is_group_of_ours(it.group())) {
             let group = GROUPS.iter().find(|it| it.name == kind.group());
-            assert!(group.is_some_and(|it| it.read.contains(&kind.name())), "{}", kind.shown());
+            assert!(
+                group.is_some_and(|it| it.read.contains(&kind.name())),
+                "{}",
+                kind.display_name()
+            );
         }
     }
 

@@ -1,8 +1,8 @@
-//! The kinds as people call them, on the command line and in messages.
+//! The names of kinds on the command line and in messages.
 
 use super::Kind;
 
-/// A kind of which nothing is read but the pods that its objects are, or make.
+/// A kind of which only the pods are read that its objects are, or create.
 struct KindOfPods {
     name: &'static str,
     plural: &'static str,
@@ -33,8 +33,8 @@ const OF_PODS: [KindOfPods; 4] = [
     },
 ];
 
-/// The kind that a person means by a text, as [`Kind::named`] has it, also if its objects are only of interest
-/// for their pods.
+/// The kind that a user means by a text, as in [`Kind::named`], also if only the pods of its objects are of
+/// interest.
 #[must_use]
 pub fn kind_named(text: &str) -> Option<&'static str> {
     let of_pods = || {
@@ -60,7 +60,7 @@ impl KindOfPods {
 }
 
 impl Kind {
-    /// The kind a person means by a text: its name, its plural or a short name, in any letter case,
+    /// The kind a user means by a text: its name, its plural or a short name, in any letter case,
     /// with or without its group, as in `deployments.apps`.
     #[must_use]
     pub fn named(text: &str) -> Option<Kind> {
@@ -75,7 +75,7 @@ impl Kind {
         Kind::ALL.iter().copied().find(is_meant)
     }
 
-    /// Whether this is a word for the kind, in lower case. People say `hpas`, too.
+    /// Whether this is a word for the kind, in lower case. Users write `hpas`, too.
     fn is_called(self, word: &str) -> bool {
         let is_short = |word: &str| self.short_names().contains(&word);
         word == self.plural()
@@ -93,15 +93,15 @@ impl Kind {
         qualifier == self.group() || self.versions().iter().any(with_version)
     }
 
-    /// `deployments.apps`: what a role has to name, as far as one string can say it.
+    /// `deployments.apps`: the name in a role, as far as one string can express it.
     #[must_use]
     pub fn resource_name(self) -> String {
         self.qualified(self.plural())
     }
 
-    /// `Deployment.apps`, as objects are called in messages.
+    /// `Deployment.apps`, the kind in the names of objects in messages.
     #[must_use]
-    pub fn shown(self) -> String {
+    pub fn display_name(self) -> String {
         self.qualified(self.name())
     }
 
@@ -201,15 +201,15 @@ mod tests {
                 assert!(meant <= 1, "{word} means {meant}");
             }
             assert_eq!(Kind::named(&kind.resource_name()), Some(*kind));
-            assert_eq!(Kind::named(&kind.shown()), Some(*kind));
+            assert_eq!(Kind::named(&kind.display_name()), Some(*kind));
         }
     }
 
     #[test]
     fn the_core_group_is_omitted() {
         assert_eq!(Kind::Deployment.resource_name(), "deployments.apps");
-        assert_eq!(Kind::Deployment.shown(), "Deployment.apps");
+        assert_eq!(Kind::Deployment.display_name(), "Deployment.apps");
         assert_eq!(Kind::ReplicationController.resource_name(), "replicationcontrollers");
-        assert_eq!(Kind::ReplicationController.shown(), "ReplicationController");
+        assert_eq!(Kind::ReplicationController.display_name(), "ReplicationController");
     }
 }

@@ -1,23 +1,23 @@
-//! Which kind an `apiVersion` and a `kind` mean, and what to say about those that are nearly one.
+//! The kind that an `apiVersion` and a `kind` mean, and the recognition of those that are nearly one.
 
 use super::names::nearest_within;
 use super::{Kind, built_in};
 
-/// What published examples write for the group `apps`.
+/// The spelling of the group `apps` in published examples.
 pub(crate) const APPS_MISTYPED: &str = "app/v1";
 
-/// In how many letters a mistyped kind differs at most. With more differences it is another kind: a group of policies
+/// The most letters in which a mistyped kind differs. With more differences it is another kind: a group of policies
 /// has kinds that Almanac does not support, such as `BackupSchedule` next to `Placement`.
 pub(super) const MOST_SLIPS: usize = 2;
 
 /// The result of looking up an `apiVersion` and a `kind` in the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Recognised {
+pub(crate) enum Recognition {
     /// One of ours.
     Supported(Kind),
-    /// None of ours, and by all signs not meant to be.
+    /// Not one of ours, and by all signs not meant to be.
     Other,
-    /// Nearly one of ours: the field that is wrong, and what it should be.
+    /// Nearly one of ours: the wrong field, and its intended value.
     Mistyped {
         /// `apiVersion` or `kind`.
         field: &'static str,
@@ -37,31 +37,31 @@ pub(crate) fn is_group_of_ours(group: &str) -> bool {
     !group.is_empty() && Kind::ALL.iter().any(|it| it.group() == group && it.is_policy())
 }
 
-/// Whether a group is one of Kubernetes' own, of which we know well enough what is not in it.
+/// Whether a group is one of Kubernetes' own, whose kinds are all known.
 pub(crate) fn is_group_of_kubernetes(group: &str) -> bool {
     let is_of_table = Kind::ALL.iter().any(|it| it.group() == group) && !is_group_of_ours(group);
     is_of_table || group == "batch"
 }
 
 /// Looks a kind up.
-pub(crate) fn recognise(api_version: &str, kind: &str) -> Recognised {
+pub(crate) fn recognize(api_version: &str, kind: &str) -> Recognition {
     let (group, version) = group_and_version(api_version);
-    if let Some(known) = Kind::of(group, kind) {
+    if let Some(known) = Kind::find(group, kind) {
         return if known.versions().contains(&version) {
-            Recognised::Supported(known)
+            Recognition::Supported(known)
         } else {
-            Recognised::Mistyped { field: "apiVersion", meant: known.api_version() }
+            Recognition::Mistyped { field: "apiVersion", meant: known.api_version() }
         };
     }
     if let Some(meant) = near_kind(group, kind).or_else(|| built_in::near_kind(group, kind)) {
-        return Recognised::Mistyped { field: "kind", meant: meant.to_owned() };
+        return Recognition::Mistyped { field: "kind", meant: meant.to_owned() };
     }
     if let Some(known) = Kind::written(kind)
         && (is_group_of_ours(known.group()) || api_version == APPS_MISTYPED || group.is_empty())
     {
-        return Recognised::Mistyped { field: "apiVersion", meant: known.api_version() };
+        return Recognition::Mistyped { field: "apiVersion", meant: known.api_version() };
     }
-    Recognised::Other
+    Recognition::Other
 }
 
 /// The kind in a group of policies that was probably meant by another name.
@@ -86,19 +86,19 @@ pub(crate) struct RemovedVersion {
     pub(crate) release: &'static str,
     /// The `apiVersion` that replaces it.
     pub(crate) now: &'static str,
-    /// What else an object needs there, if anything.
+    /// The other requirement of that version, if any.
     pub(crate) needs: Option<&'static str>,
 }
 
 impl RemovedVersion {
     /// The problem, and the version to write.
-    pub(crate) fn why(self, kind: &str) -> String {
+    pub(crate) fn message(self, kind: &str) -> String {
         let RemovedVersion { release, now, .. } = self;
         format!("Kubernetes {release} removed this version of {kind}; write {now}")
     }
 }
 
-/// A removed version, the kinds, and what the later version needs that it did without.
+/// A removed version, the kinds, and the requirement that only the later version has.
 const NEEDS: [(&str, &[&str], &str); 3] = [
     ("apps/v1beta1", &["Deployment", "StatefulSet"], SELECTOR),
     ("extensions/v1beta1", &["DaemonSet", "Deployment", "ReplicaSet"], SELECTOR),
@@ -109,7 +109,7 @@ const NEEDS: [(&str, &[&str], &str); 3] = [
     ),
 ];
 
-/// It had a default.
+/// The removed versions have a default for it.
 const SELECTOR: &str = "spec.selector, which is required there";
 
 /// An API version, the kinds that it had, the release that removed it, and the version that replaces it.
@@ -150,44 +150,44 @@ impl Kind {
 mod tests {
     use super::*;
 
-    fn mistyped(field: &'static str, meant: &str) -> Recognised {
-        Recognised::Mistyped { field, meant: meant.to_owned() }
+    fn mistyped(field: &'static str, meant: &str) -> Recognition {
+        Recognition::Mistyped { field, meant: meant.to_owned() }
     }
 
     #[test]
     fn kinds_are_recognized_by_group_version_and_name() {
         for kind in Kind::ALL {
-            assert_eq!(recognise(&kind.api_version(), kind.name()), Recognised::Supported(*kind));
+            assert_eq!(recognize(&kind.api_version(), kind.name()), Recognition::Supported(*kind));
         }
-        let older = recognise("autoscaling/v1", "HorizontalPodAutoscaler");
-        assert_eq!(older, Recognised::Supported(Kind::HorizontalPodAutoscaler));
-        assert_eq!(recognise("batch/v1", "CronJob"), Recognised::Other);
-        assert_eq!(recognise("v1", "Secret"), Recognised::Other);
-        assert_eq!(recognise("extensions/v1beta1", "Deployment"), Recognised::Other);
-        assert_eq!(recognise("apps/v1", "ReplicationController"), Recognised::Other);
-        assert_eq!(recognise("apps/v1", "ControllerRevision"), Recognised::Other);
+        let older = recognize("autoscaling/v1", "HorizontalPodAutoscaler");
+        assert_eq!(older, Recognition::Supported(Kind::HorizontalPodAutoscaler));
+        assert_eq!(recognize("batch/v1", "CronJob"), Recognition::Other);
+        assert_eq!(recognize("v1", "Secret"), Recognition::Other);
+        assert_eq!(recognize("extensions/v1beta1", "Deployment"), Recognition::Other);
+        assert_eq!(recognize("apps/v1", "ReplicationController"), Recognition::Other);
+        assert_eq!(recognize("apps/v1", "ControllerRevision"), Recognition::Other);
     }
 
     #[test]
     fn a_near_miss_of_our_kinds_is_distinguished_from_other_kinds() {
         assert_eq!(
-            recognise("autoscaling.karmada.io/v1", "CronFederatedHPA"),
+            recognize("autoscaling.karmada.io/v1", "CronFederatedHPA"),
             mistyped("apiVersion", "autoscaling.karmada.io/v1alpha1")
         );
         assert_eq!(
-            recognise("autoscaling.karmada.io/v1alpha1", "CronFederatedHpa"),
+            recognize("autoscaling.karmada.io/v1alpha1", "CronFederatedHpa"),
             mistyped("kind", "CronFederatedHPA")
         );
         assert_eq!(
-            recognise("autoscaling.karmada.com/v1alpha1", "FederatedHPA"),
+            recognize("autoscaling.karmada.com/v1alpha1", "FederatedHPA"),
             mistyped("apiVersion", "autoscaling.karmada.io/v1alpha1")
         );
-        assert_eq!(recognise("apps/v1", "Deploymnt"), mistyped("kind", "Deployment"));
+        assert_eq!(recognize("apps/v1", "Deploymnt"), mistyped("kind", "Deployment"));
         assert!(!is_nearly_ours("apps/v1", "Deploymnt"));
-        assert_eq!(recognise("app/v1", "Deployment"), mistyped("apiVersion", "apps/v1"));
-        assert_eq!(recognise("v1", "Deployment"), mistyped("apiVersion", "apps/v1"));
+        assert_eq!(recognize("app/v1", "Deployment"), mistyped("apiVersion", "apps/v1"));
+        assert_eq!(recognize("v1", "Deployment"), mistyped("apiVersion", "apps/v1"));
         assert_eq!(
-            recognise("autoscaling.karmada.io/v1alpha1", "MetricsProducer"),
+            recognize("autoscaling.karmada.io/v1alpha1", "MetricsProducer"),
             mistyped("apiVersion", "autoscaling.karpenter.sh/v1alpha1")
         );
     }
@@ -208,7 +208,7 @@ mod tests {
             ("autoscaling.karmada.io/v1alpha1", "Deployment"),
             ("autoscaling.karmada.io/v1alpha1", "Gadget"),
         ] {
-            assert_eq!(recognise(api_version, kind), Recognised::Other, "{kind}");
+            assert_eq!(recognize(api_version, kind), Recognition::Other, "{kind}");
             assert!(!is_nearly_ours(api_version, kind), "{kind}");
         }
         for (api_version, kind, meant) in [
@@ -219,7 +219,7 @@ mod tests {
             ("autoscaling.karpenter.sh/v2", "MetricProducer", "MetricsProducer"),
             ("scheduling.sigs.x-k8s.io/v1alpha1", "ResourcesPolicy", "ResourcePolicy"),
         ] {
-            assert_eq!(recognise(api_version, kind), mistyped("kind", meant));
+            assert_eq!(recognize(api_version, kind), mistyped("kind", meant));
             assert!(is_nearly_ours(api_version, kind), "{kind}");
         }
         assert!(is_nearly_ours(hub, "") && is_nearly_ours("", "Placement"));

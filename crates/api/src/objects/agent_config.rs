@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 use crate::kinds::Kind;
 
-/// The `ConfigMaps`, each with the key of its document. Where there are several, the first one counts.
+/// The `ConfigMaps`, each with the key of its document. Where there are several, the first one is used.
 pub const AGENT_CONFIGS: [(&str, &str); 2] =
     [("volcano-agent-config", "config.yaml"), ("volcano-agent-configuration", "colocation-config")];
 
@@ -50,7 +50,7 @@ pub(crate) struct TimeBasedQosPolicy {
     pub(crate) check_interval: Option<Json>,
 }
 
-/// The schema of a policy. Which fields it needs, and what they say, is checked apart from it.
+/// The schema of a policy. Its required fields and their content are checked separately.
 pub(crate) fn policy_schema() -> Json {
     let text = json!({ "type": "string", "nullable": true });
     json!({

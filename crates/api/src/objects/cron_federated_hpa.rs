@@ -13,13 +13,13 @@ pub(crate) const MAX_RULES: usize = 256;
 /// The most characters the name of a rule has.
 pub(crate) const MAX_RULE_NAME: usize = 32;
 
-/// The most executions of either sort that are kept for a rule. Higher limits of the rule have no effect.
+/// The most successful or failed executions that are kept for a rule. Higher limits of the rule have no effect.
 pub(crate) const MAX_EXECUTIONS: usize = 32;
 
 /// The most characters the message of an execution has.
 pub(crate) const MAX_MESSAGE: usize = 4_096;
 
-/// What to scale, and when.
+/// The target, and the rules that scale it.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "autoscaling.karmada.io",
@@ -62,13 +62,13 @@ pub struct CronFederatedHPASpec {
     /// The object that the rules change: anything with a `scale` subresource, such as a Deployment, or the
     /// bounds of a `FederatedHPA` or a `HorizontalPodAutoscaler`.
     pub scale_target_ref: ScaleTargetReference,
-    /// When to scale, and to what.
+    /// The rules, each with its schedule and the values to set.
     #[schemars(length(max = MAX_RULES))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
     pub rules: Vec<CronFederatedHPARule>,
 }
 
-/// One rule: at these times, set this.
+/// One rule: a schedule, and the values to set when it fires.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
@@ -88,7 +88,7 @@ pub struct CronFederatedHPARule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]
     pub rule_name: Option<String>,
-    /// When the rule fires: a cron expression of five fields, as for a Kubernetes `CronJob`.
+    /// The schedule of the firings: a cron expression of five fields, as for a Kubernetes `CronJob`.
     #[schemars(length(min = 1, max = 256))]
     pub schedule: String,
     /// The replicas to set. Required for workloads; not used for autoscalers.
@@ -104,24 +104,24 @@ pub struct CronFederatedHPARule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub target_max_replicas: Option<i32>,
-    /// Stops the rule from firing while it is true. Firings missed in the meantime are skipped.
+    /// Whether the rule is stopped from firing. Firings missed in the meantime are skipped.
     #[serde(default = "not_suspended", skip_serializing_if = "Option::is_none")]
     pub suspend: Option<bool>,
     /// The time zone of the schedule, by its IANA name, such as `Europe/Berlin`. Defaults to UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]
     pub time_zone: Option<String>,
-    /// How many seconds late a firing may still be carried out, after downtime or a failure. Must
-    /// be smaller than the shortest time between two firings. Defaults to 300, or to one second
-    /// less than that time if it is shorter.
+    /// The maximum delay of a firing in seconds, after downtime or a failure. Must be smaller than
+    /// the shortest time between two firings. Defaults to 300, or to one second less than that
+    /// time if it is shorter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_delay_seconds: Option<i32>,
-    /// How many successful executions the status keeps.
+    /// The number of successful executions that the status keeps.
     #[serde(default = "three", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MAX_EXECUTIONS))]
     pub successful_history_limit: Option<i32>,
-    /// How many failed executions the status keeps.
+    /// The number of failed executions that the status keeps.
     #[serde(default = "three", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = MAX_EXECUTIONS))]
     pub failed_history_limit: Option<i32>,
@@ -141,13 +141,13 @@ fn three() -> Option<i32> {
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CronFederatedHPAStatus {
-    /// What every status says.
+    /// The fields of every status.
     #[serde(flatten)]
     pub observed: Observed,
-    /// When the next rule fires.
+    /// The time of the next firing of any rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_execution_time: Option<Time>,
-    /// When a rule was last carried out.
+    /// The time of the last execution of any rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_execution_time: Option<Time>,
     /// The history of each rule, in the order of the spec.
@@ -164,15 +164,15 @@ pub struct ExecutionHistory {
     /// The name of the rule.
     #[schemars(length(max = MAX_RULE_NAME))]
     pub rule_name: String,
-    /// Identifies the rule as it was when it was last handled; a rule that has changed since does
+    /// Identifies the version of the rule that was last handled; a rule that has changed since does
     /// not fire for the past.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16))]
     pub fingerprint: Option<String>,
-    /// The firings up to this instant are settled: carried out, missed or superseded.
+    /// The firings up to this instant are settled: applied, missed or superseded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_handled_time: Option<Time>,
-    /// When the rule fires next. Absent while the rule is suspended or invalid.
+    /// The time of the next firing. Absent while the rule is suspended or invalid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_execution_time: Option<Time>,
     /// Successful executions, newest first.
@@ -185,13 +185,13 @@ pub struct ExecutionHistory {
     pub failed_executions: Vec<FailedExecution>,
 }
 
-/// A firing that was carried out.
+/// A firing that was applied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SuccessfulExecution {
     /// The scheduled time of the firing.
     pub schedule_time: Time,
-    /// When it was carried out.
+    /// The time at which it was applied.
     pub execution_time: Time,
     /// The replicas that were set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -209,15 +209,15 @@ pub struct SuccessfulExecution {
     pub message: Option<String>,
 }
 
-/// A firing that was not carried out.
+/// A firing that was not applied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedExecution {
     /// The scheduled time of the firing.
     pub schedule_time: Time,
-    /// When it was given up.
+    /// The time at which it was given up.
     pub execution_time: Time,
-    /// Why.
+    /// The reason that it was not applied.
     #[schemars(length(max = MAX_MESSAGE))]
     pub message: String,
 }

@@ -1,5 +1,5 @@
 //! `FederatedHPA`: an autoscaler over clusters. Here it is data whose bounds cron rules change;
-//! scaling by it is Karmada's.
+//! Karmada scales by it.
 
 use k8s_openapi::api::autoscaling::v2::{
     HorizontalPodAutoscalerBehavior, HorizontalPodAutoscalerStatus, MetricSpec,
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::schema::ScaleTargetReference;
 
-/// What to scale across clusters, by which metrics, and within which bounds.
+/// The target to scale across clusters, the metrics to scale it by, and its bounds.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "autoscaling.karmada.io",
@@ -56,7 +56,7 @@ pub struct FederatedHPASpec {
     #[schemars(length(max = 64))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub metrics: Option<Vec<MetricSpec>>,
-    /// How fast to scale up and down.
+    /// The speed of scaling up and down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behavior: Option<HorizontalPodAutoscalerBehavior>,
 }

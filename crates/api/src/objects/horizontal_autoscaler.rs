@@ -1,4 +1,4 @@
-//! `HorizontalAutoscaler`: scales anything with a `scale` subresource by the answer to a query.
+//! `HorizontalAutoscaler`: scales anything with a `scale` subresource by the result of a query.
 
 use almanac_engine::metric_scaling::{MAX_RECOMMENDATIONS, MAX_SCALE_EVENTS};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::schema::{self, Observed, ScaleTargetReference};
 
-/// What to scale, by which metrics, and within which bounds.
+/// The target, the metrics to scale it by, and its bounds.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "autoscaling.karpenter.sh",
@@ -60,7 +60,7 @@ pub struct HorizontalAutoscalerSpec {
     #[schemars(length(max = 32))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub metrics: Vec<Metric>,
-    /// How fast to scale up and down.
+    /// The speed of scaling up and down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behavior: Option<Behavior>,
 }
@@ -88,7 +88,7 @@ pub struct PrometheusMetric {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricTarget {
-    /// How the result is compared with the value.
+    /// The comparison of the result with the value.
     #[serde(rename = "type")]
     pub kind: MetricTargetType,
     /// The value: for the whole result, for each replica, or in percent.
@@ -96,7 +96,7 @@ pub struct MetricTarget {
     pub value: Quantity,
 }
 
-/// How a result is compared with its target.
+/// The comparison of a result with its target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum MetricTargetType {
     /// The result should equal the value.
@@ -108,7 +108,7 @@ pub enum MetricTargetType {
     Utilization,
 }
 
-/// How fast to scale up and down.
+/// The speed of scaling up and down.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Behavior {
@@ -120,25 +120,25 @@ pub struct Behavior {
     pub scale_down: Option<ScalingRules>,
 }
 
-/// How fast to scale in one direction.
+/// The speed of scaling in one direction.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScalingRules {
-    /// How many seconds of past recommendations are considered before scaling.
+    /// The seconds of past recommendations that are considered before scaling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 3600))]
     pub stabilization_window_seconds: Option<i32>,
-    /// Which recommendation and which policy is used. Defaults to `Max`.
+    /// The choice among recommendations, and among policies. Defaults to `Max`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub select_policy: Option<SelectPolicy>,
-    /// How much may change within what time. Defaults to any amount at once.
+    /// The limits of changes within periods. Defaults to none: any amount changes immediately.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub policies: Vec<ScalingPolicy>,
 }
 
-/// Which of several is used.
+/// The choice among several recommendations or policies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SelectPolicy {
     /// The one that changes most.
@@ -150,22 +150,22 @@ pub enum SelectPolicy {
     Disabled,
 }
 
-/// How much may change within what time.
+/// A limit of changes within a period.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScalingPolicy {
     /// The unit of the value.
     #[serde(rename = "type")]
     pub kind: ScalingPolicyType,
-    /// How much.
+    /// The maximum change within the period.
     #[schemars(range(min = 1))]
     pub value: i32,
-    /// Within how many seconds.
+    /// The period in seconds.
     #[schemars(range(min = 1, max = 1800))]
     pub period_seconds: i32,
 }
 
-/// What a scaling policy counts.
+/// The unit of a scaling policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ScalingPolicyType {
     /// Replicas.
@@ -173,7 +173,7 @@ pub enum ScalingPolicyType {
     Count,
     /// Replicas, under the name Kubernetes gives them.
     Pods,
-    /// Percent of the replicas at the beginning of the period.
+    /// Percent of the replicas at the start of the period.
     Percent,
 }
 
@@ -181,20 +181,20 @@ pub enum ScalingPolicyType {
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HorizontalAutoscalerStatus {
-    /// What every status says.
+    /// The fields of every status.
     #[serde(flatten)]
     pub observed: Observed,
     /// The scaled object, to which the rest of this status belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 600))]
     pub target: Option<String>,
-    /// When the number of replicas was last changed.
+    /// The time of the last change of the number of replicas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_scale_time: Option<Time>,
-    /// How many replicas there are.
+    /// The current number of replicas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_replicas: Option<i32>,
-    /// How many replicas there should be.
+    /// The desired number of replicas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desired_replicas: Option<i32>,
     /// The last result of each query, in the order of the spec.
@@ -202,8 +202,8 @@ pub struct HorizontalAutoscalerStatus {
     #[schemars(length(max = 32))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub current_metrics: Vec<CurrentMetric>,
-    /// The recommendations within the stabilization windows, oldest first: only changes. Each holds
-    /// until the next one.
+    /// The recommendations within the stabilization windows, oldest first: only changes. Each
+    /// applies until the next one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = MAX_RECOMMENDATIONS))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
@@ -219,9 +219,9 @@ pub struct HorizontalAutoscalerStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Recommendation {
-    /// From when on.
+    /// The time from which the recommendation applies.
     pub time: Time,
-    /// How many.
+    /// The recommended number of replicas.
     pub replicas: i32,
 }
 
@@ -229,9 +229,9 @@ pub struct Recommendation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScaleEvent {
-    /// When.
+    /// The time of the change.
     pub time: Time,
-    /// By how many; below zero for fewer.
+    /// The difference in replicas; below zero for fewer.
     pub change: i32,
 }
 
@@ -242,7 +242,7 @@ pub struct CurrentMetric {
     /// The query.
     #[schemars(length(max = 4096))]
     pub query: String,
-    /// Its result; absent if there was none that could be used.
+    /// The result of the query; absent if there was no usable result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32))]
     pub value: Option<String>,

@@ -1,4 +1,4 @@
-//! The kinds of a hub of Open Cluster Management: placements, what they select from, and what they have selected.
+//! The kinds of a hub of Open Cluster Management: placements, the objects that they select from, and their decisions.
 //!
 //! Their definitions are as Open Cluster Management has them, so that its objects apply unchanged, with a few
 //! additions: `docs/compatibility.md` lists them. Other modules read the objects.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::schema::{self, Observed};
 
-/// What to publish. Set exactly one source.
+/// The value to publish. Set exactly one source.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "autoscaling.karpenter.sh",
@@ -72,8 +72,8 @@ pub struct MetricsProducerSpec {
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Schedule {
-    /// Which number applies when. If several are active at once, the one with the highest priority
-    /// wins; among equals, the first in this list.
+    /// The numbers, each with the times at which it applies. If several are active at the same time, the
+    /// one with the highest priority wins; among equals, the first in this list.
     #[schemars(length(max = 256))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub behaviors: Vec<ScheduledBehavior>,
@@ -94,9 +94,9 @@ pub struct ScheduledBehavior {
     /// The number.
     #[schemars(range(min = 0))]
     pub replicas: i32,
-    /// When it starts to apply.
+    /// The times at which it starts to apply.
     pub start: Pattern,
-    /// When it stops applying.
+    /// The times at which it stops applying.
     pub end: Pattern,
     /// The higher priority wins if behaviors overlap. Defaults to 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,7 +138,7 @@ pub struct Pattern {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricsProducerStatus {
-    /// What every status says.
+    /// The fields of every status.
     #[serde(flatten)]
     pub observed: Observed,
     /// The state of the schedule.
@@ -153,13 +153,13 @@ pub struct ScheduledCapacityStatus {
     /// The current number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_value: Option<i32>,
-    /// When the number changes next. Absent if it does not change within a year.
+    /// The time of the next change of the number. Absent if it does not change within a year.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_value_time: Option<Time>,
     /// The number from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_value: Option<i32>,
-    /// The position of the current behavior, counted from 0. Absent if the default applies.
+    /// The index of the current behavior, counted from 0. Absent if the default applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behavior_index: Option<i32>,
 }

@@ -1,4 +1,4 @@
-//! `Placement`: which clusters of the sets bound to its namespace are selected.
+//! `Placement`: a selection of clusters from the sets bound to its namespace.
 //!
 //! As Open Cluster Management has it, in `v1beta1` and in the `v1alpha1` of the design: fields that only one of
 //! them has are in both, and so are both spellings of `BuiltIn`.
@@ -23,7 +23,7 @@ const MAX_NAME: usize = 253;
 pub const DISABLE_ANNOTATION: &str =
     "cluster.open-cluster-management.io/experimental-scheduling-disable";
 
-/// How clusters are selected. Without anything, all clusters of the sets bound to the namespace are.
+/// The selection of clusters. Without any field, all clusters of the sets bound to the namespace are selected.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -55,14 +55,14 @@ pub struct PlacementSpec {
     /// The sets to select from. Without any, all sets that are bound to the namespace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cluster_sets: Vec<String>,
-    /// How many clusters to select at most. Without it, all that match.
+    /// The maximum number of clusters to select. Without it, all that match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub number_of_clusters: Option<i32>,
-    /// One of them has to match a cluster. Without any, every cluster matches.
+    /// The predicates, one of which must match a cluster. Without any, every cluster matches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub predicates: Vec<ClusterPredicate>,
-    /// How the clusters are ranked.
+    /// The ranking of the clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prioritizer_policy: Option<PrioritizerPolicy>,
     /// Accepted, and has no effect yet.
@@ -71,7 +71,7 @@ pub struct PlacementSpec {
     /// The taints of clusters that are tolerated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tolerations: Vec<Toleration>,
-    /// How selected clusters are divided.
+    /// The division of the selected clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision_strategy: Option<DecisionStrategy>,
     /// The order of the clusters in the decisions: `ClusterName`. `Score` is accepted, and has no effect yet.
@@ -87,28 +87,28 @@ pub struct PlacementSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterPredicate {
-    /// All of it has to match.
+    /// The selector, all parts of which must match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_cluster_selector: Option<ClusterSelector>,
 }
 
-/// Selects clusters: all parts have to match.
+/// Selects clusters: all parts must match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterSelector {
-    /// By their labels.
+    /// The labels by which clusters are selected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "hub::label_selector")]
     pub label_selector: Option<LabelSelector>,
-    /// By their claims.
+    /// The claims by which clusters are selected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_selector: Option<ClaimSelector>,
-    /// By expressions over the whole object.
+    /// The expressions over the whole object by which clusters are selected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cel_selector: Option<CelSelector>,
 }
 
-/// Selects clusters by their claims: all requirements have to hold.
+/// Selects clusters by their claims: all requirements must match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimSelector {
@@ -118,7 +118,7 @@ pub struct ClaimSelector {
     pub match_expressions: Vec<LabelSelectorRequirement>,
 }
 
-/// Selects clusters by expressions: all of them have to hold.
+/// Selects clusters by expressions: all of them must be true.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CelSelector {
@@ -127,11 +127,11 @@ pub struct CelSelector {
     pub cel_expressions: Vec<String>,
 }
 
-/// What ranks clusters.
+/// The scores that rank clusters.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PrioritizerPolicy {
-    /// `Additive`: Balance and Steady count unless their weight is changed. `Exact`: only what is listed counts.
+    /// `Additive`: Balance and Steady apply unless their weight is changed. `Exact`: only the listed scores apply.
     #[serde(default = "additive", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "mode")]
     pub mode: Option<String>,
@@ -146,23 +146,23 @@ pub struct PrioritizerPolicy {
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
-    validation = Rule::new("has(self.scoreCoordinate) || has(self.name)").message("scoreCoordinate: Required value: which score the weight is of"),
+    validation = Rule::new("has(self.scoreCoordinate) || has(self.name)").message("scoreCoordinate: Required value: the score of the weight"),
 )]
 pub struct PrioritizerConfig {
     /// The name of a score that is built in. `scoreCoordinate` overrides it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "built_in")]
     pub name: Option<String>,
-    /// Which score.
+    /// The score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_coordinate: Option<ScoreCoordinate>,
-    /// Its weight. Below 0 the last clusters come first; 0 is off.
+    /// The weight of the score. Below 0, the last clusters come first; 0 is off.
     #[serde(default = "one", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -10, max = 10))]
     pub weight: Option<i32>,
 }
 
-/// Where a score comes from.
+/// The source of a score.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScoreCoordinate {
@@ -174,7 +174,7 @@ pub struct ScoreCoordinate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "built_in")]
     pub built_in: Option<String>,
-    /// The same, as the design writes it.
+    /// `builtIn` in the spelling of the design.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "built_in")]
     pub build_in: Option<String>,
@@ -214,53 +214,53 @@ pub struct Toleration {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "effect")]
     pub effect: Option<String>,
-    /// For how long after a taint was added it is tolerated. Without it, forever.
+    /// The seconds after its addition for which a taint is tolerated. Without it, forever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toleration_seconds: Option<i64>,
 }
 
-/// How selected clusters are divided.
+/// The division of the selected clusters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionStrategy {
-    /// Into groups.
+    /// The division into groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_strategy: Option<GroupStrategy>,
 }
 
-/// How selected clusters are divided into groups.
+/// The division of selected clusters into groups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupStrategy {
     /// The groups that are formed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decision_groups: Vec<DecisionGroup>,
-    /// How many clusters a group has at most: a number, or a percentage such as `25%`.
+    /// The maximum number of clusters in a group: a number, or a percentage such as `25%`.
     #[serde(default = "all", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "number_or_percentage")]
     pub clusters_per_decision_group: Option<IntOrString>,
 }
 
-/// Selected clusters that are in groups of their own.
+/// The selected clusters that form groups of their own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionGroup {
     /// The name of the group, which is a label of its decisions.
     #[schemars(regex(pattern = hub::NAME_OF_GROUP))]
     pub group_name: String,
-    /// Which of the clusters.
+    /// The selector of the clusters in these groups.
     pub group_cluster_selector: GroupClusterSelector,
 }
 
-/// Selects clusters: both parts have to match.
+/// Selects clusters: both parts must match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupClusterSelector {
-    /// By their labels.
+    /// The labels by which clusters are selected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "hub::label_selector")]
     pub label_selector: Option<LabelSelector>,
-    /// By their claims.
+    /// The claims by which clusters are selected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_selector: Option<ClaimSelector>,
 }
@@ -274,21 +274,21 @@ pub enum SortBy {
     Score,
 }
 
-/// How selected clusters are spread.
+/// The spread of selected clusters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SpreadPolicy {
-    /// Over what, the most important first.
+    /// The constraints, the most important first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8))]
     pub spread_constraints: Vec<SpreadConstraint>,
 }
 
-/// Over what selected clusters are spread.
+/// A label or claim over whose values selected clusters are spread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SpreadConstraint {
-    /// By how many clusters two values may differ.
+    /// The maximum difference in the number of clusters of two values.
     #[serde(default = "one", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max_skew: Option<i32>,
@@ -297,12 +297,12 @@ pub struct SpreadConstraint {
     pub topology_key: String,
     /// Whether it is a label or a claim.
     pub topology_key_type: TopologyKeyType,
-    /// What to do where the clusters cannot be spread.
+    /// The behavior if the clusters cannot be spread.
     #[serde(default = "anyway", skip_serializing_if = "Option::is_none")]
     pub when_unsatisfiable: Option<WhenUnsatisfiable>,
 }
 
-/// What selected clusters are spread by.
+/// The type of a topology key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum TopologyKeyType {
     /// A label.
@@ -311,23 +311,23 @@ pub enum TopologyKeyType {
     Claim,
 }
 
-/// What to do where clusters cannot be spread.
+/// The behavior if clusters cannot be spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum WhenUnsatisfiable {
     /// Select no more.
     DoNotSchedule,
-    /// Select all the same.
+    /// Select the clusters nevertheless.
     ScheduleAnyway,
 }
 
 /// Two configurations of one score would be two weights. A score is one of an add-on, or one that is built in, by the
 /// first of its names that is not empty; an entry without a name is not a score.
 fn each_score_once() -> Rule {
-    let score = |of: &str| {
-        let at = format!("{of}.scoreCoordinate");
+    let score = |variable: &str| {
+        let at = format!("{variable}.scoreCoordinate");
         let unless_empty = |path: String| format!("has({path}) && {path} != '' ? [{path}] : ");
         let [usual, older] = ["builtIn", "buildIn"].map(|it| unless_empty(format!("{at}.{it}")));
-        let name = unless_empty(format!("{of}.name"));
+        let name = unless_empty(format!("{variable}.name"));
         format!(
             "(!has({at}) ? ({name}[]) : {at}.type == 'AddOn' ? (has({at}.addOn) ? \
              [{at}.addOn.resourceName, {at}.addOn.scoreName] : []) : {usual}{older}{name}[])"

@@ -1,4 +1,4 @@
-//! The status of a `Placement`: how many clusters it has selected, in which groups, and whether they are enough.
+//! The status of a `Placement`: the number of selected clusters, their groups, and whether they are enough.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use super::hub;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlacementStatus {
-    /// How many clusters are selected.
+    /// The number of selected clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number_of_selected_clusters: Option<i32>,
     /// The groups of decisions, in order.
@@ -20,7 +20,7 @@ pub struct PlacementStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "hub::conditions")]
     pub conditions: Vec<Condition>,
-    /// When scores in decisions were last updated. Almanac writes no scores into decisions.
+    /// The time of the last update of scores in decisions. Almanac writes no scores into decisions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_score_update_time: Option<Time>,
 }
@@ -38,7 +38,7 @@ pub struct DecisionGroupStatus {
     /// The names of its `PlacementDecision`s.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
-    /// How many clusters it has.
+    /// The number of clusters in the group.
     #[serde(default)]
     pub cluster_count: i32,
 }

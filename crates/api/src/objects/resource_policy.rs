@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 use super::hub::LABEL_KEY;
 use super::schema::Observed;
 
-/// The most policies of a namespace that count: one tenant must not slow down all others.
+/// The most policies of a namespace that are reconciled: one tenant must not slow down all others.
 pub const MAX_POLICIES: usize = 64;
 /// The most labels, expressions and values in the selectors of all units of a policy together.
 pub(crate) const MAX_TERMS: usize = 10_000;
-/// How many labels, expressions and values its selector of pods has at most: every pod of the namespace is compared with
-/// them.
+/// The most labels, expressions and values in the selector of pods of a policy: every pod of the namespace is compared
+/// with them.
 pub(crate) const MAX_POD_TERMS: usize = 1_000;
 /// The most units of a policy. The limit bounds the rules that compare each unit with each other.
 const MAX_UNITS: usize = 64;
@@ -33,7 +33,7 @@ const MAX_KEY: usize = 317;
 /// The longest value of a label.
 const MAX_VALUE: usize = 63;
 
-/// Which nodes the pods of the namespace use, in which order, and how many on each kind of node.
+/// The nodes that the pods of the namespace use, in order, with the number of pods on each kind of node.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "scheduling.sigs.x-k8s.io",
@@ -67,7 +67,7 @@ pub struct ResourcePolicySpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "pod_selector")]
     pub pod_selector: Option<LabelSelector>,
-    /// Which of these pods count.
+    /// The pods among these that count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub match_policy: Option<MatchPolicy>,
     /// The labels whose values form the groups of pods that are counted separately. Pods without one of them are in a
@@ -75,7 +75,7 @@ pub struct ResourcePolicySpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "label_keys")]
     pub match_label_keys: Vec<String>,
-    /// The use of nodes outside of all units: with `prefer` they are used after all units, with `required` never.
+    /// The use of nodes outside all units: with `prefer` they are used after all units, with `required` never.
     #[serde(default = "prefer", skip_serializing_if = "Option::is_none")]
     pub strategy: Option<UnitStrategy>,
     /// The units. A node belongs to the unit with the highest priority whose selector matches it, or to the first of
@@ -89,7 +89,7 @@ pub struct ResourcePolicySpec {
     pub units: Vec<Unit>,
 }
 
-/// Which pods count.
+/// The pods that count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MatchPolicy {
@@ -98,7 +98,7 @@ pub struct MatchPolicy {
     pub ignore_terminating_pod: Option<bool>,
 }
 
-/// The use of nodes outside of all units: with `prefer` they are used after all units, with `required` never.
+/// The use of nodes outside all units: with `prefer` they are used after all units, with `required` never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum UnitStrategy {
@@ -112,7 +112,7 @@ pub enum UnitStrategy {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Unit {
-    /// Its name. Defaults to `unit-` and its position in the list, which begins at 0.
+    /// The name of the unit. Defaults to `unit-` and its index in the list, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = MAX_UNIT_NAME))]
     pub name: Option<String>,
@@ -120,26 +120,26 @@ pub struct Unit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub priority: Option<i32>,
-    /// How many pods of a group it takes. Without it, as many as its nodes can hold; 0 closes it.
+    /// The maximum number of pods of a group in the unit. Without it, as many as fit its nodes; 0 closes the unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub max_count: Option<i32>,
-    /// Its nodes. It must not be empty.
+    /// The selector of its nodes. It must not be empty.
     #[schemars(schema_with = "node_selector")]
     pub node_selector: LabelSelector,
 }
 
-/// How the units are used.
+/// The usage of the units.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourcePolicyStatus {
-    /// What every status says.
+    /// The fields of every status.
     #[serde(flatten)]
     pub observed: Observed,
-    /// How many pods count in units.
+    /// The number of pods that count in units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<i32>,
-    /// How many pods are on nodes outside of all units.
+    /// The number of pods on nodes outside all units.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spilled: Option<i32>,
     /// The units, in the order of the spec.
@@ -149,19 +149,19 @@ pub struct ResourcePolicyStatus {
     pub units: Vec<UnitStatus>,
 }
 
-/// How a unit is used.
+/// The usage of a unit.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitStatus {
-    /// Its name.
+    /// The name of the unit.
     #[schemars(length(max = MAX_UNIT_NAME))]
     pub name: String,
-    /// How many pods of a group it takes.
+    /// The maximum number of pods of a group in the unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<i32>,
-    /// How many pods count in it, over all groups.
+    /// The number of pods that count in the unit, over all groups.
     pub used: i32,
-    /// For how many more its room is held.
+    /// The number of further pods for which the unit keeps capacity.
     pub leased: i32,
     /// The groups that have pods in it, the fullest first; of many, not all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -170,7 +170,7 @@ pub struct UnitStatus {
     pub groups: Vec<UnitGroupStatus>,
 }
 
-/// How a unit is used by a group of pods.
+/// The usage of a unit by a group of pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitGroupStatus {
@@ -178,9 +178,9 @@ pub struct UnitGroupStatus {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "labels_of_group")]
     pub labels: BTreeMap<String, String>,
-    /// How many of its pods count in the unit.
+    /// The number of pods of the group that count in the unit.
     pub used: i32,
-    /// For how many more the room is held.
+    /// The number of further pods of the group for which the unit keeps capacity.
     pub leased: i32,
 }
 
@@ -195,7 +195,7 @@ fn each_name_once() -> Rule {
     Rule::new(rule).message("Duplicate value: each unit has a name of its own")
 }
 
-/// A unit without a name has one by its position, and there are fewer than a hundred.
+/// A unit without a name is named after its index, and there are fewer than a hundred.
 fn no_name_of_one_without() -> Rule {
     let rule = "self.all(one, !has(one.name) || !one.name.matches('^unit-(0|[1-9][0-9]?)$') || \
                 int(one.name.substring(5)) >= size(self) || \
@@ -241,7 +241,7 @@ fn selector(rules: &[serde_json::Value]) -> Schema {
         "x-kubernetes-map-type": "atomic",
         "properties": {
             "matchLabels": {
-                "description": "Labels that have to have these values.",
+                "description": "The required labels and their values.",
                 "type": "object",
                 "maxProperties": 64,
                 "additionalProperties": { "type": "string", "maxLength": MAX_VALUE }
@@ -265,7 +265,7 @@ fn selector(rules: &[serde_json::Value]) -> Schema {
                             "maxLength": MAX_KEY
                         },
                         "operator": {
-                            "description": "How its value is compared.",
+                            "description": "The comparison with its value.",
                             "type": "string",
                             "enum": ["In", "NotIn", "Exists", "DoesNotExist"]
                         },

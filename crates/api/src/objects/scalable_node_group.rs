@@ -52,10 +52,10 @@ pub struct ScalableNodeGroupSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScalableNodeGroupStatus {
-    /// What every status says.
+    /// The fields of every status.
     #[serde(flatten)]
     pub observed: Observed,
-    /// How many nodes there are.
+    /// The current number of nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
     /// The labels that select the nodes of the group.

@@ -49,14 +49,14 @@ pub(super) fn anything(_: &mut SchemaGenerator) -> Schema {
 /// The most characters the message of a condition has.
 pub(crate) const MAX_CONDITION_MESSAGE: usize = 32_768;
 
-/// What every status says besides what is its kind's own.
+/// The fields that the statuses of all kinds share.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Observed {
-    /// The generation of the object this status is about.
+    /// The generation of the object that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Whether the object is in effect, and if not, why.
+    /// Whether the object is in effect, and the reason if it is not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "conditions")]
     pub conditions: Vec<Condition>,

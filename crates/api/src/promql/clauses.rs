@@ -1,13 +1,13 @@
 //! The clauses of an operand or an operator: label matchers, modifiers of time, and lists of labels.
 
-use super::lexer::{Kind, Token, shown};
+use super::lexer::{Kind, Token, excerpt};
 use super::parser::{Modifiers, Parser, Shape};
 use super::{Comparison, METRIC_NAME, Matcher, Node, Refusal, Selector, Type};
 
-/// More seconds than 63 bits hold.
+/// More seconds than fit 63 bits.
 const TOO_LATE: f64 = 9_223_372_036_854_775_808.0;
 
-/// How the elements of two operands are matched.
+/// The matching of the elements of two operands.
 #[derive(Default)]
 pub(super) struct Matching {
     pub(super) is_bool: bool,
@@ -85,7 +85,7 @@ impl Parser<'_, '_> {
             Comparison::Matches | Comparison::MatchesNot => {
                 let checked = if is_utf8 { self.patterns.matches_empty(&value) } else { None };
                 let Some(matches_empty) = checked else {
-                    let message = format!("{} is not a regular expression", shown(&value));
+                    let message = format!("{} is not a regular expression", excerpt(&value));
                     return Err(self.refusal(token.start, &message));
                 };
                 let negates = comparison == Comparison::MatchesNot;
@@ -102,7 +102,7 @@ impl Parser<'_, '_> {
         while !self.take(")") {
             let token = self.advance();
             labels.push(match token.kind {
-                // This one has to be quoted, and no other keyword.
+                // This one must be quoted, and no other keyword.
                 Kind::Keyword("without") => return Err(self.unexpected(&token)),
                 Kind::Name | Kind::Keyword(_) => self.text[token.start..token.end].to_owned(),
                 Kind::Text { value, is_utf8: true } if !value.is_empty() => value,
@@ -120,7 +120,7 @@ impl Parser<'_, '_> {
         matches!(self.next.kind, Kind::Keyword("by" | "without"))
     }
 
-    /// By which labels an aggregation groups, if it does.
+    /// The labels by which an aggregation groups, if it does.
     pub(super) fn grouping(&mut self) -> Result<bool, Refusal> {
         let groups = self.groups_next();
         if groups {

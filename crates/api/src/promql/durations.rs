@@ -4,9 +4,10 @@ use super::lexer::Kind;
 use super::parser::Parser;
 use super::{MOST_NESTED, Refusal};
 
-/// More seconds than 63 bits hold as nanoseconds.
+/// More seconds than fit 63 bits as nanoseconds.
 const TOO_LONG: f64 = 9_223_372_036.854_776;
-/// How strongly a sum binds, a product, and `^`, which is grouped from the right and before which a sign comes.
+/// The precedences of a sum, a product, and `^`, which is grouped from the right. A sign before it applies to the whole
+/// power.
 const SUM: u8 = 1;
 const PRODUCT: u8 = 2;
 const POWER: u8 = 3;
@@ -14,7 +15,7 @@ const POWER: u8 = 3;
 /// The seconds of a duration; `None` for an expression, which Prometheus evaluates later.
 type Seconds = Option<f64>;
 
-/// The reason that a duration is pending for.
+/// A part whose duration comes next.
 enum Pending {
     Parenthesis,
     /// The first argument of `max_of` or `min_of`.
@@ -31,7 +32,7 @@ enum Pending {
     },
 }
 
-/// How strongly an operator binds.
+/// The precedence of an operator.
 fn precedence(kind: &Kind) -> Option<(u8, bool)> {
     match kind {
         Kind::Symbol("+" | "-") => Some((SUM, false)),
@@ -47,7 +48,7 @@ impl Parser<'_, '_> {
     pub(super) fn positive_duration(&mut self) -> Result<(), Refusal> {
         let at = self.next.start;
         if self.duration(Vec::new(), true)?.is_some_and(|seconds| seconds <= 0.0) {
-            return Err(self.refusal(at, "a duration has to be more than 0"));
+            return Err(self.refusal(at, "a duration must be more than 0"));
         }
         Ok(())
     }
@@ -106,7 +107,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Reads what follows a duration: whether all of it is complete, or another duration has to follow.
+    /// Reads what follows a duration: whether all of it is complete, or another duration must follow.
     fn is_complete(
         &mut self,
         pending: &mut Vec<Pending>,
@@ -139,7 +140,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Completes what waits for the last duration and binds more strongly than what is next, or from the left.
+    /// Completes the pending parts that bind the last duration more strongly than the next part, or from the left.
     fn reduce_durations(
         &self,
         pending: &mut Vec<Pending>,

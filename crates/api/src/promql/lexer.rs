@@ -1,6 +1,6 @@
 //! The words of a query: names, keywords, symbols, numbers and texts. Spaces and comments between them are left out.
 
-use super::MOST_SHOWN;
+use super::MOST_REPEATED;
 use super::number::{is_of_word, number};
 
 /// A word, and its range in the text.
@@ -30,7 +30,7 @@ pub(super) enum Kind {
     Invalid(String),
 }
 
-/// Of two of which one is the beginning of the other, the longer one is first.
+/// If one symbol is the beginning of another, the longer one is first.
 const SYMBOLS: [&str; 26] = [
     "==", "=~", "=", "!=", "!~", "<=", "</", "<", ">=", ">/", ">", "+", "-", "*", "/", "%", "^",
     "@", "(", ")", "{", "}", "[", "]", ",", ":",
@@ -102,7 +102,7 @@ impl<'a> Lexer<'a> {
         }
         let end = rest.find(|letter| !is_of_word(letter) && letter != '.');
         let written = &rest[..end.unwrap_or(rest.len())];
-        (Kind::Invalid(format!("{} is not a number or duration", shown(written))), 0)
+        (Kind::Invalid(format!("{} is not a number or duration", excerpt(written))), 0)
     }
 
     fn name(&self, rest: &str) -> (Kind, usize) {
@@ -153,9 +153,9 @@ fn is_before_parenthesis(rest: &str) -> bool {
     rest.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('(')
 }
 
-/// A word as a message has it.
-pub(super) fn shown(word: &str) -> String {
-    match word.char_indices().nth(MOST_SHOWN) {
+/// A word in a message, truncated if it is long.
+pub(super) fn excerpt(word: &str) -> String {
+    match word.char_indices().nth(MOST_REPEATED) {
         Some((end, _)) => format!("{:?}…", &word[..end]),
         None => format!("{word:?}"),
     }

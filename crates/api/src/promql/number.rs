@@ -10,7 +10,7 @@ const UNITS: [(&str, f64); 7] = [
     ("s", 1_000.0),
     ("ms", 1.0),
 ];
-/// The longest duration in milliseconds: what 63 bits hold as nanoseconds, about 292 years.
+/// The longest duration in milliseconds: 63 bits of nanoseconds, about 292 years.
 const LONGEST: f64 = 9_223_372_036_854.0;
 
 /// The number that a text begins with, a duration in seconds included, and where it ends.
@@ -46,7 +46,7 @@ fn seconds(text: &str) -> Option<f64> {
     (milliseconds <= LONGEST).then_some(whole + milliseconds % 1_000.0 / 1_000.0)
 }
 
-/// Where a number ends; `None` for what can only be a mistyped one.
+/// The end of a number; `None` for a mistyped one.
 ///
 /// Even in some places of a hexadecimal number, such as the second digit, Prometheus reads an `e` as the start of an
 /// exponent. It refuses `0x1e` at the end of a query, so this module does, too.

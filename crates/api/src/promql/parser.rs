@@ -4,13 +4,13 @@
 use almanac_engine::metric_scaling::PatternBudget;
 
 use super::clauses::Matching;
-use super::lexer::{Kind, Lexer, Token, shown};
+use super::lexer::{Kind, Lexer, Token, excerpt};
 use super::types::{self, Callee};
-use super::{MOST_NESTED, Node, Parsed, Refusal, Type, in_line};
+use super::{MOST_NESTED, Node, ParsedQuery, Refusal, Type, in_line};
 
-/// How strongly a sign binds: as a multiplication.
+/// The precedence of a sign: that of a multiplication.
 const SIGN: u8 = 5;
-/// How strongly `^` binds, which is the only operator that is grouped from the right.
+/// The precedence of `^`, the only operator that is grouped from the right.
 const POWER: u8 = 6;
 
 /// A part that is complete.
@@ -40,7 +40,7 @@ pub(super) struct Modifiers {
     pub(super) edges: Option<&'static str>,
 }
 
-/// A part that waits for an operand.
+/// A part whose operand comes next.
 enum Pending {
     Parenthesis { at: usize },
     Call { callee: Callee, groups: bool, commas: Vec<usize>, at: usize },
@@ -63,16 +63,16 @@ pub(super) struct Parser<'a, 'b> {
     lexer: Lexer<'a>,
     pub(super) next: Token,
     pending: Vec<Pending>,
-    /// How many of what is pending are brackets.
+    /// The number of brackets among the pending parts.
     nested: usize,
     pub(super) operands: Vec<Operand>,
     pub(super) nodes: Vec<Node>,
     pub(super) patterns: &'b mut PatternBudget,
-    /// Where selectors begin that select every series there is, which only `info` allows.
+    /// The starts of selectors that select every series, which only `info` allows.
     pub(super) unselective: Vec<usize>,
 }
 
-/// How strongly an operator between two operands binds.
+/// The precedence of an operator between two operands.
 fn precedence(kind: &Kind) -> Option<(&'static str, u8)> {
     let (Kind::Symbol(operator) | Kind::Keyword(operator)) = kind else { return None };
     let precedence = match *operator {
@@ -104,7 +104,7 @@ impl<'a, 'b> Parser<'a, 'b> {
         }
     }
 
-    pub(super) fn query(mut self) -> Result<Parsed, Refusal> {
+    pub(super) fn query(mut self) -> Result<ParsedQuery, Refusal> {
         if self.next.kind == Kind::End {
             return Err(self.refusal(0, "there is no expression"));
         }
@@ -120,10 +120,10 @@ impl<'a, 'b> Parser<'a, 'b> {
             return Err(self.refusal(*at, "a selector needs a matcher that no empty label meets"));
         }
         let result = self.operands.pop().map_or(Type::Text, |operand| operand.result);
-        Ok(Parsed { result, nodes: self.nodes })
+        Ok(ParsedQuery { result, nodes: self.nodes })
     }
 
-    /// Reads up to the end of an operand, or up to a bracket or sign that another one has to follow.
+    /// Reads up to the end of an operand, or up to a bracket or sign that another one must follow.
     fn operand(&mut self) -> Result<Next, Refusal> {
         let token = self.advance();
         match token.kind {
@@ -161,7 +161,8 @@ impl<'a, 'b> Parser<'a, 'b> {
             | Kind::Keyword("start" | "end" | "step" | "range" | "max_of" | "min_of")
                 if opens =>
             {
-                let why = || self.refusal(token.start, &format!("no function is {}", shown(name)));
+                let why =
+                    || self.refusal(token.start, &format!("no function is {}", excerpt(name)));
                 (Callee::Function(types::function(name).ok_or_else(why)?), false)
             }
             Kind::Keyword("atan2" | "bool" | "on" | "ignoring" | "group_left" | "group_right") => {
@@ -236,7 +237,7 @@ impl<'a, 'b> Parser<'a, 'b> {
         Ok(())
     }
 
-    /// Ends the innermost bracket, whose last argument counts once or not at all.
+    /// Ends the innermost bracket, with `last` arguments after the last comma, 0 or 1.
     fn close(&mut self, last: usize) -> Result<(), Refusal> {
         match self.pending.pop() {
             Some(Pending::Parenthesis { at }) => {
@@ -266,7 +267,7 @@ impl<'a, 'b> Parser<'a, 'b> {
         Ok(())
     }
 
-    /// Completes what waits for the last operand and binds more strongly than what is next, or from the left.
+    /// Completes the pending parts that bind the last operand more strongly than the next part, or from the left.
     fn reduce(&mut self, next: u8) -> Result<(), Refusal> {
         loop {
             let binds = match self.pending.last() {
@@ -333,7 +334,7 @@ impl<'a, 'b> Parser<'a, 'b> {
         let message = match &token.kind {
             Kind::Invalid(why) => why.clone(),
             Kind::End => "unexpected end".to_owned(),
-            _ => format!("unexpected {}", shown(&self.text[token.start..token.end])),
+            _ => format!("unexpected {}", excerpt(&self.text[token.start..token.end])),
         };
         Refusal::of_word(self.text, token.start, &message)
     }

@@ -5,7 +5,7 @@ use proptest::sample::select;
 
 use super::*;
 
-fn parse(text: &str) -> Result<Parsed, Refusal> {
+fn parse(text: &str) -> Result<ParsedQuery, Refusal> {
     super::parse(text, &mut PatternBudget::default())
 }
 
@@ -15,7 +15,7 @@ fn result(text: &str) -> Result<Type, String> {
 
 /// The nodes as text, in the order of evaluation.
 fn nodes(text: &str) -> String {
-    let shown = |node: &Node| match node {
+    let rendered = |node: &Node| match node {
         Node::Number(number) => number.to_string(),
         Node::Text => "text".to_owned(),
         Node::Selector(selector) => selector.matchers.last().unwrap().value.clone(),
@@ -28,7 +28,7 @@ fn nodes(text: &str) -> String {
         }
     };
     let parsed = parse(text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"));
-    parsed.nodes.iter().map(shown).collect::<Vec<_>>().join(" ")
+    parsed.nodes.iter().map(rendered).collect::<Vec<_>>().join(" ")
 }
 
 fn number(text: &str) -> f64 {
@@ -187,7 +187,7 @@ fn a_refusal_names_the_word_and_the_line() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_its_types() {
+fn operands_of_the_wrong_type_are_refused_with_their_types() {
     for (text, message) in [
         ("nothing(a)", "no function is \"nothing\""),
         ("RATE(a[5m])", "no function is \"RATE\""),
@@ -214,7 +214,7 @@ fn what_does_not_fit_is_refused_with_its_types() {
         ("a offset 5m [5m]", "'offset' and '@' come after a range"),
         ("a @ 5 [5m]", "'offset' and '@' come after a range"),
         ("3[5m:]", "a subquery of a number is not possible"),
-        ("a[0s]", "a duration has to be more than 0"),
+        ("a[0s]", "a duration must be more than 0"),
         ("a[5m / 0]", "a duration is divided by 0"),
         ("a offset 1e10", "a duration is longer than 292 years"),
         ("a @ NaN", "the time after '@' is out of bounds"),
@@ -248,7 +248,7 @@ fn commas_between_vectors_are_joined() {
 }
 
 #[test]
-fn what_is_too_long_or_too_deep_is_refused_before_it_is_parsed() {
+fn a_query_that_is_too_long_or_too_deep_is_refused_before_parsing() {
     let too_long = "longer than 4096 characters";
     for text in ["max(", "(", "-", "+1", "a or ", "2^", "a[1m:", "{", "ü", "info(", "[", "\"", "#"]
     {
@@ -267,7 +267,7 @@ fn what_is_too_long_or_too_deep_is_refused_before_it_is_parsed() {
 }
 
 #[test]
-fn what_is_as_long_as_allowed_is_parsed_on_a_small_stack() {
+fn the_longest_allowed_query_is_parsed_on_a_small_stack() {
     for (first, again, last) in [
         ("a", "+1", ""),
         ("a", " or a", ""),

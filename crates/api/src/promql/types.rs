@@ -38,7 +38,7 @@ pub(super) struct Function {
 
 /// The types that a function takes and yields.
 struct Signature {
-    /// The last one counts for all that follow.
+    /// The last one applies to all that follow.
     arguments: &'static [Type],
     least: usize,
     most: usize,
@@ -135,7 +135,7 @@ impl fmt::Display for Type {
     }
 }
 
-/// The type that an operator between two operands yields, or why it cannot be there.
+/// The type that an operator between two operands yields, or the reason that it cannot be there.
 pub(super) fn of_binary(
     operator: &str,
     matching: &Matching,
@@ -182,19 +182,19 @@ impl Parser<'_, '_> {
         at: usize,
     ) -> Result<(Type, Node), Refusal> {
         let Aggregation { name, parameter } = aggregation;
-        let wanted: Vec<Type> = parameter.into_iter().chain([Vector]).collect();
+        let expected: Vec<Type> = parameter.into_iter().chain([Vector]).collect();
         let are_vectors = arguments.iter().all(|argument| argument.result == Vector);
         if parameter.is_none() && arguments.len() > 1 && are_vectors {
             let message = format!("{name} takes one vector in PromQL; join several with 'or'");
             let joined = Some(joined(self.text, commas));
             return Err(Refusal { joined, ..self.refusal(at, &message) });
         }
-        if arguments.len() != wanted.len() {
+        if arguments.len() != expected.len() {
             let count = arguments.len();
-            return Err(self.refusal(at, &wrong_count(name, wanted.len(), wanted.len(), count)));
+            return Err(self.refusal(at, &wrong_count(name, expected.len(), expected.len(), count)));
         }
-        self.check_arguments(name, &wanted, arguments)?;
-        Ok((Vector, Node::Aggregation { name, operands: wanted.len(), groups }))
+        self.check_arguments(name, &expected, arguments)?;
+        Ok((Vector, Node::Aggregation { name, operands: expected.len(), groups }))
     }
 
     pub(super) fn called(
@@ -223,14 +223,18 @@ impl Parser<'_, '_> {
     fn check_arguments(
         &self,
         name: &str,
-        wanted: &[Type],
+        expected: &[Type],
         arguments: &[Operand],
     ) -> Result<(), Refusal> {
-        let wanted = wanted.iter().chain(std::iter::repeat(wanted.last().unwrap_or(&Vector)));
-        match arguments.iter().zip(wanted).find(|(argument, wanted)| argument.result != **wanted) {
+        let expected = expected.iter().chain(std::iter::repeat(expected.last().unwrap_or(&Vector)));
+        match arguments
+            .iter()
+            .zip(expected)
+            .find(|(argument, expected)| argument.result != **expected)
+        {
             None => Ok(()),
-            Some((argument, wanted)) => {
-                let message = format!("{name} takes {wanted} here, not {}", argument.result);
+            Some((argument, expected)) => {
+                let message = format!("{name} takes {expected} here, not {}", argument.result);
                 Err(self.refusal(argument.start, &message))
             }
         }
@@ -238,13 +242,13 @@ impl Parser<'_, '_> {
 }
 
 fn wrong_count(name: &str, least: usize, most: usize, count: usize) -> String {
-    let wanted = match (least, most) {
+    let expected = match (least, most) {
         (1, 1) => "1 argument".to_owned(),
         (least, ANY) => format!("{least} or more arguments"),
         (least, most) if least == most => format!("{least} arguments"),
         (least, most) => format!("{least} to {most} arguments"),
     };
-    format!("{name} takes {wanted}, not {count}")
+    format!("{name} takes {expected}, not {count}")
 }
 
 /// The query with `or` for some commas.

@@ -7,11 +7,11 @@ use crate::objects::AGENT_CONFIGS;
 use crate::objects::agent_config::POLICIES;
 use crate::tree::{Node, Value};
 
-/// No name in Kubernetes is longer, and it takes long to compare what is.
+/// The longest name in Kubernetes. Longer texts are not compared, because that takes long.
 const LONGEST_NAME: usize = 253;
 
-/// What there is to say of an object, if it is such a `ConfigMap`.
-pub(super) fn told(node: &Node) -> Option<Finding> {
+/// The finding about an object, if it is such a `ConfigMap`.
+pub(super) fn finding(node: &Node) -> Option<Finding> {
     let text = |key: &str| node.get(key).and_then(Node::as_text);
     if text("apiVersion") != Some("v1") || text("kind") != Some(Kind::ConfigMap.name()) {
         return None;

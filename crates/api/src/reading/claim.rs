@@ -1,5 +1,5 @@
-//! Which objects a text contains, judged by its words alone: a fast filter for the many files without any of interest,
-//! and for files that cannot be parsed.
+//! The objects that a text contains, judged by its words alone: a fast filter for the many files without any of
+//! interest, and for files that cannot be parsed.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -17,8 +17,8 @@ use crate::objects::agent_config::POLICIES;
 /// The words without which a file is skipped. A file without them contains no policy, no autoscaler, no other object
 /// in the groups of policies, and no mark that exempts an object.
 static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let known = Kind::ALL.iter().filter(|kind| is_looked_for(**kind));
-    let words = known.flat_map(|kind| {
+    let kinds = Kind::ALL.iter().filter(|kind| is_looked_for(**kind));
+    let words = kinds.flat_map(|kind| {
         let group = if is_group_of_ours(kind.group()) { kind.group() } else { kind.name() };
         [kind.name(), group]
     });
@@ -38,7 +38,7 @@ fn is_looked_for(kind: Kind) -> bool {
     }
 }
 
-/// Whether a file may hold a policy or an autoscaler. Never `false` for one that does, unless it
+/// Whether a file may have a policy or an autoscaler. Never `false` for one that has, unless it
 /// writes the letters of its kind as escapes.
 #[must_use]
 pub fn may_hold_policies(bytes: &[u8]) -> bool {
@@ -49,8 +49,8 @@ pub fn may_hold_policies(bytes: &[u8]) -> bool {
 #[must_use]
 pub fn claims_kind_of_ours(bytes: &[u8]) -> bool {
     let is_ours = |kind: &str| {
-        let mut known = Kind::ALL.iter().filter(|it| is_looked_for(**it));
-        known.any(|it| it.name().eq_ignore_ascii_case(kind))
+        let mut kinds = Kind::ALL.iter().filter(|it| is_looked_for(**it));
+        kinds.any(|it| it.name().eq_ignore_ascii_case(kind))
     };
     let text = String::from_utf8_lossy(bytes);
     values_of(&text, "kind").any(is_ours) || claims_agent_config(&text)
@@ -61,7 +61,7 @@ fn may_be_wide(bytes: &[u8]) -> bool {
     bytes.iter().take(8).any(|byte| *byte == 0)
 }
 
-/// Names of objects, to be looked for in texts all at once.
+/// Names of objects, for a search of texts for all of them in one pass.
 #[derive(Debug)]
 pub struct Names(Option<AhoCorasick>);
 
@@ -72,7 +72,7 @@ impl Names {
         Names(AhoCorasick::new(names).ok())
     }
 
-    /// Whether a file may hold an object of one of the names; see [`may_hold_policies`].
+    /// Whether a file may have an object of one of the names; see [`may_hold_policies`].
     #[must_use]
     pub fn may_be_in(&self, bytes: &[u8]) -> bool {
         may_be_wide(bytes) || self.0.as_ref().is_none_or(|names| names.is_match(bytes))
@@ -97,11 +97,11 @@ pub(super) fn document_around(text: &str, byte: usize) -> Range<usize> {
     start..end
 }
 
-/// Whether a text says that it holds a policy, or something else of the groups of policies.
+/// Whether a text declares a policy, or another object of the groups of policies.
 pub(super) fn claims_policy(text: &str) -> bool {
     let is_policy = |kind: &str| {
-        let known = Kind::ALL.iter().find(|it| it.name().eq_ignore_ascii_case(kind));
-        known.is_some_and(|it| is_group_of_ours(it.group()))
+        let named_kind = Kind::ALL.iter().find(|it| it.name().eq_ignore_ascii_case(kind));
+        named_kind.is_some_and(|it| is_group_of_ours(it.group()))
     };
     // A description of an API names the kinds that it describes.
     let describes = ["openapi", "swagger"].iter().any(|key| values_of(text, key).next().is_some())
@@ -117,8 +117,7 @@ pub(super) fn claims_policy(text: &str) -> bool {
 /// The number of values of `kind` in which a near miss is searched, so that a hostile text takes no time.
 const MOST_KINDS: usize = 1_000;
 
-/// Whether a text says that it holds something of the groups of policies, and not that it is of a kind which we do not
-/// know.
+/// Whether a text declares an object of the groups of policies that is not of an unknown kind.
 fn claims_group_of_ours(text: &str) -> bool {
     let groups = values_of(text, "apiVersion").map(|it| group_and_version(it).0);
     let groups: BTreeSet<&str> = groups.filter(|group| is_group_of_ours(group)).collect();
@@ -132,12 +131,12 @@ fn claims_group_of_ours(text: &str) -> bool {
     kinds.peek().is_none() || kinds.any(is_near)
 }
 
-/// Whether a text says that it is a `ConfigMap` of Volcano's agent.
+/// Whether a text declares a `ConfigMap` of Volcano's agent.
 fn claims_agent_config(text: &str) -> bool {
     AGENT_CONFIGS.iter().any(|(name, _)| claims(text, "ConfigMap", name))
 }
 
-/// Whether a text says that it holds an object of this kind and this name.
+/// Whether a text declares an object of this kind and this name.
 pub(super) fn claims(text: &str, kind: &str, name: &str) -> bool {
     values_of(text, "kind").any(|it| it == kind) && values_of(text, "name").any(|it| it == name)
 }
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_text_still_shows_what_it_is() {
+    fn the_kind_of_an_unreadable_text_is_recognized() {
         for text in [
             "kind: CronFederatedHPA\n\tname: a\n",
             "{\"kind\":\"MetricsProducer\",}",

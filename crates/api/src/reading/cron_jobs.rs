@@ -1,5 +1,5 @@
-//! `CronJob` of Kubernetes: the instants at which it starts Jobs. Kubernetes reconciles it; Almanac only shows it next
-//! to the effects of policies.
+//! `CronJob` of Kubernetes: the instants at which it starts Jobs. Kubernetes reconciles it; Almanac only displays it
+//! next to the effects of policies.
 
 mod starts;
 
@@ -15,7 +15,7 @@ use crate::finding::{FieldPath, Path, Span};
 use crate::kinds::group_and_version;
 use crate::tree::{Node, Value};
 
-/// The word without which a text holds none.
+/// The word without which a text has no `CronJob`.
 pub(super) const WORD: &str = "CronJob";
 
 const GROUP: &str = "batch";
@@ -31,33 +31,33 @@ pub struct CronJob {
     pub name: Box<str>,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// When it starts a Job.
+    /// The instants at which it starts a Job.
     pub starts: Starts,
     /// Whether it names a time zone. Otherwise the time zone of the kube-controller-manager applies, which is UTC
     /// unless an option gives another.
     pub names_zone: bool,
     /// Whether it fires at the same minutes of every hour, so that the zone hardly matters.
     pub is_hourly: bool,
-    /// Where its schedule is written.
+    /// The location of its schedule.
     pub schedule_at: Span,
     /// The field that suspends it, if it is suspended.
     pub suspended_at: Option<Span>,
-    /// Whether a start may be left out, because of its `concurrencyPolicy`.
+    /// Whether a start may be skipped, because of its `concurrencyPolicy`.
     pub may_skip: bool,
-    /// Which source it came from: a position in [`super::Reading::sources`].
+    /// The index of its source in [`super::Reading::sources`].
     pub source: usize,
     /// The findings about it.
     pub findings: Vec<PlacedFinding>,
 }
 
-/// When a `CronJob` starts Jobs.
+/// The instants at which a `CronJob` starts Jobs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Starts {
     /// At these instants.
     At(Firings),
-    /// In intervals since its creation or its last start, which files don't say: `@every 1h`.
+    /// In intervals since its creation or its last start, which files do not contain: `@every 1h`.
     Every(Box<str>),
-    /// Never by itself: at a date that does not exist. Its Jobs are started by hand.
+    /// Never by itself: at a date that does not exist. Its Jobs are started manually.
     Never,
     /// Unknown: the schedule is not valid.
     Unusable,
@@ -124,7 +124,7 @@ impl CronJob {
         self.suspended_at.is_some()
     }
 
-    /// Takes it to follow this zone if it names none.
+    /// Sets the assumed zone, if the `CronJob` names none.
     pub fn assume_zone(&mut self, zone: Zone) {
         if let Starts::At(firings) = &mut self.starts
             && !self.names_zone

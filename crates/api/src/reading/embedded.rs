@@ -1,8 +1,8 @@
 //! A document that is the text of a value in another one, as under a key of a `ConfigMap`: reading it, and
-//! where in the file its parts are.
+//! the locations of its parts in the file.
 //!
 //! The tree that is read has positions in the text. A file may write the text in many ways: as a block, folded, in
-//! quotes, with escapes. [`TextInFile`] follows both side by side.
+//! quotes, with escapes. [`TextInFile`] compares both.
 
 use super::source::Source;
 use super::stream;
@@ -38,7 +38,7 @@ pub(crate) fn read_embedded(text: &str) -> EmbeddedDocument {
     EmbeddedDocument { root: root.filter(|_| is_whole), findings }
 }
 
-/// Where the parts of a text are in the file that has it.
+/// The locations of the parts of a text in the file that has it.
 pub(crate) struct TextInFile {
     /// The beginnings of stretches with the same letters in both: the byte in the text, and the byte in the file.
     stretches: Vec<(u32, u32)>,
@@ -47,19 +47,19 @@ pub(crate) struct TextInFile {
 }
 
 impl TextInFile {
-    /// Compares a text with how it is written in a span of a file.
+    /// Compares a text with its written form in a span of a file.
     pub(crate) fn new(text: &str, source: &Source, span: Span) -> TextInFile {
         let written = source.slice(span);
         let (skipped, written) = without_properties(written);
-        let mut compared =
+        let mut comparison =
             Comparison { written, offset: span.start as usize + skipped, stretches: Vec::new() };
         match written.bytes().next() {
-            Some(b'|') => compared.literal(text),
-            Some(b'>') => compared.folded(text),
-            Some(quote @ (b'"' | b'\'')) => compared.quoted(text, quote),
-            _ => compared.letters(text, 0, None),
+            Some(b'|') => comparison.literal(text),
+            Some(b'>') => comparison.folded(text),
+            Some(quote @ (b'"' | b'\'')) => comparison.quoted(text, quote),
+            _ => comparison.letters(text, 0, None),
         }
-        TextInFile { stretches: compared.stretches, span }
+        TextInFile { stretches: comparison.stretches, span }
     }
 
     /// The location in the file of a part of the text. An unknown one is the beginning of the text.
@@ -75,7 +75,7 @@ impl TextInFile {
     }
 }
 
-/// A value without its anchor and its tag, and how many bytes these take.
+/// A value without its anchor and its tag, and the number of bytes of these.
 fn without_properties(written: &str) -> (usize, &str) {
     let mut rest = written;
     while rest.starts_with(['&', '!']) {
@@ -87,13 +87,13 @@ fn without_properties(written: &str) -> (usize, &str) {
 
 struct Comparison<'a> {
     written: &'a str,
-    /// Where that begins in the file.
+    /// The offset of the written text in the file.
     offset: usize,
     stretches: Vec<(u32, u32)>,
 }
 
 impl Comparison<'_> {
-    /// From a byte of the text on, both have the same letters until the next entry.
+    /// Adds a stretch: from this byte of the text on, both have the same letters until the next entry.
     fn meet(&mut self, in_text: usize, in_written: usize) {
         let number = |byte: usize| u32::try_from(byte).unwrap_or(u32::MAX);
         let (in_text, in_file) = (number(in_text), number(self.offset + in_written));
@@ -165,8 +165,8 @@ impl Comparison<'_> {
         self.meet(text.len(), at);
     }
 
-    /// The length of what is written for one letter, and the letter; no letter for a line break that is
-    /// left out.
+    /// The length of the written form of one letter, and the letter; no letter for a line break that is
+    /// dropped.
     fn unit(&self, at: usize, quote: Option<u8>) -> Option<(usize, Option<char>)> {
         let rest = self.written.get(at..)?;
         let first = rest.chars().next()?;
@@ -225,7 +225,7 @@ fn escape(rest: &str) -> Option<(usize, Option<char>)> {
 mod tests {
     use super::*;
 
-    /// For each line of the text under `k`, where in the file it begins: `line:column`.
+    /// The start in the file of each line of the text under `k`: `line:column`.
     fn lines(file: &str) -> Vec<String> {
         let source = Source::new("f", file);
         let root = stream::read(source.text()).documents.remove(0);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_is_where_the_text_begins() {
+    fn an_unknown_location_is_the_start_of_the_text() {
         let source = Source::new("f", "k: \"abc\"\n");
         let within = TextInFile::new("xyz", &source, Span { start: 3, end: 8 });
         assert_eq!(source.slice(within.locate(Span { start: 1, end: 2 })), "\"abc\"");

@@ -9,7 +9,7 @@ use crate::finding::{Code, Span};
 /// The number of bytes that show whether a text without a byte order mark is UTF-16.
 const SAMPLE: usize = 256;
 
-/// The text, and what is wrong with how it was written down.
+/// The text, and the finding about its encoding.
 pub(super) fn decode(bytes: Vec<u8>) -> (String, Option<TextFinding>) {
     if let Some(encoding) = utf_16(&bytes) {
         let (text, _) = encoding.decode_with_bom_removal(&bytes);
@@ -38,7 +38,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> (String, Option<TextFinding>) {
     }
 }
 
-/// Lines that end as they did on a Mac of old are given the usual ends, so that they have numbers.
+/// Replaces the line ends of old Macs by the usual ones, so that lines have numbers.
 pub(super) fn line_ends(text: String) -> (String, Option<TextFinding>) {
     if !text.contains('\r') || text.contains('\n') {
         return (text, None);
@@ -70,8 +70,8 @@ fn utf_16(bytes: &[u8]) -> Option<&'static Encoding> {
     }
     let sample = &bytes[..bytes.len().min(SAMPLE)];
     let pairs = sample.chunks_exact(2).len();
-    let zeros = |place: usize| sample.chunks_exact(2).filter(|pair| pair[place] == 0).count();
-    // Nearly all of what people write in manifests has a zero in the one place and none in the other.
+    let zeros = |index: usize| sample.chunks_exact(2).filter(|pair| pair[index] == 0).count();
+    // Nearly all letters of manifests have a zero in one of the two bytes and none in the other.
     let is_mostly = |zeros: usize| pairs > 0 && zeros * 10 >= pairs * 9;
     match (zeros(0), zeros(1)) {
         (0, second) if is_mostly(second) => Some(UTF_16LE),

@@ -42,7 +42,7 @@ fn misspelled(node: &Node, key: &str) -> Option<Finding> {
             && nearest(&entry.key, [key].into_iter()).is_some()
     };
     let unlike = |field: Path<'_>| {
-        Finding::new(Code::UnknownField, field, format!("Unknown field: this is not {key}"))
+        Finding::new(Code::UnknownField, field, format!("Unknown field: the key is not {key}"))
     };
     if let Some(entry) = disguised.next() {
         return Some(unlike(Path::Root.key(&entry.key)));
@@ -68,7 +68,7 @@ pub(super) fn is_nearly_a_policy(node: &Node) -> bool {
         let is_object = |it: &Node| ["apiVersion", "kind"].iter().all(|key| it.get(key).is_some());
         return items.iter().any(|it| is_object(it) && is_nearly_a_policy(it));
     }
-    if scheduler_profile::told(node).is_some() {
+    if scheduler_profile::finding(node).is_some() {
         return true;
     }
     let text = |key: &str| node.get(key).and_then(Node::as_text).unwrap_or_default();
@@ -84,10 +84,10 @@ pub(super) fn mistyped(field: &str, written: &str, kind: &str, meant: &str) -> F
         _ => Code::UnknownKind,
     };
     let message = if field == "kind" {
-        let written = written.shown();
+        let written = written.in_message();
         format!("Invalid value: {written}: not a known kind of this API group, but nearly {meant}")
     } else {
-        format!("Invalid value: {}: the apiVersion of a {kind} is {meant}", written.shown())
+        format!("Invalid value: {}: the apiVersion of a {kind} is {meant}", written.in_message())
     };
     // Another kind of the group may be called nearly so.
     let is_certain = field != "kind" || meant.eq_ignore_ascii_case(written);
@@ -101,6 +101,6 @@ pub(super) fn mistyped(field: &str, written: &str, kind: &str, meant: &str) -> F
 pub(super) fn removed(written: &str, kind: &str, version: RemovedVersion) -> Finding {
     let field = Path::Root.key("apiVersion");
     let needs = version.needs.map_or(String::new(), |needs| format!(", and {needs}"));
-    Finding::invalid(Code::RemovedVersion, &field, written, &version.why(kind))
+    Finding::invalid(Code::RemovedVersion, &field, written, &version.message(kind))
         .with_fix(format!("write apiVersion: {}{needs}", version.now))
 }

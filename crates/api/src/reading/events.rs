@@ -30,7 +30,7 @@ impl<'a> Events<'a> {
         Self { parser, text, offset }
     }
 
-    /// The next one. There is none behind a finding.
+    /// The next event. There is none behind a finding.
     pub(super) fn next(&mut self) -> Result<Event, TextFinding> {
         match without_panic(|| self.parser.parse()) {
             Some(parsed) => {
@@ -46,7 +46,7 @@ fn line_end(text: &str) -> &'static str {
     if text.is_empty() || text.ends_with('\n') { "" } else { "\n" }
 }
 
-/// The result of a function, or nothing if it panics. Nothing is printed then.
+/// The result of a function; `None` if it panics, which prints nothing.
 fn without_panic<T>(act: impl FnOnce() -> T) -> Option<T> {
     thread_local! {
         static IS_EXPECTED: Cell<bool> = const { Cell::new(false) };
@@ -69,23 +69,27 @@ fn without_panic<T>(act: impl FnOnce() -> T) -> Option<T> {
 /// The finding about a text that the parser panics at.
 fn where_it_panics(text: &str, offset: usize) -> TextFinding {
     let ended = [text, line_end(text)].concat();
-    let mut left = OneByOne(ended.as_bytes());
+    let mut remaining = OneByOne(ended.as_bytes());
     without_panic(|| {
         let mut scanner = Scanner::new();
-        scanner.set_input(&mut left);
+        scanner.set_input(&mut remaining);
         scanner.take_while(Result::is_ok).for_each(drop);
     });
-    let looked_at = ended.get(..ended.len() - left.0.len()).unwrap_or(&ended);
+    let looked_at = ended.get(..ended.len() - remaining.0.len()).unwrap_or(&ended);
     let Some(comma) = comma_behind_tag(looked_at) else {
         let end = offset + looked_at.len().min(text.len());
-        return TextFinding::new(Code::Syntax, Span::new(end..end), "this can't be read as YAML");
+        return TextFinding::new(
+            Code::Syntax,
+            Span::new(end..end),
+            "the text can't be read as YAML",
+        );
     };
     let span = Span::new(offset + start_of_tag(&text[..comma])..offset + comma + 1);
     TextFinding::new(Code::Syntax, span, "a ',' can't directly follow a tag")
         .with_fix("put a space before the ',', or quotes around text that begins with '!'")
 }
 
-/// How far the scanner looks ahead where a tag may begin.
+/// The number of letters that the scanner looks ahead where a tag may begin.
 const AHEAD: usize = 4;
 
 /// The comma that the scanner has stopped at. Where the tag is short, it has looked further.
@@ -96,7 +100,7 @@ fn comma_behind_tag(looked_at: &str) -> Option<usize> {
     comma.map(|comma| start + comma)
 }
 
-/// Where the tag begins that this text ends with.
+/// The start of the tag that this text ends with.
 fn start_of_tag(text: &str) -> usize {
     if text.ends_with('>') {
         return text.rfind("!<").unwrap_or(text.len());
@@ -107,7 +111,7 @@ fn start_of_tag(text: &str) -> usize {
     text[word..].find('!').map_or(word, |tag| word + tag)
 }
 
-/// Hands out a text in single bytes: what is gone from it has been looked at.
+/// Hands out a text in single bytes: the bytes that are gone have been looked at.
 struct OneByOne<'a>(&'a [u8]);
 
 impl Read for OneByOne<'_> {
@@ -133,7 +137,7 @@ mod tests {
     use super::*;
 
     fn mistake(text: &str) -> Option<(String, String)> {
-        // The offset shows that places are those of the file, not of the document.
+        // The offset proves that locations are those of the file, not of the document.
         let mut events = Events::new(text, 7);
         let found = loop {
             match events.next() {

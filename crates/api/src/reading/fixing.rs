@@ -1,7 +1,7 @@
-//! Writes into a text what findings say can only be meant, and changes nothing else: the result is read again, and is
-//! used only if it says the same as before but for that.
+//! Applies to a text the fixes with one possible meaning, and changes nothing else: the result is read again, and is
+//! used only if its content is the same as before except for the fixes.
 //!
-//! Which findings are wanted, and reading and writing files, is up to the caller.
+//! The caller selects the findings, and reads and writes the files.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::stream::{self, Documents};
 use crate::finding::Replacement;
 use crate::tree::{Node, Value, reads_as_text};
 
-/// How often the whole text is read again at most, to find which changes are sound.
+/// The most times that the whole text is read again to find the sound changes.
 const TRIES: u32 = 64;
 
 /// A text with fixes.
@@ -32,15 +32,15 @@ pub fn fix_text<'a>(
     let mut changes: Vec<Change> = findings
         .into_iter()
         .enumerate()
-        .filter_map(|(finding, placed)| Change::of(finding, placed, text))
+        .filter_map(|(finding, placed)| Change::from_finding(finding, placed, text))
         .collect();
     changes.sort_by_key(|change| (change.at.start, change.at.end));
     let before = stream::read(text);
-    let sound = sound(text, &before, &unambiguous(changes), &mut { TRIES });
-    if sound.is_empty() {
+    let sound_changes = sound(text, &before, &unambiguous(changes), &mut { TRIES });
+    if sound_changes.is_empty() {
         return None;
     }
-    Some(FixedText { text: changed(text, &sound), changes: sound })
+    Some(FixedText { text: changed(text, &sound_changes), changes: sound_changes })
 }
 
 /// A part of the text, and what to write there.
@@ -56,7 +56,7 @@ pub struct Change {
 }
 
 impl Change {
-    fn of(finding: usize, placed: &PlacedFinding, text: &str) -> Option<Change> {
+    fn from_finding(finding: usize, placed: &PlacedFinding, text: &str) -> Option<Change> {
         let meant = placed.finding.replacement.as_deref()?.clone();
         let at = placed.span?.range();
         let written = written_like(text.get(at.clone())?, &meant)?;
@@ -88,7 +88,7 @@ fn needs_no_quotes(text: &str) -> bool {
         && reads_as_text(text)
 }
 
-/// Two equal changes of one location become one; of several changes that touch the same letters, none is made.
+/// Merges two equal changes of one location, and removes all changes that touch the same letters.
 fn unambiguous(changes: Vec<Change>) -> Vec<Change> {
     let mut merged: Vec<Change> = Vec::new();
     for change in changes {
@@ -101,19 +101,19 @@ fn unambiguous(changes: Vec<Change>) -> Vec<Change> {
     }
     let touches =
         |one: &Change, other: &Change| one.at.start < other.at.end && other.at.start < one.at.end;
-    let is_clear = |place: usize| {
-        let beside = [place.checked_sub(1), Some(place + 1)].into_iter().flatten();
-        !beside.filter_map(|it| merged.get(it)).any(|it| touches(it, &merged[place]))
+    let is_clear = |index: usize| {
+        let neighbors = [index.checked_sub(1), Some(index + 1)].into_iter().flatten();
+        !neighbors.filter_map(|it| merged.get(it)).any(|it| touches(it, &merged[index]))
     };
-    let clear: Vec<usize> = (0..merged.len()).filter(|place| is_clear(*place)).collect();
-    clear.into_iter().map(|place| merged[place].clone()).collect()
+    let clear: Vec<usize> = (0..merged.len()).filter(|index| is_clear(*index)).collect();
+    clear.into_iter().map(|index| merged[index].clone()).collect()
 }
 
 /// The changes that give the text its intended meaning. Where one of several is not sound, halves are tried. Where two
-/// halves are sound but not both, none of them: the user has to choose.
+/// halves are sound but not both, none of them: the user must choose.
 fn sound(text: &str, before: &Documents, changes: &[Change], tries: &mut u32) -> Vec<Change> {
-    let Some(left) = tries.checked_sub(1) else { return Vec::new() };
-    *tries = left;
+    let Some(remaining) = tries.checked_sub(1) else { return Vec::new() };
+    *tries = remaining;
     if changes.is_empty() || is_sound(text, before, changes) {
         return changes.to_vec();
     }
@@ -130,23 +130,23 @@ fn sound(text: &str, before: &Documents, changes: &[Change], tries: &mut u32) ->
     if is_sound(text, before, &both) { both } else { Vec::new() }
 }
 
-/// Whether the changed text says the same as before but for the changes.
+/// Whether the changed text has the same content as before except for the changes.
 fn is_sound(text: &str, before: &Documents, changes: &[Change]) -> bool {
     let result = changed(text, changes);
     let after = stream::read(&result);
-    let mut found = Vec::new();
-    let is_alike = is_json(text) <= is_json(&result)
+    let mut differences = Vec::new();
+    let have_same_form = is_json(text) <= is_json(&result)
         && after.findings.len() <= before.findings.len()
         && after.documents.len() == before.documents.len()
         && before
             .documents
             .iter()
             .zip(&after.documents)
-            .all(|(one, other)| compare(one, other, MOST_EMBEDDED, &mut found));
+            .all(|(one, other)| compare(one, other, MOST_EMBEDDED, &mut differences));
     let mut meant: Vec<&str> = changes.iter().map(|change| change.meant.as_str()).collect();
-    found.sort_unstable();
+    differences.sort_unstable();
     meant.sort_unstable();
-    is_alike && found == meant
+    have_same_form && differences == meant
 }
 
 fn changed(text: &str, changes: &[Change]) -> String {
@@ -161,31 +161,31 @@ fn changed(text: &str, changes: &[Change]) -> String {
     result
 }
 
-/// JSON has to remain JSON: not all its readers read YAML.
+/// JSON must remain JSON: not all its readers read YAML.
 fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// How many documents may be in each other as texts. A `ConfigMap` has one in it.
+/// The most documents that are nested as texts. A `ConfigMap` has one in it.
 const MOST_EMBEDDED: usize = 8;
 
 /// Lists the keys and values that are new in the other tree; false if the two differ in anything else.
-fn compare(before: &Node, after: &Node, embedded: usize, found: &mut Vec<String>) -> bool {
+fn compare(before: &Node, after: &Node, embedded: usize, differences: &mut Vec<String>) -> bool {
     match (&before.value, &after.value) {
         (Value::List(before), Value::List(after)) => {
             before.len() == after.len()
                 && before
                     .iter()
                     .zip(after.iter())
-                    .all(|(one, other)| compare(one, other, embedded, found))
+                    .all(|(one, other)| compare(one, other, embedded, differences))
         }
         (Value::Map(before), Value::Map(after)) => {
             before.len() == after.len()
                 && before.iter().zip(after.iter()).all(|(one, other)| {
                     if one.key != other.key {
-                        found.push(other.key.to_string());
+                        differences.push(other.key.to_string());
                     }
-                    compare(&one.value, &other.value, embedded, found)
+                    compare(&one.value, &other.value, embedded, differences)
                 })
         }
         (before, after) if before == after => true,
@@ -197,24 +197,24 @@ fn compare(before: &Node, after: &Node, embedded: usize, found: &mut Vec<String>
                 (Some(one), Some(other)) if matches!(one.value, Value::Map(_)) => {
                     is_json(before) <= is_json(after)
                         && changed.findings.len() <= inner.findings.len()
-                        && compare(&one, &other, embedded - 1, found)
+                        && compare(&one, &other, embedded - 1, differences)
                 }
                 _ => {
-                    found.push(after.to_string());
+                    differences.push(after.to_string());
                     true
                 }
             }
         }
         (_, Value::Text(after)) => {
-            found.push(after.to_string());
+            differences.push(after.to_string());
             true
         }
         (Value::Text(_), Value::Number(after)) => {
-            found.push(after.to_string());
+            differences.push(after.to_string());
             true
         }
         (Value::Text(_), Value::Bool(after)) => {
-            found.push(after.to_string());
+            differences.push(after.to_string());
             true
         }
         _ => false,
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
     use crate::finding::{Code, Finding, Path, Span};
 
-    /// A finding at the last place at which a text has this word.
+    /// A finding at the last occurrence of this word in a text.
     fn finding(text: &str, word: &str, meant: &str) -> PlacedFinding {
         let start = u32::try_from(text.rfind(word).unwrap()).unwrap();
         let span = Span { start, end: start + u32::try_from(word.len()).unwrap() };
@@ -263,9 +263,9 @@ mod tests {
     }
 
     #[test]
-    fn what_would_change_something_else_as_well_is_left_as_it_is() {
+    fn a_fix_that_would_change_something_else_is_not_applied() {
         for (text, word) in [
-            // A second place has the same value.
+            // A second field has the same value.
             ("a: &x app/v1\nb: *x\n", "&x app/v1"),
             ("a: [&x {v: app/v1}, *x]\n", "app/v1"),
             // A key that is there already.
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_objects_share_is_changed_once_and_what_is_meant_in_two_ways_is_not() {
+    fn a_shared_value_is_changed_once_and_an_ambiguous_one_is_not() {
         let text = "a: app/v1\n";
         let twice = [finding(text, "app/v1", "apps/v1"), finding(text, "app/v1", "apps/v1")];
         let fixed_text = fix_text(text, &twice).unwrap();

@@ -1,4 +1,4 @@
-//! The folder a file lies in, as a list of names: which folder lies in which, without a file system.
+//! The directory of a file, as a list of names: the nesting of directories, without a file system.
 
 use std::fmt;
 use std::path::{Component, Path};
@@ -11,7 +11,7 @@ impl Folder {
     /// The folder that a path names. Steps up (`..`) are taken as they are written, links are not
     /// followed.
     #[must_use]
-    pub fn of(path: &Path) -> Folder {
+    pub fn from_path(path: &Path) -> Folder {
         let mut names: Vec<Box<str>> = Vec::new();
         for component in path.components() {
             match component {
@@ -36,7 +36,7 @@ impl Folder {
         (0..=self.0.len()).map(|length| Folder(self.0[..length].to_vec()))
     }
 
-    /// How it is called from another folder: relative if it lies in that one, or else absolute.
+    /// The path of the folder, relative to another folder if it lies in that one, or else absolute.
     #[must_use]
     pub fn seen_from(&self, here: &Folder) -> String {
         match self.0.strip_prefix(&*here.0) {
@@ -64,11 +64,11 @@ mod tests {
     use super::*;
 
     fn folder(path: &str) -> Folder {
-        Folder::of(Path::new(path))
+        Folder::from_path(Path::new(path))
     }
 
     #[test]
-    fn a_folder_is_shown_relative_to_another() {
+    fn a_folder_is_displayed_relative_to_another() {
         let prod = folder("/repo/clusters/./staging/../prod");
         assert_eq!(prod.seen_from(&folder("/repo")), "clusters/prod");
         assert_eq!(prod.seen_from(&prod), ".");

@@ -14,8 +14,8 @@ const KEDA: &str = "keda.sh";
 const ALIBABA: &str = "autoscaling.alibabacloud.com";
 const KUBE_GREEN: &str = "kube-green.com";
 
-/// The annotations by which kube-downscaler scales a workload, or all of a namespace, and the one by
-/// which it leaves them alone.
+/// The annotations by which kube-downscaler scales a workload, or all of a namespace, and the one that
+/// excludes them.
 const UPTIME: &str = "downscaler/uptime";
 const DOWNTIME: &str = "downscaler/downtime";
 const UPSCALE: &str = "downscaler/upscale-period";
@@ -23,20 +23,19 @@ const DOWNSCALE: &str = "downscaler/downscale-period";
 const PERIODS: [&str; 4] = [UPTIME, DOWNTIME, UPSCALE, DOWNSCALE];
 const EXCLUDE: &str = "downscaler/exclude";
 
-/// The words without which a text says nothing to the controllers of other projects that scale.
+/// The words without which a text has nothing for the scaling controllers of other projects.
 pub(super) const WORDS: [&str; 7] =
     [KEDA, ALIBABA, KUBE_GREEN, UPTIME, DOWNTIME, UPSCALE, DOWNSCALE];
 
-/// What there is to say of an object, if it scales by the clock for another project.
-pub(super) fn told(node: &Node) -> Option<Finding> {
+/// The finding about an object that scales by the clock for another project.
+pub(super) fn finding(node: &Node) -> Option<Finding> {
     let replace = match text(node, "kind") {
-        Some("CronJob") => "mind that a start that is shown here may be left out by it",
+        Some("CronJob") => "note that kube-downscaler may skip a start that is displayed here",
         Some("ScaledJob") => "to start Jobs by the clock alone, use a CronJob",
         _ => "to have Almanac scale the target, replace it with a CronFederatedHPA",
     };
     if let Some(annotation) = downscaler(node) {
-        let message =
-            "this annotation is a policy for kube-downscaler; Almanac does not carry it out";
+        let message = "the annotation is a policy for kube-downscaler; Almanac does not apply it";
         let metadata = Path::Root.key("metadata");
         let annotations = metadata.key("annotations");
         let field = annotations.key(annotation);
@@ -49,8 +48,7 @@ pub(super) fn told(node: &Node) -> Option<Finding> {
         (KUBE_GREEN, "SleepInfo") => "kube-green",
         _ => return None,
     };
-    let message =
-        format!("this {kind} is a cron policy for {project}; Almanac does not carry it out");
+    let message = format!("this {kind} is a cron policy for {project}; Almanac does not apply it");
     Some(Finding::new(Code::ForeignPolicy, Path::Root.key("kind"), message).with_fix(replace))
 }
 
@@ -93,15 +91,15 @@ pub fn labels(node: &Node) -> BTreeMap<String, String> {
     labels.and_then(|labels| serde_json::from_value(labels).ok()).unwrap_or_default()
 }
 
-/// Something of another project that sets the replicas of a target.
+/// An object of another project that sets the replicas of a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ForeignScaler {
-    itself: Named,
+    itself: ObjectName,
     /// Its target; `None` if that is the object itself, by its annotations.
-    target: Option<Named>,
+    target: Option<ObjectName>,
     /// The namespace it names, if it names one.
     pub namespace: Option<Box<str>>,
-    /// Which source it came from: a position in [`super::Reading::sources`].
+    /// The index of its source in [`super::Reading::sources`].
     pub source: usize,
     /// Its location.
     pub span: Span,
@@ -109,20 +107,20 @@ pub struct ForeignScaler {
 
 /// An object whose namespace is determined elsewhere.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Named {
+struct ObjectName {
     group: Box<str>,
     kind: Box<str>,
     name: Box<str>,
 }
 
-impl Named {
-    fn new(group: &str, kind: &str, name: &str) -> Named {
-        Named { group: group.into(), kind: kind.into(), name: name.into() }
+impl ObjectName {
+    fn new(group: &str, kind: &str, name: &str) -> ObjectName {
+        ObjectName { group: group.into(), kind: kind.into(), name: name.into() }
     }
 }
 
 impl ForeignScaler {
-    /// Reads what an object scales for another project.
+    /// Reads an object that scales for another project.
     pub(super) fn read(source: usize, node: &Node) -> Option<ForeignScaler> {
         let (group, kind) = group_and_kind(node)?;
         let names_target = matches!(
@@ -135,15 +133,15 @@ impl ForeignScaler {
             let group = text(reference, "apiVersion").map(|it| group_and_version(it).0);
             let group = group.unwrap_or(usual.group());
             let kind = text(reference, "kind").unwrap_or(usual.name());
-            Some(Named::new(group, kind, text(reference, "name")?))
+            Some(ObjectName::new(group, kind, text(reference, "name")?))
         } else {
             // An annotation of a whole namespace applies to no object that a policy names.
-            Kind::of(group, kind).and(downscaler(node))?;
+            Kind::find(group, kind).and(downscaler(node))?;
             None
         };
         let metadata = node.get("metadata")?;
         Some(ForeignScaler {
-            itself: Named::new(group, kind, text(metadata, "name")?),
+            itself: ObjectName::new(group, kind, text(metadata, "name")?),
             target,
             namespace: text(metadata, "namespace").map(Box::from),
             source,
@@ -163,16 +161,16 @@ impl ForeignScaler {
         self.named(self.target.as_ref().unwrap_or(&self.itself), namespace)
     }
 
-    /// Who scales, for a message.
+    /// The name of the scaler in a message.
     #[must_use]
-    pub fn who(&self, namespace: &str) -> String {
+    pub fn display_name(&self, namespace: &str) -> String {
         match self.target {
             Some(_) => self.identity(namespace).to_string(),
             None => "kube-downscaler".to_owned(),
         }
     }
 
-    fn named(&self, Named { group, kind, name }: &Named, namespace: &str) -> Identity {
+    fn named(&self, ObjectName { group, kind, name }: &ObjectName, namespace: &str) -> Identity {
         let namespace = self.namespace.as_deref().unwrap_or(namespace);
         Identity::new(group, kind, namespace, name)
     }

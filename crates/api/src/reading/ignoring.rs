@@ -11,7 +11,7 @@ use super::source::Source;
 use crate::finding::{Code, FieldPath, Finding, Span};
 use crate::kinds::nearest;
 
-/// What such a comment begins with.
+/// The start of such a comment.
 const MARK: &str = "almanac:ignore";
 
 /// The comments in one file.
@@ -20,11 +20,11 @@ pub struct Ignores {
     /// The bytes at which a code is suppressed, in order and disjoint.
     covered: BTreeMap<Code, Vec<Range<usize>>>,
     /// The mistakes in the comments, and their locations.
-    wrong: Vec<(Span, Wrong)>,
+    mistakes: Vec<(Span, CommentMistake)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Wrong {
+enum CommentMistake {
     NoCode,
     Unknown(Box<str>),
     NothingBelow,
@@ -38,7 +38,7 @@ impl Ignores {
         if !source.text().contains(MARK) {
             return read;
         }
-        let lines = Lines::of(source.text());
+        let lines = Lines::new(source.text());
         for (number, line) in lines.all.iter().enumerate() {
             let Some((before, begin, words)) = line.comment() else { continue };
             let about = if before.trim().is_empty() {
@@ -54,19 +54,24 @@ impl Ignores {
         read
     }
 
-    fn take(&mut self, codes: &[(Span, Result<Code, Wrong>)], about: Range<usize>, mark: Span) {
+    fn take(
+        &mut self,
+        codes: &[(Span, Result<Code, CommentMistake>)],
+        about: Range<usize>,
+        mark: Span,
+    ) {
         if about.is_empty() {
-            self.wrong.push((mark, Wrong::NothingBelow));
+            self.mistakes.push((mark, CommentMistake::NothingBelow));
             return;
         }
         for (at, code) in codes {
             match code {
                 Ok(code) => self.covered.entry(*code).or_default().push(about.clone()),
-                Err(wrong) => self.wrong.push((*at, wrong.clone())),
+                Err(mistake) => self.mistakes.push((*at, mistake.clone())),
             }
         }
         if codes.is_empty() {
-            self.wrong.push((mark, Wrong::NoCode));
+            self.mistakes.push((mark, CommentMistake::NoCode));
         }
     }
 
@@ -82,33 +87,34 @@ impl Ignores {
     /// The mistakes in the comments of a file.
     #[must_use]
     pub fn findings(&self, source: usize) -> Vec<PlacedFinding> {
-        let told = |(at, wrong): &(Span, Wrong)| {
-            let finding = Finding::new(Code::NothingIgnored, FieldPath::default(), wrong.message());
-            PlacedFinding::new(source, Some(*at), finding.with_fix(wrong.fix()))
+        let finding = |(at, mistake): &(Span, CommentMistake)| {
+            let finding =
+                Finding::new(Code::NothingIgnored, FieldPath::default(), mistake.message());
+            PlacedFinding::new(source, Some(*at), finding.with_fix(mistake.fix()))
         };
-        self.wrong.iter().map(told).collect()
+        self.mistakes.iter().map(finding).collect()
     }
 }
 
-impl Wrong {
+impl CommentMistake {
     fn message(&self) -> String {
         match self {
-            Wrong::NoCode => format!("'{MARK}' needs the codes of findings"),
-            Wrong::Unknown(word) => format!("there is no code {word:?}"),
-            Wrong::NothingBelow => format!("nothing follows that '{MARK}' could apply to"),
+            CommentMistake::NoCode => format!("'{MARK}' needs the codes of findings"),
+            CommentMistake::Unknown(word) => format!("there is no code {word:?}"),
+            CommentMistake::NothingBelow => format!("nothing follows that '{MARK}' could apply to"),
         }
     }
 
     fn fix(&self) -> String {
         match self {
-            Wrong::NoCode => {
+            CommentMistake::NoCode => {
                 format!("write '# {MARK} CODE', with the code in brackets of the finding")
             }
-            Wrong::Unknown(word) => match nearest_code(word) {
+            CommentMistake::Unknown(word) => match nearest_code(word) {
                 Some(meant) => format!("write {meant}"),
                 None => "write one of the codes in docs/findings.md".to_owned(),
             },
-            Wrong::NothingBelow => "move it above the line that it applies to".to_owned(),
+            CommentMistake::NothingBelow => "move it above the line that it applies to".to_owned(),
         }
     }
 }
@@ -198,9 +204,9 @@ impl<'a> Line<'a> {
 }
 
 /// The codes at the beginning of some words, and their locations. The reason follows them.
-fn codes(begin: usize, words: &str) -> Vec<(Span, Result<Code, Wrong>)> {
+fn codes(begin: usize, words: &str) -> Vec<(Span, Result<Code, CommentMistake>)> {
     let is_between = |letter: char| letter.is_whitespace() || ",:;.".contains(letter);
-    let mut found = Vec::new();
+    let mut codes = Vec::new();
     let (mut rest, mut at) = (words, begin);
     loop {
         let trimmed = rest.trim_start_matches(is_between);
@@ -208,15 +214,19 @@ fn codes(begin: usize, words: &str) -> Vec<(Span, Result<Code, Wrong>)> {
         at += between.len();
         let name = &trimmed[..trimmed.find(is_between).unwrap_or(trimmed.len())];
         let code = Code::ALL.iter().copied().find(|code| code.name() == name);
-        // The first word has to be a code, and one behind a comma if it looks like one.
-        let has_to_be = found.is_empty() || between.contains(',') && nearest_code(name).is_some();
+        // The first word must be a code, and one behind a comma if it looks like one.
+        let must_be_code =
+            codes.is_empty() || between.contains(',') && nearest_code(name).is_some();
         match code {
-            _ if name.is_empty() => return found,
-            Some(code) => found.push((Span::new(at..at + name.len()), Ok(code))),
-            None if has_to_be => {
-                found.push((Span::new(at..at + name.len()), Err(Wrong::Unknown(name.into()))));
+            _ if name.is_empty() => return codes,
+            Some(code) => codes.push((Span::new(at..at + name.len()), Ok(code))),
+            None if must_be_code => {
+                codes.push((
+                    Span::new(at..at + name.len()),
+                    Err(CommentMistake::Unknown(name.into())),
+                ));
             }
-            None => return found,
+            None => return codes,
         }
         at += name.len();
         rest = &trimmed[name.len()..];
@@ -228,12 +238,12 @@ struct Lines<'a> {
     all: Vec<Line<'a>>,
     /// For each, the next one with something other than a comment, in the same document.
     next: Vec<Option<usize>>,
-    /// Whether nothing but comments stands above it in its document.
+    /// Whether there are only comments above it in its document.
     is_first: Vec<bool>,
 }
 
 impl<'a> Lines<'a> {
-    fn of(text: &'a str) -> Lines<'a> {
+    fn new(text: &'a str) -> Lines<'a> {
         let mut all = Vec::new();
         let mut begin = 0;
         for line in text.split_inclusive('\n') {
@@ -323,7 +333,7 @@ h: 5
     }
 
     #[test]
-    fn what_is_in_brackets_belongs_to_the_block_however_it_is_indented() {
+    fn content_in_brackets_belongs_to_the_block_at_any_indentation() {
         for text in [
             "y: 1\n# almanac:ignore window\na: [\n{b: 1, x: ']'}, # ]\n{c: [2]}\n]\nd: 3\n",
             "y:\n  # almanac:ignore window\n  a: {\n  b: 1,\n  c: 2 }\n  d: 3\n",

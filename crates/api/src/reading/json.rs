@@ -80,8 +80,8 @@ impl Reader<'_> {
         self.nodes += 1;
         if depth == limits::DEPTH || self.nodes > limits::NODES {
             let mut finding = self.error(format!(
-                "a document may be nested at most {} levels deep and hold at most {} values; this \
-                 exceeds that",
+                "a document may be nested at most {} levels deep and have at most {} values; this \
+                 document exceeds that",
                 limits::DEPTH,
                 limits::NODES
             ));

@@ -15,13 +15,13 @@ pub struct Kustomization {
     pub components: Vec<Box<str>>,
     /// The files that are patches and no objects, as it names them.
     pub patches: Vec<Box<str>>,
-    /// Whether what comes out differs from what goes in.
+    /// Whether the output differs from the input.
     pub changes: bool,
     /// Whether it is a component: on its own it has nothing to change.
     pub is_component: bool,
 }
 
-/// The fields by which a kustomization changes what it takes in.
+/// The fields by which a kustomization changes its input.
 const CHANGING: &[&str] = &[
     "namePrefix",
     "nameSuffix",

@@ -1,14 +1,14 @@
-//! How much is read before giving up. Generous for anything people write, small enough that no
+//! The limits of reading. They are generous for anything people write, and small enough that no
 //! input can exhaust memory or time: at its peak, reading takes less than 64 bytes per byte of text, plus 4 MB. That
 //! includes the result (`tests/peak_memory.rs`).
 
 /// The largest file, in bytes.
 pub const FILE_BYTES: usize = 64 << 20;
 
-/// How deep lists and maps may be nested. Kubernetes objects stay below 30.
+/// The maximum depth of nested lists and maps. Kubernetes objects stay below 30.
 pub(super) const DEPTH: usize = 128;
 
-/// The most values one document may hold, those that stand for aliases included.
+/// The most values in one document, including those of aliases.
 pub(super) const NODES: usize = 1_000_000;
 
 /// The most values aliases may add to one document.

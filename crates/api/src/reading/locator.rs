@@ -1,4 +1,4 @@
-//! Where in a file the findings about an object are.
+//! The locations in a file of the findings about an object.
 
 use std::cell::OnceCell;
 
@@ -9,7 +9,7 @@ use crate::finding::{Finding, Span};
 use crate::objects::document_key;
 use crate::tree::Node;
 
-/// Finds the places of findings about one object.
+/// Returns the locations of findings about one object.
 pub struct Locator<'a> {
     source: &'a Source,
     node: &'a Node,
@@ -17,13 +17,13 @@ pub struct Locator<'a> {
 }
 
 impl<'a> Locator<'a> {
-    /// For an object and the file it was read from.
+    /// A locator for an object and the file it was read from.
     #[must_use]
     pub fn new(source: &'a Source, object: &'a ReadObject) -> Locator<'a> {
         Locator { source, node: &object.node, document: OnceCell::new() }
     }
 
-    /// Where to point for a finding.
+    /// The location of a finding.
     #[must_use]
     pub fn locate(&self, finding: &Finding) -> Span {
         if let Some(part) = finding.in_text

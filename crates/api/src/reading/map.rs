@@ -1,4 +1,4 @@
-//! A map while it is read: which keys it has, which came from `<<`, which stand twice.
+//! A map while it is read: its keys, those that came from `<<`, and the duplicate ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(crate) const MERGE_KEY: &str = "<<";
 #[derive(Default)]
 pub(super) struct MapInProgress {
     entries: Vec<Entry>,
-    /// Where each key is, once there are too many to look through.
+    /// The position of each key, once there are too many for a linear search.
     index: BTreeMap<Box<str>, usize>,
     /// The keys that came from `<<`.
     merged: BTreeSet<Box<str>>,
@@ -22,7 +22,7 @@ pub(super) struct MapInProgress {
     pub(super) key: Option<Key>,
 }
 
-/// A key that waits for its value.
+/// A key whose value comes next.
 pub(super) enum Key {
     Named(Box<str>, Span),
     /// `<<`: what follows is taken into the map.

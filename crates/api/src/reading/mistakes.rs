@@ -59,7 +59,7 @@ fn in_plain_words(problem: &str) -> (String, &'static str) {
             "close the map, or put the value in quotes",
         ),
         "did not find expected <document start>" => (
-            "the document ends before this",
+            "the document ends before this text",
             "check the indentation, or start a new document with a '---' line",
         ),
         "block sequence entries are not allowed in this context" => {
@@ -135,8 +135,8 @@ fn in_plain_words_of_signs(problem: &str) -> (&str, &'static str) {
 
 /// Characters YAML doesn't allow anywhere: control characters, mostly.
 fn unreadable_character(text: &str, offset: usize) -> TextFinding {
-    let found = text.char_indices().find(|&(_, letter)| !is_printable(letter));
-    let (byte, letter) = found.unwrap_or((0, '\0'));
+    let control = text.char_indices().find(|&(_, letter)| !is_printable(letter));
+    let (byte, letter) = control.unwrap_or((0, '\0'));
     let span = Span::new(offset + byte..offset + byte + letter.len_utf8());
     let message =
         format!("the control character U+{:04X} is not allowed in YAML", u32::from(letter));
@@ -166,7 +166,7 @@ fn indenting_tab(text: &str, byte: usize) -> Option<usize> {
 
 /// Replaces every line that begins with `//` by a comment of the same length, with a finding for each. `None` when
 /// there is none.
-pub(super) fn mend_slash_comments(
+pub(super) fn replace_slash_comments(
     text: &str,
     offset: usize,
     findings: &mut TextFindings,
@@ -189,7 +189,7 @@ pub(super) fn mend_slash_comments(
 
 /// Turns lines that kubectl cannot read as YAML into comments of the same length, with a finding for each: a `%YAML`
 /// directive, and a shell's prompt with a command above the output of the command.
-pub(super) fn mend_strange_lines(
+pub(super) fn comment_out_strange_lines(
     text: &str,
     offset: usize,
     findings: &mut TextFindings,
@@ -198,7 +198,7 @@ pub(super) fn mend_strange_lines(
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let written = line.trim_end();
-        let said = match written.as_bytes() {
+        let (message, fix) = match written.as_bytes() {
             _ if is_command(written) => {
                 ("this line is a shell command, not YAML", "remove this line")
             }
@@ -207,7 +207,7 @@ pub(super) fn mend_strange_lines(
             }
             _ => ("", ""),
         };
-        if !said.0.is_empty() {
+        if !message.is_empty() {
             // As long as the first letter, which may take several bytes, such as the prompt `❯`.
             let first = line.chars().next().map_or(0, char::len_utf8);
             let hash = format!("{:first$}", "#");
@@ -215,7 +215,7 @@ pub(super) fn mend_strange_lines(
                 .get_or_insert_with(|| text.to_owned())
                 .replace_range(start..start + first, &hash);
             let span = Span::new(offset + start..offset + start + written.len());
-            findings.push(TextFinding::new(Code::Syntax, span, said.0).with_fix(said.1));
+            findings.push(TextFinding::new(Code::Syntax, span, message).with_fix(fix));
         }
         start += line.len();
     }
@@ -241,12 +241,12 @@ pub(super) fn is_command(line: &str) -> bool {
     }
     let begin_of = |word: &str| word.as_ptr().addr() - line.as_ptr().addr();
     let words: Vec<&str> = line.split_whitespace().collect();
-    let Some(place) = words.iter().position(|word| PROGRAMS.contains(word)) else { return false };
-    let prompt = line[..begin_of(words[place])].trim_end();
+    let Some(index) = words.iter().position(|word| PROGRAMS.contains(word)) else { return false };
+    let prompt = line[..begin_of(words[index])].trim_end();
     let prompt = prompt.strip_suffix("sudo").unwrap_or(prompt).trim_end();
     let is_prompt = prompt.ends_with(PROMPTS) || prompt.starts_with('➜');
-    // Without a prompt, what follows has to be more than a word of a text.
-    (is_prompt || prompt.is_empty()) && words.len() > place + 1
+    // Without a prompt, more than one word must follow.
+    (is_prompt || prompt.is_empty()) && words.len() > index + 1
 }
 
 /// `//` where a comment was meant.
@@ -283,12 +283,12 @@ pub(super) fn escaped_slash(text: &str, offset: usize, span: Span) -> Option<Tex
     let (start, end) = (span.start as usize - offset, span.end as usize - offset);
     let written = text.get(start..end)?;
     let mut escaped = false;
-    let place = written.bytes().position(|byte| {
-        let found = escaped && byte == b'/';
+    let index = written.bytes().position(|byte| {
+        let is_escaped_slash = escaped && byte == b'/';
         escaped = !escaped && byte == b'\\';
-        found
+        is_escaped_slash
     })?;
-    let slash = span.start as usize + place;
+    let slash = span.start as usize + index;
     let finding = TextFinding::new(
         Code::Syntax,
         Span::new(slash - 1..slash + 1),

@@ -1,5 +1,5 @@
-//! Objects that are nearly ones that Almanac reads: another version, or a slip in the kind. `kinds` recognizes them, and
-//! `envelope` words the findings; here it is decided which of them to report.
+//! Objects that are nearly ones that Almanac reads: another version, or a slip in the kind. `kinds` recognizes them,
+//! and `envelope` words the findings; this module selects those to report.
 
 use super::cron_jobs;
 use super::envelope::{is_nearly_a_policy, mistyped};
@@ -22,12 +22,12 @@ impl Reading {
             if field == "kind" { (kind, api_version, meant) } else { (api_version, meant, kind) };
         self.similar.extend(OtherObject::read(version, named, source, node));
         let finding = mistyped(field, written, kind, meant);
-        if !self.tell_near_miss(source, node, named, finding) {
+        if !self.report_near_miss(source, node, named, finding) {
             return;
         }
-        // What else is wrong with it would only show once this is corrected.
-        let ours = Kind::written(kind).filter(|it| is_group_of_ours(it.group()));
-        if let Some(kind) = ours.filter(|_| field == "apiVersion") {
+        // Other mistakes in it would only be reported once this one is corrected.
+        let policy_kind = Kind::written(kind).filter(|it| is_group_of_ours(it.group()));
+        if let Some(kind) = policy_kind.filter(|_| field == "apiVersion") {
             let (api_version, node) = (api_version.into(), node.clone());
             self.objects.push(ReadObject { kind, api_version, source, node });
         }
@@ -35,7 +35,7 @@ impl Reading {
 
     /// Reports a finding about an object that is nearly one of a kind, and returns whether it is reported in any case.
     /// In a discovered file, an object that matters only to policies is reported only if a policy scales it.
-    pub(super) fn tell_near_miss(
+    pub(super) fn report_near_miss(
         &mut self,
         source: usize,
         node: &Node,
@@ -43,11 +43,11 @@ impl Reading {
         finding: Finding,
     ) -> bool {
         let name = name_of(node);
-        let is_told = !self.sources[source].is_found()
+        let is_reported = !self.sources[source].is_discovered()
             || is_nearly_a_policy(node)
             || matters_by_itself(kind, name);
-        if is_told {
-            self.tell(source, node, finding);
+        if is_reported {
+            self.report(source, node, finding);
         } else {
             let finding = self.placed(source, node, finding);
             self.conditional_findings.push(ConditionalFinding {
@@ -56,11 +56,11 @@ impl Reading {
                 finding,
             });
         }
-        is_told
+        is_reported
     }
 }
 
-/// Whether Almanac shows or follows objects of a kind and a name that no policy scales.
+/// Whether Almanac displays or follows objects of a kind and a name that no policy scales.
 fn matters_by_itself(kind: &str, name: &str) -> bool {
     match Kind::written(kind) {
         Some(Kind::ConfigMap) => Kind::ConfigMap.is_of_interest(name),

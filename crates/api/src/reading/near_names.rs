@@ -1,5 +1,5 @@
-//! Which texts may hold an object whose name is nearly that of a target, by their words alone. Most files of a
-//! repository hold neither a policy nor a target, and are never read as YAML.
+//! The texts that may have an object whose name is nearly that of a target, by their words alone. Most files of a
+//! repository have neither a policy nor a target, and are never read as YAML.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -8,24 +8,24 @@ use super::claim::values_of;
 use super::objects::Targets;
 use crate::near_name::{MOST_COMPARISONS, slip};
 
-/// Names of targets, for which nearly equal names are looked for in texts.
+/// Names of targets, for a search of texts for nearly equal names.
 #[derive(Debug)]
 pub struct NearNames<'a> {
-    /// By kind.
+    /// The names by kind.
     targets: BTreeMap<&'a str, BTreeSet<&'a str>>,
-    /// How many pairs of names may yet be compared.
-    left: usize,
+    /// The number of pairs of names that may still be compared.
+    remaining: usize,
 }
 
 impl<'a> NearNames<'a> {
-    /// Those of these targets.
+    /// The names of these targets.
     #[must_use]
     pub fn new(targets: &Targets<'a>) -> NearNames<'a> {
         let mut by_kind: BTreeMap<&'a str, BTreeSet<&'a str>> = BTreeMap::new();
         for &(kind, name) in targets {
             by_kind.entry(kind).or_default().insert(name);
         }
-        NearNames { targets: by_kind, left: MOST_COMPARISONS }
+        NearNames { targets: by_kind, remaining: MOST_COMPARISONS }
     }
 
     /// The kinds and names in a text that are nearly those of a target. Nothing once too much was compared.
@@ -53,9 +53,9 @@ impl<'a> NearNames<'a> {
         // A slip does not change the first letter.
         let Some(first) = name.get(..1) else { return false };
         let from: (Bound<&str>, Bound<&str>) = (Bound::Included(first), Bound::Unbounded);
-        let alike = targets.range::<str, _>(from).take_while(|it| it.starts_with(first));
-        for target in alike.take(self.left) {
-            self.left -= 1;
+        let near = targets.range::<str, _>(from).take_while(|it| it.starts_with(first));
+        for target in near.take(self.remaining) {
+            self.remaining -= 1;
             if slip(target, name).is_some() {
                 return true;
             }
@@ -72,15 +72,15 @@ mod tests {
     fn a_text_with_a_near_name_of_the_kind_is_found() {
         let targets = [("Deployment", "shop-frontend"), ("StatefulSet", "checkout")];
         let targets = BTreeSet::from(targets);
-        let found = |text: &str| {
+        let near_names = |text: &str| {
             let near = NearNames::new(&targets).in_text(text.as_bytes());
             let near = near.into_iter().map(|(kind, name)| format!("{kind}/{name}"));
             near.collect::<Vec<_>>().join(" ")
         };
         let front = "kind: Deployment\nmetadata:\n  name: shop-front\n";
-        assert_eq!(found(front), "Deployment/shop-front");
+        assert_eq!(near_names(front), "Deployment/shop-front");
         assert_eq!(
-            found(r#"{"kind":"StatefulSet","metadata":{"name":"chekout"}}"#),
+            near_names(r#"{"kind":"StatefulSet","metadata":{"name":"chekout"}}"#),
             "StatefulSet/chekout"
         );
         for text in [
@@ -91,14 +91,14 @@ mod tests {
             "# kind: Deployment\nname: shop-front\n",
             "",
         ] {
-            assert_eq!(found(text), "", "{text}");
+            assert_eq!(near_names(text), "", "{text}");
         }
     }
 
     #[test]
     fn names_are_compared_up_to_a_limit() {
         let targets = BTreeSet::from([("Deployment", "shop-frontend")]);
-        let mut near = NearNames { left: 1, ..NearNames::new(&targets) };
+        let mut near = NearNames { remaining: 1, ..NearNames::new(&targets) };
         let text = |name: &str| format!("kind: Deployment\nname: {name}\n");
         assert_eq!(near.in_text(text("shop-cart").as_bytes()).len(), 0);
         assert_eq!(near.in_text(text("shop-front").as_bytes()).len(), 0, "no more is compared");

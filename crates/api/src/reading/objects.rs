@@ -1,7 +1,7 @@
 //! From documents to objects: lists are opened, kinds recognized, foreign objects recorded by name.
 //!
-//! All content of a file that the user named counts. Of a file found in a directory, only its policies and their
-//! targets count; the rest is skipped.
+//! All content of a file that the user named is read. Of a file found in a directory, only the policies and their
+//! targets are read; the rest is skipped.
 
 use std::collections::BTreeSet;
 
@@ -14,24 +14,24 @@ use super::other_object::OtherObject;
 use super::placeholder::Template;
 use super::pods::{ReadNode, ReadPod};
 use super::quotas::{ReadLimitRange, ReadQuota};
-use super::reported::{is_said_already, to_be_told};
+use super::reported::{filter_finding, is_already_reported};
 use super::scheduler_profile;
 use super::source::Source;
 use super::stream;
 use super::text_finding::more_mistakes;
 use super::typography::name_letters;
 use crate::finding::{Finding, Span};
-use crate::kinds::{Kind, Recognised, recognise, removed_version};
+use crate::kinds::{Kind, Recognition, recognize, removed_version};
 use crate::tree::Node;
 
 /// One object of a kind we know, as it was written.
 #[derive(Clone, Debug)]
 pub struct ReadObject {
-    /// Which of the kinds we know.
+    /// The kind of the object.
     pub kind: Kind,
     /// Its `apiVersion`.
     pub api_version: Box<str>,
-    /// Which source it came from: a position in [`Reading::sources`].
+    /// The index of its source in [`Reading::sources`].
     pub source: usize,
     /// The whole object.
     pub node: Node,
@@ -40,15 +40,15 @@ pub struct ReadObject {
 /// A finding and its location.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PlacedFinding {
-    /// Which source: a position in [`Reading::sources`].
+    /// The index of the source in [`Reading::sources`].
     pub source: usize,
-    /// Where in the source; `None` when it is about the file as a whole.
+    /// The location in the source; `None` when the finding is about the whole file.
     pub span: Option<Span>,
-    /// What.
+    /// The finding itself.
     pub finding: Finding,
-    /// The object it is about: a position in [`Reading::objects`]; `None` when it is about the text.
+    /// The index of its object in [`Reading::objects`]; `None` when the finding is about the text.
     pub object: Option<usize>,
-    /// In which place it holds, if it holds in one of several only: a position among them.
+    /// The index of the only place to which the finding applies; `None` if it applies to all.
     pub place: Option<usize>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct ConditionalFinding {
 /// Files and objects that were read and are of no interest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Skipped {
-    /// Files that were found, with nothing in them that is a policy, an autoscaler or a target.
+    /// Discovered files without a policy, an autoscaler or a target.
     pub files: usize,
     /// Objects of kinds we do not know, in the files that were read.
     pub objects: usize,
@@ -109,11 +109,11 @@ pub struct Reading {
     /// Counts of the skipped files and objects.
     pub skipped: Skipped,
     pub(crate) conditional_findings: Vec<ConditionalFinding>,
-    /// Objects that only matter for their names: a policy nearly names them, or they are nearly objects of ours.
+    /// Objects of which only the names are needed: a policy nearly names them, or they are nearly objects of ours.
     pub(crate) similar: Vec<OtherObject>,
-    /// How many findings about objects of the text that is being read are only counted.
+    /// The number of findings about objects of the current text that are only counted.
     unreported: usize,
-    /// Whether it matters what all pods take together, so that quotas are read.
+    /// Whether the total demand of all pods is needed, so that quotas are read.
     adds_up_pods: bool,
 }
 
@@ -122,8 +122,8 @@ pub fn read_objects(reading: &mut Reading, source: Source) {
     read(reading, source, None);
 }
 
-/// Reads of a file that was found the objects that are targets, each by its kind and its name. Of those that are
-/// `similar` to targets, only the names are kept.
+/// Reads only the targets in a discovered file, each by its kind and its name. Of objects that are `similar` to
+/// targets, only the names are kept.
 pub fn read_targets(
     reading: &mut Reading,
     source: Source,
@@ -136,7 +136,7 @@ pub fn read_targets(
 /// The scaled objects, by kind and name.
 pub(super) type Targets<'a> = BTreeSet<(&'a str, &'a str)>;
 
-/// The objects to read in a file that holds no policy.
+/// The objects to read in a file without policies.
 #[derive(Clone, Copy)]
 struct Only<'a> {
     targets: &'a Targets<'a>,
@@ -148,23 +148,23 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<Only<'_>>) {
     let documents = stream::read(source.text());
     let findings = source.take_mistake().into_iter().chain(documents.findings);
     let sizes = |it: &Reading| {
-        let told = it.findings.len()
+        let findings = it.findings.len()
             + it.conditional_findings.len()
             + it.foreign_policies.len()
             + it.similar.len();
         // Pods and nodes matter to policies about pods only, and those have been read by then.
         let pods = if only.is_some() { it.pods.len() + it.nodes.len() } else { 0 };
         let bounds = it.quotas.len() + it.limit_ranges.len();
-        [it.objects.len(), it.others.len(), told, pods, it.cron_jobs.len(), bounds]
+        [it.objects.len(), it.others.len(), findings, pods, it.cron_jobs.len(), bounds]
     };
     let before = sizes(reading);
     let pods = (reading.pods.len(), reading.nodes.len());
     let mut template = None;
     for finding in findings {
-        let (engine, told) = to_be_told(&source, finding, only.map(|it| it.targets));
+        let (engine, reported) = filter_finding(&source, finding, only.map(|it| it.targets));
         template = engine.or(template);
-        let told = told.filter(|told| !is_said_already(reading, index, told));
-        let placed = told.map(|it| PlacedFinding::new(index, Some(it.span), *it.finding));
+        let reported = reported.filter(|it| !is_already_reported(reading, index, it));
+        let placed = reported.map(|it| PlacedFinding::new(index, Some(it.span), *it.finding));
         reading.findings.extend(placed);
     }
     reading.sources.push(source);
@@ -174,7 +174,7 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<Only<'_>>) {
     reading.report_remaining(index);
     reading.templates.extend(template.map(|engine| Template { source: index, engine }));
     let is_of_interest = template.is_some() || before != sizes(reading);
-    if !is_of_interest && reading.sources[index].is_found() {
+    if !is_of_interest && reading.sources[index].is_discovered() {
         reading.sources.pop();
         reading.pods.truncate(pods.0);
         reading.nodes.truncate(pods.1);
@@ -183,7 +183,7 @@ fn read(reading: &mut Reading, mut source: Source, only: Option<Only<'_>>) {
 }
 
 impl Reading {
-    /// Nothing yet; quotas are read only if what all pods take together matters.
+    /// An empty reading; quotas are read only if the total demand of all pods is needed.
     #[must_use]
     pub fn new(adds_up_pods: bool) -> Reading {
         Reading { adds_up_pods, ..Reading::default() }
@@ -199,13 +199,13 @@ impl Reading {
     pub fn sort(&mut self) {
         let mut order: Vec<usize> = (0..self.sources.len()).collect();
         order.sort_by(|one, other| self.sources[*one].name().cmp(self.sources[*other].name()));
-        let mut place = vec![0; order.len()];
+        let mut new_index = vec![0; order.len()];
         for (new, old) in order.iter().enumerate() {
-            place[*old] = new;
+            new_index[*old] = new;
         }
         let mut sources: Vec<_> =
-            std::mem::take(&mut self.sources).into_iter().zip(&place).collect();
-        sources.sort_by_key(|(_, place)| **place);
+            std::mem::take(&mut self.sources).into_iter().zip(&new_index).collect();
+        sources.sort_by_key(|(_, index)| **index);
         self.sources = sources.into_iter().map(|(source, _)| source).collect();
         let of_objects = self.objects.iter_mut().map(|it| &mut it.source);
         let of_others = self.others.iter_mut().chain(&mut self.similar).map(|it| &mut it.source);
@@ -226,7 +226,7 @@ impl Reading {
         let of_all = of_all.chain(of_pods).chain(of_nodes).chain(of_quotas).chain(of_ranges);
         for source in of_all.chain(of_templates).chain(of_foreign).chain(of_policies).chain(of_jobs)
         {
-            *source = place[*source];
+            *source = new_index[*source];
         }
         self.objects.sort_by_key(|object| (object.source, object.node.span.start));
         // Stable, so that those of a source stay in order.
@@ -240,16 +240,16 @@ impl Reading {
         self.objects.iter().filter_map(target_of).collect()
     }
 
-    /// The same of policies and autoscalers in the groups of policies alone.
+    /// The objects that policies and autoscalers in the groups of policies scale.
     #[must_use]
     pub fn targets_of_policies(&self) -> Targets<'_> {
-        let ours = self.objects.iter().filter(|object| object.kind.is_ours());
-        ours.filter_map(target_of).collect()
+        let policies = self.objects.iter().filter(|object| object.kind.is_ours());
+        policies.filter_map(target_of).collect()
     }
 
-    pub(super) fn tell(&mut self, source: usize, node: &Node, finding: Finding) {
-        let told = self.findings.iter().rev().take_while(|it| it.source == source);
-        if told.take(limits::FINDINGS_A_FILE).count() == limits::FINDINGS_A_FILE {
+    pub(super) fn report(&mut self, source: usize, node: &Node, finding: Finding) {
+        let reported = self.findings.iter().rev().take_while(|it| it.source == source);
+        if reported.take(limits::FINDINGS_A_FILE).count() == limits::FINDINGS_A_FILE {
             self.unreported += 1;
             return;
         }
@@ -260,9 +260,9 @@ impl Reading {
     /// Reports the number of findings about objects of a source that are only counted.
     fn report_remaining(&mut self, source: usize) {
         let more = std::mem::take(&mut self.unreported);
-        let last = self.findings.last().and_then(|told| told.span).filter(|_| more > 0);
-        let told = last.map(|span| PlacedFinding::new(source, Some(span), more_mistakes(more)));
-        self.findings.extend(told);
+        let last = self.findings.last().and_then(|placed| placed.span).filter(|_| more > 0);
+        let count = last.map(|span| PlacedFinding::new(source, Some(span), more_mistakes(more)));
+        self.findings.extend(count);
     }
 
     pub(super) fn placed(&self, source: usize, node: &Node, mut finding: Finding) -> PlacedFinding {
@@ -272,14 +272,14 @@ impl Reading {
     }
 
     fn take(&mut self, source: usize, node: &Node, only: Option<Only<'_>>) {
-        let is_found = self.sources[source].is_found();
+        let is_discovered = self.sources[source].is_discovered();
         self.take_pods(source, node, only);
-        if let Some(finding) = scheduler_profile::told(node) {
-            self.tell(source, node, finding);
+        if let Some(finding) = scheduler_profile::finding(node) {
+            self.report(source, node, finding);
         }
         match envelope(node) {
-            Err(_) if is_found && !is_nearly_a_policy(node) => {}
-            Err(finding) => self.tell(source, node, finding),
+            Err(_) if is_discovered && !is_nearly_a_policy(node) => {}
+            Err(finding) => self.report(source, node, finding),
             Ok((_, kind)) if kind.ends_with("List") && is_list(node) => {
                 self.open_list(source, node, only);
             }
@@ -294,9 +294,9 @@ impl Reading {
         (api_version, kind): (&str, &str),
         only: Option<Only<'_>>,
     ) {
-        let recognition = recognise(api_version, kind);
+        let recognition = recognize(api_version, kind);
         let meant = match &recognition {
-            Recognised::Mistyped { field: "kind", meant } => meant.as_str(),
+            Recognition::Mistyped { field: "kind", meant } => meant.as_str(),
             _ => kind,
         };
         let name = (meant, name_of(node));
@@ -306,30 +306,30 @@ impl Reading {
             self.skipped.objects += 1;
             return;
         }
-        let is_told = self.take_foreign(source, node);
+        let is_foreign = self.take_foreign(source, node);
         match recognition {
-            Recognised::Supported(kind) if kind.is_of_interest(name_of(node)) => {
+            Recognition::Supported(kind) if kind.is_of_interest(name_of(node)) => {
                 let (api_version, node) = (api_version.into(), node.clone());
                 self.objects.push(ReadObject { kind, api_version, source, node });
             }
-            Recognised::Supported(_) | Recognised::Other
+            Recognition::Supported(_) | Recognition::Other
                 if self.take_cron_job(source, (api_version, kind), node)
                     || self.take_bound(source, api_version, kind, node) => {}
-            Recognised::Supported(_) | Recognised::Other => {
-                if let Some(finding) = agent_config_name::told(node) {
-                    self.tell(source, node, finding);
+            Recognition::Supported(_) | Recognition::Other => {
+                if let Some(finding) = agent_config_name::finding(node) {
+                    self.report(source, node, finding);
                 }
                 if let Some(version) = removed_version(api_version, kind) {
                     let finding = removed(api_version, kind, version);
-                    self.tell_near_miss(source, node, kind, finding);
+                    self.report_near_miss(source, node, kind, finding);
                 }
                 self.others.extend(OtherObject::read(api_version, kind, source, node));
-                self.skipped.objects += usize::from(!is_told);
+                self.skipped.objects += usize::from(!is_foreign);
             }
-            Recognised::Mistyped { field, meant } => match removed_version(api_version, kind) {
+            Recognition::Mistyped { field, meant } => match removed_version(api_version, kind) {
                 Some(version) => {
                     let finding = removed(api_version, kind, version);
-                    self.tell_near_miss(source, node, kind, finding);
+                    self.report_near_miss(source, node, kind, finding);
                     self.similar.extend(OtherObject::read(api_version, kind, source, node));
                 }
                 None => {
@@ -357,7 +357,7 @@ impl Reading {
         true
     }
 
-    /// Takes what bounds the pods of a namespace, and returns whether it is that.
+    /// Takes a quota or a limit range, and returns whether the object is one.
     fn take_bound(&mut self, source: usize, api_version: &str, kind: &str, node: &Node) -> bool {
         if !self.adds_up_pods {
             return false;
@@ -370,25 +370,25 @@ impl Reading {
         is_bound
     }
 
-    /// Takes what an object says to the controllers of other projects, and returns whether it is a policy.
+    /// Takes the content of an object for the controllers of other projects, and returns whether it is a policy.
     fn take_foreign(&mut self, source: usize, node: &Node) -> bool {
         self.foreign.extend(ForeignScaler::read(source, node));
-        let told = foreign::told(node).map(|finding| self.placed(source, node, finding));
-        let policy = told.map(|finding| ForeignPolicy::new(node, finding));
-        let is_told = policy.is_some();
+        let finding = foreign::finding(node).map(|it| self.placed(source, node, it));
+        let policy = finding.map(|it| ForeignPolicy::new(node, it));
+        let is_policy = policy.is_some();
         self.foreign_policies.extend(policy);
-        is_told
+        is_policy
     }
 
-    /// Whether pods matter: to policies about their levels or about the nodes that they use, or to what bounds what all
-    /// of them take together.
+    /// Whether pods are needed: by policies about their levels or about the nodes that they use, or by bounds of their
+    /// total demand.
     #[must_use]
     pub fn needs_pods(&self) -> bool {
         self.bounds_pods() && self.objects.iter().any(|object| object.kind.is_policy())
             || self.objects.iter().any(|object| object.kind.reads_pods())
     }
 
-    /// Whether a quota or a node bounds what all pods take together, and that matters.
+    /// Whether the total demand of all pods is needed, and a quota or a node bounds it.
     #[must_use]
     pub fn bounds_pods(&self) -> bool {
         let has_amounts = |it: &ReadNode| it.node.allocatable.is_some();

@@ -19,7 +19,7 @@ pub struct OtherObject {
     pub namespace: Option<Box<str>>,
     /// Its name.
     pub name: Box<str>,
-    /// Which source it came from: a position in [`super::Reading::sources`].
+    /// The index of its source in [`super::Reading::sources`].
     pub source: usize,
     /// `spec.replicas`, if that is a number of replicas.
     pub replicas: Option<u32>,
@@ -28,7 +28,7 @@ pub struct OtherObject {
 }
 
 impl OtherObject {
-    /// Reads what is kept; `None` for an object without a name.
+    /// Reads the fields that are kept; `None` for an object without a name.
     pub(super) fn read(
         api_version: &str,
         kind: &str,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Who fills in a text before it is an object.
+/// The program that fills in a text before it is an object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Engine {
     /// `helm template`, and other programs that render Go templates.
@@ -14,9 +14,9 @@ pub enum Engine {
 /// A file that is not an object until a program fills it in: its index among the sources, and the program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Template {
-    /// Which source: a position in [`super::Reading::sources`].
+    /// The index of the source in [`super::Reading::sources`].
     pub source: usize,
-    /// Who fills it in.
+    /// The program that fills it in.
     pub engine: Engine,
 }
 

@@ -1,5 +1,5 @@
-//! The pods and the nodes in files, and the workloads whose templates make pods: what policies for QoS levels
-//! are about. Of any kind of workload the template is read, since any may make pods.
+//! The pods and the nodes in files, and the workloads whose templates create pods: the subject of policies for QoS
+//! levels. The template of any kind of workload is read, since any may create pods.
 
 use std::sync::LazyLock;
 
@@ -32,7 +32,7 @@ pub struct ReadPod {
     pub namespace: Option<Box<str>>,
     /// Its name; that of a task of a job is the beginning of its pods' names.
     pub name: Box<str>,
-    /// Which source it came from: a position in [`super::Reading::sources`].
+    /// The index of its source in [`super::Reading::sources`].
     pub source: usize,
     /// Its location.
     pub span: Span,
@@ -60,7 +60,7 @@ pub struct ReadPod {
 pub struct ReadNode {
     /// Its name.
     pub name: Box<str>,
-    /// Which source it came from: a position in [`super::Reading::sources`].
+    /// The index of its source in [`super::Reading::sources`].
     pub source: usize,
     /// Its location.
     pub span: Span,
@@ -70,7 +70,7 @@ pub struct ReadNode {
     pub node: units::Node,
 }
 
-/// Whether a file may hold pods, nodes or workloads. Never `false` for one that does, unless it writes the
+/// Whether a file may have pods, nodes or workloads. Never `false` for one that has some, unless it writes the
 /// letters as escapes.
 #[must_use]
 pub fn may_hold_pods(bytes: &[u8]) -> bool {
@@ -80,7 +80,7 @@ pub fn may_hold_pods(bytes: &[u8]) -> bool {
 }
 
 impl ReadPod {
-    /// Reads a pod, or the templates of a workload. One that another object owns stands for nothing by itself.
+    /// Reads a pod, or the templates of a workload. One that another object owns is skipped.
     pub(super) fn read(api_version: &str, kind: &str, source: usize, node: &Node) -> Vec<Self> {
         let Some(metadata) = node.get("metadata") else { return Vec::new() };
         let text = |field: &str| {
@@ -152,10 +152,10 @@ impl ReadPod {
 
 /// The replicas of a workload, as written or by the default of its kind.
 fn replicas(group: &str, kind: &str, node: &Node) -> Option<u32> {
-    let written = node.get("spec").and_then(|spec| spec.get("replicas"));
-    match written.filter(|it| it.value != Value::Null) {
-        Some(written) => count(written),
-        None => match Kind::of(group, kind)?.role() {
+    let field = node.get("spec").and_then(|spec| spec.get("replicas"));
+    match field.filter(|it| it.value != Value::Null) {
+        Some(field) => count(field),
+        None => match Kind::find(group, kind)?.role() {
             Role::Workload { absent_replicas } => absent_replicas,
             Role::Policy(_) | Role::Hub | Role::Bounds => None,
         },
@@ -169,7 +169,7 @@ struct Template {
     spec: Json,
 }
 
-/// An object that makes pods.
+/// An object that creates pods.
 struct Workload<'a> {
     group: &'a str,
     kind: &'a str,
@@ -200,8 +200,8 @@ impl Workload<'_> {
 
     /// A task: Volcano calls the pods of it by the job, the task and a number.
     fn task(&self, index: usize, task: &Node, job: Option<&str>, queue: &str) -> Option<Template> {
-        let written = task.get("name").and_then(Node::as_text).filter(|name| !name.is_empty());
-        let name = written.map_or_else(|| format!("default{index}"), str::to_owned);
+        let own_name = task.get("name").and_then(Node::as_text).filter(|name| !name.is_empty());
+        let name = own_name.map_or_else(|| format!("default{index}"), str::to_owned);
         let job = job.map(|job| ("volcano.sh/job-name", job));
         let own = [("volcano.sh/task-spec", &*name), ("volcano.sh/queue-name", queue)];
         let labels: Vec<_> = job.into_iter().chain(own).collect();

@@ -19,7 +19,7 @@ pub struct ReadQuota {
     pub namespace: Option<Box<str>>,
     /// Its name.
     pub name: Box<str>,
-    /// Which source it came from: an index in [`super::Reading::sources`].
+    /// The index of its source in [`super::Reading::sources`].
     pub source: usize,
     /// The bounds, in the order of the file.
     pub hard: Vec<Hard>,
@@ -35,7 +35,7 @@ pub struct Hard {
     pub key: Box<str>,
     /// The most.
     pub most: u64,
-    /// Where it is written.
+    /// The location of the bound.
     pub span: Span,
 }
 
@@ -52,13 +52,13 @@ struct Scope {
 pub struct ReadLimitRange {
     /// The namespace it names, if it names one.
     pub namespace: Option<Box<str>>,
-    /// Which source it came from: an index in [`super::Reading::sources`].
+    /// The index of its source in [`super::Reading::sources`].
     pub source: usize,
     /// The defaults for containers without a request or limit.
     pub defaults: Requirements,
 }
 
-/// Whether a file may hold a `ResourceQuota`, a `LimitRange`, or a node with what it can allocate. Never `false` for one
+/// Whether a file may have a `ResourceQuota`, a `LimitRange`, or a node with allocatable amounts. Never `false` for one
 /// that does, unless it writes the letters as escapes.
 #[must_use]
 pub fn may_bound_pods(bytes: &[u8]) -> bool {
@@ -108,7 +108,7 @@ impl Hard {
 }
 
 impl Scope {
-    /// Only what a template says is known: another pod may have a deadline, or the default priority class.
+    /// Only the fields of a template are known: another pod may have a deadline, or the default priority class.
     fn includes(&self, pod: &ReadPod, is_best_effort: bool) -> bool {
         let class = pod.priority_class.as_deref();
         let is_named = |class: &str| self.values.iter().any(|it| **it == *class);

@@ -1,5 +1,5 @@
-//! Which findings about a text are reported, and which texts are templates. Another module reads the content of the
-//! text.
+//! The selection of the findings about a text that are reported, and of the texts that are templates. Another module
+//! reads the content of the text.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::finding::{Code, FieldPath, Finding, Span};
 /// The treatment of a finding about a text: the program that has yet to fill in the text, and the reported finding.
 /// None is reported if it is about something else than a policy or a target, or about a template that the user has not
 /// named.
-pub(super) fn to_be_told(
+pub(super) fn filter_finding(
     source: &Source,
     finding: TextFinding,
     only: Option<&Targets<'_>>,
@@ -37,13 +37,13 @@ pub(super) fn to_be_told(
         None => claims_policy(document),
         Some(targets) => targets.iter().any(|(kind, name)| claims(document, kind, name)),
     };
-    // A template that was found is noted for what it holds, and not for the text that breaks it.
+    // A discovered template is noted for its content, and not for the text that breaks it.
     let is_noted = || match only {
         None => claims_kind_of_ours(source.text().as_bytes()),
         Some(_) => is_of_interest(),
     };
     match filled_in {
-        Some((_, engine)) if is_about_the_text && source.is_found() => {
+        Some((_, engine)) if is_about_the_text && source.is_discovered() => {
             (Some(engine).filter(|_| is_noted()), None)
         }
         Some((range, engine)) if is_about_the_text => {
@@ -53,7 +53,7 @@ pub(super) fn to_be_told(
             let finding = unfilled(engine, source.text());
             (Some(engine), Some(TextFinding { span, finding: Box::new(finding) }))
         }
-        _ if source.is_found() && !is_of_interest() => (None, None),
+        _ if source.is_discovered() && !is_of_interest() => (None, None),
         _ => {
             name_letters(source, span, &mut finding);
             (None, Some(TextFinding { span, finding }))
@@ -62,28 +62,32 @@ pub(super) fn to_be_told(
 }
 
 /// Whether a template was reported already: an unreadable one has many mistakes.
-pub(super) fn is_said_already(reading: &Reading, source: usize, told: &TextFinding) -> bool {
-    told.finding.code == Code::Template
+pub(super) fn is_already_reported(
+    reading: &Reading,
+    source: usize,
+    reported: &TextFinding,
+) -> bool {
+    reported.finding.code == Code::Template
         && reading
             .findings
             .iter()
             .rev()
             .take_while(|it| it.source == source)
-            .any(|it| it.finding.code == Code::Template && it.span == Some(told.span))
+            .any(|it| it.finding.code == Code::Template && it.span == Some(reported.span))
 }
 
 /// The finding about a file with this text that the user named and that is a template.
 pub(crate) fn unfilled(engine: Engine, text: &str) -> Finding {
-    let (what, command) = match engine {
+    let (problem, command) = match engine {
         Engine::Helm => (
-            "this is a Helm template; it is an object only once rendered",
+            "the file is a Helm template; it is an object only once rendered",
             "helm template CHART".to_owned(),
         ),
         Engine::Substitution => (
-            "this has ${VARIABLES}; it is an object only once they are substituted",
+            "the file has ${VARIABLES}; it is an object only once they are substituted",
             format!("{} < FILE", substituting_program(text)),
         ),
     };
-    Finding::new(Code::Template, FieldPath::default(), what)
+    Finding::new(Code::Template, FieldPath::default(), problem)
         .with_fix(format!("check the result: {command} | almanac validate -f -"))
 }

@@ -1,5 +1,5 @@
 //! Configurations of kube-scheduler that name the plugin for `ResourcePolicy`, with which a stock scheduler does not
-//! start. Nothing else of them is read.
+//! start. No other part of them is read.
 
 use super::stream;
 use crate::finding::{Code, FieldPath, Finding, Path};
@@ -13,8 +13,8 @@ pub(super) fn is_scheduler_configuration(node: &Node) -> bool {
     node.get("kind").and_then(Node::as_text) == Some(KIND)
 }
 
-/// What there is to say of a configuration, or of a `ConfigMap` that holds one.
-pub(super) fn told(node: &Node) -> Option<Finding> {
+/// The finding about a configuration, or about a `ConfigMap` with one.
+pub(super) fn finding(node: &Node) -> Option<Finding> {
     let field = if is_scheduler_configuration(node) {
         named_in(node)?
     } else {
@@ -38,7 +38,7 @@ fn is_named_in(text: &str) -> bool {
         && documents().iter().any(|it| is_scheduler_configuration(it) && named_in(it).is_some())
 }
 
-/// Where a profile names the plugin: at one of the points where plugins are called, or for its settings.
+/// The field in which a profile names the plugin: at an extension point, or for its settings.
 fn named_in(configuration: &Node) -> Option<FieldPath> {
     let list = Path::Root.key("profiles");
     let profiles = configuration.get("profiles")?.as_list()?;

@@ -7,7 +7,7 @@ use super::folder::Folder;
 use super::text_finding::TextFinding;
 use crate::finding::Span;
 
-/// A place as people and editors count it: from 1, columns in characters.
+/// A location as editors count it: from 1, columns in characters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Position {
     /// Line, counted from 1.
@@ -24,13 +24,13 @@ pub struct Source {
     /// The mistake in the encoding of the text.
     mistake: Option<TextFinding>,
     folder: Option<Folder>,
-    is_found: bool,
+    is_discovered: bool,
     /// The beginnings of the lines, computed on first use.
     lines: OnceLock<Vec<usize>>,
 }
 
 impl Source {
-    /// A text and the name to call it by: a path, or `<stdin>`.
+    /// A text and its display name: a path, or `<stdin>`.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let (text, mistake) = encoding::line_ends(text.into());
@@ -39,7 +39,7 @@ impl Source {
             text,
             mistake,
             folder: None,
-            is_found: false,
+            is_discovered: false,
             lines: OnceLock::new(),
         }
     }
@@ -53,7 +53,7 @@ impl Source {
             text,
             mistake,
             folder: None,
-            is_found: false,
+            is_discovered: false,
             lines: OnceLock::new(),
         }
     }
@@ -64,11 +64,11 @@ impl Source {
         Self { folder: Some(folder), ..self }
     }
 
-    /// The same, as a file that the user has not named: it was found in a directory. It may be anything, so only
-    /// findings about its policies and their targets are reported.
+    /// The same, as a file that the user has not named, discovered in a directory. It may be anything, so only findings
+    /// about its policies and their targets are reported.
     #[must_use]
-    pub fn found(self) -> Self {
-        Self { is_found: true, ..self }
+    pub fn discovered(self) -> Self {
+        Self { is_discovered: true, ..self }
     }
 
     /// The folder it lies in, if it lies in one.
@@ -79,15 +79,15 @@ impl Source {
 
     /// Whether the user has not named it.
     #[must_use]
-    pub fn is_found(&self) -> bool {
-        self.is_found
+    pub fn is_discovered(&self) -> bool {
+        self.is_discovered
     }
 
     pub(super) fn take_mistake(&mut self) -> Option<TextFinding> {
         self.mistake.take()
     }
 
-    /// What to call it.
+    /// The display name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -137,7 +137,7 @@ impl Source {
         }
     }
 
-    /// The nearest place at or before a byte at which the text can be cut.
+    /// The nearest byte at or before this one at which the text can be cut.
     fn floor(&self, byte: usize) -> usize {
         self.text.floor_char_boundary(byte)
     }

@@ -82,16 +82,16 @@ fn yaml_document(
     offset: usize,
     findings: &mut TextFindings,
 ) -> Result<Option<Node>, TextFinding> {
-    let mut found = TextFindings::default();
-    let read = yaml::read(text, offset, &mut found);
+    let mut yaml_findings = TextFindings::default();
+    let read = yaml::read(text, offset, &mut yaml_findings);
     // A command, or its prompt in brackets, may be YAML by itself.
     if read.is_ok() && !mistakes::begins_with_command(text) {
-        findings.append(found);
+        findings.append(yaml_findings);
         return read;
     }
-    let without_comments = mistakes::mend_slash_comments(text, offset, findings);
+    let without_comments = mistakes::replace_slash_comments(text, offset, findings);
     let text = without_comments.as_deref().unwrap_or(text);
-    match mistakes::mend_strange_lines(text, offset, findings) {
+    match mistakes::comment_out_strange_lines(text, offset, findings) {
         Some(fixed_text) => {
             drop(read);
             yaml::read(&fixed_text, offset, findings)

@@ -3,7 +3,7 @@
 use super::limits;
 use crate::finding::{Code, FieldPath, Finding, Span};
 
-/// A finding about the text itself, and where.
+/// A finding about the text itself, and its location.
 #[derive(Clone, Debug)]
 pub(super) struct TextFinding {
     pub(super) span: Span,

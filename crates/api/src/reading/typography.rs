@@ -1,7 +1,7 @@
 //! Letters that look like others: quotes and dashes of word processors, and invisible spaces.
 //!
-//! They come with text that was copied from a page or a chat. Repeated in a message they look right, so they are
-//! named.
+//! Such letters come with text that was copied from a page or a chat. Repeated in a message, they look right, so
+//! messages name them.
 
 use std::fmt;
 
@@ -31,46 +31,47 @@ fn looked_like(letter: char) -> Option<(&'static str, &'static str)> {
         '\u{feff}' => ("a byte order mark", ""),
         '\u{ff1a}' => ("a full-width colon", ":"),
         '\u{ff0c}' => ("a full-width comma", ","),
-        '\u{2217}' | '\u{ff0a}' => ("an asterisk look-alike", "*"),
+        '\u{2217}' | '\u{ff0a}' => ("a character that resembles an asterisk", "*"),
         _ => return None,
     })
 }
 
-/// A letter that looks like another one, or like none.
+/// A letter that looks like another one, or is invisible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LookAlike {
+pub struct ConfusableCharacter {
     letter: char,
     name: &'static str,
     meant: &'static str,
 }
 
-impl LookAlike {
+impl ConfusableCharacter {
     /// The first one in a text.
     #[must_use]
-    pub fn first_in(text: &str) -> Option<LookAlike> {
-        LookAlike::all_in(text).next()
+    pub fn first_in(text: &str) -> Option<ConfusableCharacter> {
+        ConfusableCharacter::all_in(text).next()
     }
 
     /// The first letter in a name that is hardly meant to be part of it: a quotation mark at its beginning, or an
     /// invisible letter.
     #[must_use]
-    pub fn first_in_name(name: &str) -> Option<LookAlike> {
-        let is_quote =
-            |it: &LookAlike| matches!(it.meant, "\"" | "'") && name.starts_with(it.letter);
-        LookAlike::all_in(name).find(|it| it.meant.is_empty() || is_quote(it))
+    pub fn first_in_name(name: &str) -> Option<ConfusableCharacter> {
+        let is_quote = |it: &ConfusableCharacter| {
+            matches!(it.meant, "\"" | "'") && name.starts_with(it.letter)
+        };
+        ConfusableCharacter::all_in(name).find(|it| it.meant.is_empty() || is_quote(it))
     }
 
-    fn all_in(text: &str) -> impl Iterator<Item = LookAlike> {
+    fn all_in(text: &str) -> impl Iterator<Item = ConfusableCharacter> {
         text.chars().filter_map(|letter| {
             let (name, meant) = looked_like(letter)?;
-            Some(LookAlike { letter, name, meant })
+            Some(ConfusableCharacter { letter, name, meant })
         })
     }
 
-    /// What to do about it.
+    /// The fix.
     #[must_use]
     pub fn fix(self) -> String {
-        let LookAlike { letter, meant, .. } = self;
+        let ConfusableCharacter { letter, meant, .. } = self;
         match meant {
             "" => format!("delete the invisible character U+{:04X}", u32::from(letter)),
             " " => "write an ordinary space".to_owned(),
@@ -79,8 +80,8 @@ impl LookAlike {
     }
 }
 
-impl LookAlike {
-    /// What to do about it in a text that has no quotes of its own, or has them around it.
+impl ConfusableCharacter {
+    /// The fix in a text that has no quotes of its own, or has them around it.
     #[must_use]
     pub fn fix_inside(self) -> String {
         match self.meant {
@@ -90,13 +91,13 @@ impl LookAlike {
     }
 }
 
-impl fmt::Display for LookAlike {
+impl fmt::Display for ConfusableCharacter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "it contains {} (U+{:04X})", self.name, u32::from(self.letter))
+        write!(f, "the text contains {} (U+{:04X})", self.name, u32::from(self.letter))
     }
 }
 
-/// A text as it was meant: without what looks like something else.
+/// A text as it was meant: with the letters that its confusable ones look like.
 pub(crate) fn as_meant(text: &str) -> String {
     let mut meant = String::new();
     for letter in text.chars() {
@@ -108,23 +109,23 @@ pub(crate) fn as_meant(text: &str) -> String {
     meant
 }
 
-/// Names the first such letter where a finding points, if there is one: it is most likely what is wrong.
+/// Names the first such letter at the location of a finding, if there is one: it is most likely the cause.
 pub(crate) fn name_letters(source: &Source, span: Span, finding: &mut Finding) {
     if finding.severity() != Severity::Error || finding.code == Code::Encoding {
         return;
     }
-    let places = match finding.code {
-        // A parser notices late what is wrong with a line.
+    let texts = match finding.code {
+        // A parser notices late that a line is wrong.
         Code::Syntax | Code::Tab => {
             [source.line_around(span.start), source.line_before(span.start)]
         }
         _ => [source.slice(span), ""],
     };
-    // One that begins a document is where it belongs.
-    let mut written = places.iter().map(|written| written.trim_start_matches('\u{feff}'));
-    let Some(found) = written.find_map(LookAlike::first_in) else { return };
-    finding.message = format!("{}; {found}", finding.message);
+    // A byte order mark at the start of a document is allowed.
+    let mut candidates = texts.iter().map(|text| text.trim_start_matches('\u{feff}'));
+    let Some(confusable) = candidates.find_map(ConfusableCharacter::first_in) else { return };
+    finding.message = format!("{}; {confusable}", finding.message);
     // Ordinary quotes would end a text that has some already.
     let is_quoted = source.slice(span).starts_with(['"', '\'']);
-    finding.fix = Some(if is_quoted { found.fix_inside() } else { found.fix() }.into());
+    finding.fix = Some(if is_quoted { confusable.fix_inside() } else { confusable.fix() }.into());
 }

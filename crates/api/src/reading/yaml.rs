@@ -1,6 +1,6 @@
 //! From the events of a YAML parser to a tree.
 //!
-//! The parser is a port of the very library kubectl's is a port of, so the two agree about what is
+//! The parser and that of kubectl are ports of the same library, so the two agree about what is
 //! YAML. The tree is built with a stack of our own: no input can exhaust the thread's.
 
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ pub(super) fn read(
                     return Err(finding);
                 }
                 let written =
-                    Written { tag, value, plain: style == ScalarStyle::Plain, plain_implicit };
+                    RawScalar { tag, value, plain: style == ScalarStyle::Plain, plain_implicit };
                 builder.scalar(anchor, written, span)?;
             }
             EventData::SequenceStart { anchor, .. } => {
@@ -59,8 +59,8 @@ pub(super) fn read(
     }
 }
 
-/// kubectl reads one document from each piece of text and looks no further; what stands behind it
-/// would be lost without a word.
+/// kubectl reads one document from each piece of text and stops; the text behind it would be lost
+/// silently.
 fn after_the_document(events: &mut Events<'_>, end: Span, findings: &mut TextFindings) {
     if !matches!(events.next().map(|event| event.data), Ok(EventData::StreamEnd)) {
         let here = Span { start: end.start, end: end.start };
@@ -71,8 +71,8 @@ fn after_the_document(events: &mut Events<'_>, end: Span, findings: &mut TextFin
     }
 }
 
-/// A scalar as the parser gives it.
-struct Written {
+/// A scalar as the parser returns it.
+struct RawScalar {
     tag: Option<String>,
     value: String,
     plain: bool,
@@ -92,14 +92,14 @@ struct Frame {
     extent: Extent,
 }
 
-/// How large a value is once aliases are expanded.
+/// The size of a value once aliases are expanded.
 #[derive(Clone, Copy)]
 struct Extent {
-    /// How many values it holds, with itself and keys.
+    /// The number of values in it, with itself and keys.
     size: usize,
-    /// How many bytes its texts and keys have.
+    /// The number of bytes in its texts and keys.
     bytes: usize,
-    /// How many lists and maps are in each other.
+    /// The depth of nested lists and maps.
     depth: usize,
 }
 
@@ -118,7 +118,7 @@ impl Extent {
     }
 }
 
-struct Anchored {
+struct AnchoredNode {
     node: Node,
     extent: Extent,
 }
@@ -128,7 +128,7 @@ struct Builder<'a> {
     offset: usize,
     findings: &'a mut TextFindings,
     stack: Vec<Frame>,
-    anchors: BTreeMap<String, Anchored>,
+    anchors: BTreeMap<String, AnchoredNode>,
     nodes: usize,
     aliased: Extent,
     root: Option<Node>,
@@ -152,7 +152,7 @@ impl<'a> Builder<'a> {
         self.nodes = self.nodes.saturating_add(nodes);
         if self.nodes > limits::NODES {
             let message =
-                format!("a document may hold at most {} values; this one has more", limits::NODES);
+                format!("a document may have at most {} values; this one has more", limits::NODES);
             return Err(TextFinding::new(Code::TooLarge, span, message)
                 .with_fix("split the file into several documents"));
         }
@@ -200,10 +200,10 @@ impl<'a> Builder<'a> {
     }
 
     /// Stores a value under the name of its anchor. The copy shares its lists and maps: otherwise each of many nested
-    /// anchors would hold a copy of the innermost value.
+    /// anchors would have a copy of the innermost value.
     fn anchor(&mut self, anchor: Option<String>, node: &Node, extent: Extent) {
         if let Some(name) = anchor {
-            self.anchors.insert(name, Anchored { node: node.clone(), extent });
+            self.anchors.insert(name, AnchoredNode { node: node.clone(), extent });
         }
     }
 
@@ -237,7 +237,7 @@ impl<'a> Builder<'a> {
         self.place(node, extent)
     }
 
-    /// Counts values that the document has once more than it is written there.
+    /// Counts the values that an alias adds to the document.
     fn expand(&mut self, extent: Extent, span: Span) -> Result<(), TextFinding> {
         self.aliased.add(extent);
         let limit = if self.aliased.size > limits::ALIASED_NODES {
@@ -264,7 +264,7 @@ impl<'a> Builder<'a> {
     fn scalar(
         &mut self,
         anchor: Option<String>,
-        written: Written,
+        written: RawScalar,
         span: Span,
     ) -> Result<(), TextFinding> {
         self.count(1, span)?;
@@ -358,7 +358,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn meaning(written: &Written, span: Span) -> Result<Scalar, TextFinding> {
+fn meaning(written: &RawScalar, span: Span) -> Result<Scalar, TextFinding> {
     let resolved = match &written.tag {
         None if written.plain_implicit => Some(resolve(&written.value)),
         None => Some(Scalar::Text),

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use crate::finding::{Code, Finding, Path};
 use crate::objects::{GROUP_SIZE, LABEL_KEY, NAME_OF_GROUP, NAME_OF_NAMESPACE, RATE_LIMIT};
 
-/// A form that a text has to have.
+/// A required form of a text.
 #[derive(Debug)]
 pub(super) struct Form {
     /// The pattern or the format, as the schema has it.

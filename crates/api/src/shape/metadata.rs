@@ -12,7 +12,7 @@ pub(crate) fn metadata_shape() -> Shape {
     let whole = json!({ "type": "integer", "nullable": true });
     let list = json!({ "type": "array", "nullable": true, "items": { "type": "string" } });
     let anything = json!({});
-    Shape::of(&json!({
+    Shape::from_schema(&json!({
         "type": "object",
         "properties": {
             "name": text, "generateName": text, "namespace": text, "labels": texts,

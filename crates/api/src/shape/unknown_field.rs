@@ -53,10 +53,10 @@ const SWITCHES: [(&str, &[&str]); 2] = [
     ("enable", &["disable", "disabled", "suspend", "suspended", "paused"]),
 ];
 
-/// Wrappers that say nothing by themselves.
+/// Wrappers without a meaning of their own.
 const WRAPPERS: [&str; 6] = ["pattern", "spec", "config", "settings", "options", "template"];
 
-/// Words of fields that narrow what is selected.
+/// Words of fields that narrow a selection.
 const NARROWING: [&str; 14] = [
     "selector",
     "select",
@@ -86,8 +86,8 @@ const OF_JOBS: [(&str, &str); 8] = [
     ("containers", "jobTemplate.spec.template.spec"),
 ];
 
-/// How many unknown fields of a map get a fix of their own.
-const MOST: usize = 100;
+/// The most unknown fields of a map that get a fix of their own.
+const MAX_FIXES: usize = 100;
 
 /// The unknown fields of a map: their findings, and the fields that are present under another name.
 pub(super) fn look_at<'s>(
@@ -101,7 +101,7 @@ pub(super) fn look_at<'s>(
     let mut claimed = BTreeSet::new();
     // Spelling is surer than a role. A name is claimed once.
     for by in [spelled, of_same_role] {
-        for (entry, meant) in unknown.iter().zip(&mut meant).take(MOST) {
+        for (entry, meant) in unknown.iter().zip(&mut meant).take(MAX_FIXES) {
             if meant.is_none()
                 && let Some(name) = by(shape, entry, &absent)
             {
@@ -116,7 +116,7 @@ pub(super) fn look_at<'s>(
         let finding = Finding::new(Code::UnknownField, field, message(&entry.key));
         match meant {
             Some(meant) => finding.meaning(meant),
-            None if number < MOST => match without_name(shape, entry, &keys, level) {
+            None if number < MAX_FIXES => match without_name(shape, entry, &keys, level) {
                 Some(fix) => finding.with_fix(fix),
                 None => finding,
             },
@@ -214,7 +214,7 @@ fn without_name(
     }
     let is_selector = shape.field("matchLabels").is_some();
     let narrows = words(key).iter().any(|word| NARROWING.contains(&word.as_str()));
-    let outer = Outer::of(shape, key, level);
+    let outer = Outer::find(shape, key, level);
     // In a selector, `name` is a label. Of two that narrow, neither is the one to remove.
     if (narrows || is_selector && key != "name")
         && let Some(outer) = outer.as_ref().filter(|it| !it.is_there)
@@ -297,7 +297,7 @@ struct Outer<'s> {
 }
 
 impl<'s> Outer<'s> {
-    fn of(shape: &'s Shape, key: &str, level: Level<'_>) -> Option<Outer<'s>> {
+    fn find(shape: &'s Shape, key: &str, level: Level<'_>) -> Option<Outer<'s>> {
         let maps = std::iter::successors(level.around, |it| it.around);
         let mut maps = shape.around().iter().zip(maps);
         let (name, map) = maps.find_map(|(fields, map)| {
@@ -333,14 +333,15 @@ fn as_label(value: &Node) -> Option<String> {
         Value::Text(text) if reads_as_text(text) && text.chars().all(is_usual) => {
             Some(text.to_string())
         }
-        Value::Text(text) => Some(text.shown()),
+        Value::Text(text) => Some(text.in_message()),
         Value::Number(number) => Some(format!("\"{number}\"")),
         Value::Bool(truth) => Some(format!("\"{truth}\"")),
         Value::Null | Value::List(_) | Value::Map(_) => None,
     }
 }
 
-/// Whether a finding says that the field of another one, or one around it, is there under a name that is not its own.
+/// Whether a finding reports that the field of another one, or one around it, is there under a name that is not its
+/// own.
 pub(crate) fn names(unknown: &Finding, missing: &Finding) -> bool {
     let Some((_, around)) = unknown.field.segments().split_last() else { return false };
     let within = missing.field.segments().strip_prefix(around);

@@ -1,11 +1,11 @@
-//! The part of a cluster that expressions read: its metadata, its specification and its status, as Open Cluster
-//! Management has them, which reads an object into a type and writes it again. So fields that the type lacks are
+//! The part of a cluster that expressions read: its metadata, its specification and its status, as in Open
+//! Cluster Management. That reads an object into a type and writes it again. So fields that the type lacks are
 //! absent, and an empty field is present only where the type always has it.
 
 use almanac_engine::placement::Document;
 use serde_json::{Map, Value, json};
 
-/// What kubectl has applied.
+/// The annotation with the object that kubectl has applied.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The seconds that an API server fills in.
@@ -13,34 +13,34 @@ const LEASE_DURATION: u32 = 60;
 
 /// The fields of a type.
 struct Shape {
-    /// Those that are always there, with what they have if there is nothing else in them.
-    always: &'static [(&'static str, Empty)],
-    /// Those that are not there if there is nothing in them.
+    /// The fields that are always there, with their empty values.
+    always: &'static [(&'static str, EmptyValue)],
+    /// The fields that are absent if they are empty.
     sometimes: &'static [&'static str],
 }
 
 #[derive(Clone, Copy)]
-enum Empty {
+enum EmptyValue {
     Null,
     Text,
     False,
     Map,
 }
 
-impl Empty {
+impl EmptyValue {
     fn value(self) -> Value {
         match self {
-            Empty::Null => Value::Null,
-            Empty::Text => Value::String(String::new()),
-            Empty::False => Value::Bool(false),
-            Empty::Map => Value::Object(Map::new()),
+            EmptyValue::Null => Value::Null,
+            EmptyValue::Text => Value::String(String::new()),
+            EmptyValue::False => Value::Bool(false),
+            EmptyValue::Map => Value::Object(Map::new()),
         }
     }
 }
 
-/// Without what changes with every write: the version, and who has managed which field.
+/// Without the fields that change with every write: the version, and the field managers.
 const METADATA: Shape = Shape {
-    always: &[("creationTimestamp", Empty::Null)],
+    always: &[("creationTimestamp", EmptyValue::Null)],
     sometimes: &[
         "name",
         "generateName",
@@ -57,31 +57,36 @@ const METADATA: Shape = Shape {
     ],
 };
 const SPEC: Shape = Shape {
-    always: &[("hubAcceptsClient", Empty::False)],
+    always: &[("hubAcceptsClient", EmptyValue::False)],
     sometimes: &["managedClusterClientConfigs", "leaseDurationSeconds", "taints"],
 };
-const CLIENT_CONFIG: Shape = Shape { always: &[("url", Empty::Text)], sometimes: &["caBundle"] };
+const CLIENT_CONFIG: Shape =
+    Shape { always: &[("url", EmptyValue::Text)], sometimes: &["caBundle"] };
 const TAINT: Shape = Shape {
-    always: &[("key", Empty::Text), ("effect", Empty::Text), ("timeAdded", Empty::Null)],
+    always: &[
+        ("key", EmptyValue::Text),
+        ("effect", EmptyValue::Text),
+        ("timeAdded", EmptyValue::Null),
+    ],
     sometimes: &["value"],
 };
 const STATUS: Shape = Shape {
-    always: &[("conditions", Empty::Null), ("version", Empty::Map)],
+    always: &[("conditions", EmptyValue::Null), ("version", EmptyValue::Map)],
     sometimes: &["capacity", "allocatable", "clusterClaims", "managedNamespaces"],
 };
 const VERSION: Shape = Shape { always: &[], sometimes: &["kubernetes"] };
 const CLAIM: Shape = Shape { always: &[], sometimes: &["name", "value"] };
 const NAMESPACE: Shape = Shape {
-    always: &[("name", Empty::Text), ("clusterSet", Empty::Text)],
+    always: &[("name", EmptyValue::Text), ("clusterSet", EmptyValue::Text)],
     sometimes: &["conditions"],
 };
 const CONDITION: Shape = Shape {
     always: &[
-        ("type", Empty::Text),
-        ("status", Empty::Text),
-        ("lastTransitionTime", Empty::Null),
-        ("reason", Empty::Text),
-        ("message", Empty::Text),
+        ("type", EmptyValue::Text),
+        ("status", EmptyValue::Text),
+        ("lastTransitionTime", EmptyValue::Null),
+        ("reason", EmptyValue::Text),
+        ("message", EmptyValue::Text),
     ],
     sometimes: &["observedGeneration"],
 };
@@ -199,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_null_is_not_there_and_what_is_always_there_is() {
+    fn null_fields_are_absent_and_required_fields_are_present() {
         let read = [
             "managedCluster.metadata.creationTimestamp == null",
             "!has(managedCluster.metadata.labels) && !has(managedCluster.metadata.annotations)",

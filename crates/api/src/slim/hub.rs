@@ -1,4 +1,4 @@
-//! The slim form of what placements select from and of what they have selected.
+//! The slim forms of the objects that placements select from, and of their decisions.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::lenient::exact_instant;
 use crate::objects::{CLUSTER_SET_LABEL, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
 
 /// An object that placements select from, with its status as a separate value; `None` for every other kind, and where
-/// the least is missing.
+/// a required part is missing.
 #[must_use]
 pub fn hub_object(kind: Kind, object: &Value, status: &Value) -> Option<HubObject> {
     let metadata = &object["metadata"];

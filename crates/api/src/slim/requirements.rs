@@ -38,7 +38,7 @@ struct Containers {
     count: u64,
 }
 
-/// When a container runs.
+/// The time at which a container runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
     /// Before the others; at the same time as the sidecars that have started.
@@ -131,16 +131,16 @@ impl PodRequirements {
         amounts.all(|it| it.unwrap_or(0) == 0)
     }
 
-    /// The containers at once with their sidecars, or an earlier step if that takes more. A value of the pod as a whole
-    /// outweighs its containers.
+    /// The total of the containers with their sidecars, or of an earlier step if that takes more. A value of the pod as
+    /// a whole outweighs its containers.
     fn total(&self, amount: impl Fn(&Requirements) -> Option<u64>) -> Option<u64> {
-        let (mut beside, mut running, mut most) = (0_u64, None::<u64>, None);
+        let (mut sidecars, mut running, mut most) = (0_u64, None::<u64>, None);
         for Containers { stage, of_one, count } in &self.containers {
             let Some(of_one) = amount(of_one) else { continue };
             let all = of_one.saturating_mul(*count);
             match stage {
-                Stage::Initial => most = most.max(Some(beside.saturating_add(of_one))),
-                Stage::Sidecar => beside = beside.saturating_add(all),
+                Stage::Initial => most = most.max(Some(sidecars.saturating_add(of_one))),
+                Stage::Sidecar => sidecars = sidecars.saturating_add(all),
                 Stage::Running => {}
             }
             if *stage != Stage::Initial {
@@ -157,10 +157,10 @@ pub(crate) fn container_defaults(spec: &Value) -> Requirements {
     let items = spec["limits"].as_array().into_iter().flatten();
     let of_containers = items.filter(|it| it["type"] == "Container");
     let defaults = of_containers.map(|item| {
-        let of = |field: &str| resources(&item[field]);
-        let limits = each(of("default"), of("max"), Option::or);
-        let requests = each(of("defaultRequest"), limits, Option::or);
-        Requirements { requests: each(requests, of("min"), Option::or), limits }
+        let amounts = |field: &str| resources(&item[field]);
+        let limits = each(amounts("default"), amounts("max"), Option::or);
+        let requests = each(amounts("defaultRequest"), limits, Option::or);
+        Requirements { requests: each(requests, amounts("min"), Option::or), limits }
     });
     defaults.reduce(Requirements::least).unwrap_or_default()
 }
@@ -240,22 +240,25 @@ mod tests {
 
     #[test]
     fn a_limit_range_takes_missing_defaults_from_its_bounds() {
-        let of = |item: Value| container_defaults(&json!({ "limits": [item] }));
-        let only_max = of(json!({ "type": "Container", "max": { "cpu": "4" } }));
+        let defaults = |item: Value| container_defaults(&json!({ "limits": [item] }));
+        let only_max = defaults(json!({ "type": "Container", "max": { "cpu": "4" } }));
         assert_eq!((cpu(only_max.requests), cpu(only_max.limits)), (Some(4000), Some(4000)));
-        let only_min = of(json!({ "type": "Container", "min": { "cpu": "1" } }));
+        let only_min = defaults(json!({ "type": "Container", "min": { "cpu": "1" } }));
         assert_eq!((cpu(only_min.requests), cpu(only_min.limits)), (Some(1000), None));
-        // Which of two is applied first is not known.
+        // The order defaults two is unknown.
         let least = only_max.least(only_min);
         assert_eq!((cpu(least.requests), cpu(least.limits)), (Some(1000), Some(4000)));
     }
 
     #[test]
     fn a_pod_without_requests_and_limits_is_best_effort() {
-        let of = |container: Value| {
+        let is_best_effort = |container: Value| {
             PodRequirements::read(&json!({ "containers": [container] })).is_best_effort()
         };
-        assert!(of(json!({})) && of(json!({ "resources": { "requests": { "cpu": "0" } } })));
-        assert!(!of(json!({ "resources": { "limits": { "memory": "1Gi" } } })));
+        assert!(
+            is_best_effort(json!({}))
+                && is_best_effort(json!({ "resources": { "requests": { "cpu": "0" } } }))
+        );
+        assert!(!is_best_effort(json!({ "resources": { "limits": { "memory": "1Gi" } } })));
     }
 }

@@ -15,7 +15,7 @@ use crate::lenient::exact_instant;
 
 /// The cost of deleting a pod, by which its `ReplicaSet` chooses.
 pub const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
-/// Who has set the cost.
+/// The annotation with the owner of the cost.
 pub const DELETION_COST_OWNER: &str = "almanac.dev/deletion-cost-owner";
 /// Binding annotation: the name of the policy that governed a pod when the extender bound it.
 pub const BOUND_POLICY: &str = "almanac.dev/resource-policy";
@@ -163,7 +163,7 @@ fn group_of(api_version: &str) -> Arc<str> {
     api_version.split_once('/').map_or("", |(group, _)| group).into()
 }
 
-/// Whether a scheduler has found no node, for reasons as the ledger gives them, each of which names its policies.
+/// Whether a scheduler has found no node, for the reasons of the ledger, each of which names its policies.
 fn is_refusal(condition: &Value) -> bool {
     let names_policies = |message: &str| message.contains("ResourcePolic");
     condition["status"] == "False"
@@ -171,7 +171,7 @@ fn is_refusal(condition: &Value) -> bool {
         && condition["message"].as_str().is_some_and(names_policies)
 }
 
-/// A pod as a template makes it, of a workload of this kind.
+/// The pod that a template creates, of a workload of this kind.
 #[must_use]
 pub(crate) fn unit_pod_of_template(metadata: &Value, spec: &Value, kind: &str) -> Pod {
     let pod = unit_pod(&json!({ "metadata": metadata, "spec": spec }));
@@ -179,14 +179,14 @@ pub(crate) fn unit_pod_of_template(metadata: &Value, spec: &Value, kind: &str) -
     Pod { node: None, ungoverned: of_daemon_set.or(pod.ungoverned), ..pod }
 }
 
-/// A pod as a workload of this kind makes it. One that another object owns stands for nothing by itself.
+/// The pod that a workload of this kind creates; `None` if another object owns the workload.
 #[must_use]
 pub fn unit_template(object: &DynamicObject, kind: &str) -> Option<Pod> {
     let is_owned = object.metadata.owner_references.iter().flatten().next().is_some();
     let template = &object.data["spec"]["template"];
-    let makes_pods = !template["spec"]["containers"].is_null();
+    let creates_pods = !template["spec"]["containers"].is_null();
     let pod = || unit_pod_of_template(&template["metadata"], &template["spec"], kind);
-    (makes_pods && !is_owned).then(pod)
+    (creates_pods && !is_owned).then(pod)
 }
 
 /// The number of the first pod of a `StatefulSet`, if its spec sets it.

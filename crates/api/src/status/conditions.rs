@@ -12,8 +12,8 @@ use crate::finding::{Finding, Severity};
 use crate::lenient;
 use crate::objects::MAX_CONDITION_MESSAGE;
 
-/// How many findings a message lists; the others are counted.
-const FINDINGS_TOLD: usize = 5;
+/// The most findings that a message lists; the others are counted.
+const MAX_FINDINGS_IN_MESSAGE: usize = 5;
 
 /// The most characters one finding takes in a message.
 const FINDING_CHARACTERS: usize = 1_000;
@@ -27,24 +27,24 @@ pub enum ConditionType {
     AbleToScale,
     /// The number of replicas is within the bounds by itself.
     ScalingUnbounded,
-    /// A placement cannot be used as written. Open Cluster Management has it, so it is bad when it holds.
+    /// A placement cannot be used as written. Open Cluster Management has it, so True is bad.
     PlacementMisconfigured,
     /// A placement has as many clusters as it requires.
     PlacementSatisfied,
-    /// A unit of nodes has more pods than it may. Bad when it holds.
+    /// A unit of nodes has more pods than it may. True is bad.
     OverCap,
-    /// Other policies for units of nodes select some of the pods as well. Bad when it holds.
+    /// Other policies for units of nodes select some of the pods as well. True is bad.
     Conflict,
     /// Nothing about the object needs its user's attention.
     Ready,
-    /// The CRD in the cluster lacks fields of ours. Bad when it holds, and only there when it does.
+    /// The CRD in the cluster lacks fields of ours. True is bad, and the condition is only present then.
     SchemaIncomplete,
 }
 
 /// The reason of a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConditionReason {
-    /// Rules wait for their time.
+    /// Rules are active, and fire at their times.
     Armed,
     /// Every rule is suspended.
     Suspended,
@@ -54,13 +54,13 @@ pub enum ConditionReason {
     NoUsableRule,
     /// All attempts at the last firing of a rule failed until it was too late.
     LastFiringFailed,
-    /// Another writer has replaced at once what a rule has set.
+    /// Another field manager has immediately replaced the value that a rule has set.
     UndoneByAnotherWriter,
     /// There is no object of the target's name.
     TargetNotFound,
     /// The target has nothing to scale.
     TargetNotScalable,
-    /// The target may not be read or changed.
+    /// The API server denies reading or changing the target.
     TargetForbidden,
     /// The cluster does not serve the target's kind.
     TargetUnknownKind,
@@ -78,9 +78,9 @@ pub enum ConditionReason {
     MetricsAvailable,
     /// A query has no number that could be used.
     MetricUnavailable,
-    /// Only a Prometheus can answer a query, and there is none.
+    /// Only a Prometheus can evaluate a query, and none is configured.
     PrometheusRequired,
-    /// A recommendation is applied at once.
+    /// A recommendation is applied immediately.
     ReadyForNewScale,
     /// The window for scaling up holds a recommendation back.
     ScaleUpStabilized,
@@ -94,13 +94,13 @@ pub enum ConditionReason {
     ScaleFailed,
     /// The target could not be read for now.
     TargetUnreadable,
-    /// A recommendation depends on how many replicas there are, which is not known.
+    /// A recommendation depends on the current number of replicas, which is unknown.
     ReplicasUnknown,
     /// Neither bound makes a difference.
     WithinBounds,
-    /// More replicas are wanted than the upper bound allows.
+    /// More replicas are recommended than the upper bound allows.
     TooManyReplicas,
-    /// Fewer replicas are wanted than the lower bound allows.
+    /// Fewer replicas are recommended than the lower bound allows.
     TooFewReplicas,
     /// Nothing about an autoscaler needs attention.
     Scaling,
@@ -110,7 +110,7 @@ pub enum ConditionReason {
     GroupInvalid,
     /// A node with the name of one of the group's nodes does not belong to the group.
     NodeNameTaken,
-    /// The provider of nodes failed to make or remove some, or to say which there are.
+    /// The provider of nodes failed to create, remove or list some.
     ProviderFailed,
     /// A placement is decided.
     Selecting,
@@ -118,7 +118,7 @@ pub enum ConditionReason {
     Disabled,
     /// A placement, or a set that it selects from, is invalid as written.
     PlacementInvalid,
-    /// The same, as Open Cluster Management calls it.
+    /// The same, in the term of Open Cluster Management.
     Misconfigured,
     /// A placement can be used as written.
     Succeedconfigured,
@@ -128,19 +128,19 @@ pub enum ConditionReason {
     NoIntersection,
     /// There are no clusters in the sets of a placement.
     AllManagedClusterSetsEmpty,
-    /// No cluster may be selected.
+    /// No cluster can be selected.
     NoManagedClusterMatched,
-    /// It would take too much to say which clusters the expressions of a placement match.
+    /// The evaluation of the expressions of a placement takes too many steps.
     ExpressionsTooCostly,
-    /// More clusters are wanted than may be selected.
+    /// More clusters are requested than may be selected.
     NotAllDecisionsScheduled,
-    /// As many clusters are selected as are wanted.
+    /// As many clusters are selected as requested.
     AllDecisionsScheduled,
     /// The selection of a placement could not be written.
     DecisionNotWritten,
     /// Another owner's object has the name of a decision.
     DecisionNameTaken,
-    /// A taint does not say when it was added, so that its toleration never ends.
+    /// A taint does not have the time of its addition, so its toleration never ends.
     TaintWithoutTimeAdded,
     /// Pods are counted in units, and scheduled by that.
     UnitsCounted,
@@ -154,7 +154,7 @@ pub enum ConditionReason {
     OnlyPolicy,
     /// Other policies select some of the pods as well.
     SeveralPolicies,
-    /// The namespace has more policies than count.
+    /// The namespace has more policies than are reconciled.
     TooManyPolicies,
     /// The cluster does not serve a kind that the object depends on.
     KindNotServed,
@@ -162,9 +162,9 @@ pub enum ConditionReason {
     Stopped,
     /// The object or its target is exempt from all policies.
     Exempt,
-    /// The object is in a namespace that may not be read, so whether it is exempt is not known.
+    /// The namespace of the object cannot be read, so it is unknown whether the object is exempt.
     NamespaceUnreadable,
-    /// The upstream controller of its kind runs in the cluster, and carries it out.
+    /// The upstream controller of its kind runs in the cluster, and reconciles the object.
     UpstreamController,
     /// Writes to some fields are lost, because the CRD does not have them.
     FieldsMissing,
@@ -284,7 +284,7 @@ pub struct ConditionState {
     pub holds: bool,
     /// Its reason.
     pub reason: ConditionReason,
-    /// Its message: why, and what to do about it.
+    /// Its message: the problem, and the next step of the user.
     pub message: String,
 }
 
@@ -302,20 +302,20 @@ impl ConditionState {
         if is_bad_when_it_holds.contains(&self.about) {
             return self.holds;
         }
-        let meant = [
+        let intended = [
             ConditionReason::Suspended,
             ConditionReason::Disabled,
             ConditionReason::Stopped,
             ConditionReason::Exempt,
         ];
-        let is_meant =
-            meant.contains(&self.reason) || self.about == ConditionType::ScalingUnbounded;
-        !self.holds && !is_meant
+        let is_intended =
+            intended.contains(&self.reason) || self.about == ConditionType::ScalingUnbounded;
+        !self.holds && !is_intended
     }
 }
 
 /// Builds the conditions. `previous` is the previous status: a condition whose status is unchanged
-/// keeps the time of its last transition. Of two states of the same type the first counts. Other
+/// keeps the time of its last transition. Of two states of the same type the first is used. Other
 /// previous conditions are not kept.
 #[must_use]
 pub fn conditions(
@@ -342,7 +342,7 @@ pub fn conditions(
     condition_states.into_iter().map(condition).collect()
 }
 
-/// Since when a condition has had this status, according to the previous one.
+/// The time of the last transition to this status, according to the previous condition.
 fn last_transition(previous: &Value, type_name: &str, status: &str) -> Option<Timestamp> {
     let known = previous["conditions"].as_array()?;
     let same = known.iter().find(|it| it["type"] == type_name)?;
@@ -352,20 +352,20 @@ fn last_transition(previous: &Value, type_name: &str, status: &str) -> Option<Ti
     lenient::instant(&same["lastTransitionTime"])
 }
 
-/// Why an object is not reconciled that is exempt or, if its namespace may not be read, may be.
+/// The reason that an object is not reconciled because it is exempt, or might be while its namespace cannot be read.
 #[must_use]
-pub fn why_not_carried_out(exempt: Exempt) -> (ConditionReason, String) {
+pub fn exempt_reason(exempt: Exempt) -> (ConditionReason, String) {
     if exempt.is_unread() {
         let fix = "permit almanac to get this namespace";
-        return (ConditionReason::NamespaceUnreadable, format!("not carried out: {exempt}; {fix}"));
+        return (ConditionReason::NamespaceUnreadable, format!("not applied: {exempt}; {fix}"));
     }
-    (ConditionReason::Exempt, format!("not carried out: {exempt}"))
+    (ConditionReason::Exempt, format!("not applied: {exempt}"))
 }
 
 /// The conditions of an object that is not reconciled because it or its target is exempt, or may be.
 #[must_use]
 pub fn of_exempt(exempt: Exempt) -> [ConditionState; 2] {
-    let (reason, message) = why_not_carried_out(exempt);
+    let (reason, message) = exempt_reason(exempt);
     let attention = match reason {
         ConditionReason::Exempt => "nothing needs attention".to_owned(),
         _ => message.clone(),
@@ -377,30 +377,31 @@ pub fn of_exempt(exempt: Exempt) -> [ConditionState; 2] {
     ]
 }
 
-/// The errors among the findings as one message; `None` when there is none. Warnings are left out:
+/// The errors among the findings as one message; `None` when there is none. Warnings are not included:
 /// they do not make an object unusable.
 #[must_use]
 pub fn errors(findings: &[Finding]) -> Option<String> {
     listed(findings.iter().filter(|finding| finding.severity() == Severity::Error))
 }
 
-/// Findings as one message: the first few of them, each with what to do about it.
+/// Findings as one message: the first few of them, each with its fix.
 pub(super) fn listed<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<String> {
     let all: Vec<&Finding> = findings.collect();
     match all.as_slice() {
         [] => None,
-        [only] => Some(told(only)),
+        [only] => Some(in_message(only)),
         several => {
-            let numbered = several.iter().take(FINDINGS_TOLD).enumerate();
-            let numbered = numbered.map(|(index, it)| format!("({}) {}", index + 1, told(it)));
+            let numbered = several.iter().take(MAX_FINDINGS_IN_MESSAGE).enumerate();
+            let numbered =
+                numbered.map(|(index, it)| format!("({}) {}", index + 1, in_message(it)));
             let list = numbered.collect::<Vec<_>>().join(" ");
-            let more = several.len().saturating_sub(FINDINGS_TOLD);
+            let more = several.len().saturating_sub(MAX_FINDINGS_IN_MESSAGE);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             Some(format!("{} problems: {list}{more}", several.len()))
         }
     }
 }
 
-fn told(finding: &Finding) -> String {
+fn in_message(finding: &Finding) -> String {
     lenient::cut(&finding.sentence(), FINDING_CHARACTERS)
 }

@@ -2,7 +2,7 @@
 //!
 //! Reading a written status is not lossless. Times lose fractions of a second, attempts in progress
 //! are not kept, and a firing that was missed or superseded comes back as a failed one with the
-//! same message. But writing what was read gives the same status again, byte for byte. So does
+//! same message. But writing a state that was read gives the same status again, byte for byte. So does
 //! writing at another instant before the next firing.
 
 mod condition_states;

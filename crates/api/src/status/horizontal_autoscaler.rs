@@ -38,9 +38,9 @@ pub fn write(
     if let TargetState::Workload(workload) = input.target {
         status.current_replicas = workload.current.or(workload.replicas).map(lenient::number);
         // Otherwise it is the last value that was set. A value that could not be set must not count as set.
-        let wanted = decided.limited().map(|limited| limited.replicas);
-        if let Some(wanted) = wanted.filter(|wanted| workload.replicas == Some(*wanted)) {
-            status.desired_replicas = Some(lenient::number(wanted));
+        let desired = decided.limited().map(|limited| limited.replicas);
+        if let Some(desired) = desired.filter(|it| workload.replicas == Some(*it)) {
+            status.desired_replicas = Some(lenient::number(desired));
         }
     }
     status
@@ -48,9 +48,9 @@ pub fn write(
 
 fn current_metrics(input: &Input<'_>) -> Vec<CurrentMetric> {
     let all = input.policy.metrics.iter().zip(&input.samples);
-    let shown = all.map(|(metric, sample)| CurrentMetric {
+    let current = all.map(|(metric, sample)| CurrentMetric {
         query: metric.query.text.to_string(),
         value: sample.as_ref().ok().map(ToString::to_string),
     });
-    shown.collect()
+    current.collect()
 }

@@ -1,4 +1,4 @@
-//! The status of a `MetricsProducer`: what it publishes, and whether it does.
+//! The status of a `MetricsProducer`: the published value, and whether it is published.
 
 use almanac_engine::scheduled_capacity::{Change, Published};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -9,8 +9,8 @@ use crate::finding::{Code, Finding};
 use crate::lenient;
 use crate::objects::{MetricsProducerStatus, Observed, ScheduledCapacityStatus};
 
-/// Reads what was published last, as much of it as can be read: without a number there is nothing, and a next number
-/// without its time does not count.
+/// Reads the last published value, as much of it as can be read: `None` without a number. A next number without its
+/// time is ignored.
 #[must_use]
 pub fn read(status: &Value) -> Option<Published> {
     let capacity = &status["scheduledCapacity"];
@@ -24,7 +24,7 @@ pub fn read(status: &Value) -> Option<Published> {
     })
 }
 
-/// Writes the status. `published` is `None` while nothing is: then no number is shown either.
+/// Writes the status. `published` is `None` while nothing is published: then the status has no number either.
 #[must_use]
 pub fn write(
     published: Option<&Published>,
@@ -43,8 +43,8 @@ pub fn write(
     }
 }
 
-/// Says whether an object with these findings is active and ready: it is both or neither, for a
-/// schedule is carried out as a whole.
+/// Returns whether an object with these findings is active and ready: it is both or neither, because a
+/// schedule is applied as a whole.
 #[must_use]
 pub fn condition_states(findings: &[Finding]) -> [ConditionState; 2] {
     let unsupported = || listed(findings.iter().filter(|it| it.code == Code::Unsupported));

@@ -3,11 +3,11 @@
 
 use almanac_engine::Field;
 
-/// How the name of a `HorizontalAutoscaler` starts. A policy of Almanac is recorded by its name, in place of a field
+/// The start of the name of a `HorizontalAutoscaler`. A policy of Almanac is recorded by its name, in place of a field
 /// manager.
 const AUTOSCALER: &str = "HorizontalAutoscaler.autoscaling.karpenter.sh ";
 
-/// What to do about a writer that sets a field, if it is known by its field manager.
+/// The advice about another field manager that sets a field, if its project is known.
 #[must_use]
 pub fn advice(manager: &str, field: Field) -> Option<String> {
     let is = |names: &[&str]| names.contains(&manager);

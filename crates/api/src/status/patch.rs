@@ -1,6 +1,6 @@
 //! The patch that replaces the status of a `CronFederatedHPA` completely.
 //!
-//! A merge patch leaves alone what it does not name. So that nothing old stays, every field that is
+//! A merge patch does not change the fields that it does not name. So that nothing old stays, every field that is
 //! absent is named and null. Lists are replaced as a whole, so nothing inside them needs that.
 
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The status of a `Placement`: what it has selected, and its conditions.
+//! The status of a `Placement`: the selected clusters, and its conditions.
 
 mod condition_states;
 
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use almanac_engine::Division;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-pub use self::condition_states::{Obstacle, StatusInput, Undecided, condition_states};
+pub use self::condition_states::{Obstacle, StatusInput, UndecidedReason, condition_states};
 use crate::lenient;
 use crate::objects::{DecisionGroupStatus, PlacementStatus};
 
@@ -32,7 +32,7 @@ pub fn write(divisions: &[Division], conditions: Vec<Condition>) -> PlacementSta
     }
 }
 
-/// How many clusters are in these decisions.
+/// The number of clusters in these decisions.
 #[must_use]
 pub fn selected(divisions: &[Division]) -> usize {
     divisions.iter().flat_map(|it| &it.names).collect::<BTreeSet<_>>().len()

@@ -1,4 +1,4 @@
-//! The status of a `ResourcePolicy`: how its units are used, and its conditions.
+//! The status of a `ResourcePolicy`: the usage of its units, and its conditions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ pub struct StatusInput<'a> {
     pub policy: &'a Identity,
     /// The findings about it.
     pub findings: &'a [Finding],
-    /// Why it is not reconciled, if it is exempt.
+    /// The reason that it is not reconciled, if it is exempt.
     pub exempt: Option<Exempt>,
-    /// Whether its namespace has more older policies than count.
+    /// Whether its namespace has as many older policies as are reconciled.
     pub is_surplus: bool,
     /// The counts under it; `None` if nothing is counted.
     pub report: Option<&'a PolicyReport>,
@@ -54,7 +54,7 @@ pub fn write(
 }
 
 fn unit(policy: &ResourcePolicy, report: &PolicyReport, index: usize) -> UnitStatus {
-    let written = &policy.units[index];
+    let spec = &policy.units[index];
     let counts = || report.groups.iter().filter_map(|group| Some((group, group.units.get(index)?)));
     let total = |count: fn(&UnitCount) -> u32| {
         counts().map(|(_, unit)| count(unit)).fold(0, u32::saturating_add)
@@ -69,8 +69,8 @@ fn unit(policy: &ResourcePolicy, report: &PolicyReport, index: usize) -> UnitSta
         leased: lenient::number(unit.leased),
     };
     UnitStatus {
-        name: written.name.to_string(),
-        max: written.max.map(lenient::number),
+        name: spec.name.to_string(),
+        max: spec.max.map(lenient::number),
         used: lenient::number(total(|unit| unit.used)),
         leased: lenient::number(total(|unit| unit.leased)),
         groups: groups.into_iter().take(MAX_GROUPS).map(group).collect(),
@@ -78,8 +78,8 @@ fn unit(policy: &ResourcePolicy, report: &PolicyReport, index: usize) -> UnitSta
 }
 
 fn labels(group: &GroupReport) -> BTreeMap<String, String> {
-    let given = group.labels.iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
-    given.map(|(key, value)| (key.to_string(), value.to_string())).collect()
+    let present = group.labels.iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
+    present.map(|(key, value)| (key.to_string(), value.to_string())).collect()
 }
 
 /// The conditions of a policy.
@@ -90,8 +90,8 @@ pub fn condition_states(input: &StatusInput<'_>) -> Vec<ConditionState> {
     }
     if input.is_surplus {
         let message = format!(
-            "not carried out: its namespace has more than {MAX_POLICIES} ResourcePolicies, and the {MAX_POLICIES} \
-             oldest count; delete those that you do not need"
+            "not applied: its namespace has more than {MAX_POLICIES} ResourcePolicies, and only the {MAX_POLICIES} \
+             oldest are applied; delete those that you do not need"
         );
         let about = [ConditionType::Active, ConditionType::Ready];
         let surplus =
@@ -110,7 +110,7 @@ pub fn condition_states(input: &StatusInput<'_>) -> Vec<ConditionState> {
         ),
         (Some(why), None) => state(
             (ConditionType::Active, false, ConditionReason::PolicyInvalid),
-            format!("not carried out: {why}"),
+            format!("not applied: {why}"),
         ),
     };
     let mut states = vec![active];
@@ -237,8 +237,8 @@ mod tests {
         for state in states {
             assert!(!state.holds);
             assert_eq!(state.reason, ConditionReason::TooManyPolicies);
-            let expected = "not carried out: its namespace has more than 64 ResourcePolicies, and the 64 oldest \
-                            count; delete those that you do not need";
+            let expected = "not applied: its namespace has more than 64 ResourcePolicies, and only the 64 oldest \
+                            are applied; delete those that you do not need";
             assert_eq!(state.message, expected);
         }
     }

@@ -1,11 +1,11 @@
-//! The status of a `ScalableNodeGroup`: how many nodes there are, and what selects them.
+//! The status of a `ScalableNodeGroup`: the number of nodes, and their selector.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use crate::lenient;
 use crate::objects::{Observed, ScalableNodeGroupStatus};
 
-/// Writes the status. `nodes` is how many there are and their selector; `None` while that is unknown.
+/// Writes the status. `nodes` is the number of nodes and their selector; `None` while they are unknown.
 #[must_use]
 pub fn write(
     nodes: Option<(u32, &str)>,

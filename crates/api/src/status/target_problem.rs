@@ -1,6 +1,6 @@
-//! Why nothing can be done with the target of an object, and what to do about it.
+//! The reason that the target of an object cannot be used, and its fix.
 //!
-//! Finding it out is up to the client of the API server; this module composes the message.
+//! The client of the API server detects the problem; this module composes the message.
 
 use almanac_engine::Identity;
 
@@ -10,18 +10,18 @@ use crate::lenient;
 /// The most characters of the API server's own words that are repeated.
 const REPEATED_CHARACTERS: usize = 2_000;
 
-/// Why nothing can be done with a target.
+/// The reason that a target cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TargetProblem {
     /// There is no object of its name.
     NotFound,
-    /// It has no `scale` subresource.
+    /// The target has no `scale` subresource.
     NotScalable,
-    /// It may not be read or changed; in the API server's own words.
+    /// The API server denies reading or changing it, with this message.
     Forbidden(String),
     /// The cluster does not know its kind.
     UnknownKind,
-    /// It is cluster-scoped, which is not allowed.
+    /// The target is cluster-scoped, which is not allowed.
     ClusterScoped,
 }
 
@@ -38,7 +38,7 @@ impl TargetProblem {
         }
     }
 
-    /// The problem, and what to do.
+    /// The problem, and its fix.
     #[must_use]
     pub fn message(&self, target: &Identity) -> String {
         match self {
@@ -74,13 +74,13 @@ fn forbidden(target: &Identity, words: &str) -> String {
     if let Some(grant) = missing_grant(words) {
         return lenient::cut(&format!("{target} cannot be accessed: {grant}"), REPEATED_CHARACTERS);
     }
-    // Others than Kubernetes' access control may stand before the API server, so its own message matters more than
-    // any advice.
+    // Other systems than Kubernetes' access control may be in front of the API server, so the original message
+    // matters more than any advice.
     let words = lenient::cut(words, REPEATED_CHARACTERS);
     format!("the API server denies access to {target}: {words}")
 }
 
-/// What to grant to whom, from the words of Kubernetes' access control: `… is forbidden: User "u"
+/// The missing permission, from the words of Kubernetes' access control: `… is forbidden: User "u"
 /// cannot patch resource "deployments/scale" in API group "apps" in the namespace "shop"`.
 fn missing_grant(words: &str) -> Option<String> {
     let (_, rest) = words.split_once("User \"")?;

@@ -28,7 +28,7 @@ pub(crate) fn resolve(text: &str) -> Scalar {
 }
 
 /// A scalar with one of YAML's own tags (`!!int "5"`), or `None` when the tag does not fit it.
-/// Tags of other makers say nothing about JSON: such a scalar is text.
+/// Other tags have no meaning for JSON: such a scalar is text.
 pub(crate) fn resolve_tagged(tag: &str, text: &str) -> Option<Scalar> {
     let Some(kind) = tag.strip_prefix("tag:yaml.org,2002:") else { return Some(Scalar::Text) };
     let resolved = resolve(text);
@@ -98,8 +98,8 @@ fn whole(text: &str) -> Option<Scalar> {
     if let Ok(value) = i64::try_from(signed) {
         return Some(Scalar::Number(value.into()));
     }
-    // Above what an int64 holds, Kubernetes' JSON reader turns to floats; so does this. A sign
-    // there makes it no whole number for the unsigned reader that comes second.
+    // Above the range of an int64, Kubernetes' JSON reader turns to floats; so does this. With a
+    // sign, the unsigned reader that comes second does not accept it as a whole number.
     if text.starts_with(['+', '-']) {
         return None;
     }

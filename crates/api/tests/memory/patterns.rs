@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use crate::{ALLOCATOR, alone};
 
 const NOW: &str = "2026-11-20T12:00:00Z";
-/// How much an object may keep, with everything else of it.
+/// The most memory that an object may keep, with everything else of it.
 const MOST_KEPT: usize = 2_000_000;
-/// How much is allocated for one at most, freed or not, which is more than it ever holds at once.
+/// The most memory that is allocated for one, freed or not: more than it ever has at the same time.
 const MOST_ALLOCATED: usize = 64_000_000;
 
 fn autoscaler(queries: &[String]) -> Value {

@@ -23,7 +23,7 @@ fn clusters(count: usize) -> Reading {
         let folder = PathBuf::from(format!("clusters/c{number}/apps/shop"));
         for (name, text) in [("hours.yaml", policy), ("shop.yaml", target)] {
             let source = Source::new(folder.join(name).display().to_string(), text);
-            read_objects(&mut reading, source.in_folder(Folder::of(&folder)).found());
+            read_objects(&mut reading, source.in_folder(Folder::from_path(&folder)).discovered());
         }
     }
     reading

@@ -168,7 +168,7 @@ fn the_table_of_kinds_matches_the_crds() {
 }
 
 #[test]
-fn every_defined_kind_belongs_to_something_that_is_carried_out() {
+fn every_defined_kind_belongs_to_reconciled_objects() {
     for resource in all_custom_resources() {
         let controlled = resource.known_kind().and_then(Controlled::of_kind);
         assert!(controlled.is_some(), "{}", resource.kind());
@@ -177,7 +177,7 @@ fn every_defined_kind_belongs_to_something_that_is_carried_out() {
 
 #[test]
 fn the_clusters_of_a_hub_come_before_what_refers_to_them() {
-    let kinds = Descriptor::of(Family::Placement).reads.iter();
+    let kinds = Descriptor::for_family(Family::Placement).reads.iter();
     let names: Vec<_> = kinds.map(|kind| kind.name()).collect();
     let expected = [
         "ManagedCluster",
@@ -199,11 +199,11 @@ fn every_family_has_one_kind_for_its_policies() {
     for kind in Kind::ALL {
         assert_eq!(Kind::of_object(&kind.identity("shop", "web")), Some(*kind));
     }
-    assert_eq!(Kind::of("extensions", "Deployment"), None);
+    assert_eq!(Kind::find("extensions", "Deployment"), None);
 }
 
 #[test]
-fn what_is_written_reads_back_unchanged() {
+fn written_yaml_reads_back_unchanged() {
     let odd = json!({
         "apiVersion": "v1", "kind": "Deployment",
         "texts": ["yes", "010", "1e3", "", "null", "~", "a: b", "- a", "#", "'", "\"", "a\nb\n", "ü\u{1f600}", " x ", "<<", "12:30", "*a", "@"],

@@ -13,11 +13,11 @@ const OPENING: &str = "\
 # Findings
 
 The findings of `almanac validate`, `almanac lint` and the admission webhook, by code. An error is rejected, or has no
-effect. A warning is accepted, but probably not intended. A note (`info`) is for your information. Codes never change
+effect. applied; a warning is accepted, but probably not intended. A note (`info`) is for your information. Codes never change
 their meaning, so scripts can rely on them. To suppress findings, see [Lint policies](lint.md).
 ";
 
-/// The findings in the expected outputs of the tests of the program: of each finding the first one is shown.
+/// The findings in the expected outputs of the tests of the program: the page has the first one of each finding.
 fn expected_outputs() -> String {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/tests/offline");
     let entries = std::fs::read_dir(tests.join("lint/found")).expect("the tests are there");
@@ -26,11 +26,11 @@ fn expected_outputs() -> String {
     let mut paths: Vec<PathBuf> = paths.filter(is_text).collect();
     paths.sort();
     paths.push(tests.join("mistakes.txt"));
-    let shown = paths.iter().map(|it| std::fs::read_to_string(it).expect("it can be read"));
-    shown.collect::<Vec<_>>().join("\n")
+    let outputs = paths.iter().map(|it| std::fs::read_to_string(it).expect("it can be read"));
+    outputs.collect::<Vec<_>>().join("\n")
 }
 
-/// How a finding looks, if a test shows it.
+/// The rendered example of a finding, if a test has one.
 fn example(expected_outputs: &str, code: Code) -> Option<&str> {
     let begins = expected_outputs.find(&format!("{}[{code}]: ", code.severity()))?;
     let block = &expected_outputs[begins..];

@@ -73,7 +73,9 @@ fn a_text_that_ends_anywhere_or_tags_anything_gives_findings_and_never_a_panic()
     assert_eq!(findings("a: [!,b]"), ["1:5 syntax a ',' can't directly follow a tag"]);
     let spaced = findings("['\u{a0}'!,");
     let spaced = spaced.concat();
-    assert!(spaced.starts_with("1:5 syntax a ',' can't directly follow a tag; it contains a no-"));
+    assert!(
+        spaced.starts_with("1:5 syntax a ',' can't directly follow a tag; the text contains a no-")
+    );
     let marked = findings("---\n\u{feff}a: [!,b]");
     assert_eq!(marked, ["2:6 syntax a ',' can't directly follow a tag"]);
     assert_eq!(findings("a: [b]\n c: d\ne: [!,b]\n"), ["2:2 syntax a key was expected here"]);
@@ -148,7 +150,7 @@ fn a_file_cut_off_anywhere_gives_findings_and_never_a_panic() {
     }
 }
 
-/// Every span lies in its source and can be shown.
+/// Every span lies in its source and can be displayed.
 fn assert_placed(sources: &[Source], findings: &[PlacedFinding]) {
     for placed in findings {
         if let Some(span) = placed.span {

@@ -90,7 +90,7 @@ fn a_removed_version_is_named_with_the_release_and_the_version_to_write() {
       CronJob; write batch/v1",
     ];
     assert_eq!(findings(job), expected);
-    assert_eq!(check(job).0.cron_jobs.len(), 1, "it is shown all the same");
+    assert_eq!(check(job).0.cron_jobs.len(), 1, "the CronJob is displayed nevertheless");
     assert_eq!(findings(&job.replace("v1beta1", "v1")), [""; 0]);
     for (api_version, kind, release, now) in [
         ("autoscaling/v2beta2", "HorizontalPodAutoscaler", "1.26", "autoscaling/v2"),

@@ -47,7 +47,7 @@ fn a_missing_target_is_reported_with_one_of_a_similar_name() {
     let others = [deployment("name: cart"), deployment("name: shop-front, namespace: other")];
     let of_other_kind = workload("apps/v1", "StatefulSet", "name: shop-front");
     let there = deployment("name: shop-frontend");
-    for beside in [
+    for neighbor in [
         vec![&*others[0]],
         vec![&*others[1]],
         vec![&*of_other_kind],
@@ -58,7 +58,7 @@ fn a_missing_target_is_reported_with_one_of_a_similar_name() {
             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop-frontendapp}\n",
         ],
     ] {
-        assert_eq!(misnamed(&[&[&*policy][..], &beside].concat()), [""; 0], "{beside:?}");
+        assert_eq!(misnamed(&[&[&*policy][..], &neighbor].concat()), [""; 0], "{neighbor:?}");
     }
 }
 

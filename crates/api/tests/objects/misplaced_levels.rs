@@ -53,7 +53,7 @@ fn a_policy_outside_of_a_list_is_reported() {
         (format!("{{{POLICY}}}"), "startTime"),
     ] {
         let expected = format!(
-            "ignored-field {field}: Ignored: a policy has to be an item of timeBasedQoSPolicies"
+            "ignored-field {field}: Ignored: a policy must be an item of timeBasedQoSPolicies"
         );
         assert_eq!(messages(&config(&document)), [expected], "{document}");
     }

@@ -114,7 +114,7 @@ fn fields_without_effect_are_reported_and_the_rest_is_used() {
         ),
         (
             "{tolerations: [{key: a, operator: Exists, effect: NoSelectIfNew, tolerationSeconds: 1}]}",
-            "ignored-field spec.tolerations[0].tolerationSeconds: it has no effect on taints that are only for new clusters",
+            "ignored-field spec.tolerations[0].tolerationSeconds: tolerationSeconds has no effect on taints that are only for new clusters",
         ),
     ] {
         let text = placement(spec);
@@ -161,7 +161,7 @@ fn a_score_in_a_status_is_read_and_reported_as_dropped_by_apply() {
     let text = scores("cluster1", "{name: cpuratio, value: 88}, {name: memratio, value: -100}");
     fails_only(
         &text,
-        "dropped-status status: kubectl apply drops it, and an AddOnPlacementScore has no other content",
+        "dropped-status status: kubectl apply drops the status, and an AddOnPlacementScore has no other content",
     );
     let two = format!("{text}---\n{}", text.replace("cluster1", "cluster2"));
     assert_eq!(messages(&two).len(), 1, "once a file");
@@ -182,7 +182,7 @@ fn a_score_in_a_status_is_read_and_reported_as_dropped_by_apply() {
         (
             "c",
             "{name: a, value: 1}, {name: a, value: 2}",
-            "duplicate-item status.scores[1].name: Duplicate value: \"a\": the first one counts",
+            "duplicate-item status.scores[1].name: Duplicate value: \"a\": the first one is used",
         ),
         (
             "c",
@@ -375,7 +375,7 @@ fn a_binding_has_the_name_of_its_set() {
 }
 
 #[test]
-fn a_decision_says_whose_it_is_and_what_is_in_it() {
+fn a_decision_has_its_placement_its_group_and_its_clusters() {
     let text = format!(
         "apiVersion: {API}/v1beta1\nkind: PlacementDecision\nmetadata:\n  name: web-decision-1\n  labels:\n    \
          {API}/placement: web\n    {API}/decision-group-name: canary\n    {API}/decision-group-index: '2'\n\

@@ -59,7 +59,7 @@ fn the_published_week_is_rejected_only_for_its_slash_comments() {
 }
 
 #[test]
-fn exactly_what_the_design_says_will_not_work_is_rejected() {
+fn exactly_the_objects_that_the_design_excludes_are_rejected() {
     let behaviors = "spec.schedule.behaviors[0]";
     let range = |written: &str, lists: &str| {
         format!(

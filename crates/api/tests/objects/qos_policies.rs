@@ -83,7 +83,7 @@ fn only_the_two_config_maps_of_the_agent_are_looked_at() {
 }
 
 #[test]
-fn what_belongs_to_others_is_left_alone() {
+fn content_of_others_is_not_reported() {
     let document = "
 globalConfig:
   cpuBurstConfig: {enable: true}
@@ -246,7 +246,7 @@ fn each_field_of_a_policy_is_checked() {
 }
 
 #[test]
-fn all_mistakes_of_a_policy_are_reported_at_once() {
+fn all_mistakes_of_a_policy_are_reported_together() {
     let text = policy(
         "startTime: '9:00', endTime: '25:00', timeZone: utc, checkInterval: 1d, targetQoSLevel: 7",
     );
@@ -370,7 +370,7 @@ fn levels(text: &str) -> Option<QosLevels> {
 }
 
 #[test]
-fn what_is_left_out_of_a_policy_has_its_default() {
+fn absent_fields_of_a_policy_have_their_defaults() {
     let written = levels(DESIGN).unwrap();
     let PolicyList::Known(policies) = written.global else { panic!() };
     let expected = "open from 22:00 to 08:00 the next day, every day (Asia/Shanghai)";
@@ -416,7 +416,7 @@ fn a_list_with_a_mistake_is_rejected_as_a_whole_and_alone() {
 }
 
 #[test]
-fn a_document_that_cannot_be_read_says_nothing_and_an_empty_one_says_that_there_are_no_policies() {
+fn an_unreadable_document_is_unusable_and_an_empty_one_has_no_policies() {
     for bad in
         ["a: b: c", "- a", "globalConfig: {}\nglobalConfig: {}", "globalConfig: {}\n---\na: b"]
     {

@@ -1,4 +1,4 @@
-//! Policies for units of nodes: the design's own files, what is wrong with others, and what they come to.
+//! Policies for units of nodes: the design's own files, the findings about others, and their results.
 
 #![expect(clippy::panic, reason = "what fails here fails the test")]
 

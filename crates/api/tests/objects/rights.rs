@@ -1,4 +1,4 @@
-//! The manifests grant each process what the descriptors of its families say is read and written.
+//! The manifests grant each process the reads and writes in the descriptors of its families.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ fn granted(manifest: &str) -> BTreeSet<Right<'_>> {
 }
 
 #[test]
-fn each_process_may_do_what_the_descriptors_of_its_families_say() {
+fn each_process_has_the_permissions_that_its_descriptors_require() {
     for descriptor in DESCRIPTORS {
         let manifests = match descriptor.process {
             Process::Controller { by_default: true } => CONTROLLERS,

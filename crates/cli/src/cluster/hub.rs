@@ -24,7 +24,7 @@ pub(super) async fn list(
         return Ok(objects_by_kind);
     }
     let mut missing = BTreeSet::new();
-    for kind in Descriptor::of(Family::Placement).reads.iter().copied() {
+    for kind in Descriptor::for_family(Family::Placement).reads.iter().copied() {
         let is_everywhere = !kind.is_namespaced() || kind.counts_everywhere();
         let result = requests.list_of(kind, is_everywhere).await?;
         let result = match result {
@@ -50,7 +50,7 @@ pub(super) async fn list(
         return Ok(objects_by_kind);
     }
     objects.retain(|it| it.kind != Kind::Placement);
-    let (shown, place) = (Kind::Placement.shown(), requests.place());
+    let (shown, place) = (Kind::Placement.display_name(), requests.place());
     for why in missing {
         extras.unseen.insert(format!("no {shown} in {place} was read: {why}"));
     }
@@ -65,7 +65,7 @@ async fn list_own_decisions(
     let kind = Kind::PlacementDecision;
     let result = requests.list_of(kind, false).await?;
     if matches!(result, LookupResult::Found(_)) {
-        let (shown, right, place) = (kind.shown(), kind.resource_name(), requests.place());
+        let (shown, right, place) = (kind.display_name(), kind.resource_name(), requests.place());
         extras.unseen.insert(format!(
             "no {shown} outside {place} was read, so how often a cluster is selected is unknown: missing \
              permission to list {right} in all namespaces"

@@ -43,7 +43,7 @@ pub(super) async fn list(
     if !missing.is_empty() {
         extras.unit_objects.clear();
         objects.retain(|it| it.kind != Kind::ResourcePolicy);
-        let (shown, place) = (Kind::ResourcePolicy.shown(), requests.place());
+        let (shown, place) = (Kind::ResourcePolicy.display_name(), requests.place());
         for why in missing {
             extras.unseen.insert(format!("no {shown} in {place} was read: {why}"));
         }
@@ -100,7 +100,7 @@ async fn list_workloads(
                 extras.unseen.insert(format!(
                     "no {} in {place} was read, so which pods they create is unknown: missing permission to list \
                      {right}",
-                    kind.shown()
+                    kind.display_name()
                 ));
             }
         }

@@ -135,7 +135,7 @@ impl Sides {
         let DiffArguments { conditions, exclude, .. } = arguments;
         let Sides { both: [old, new], differing, mut coverage } = self;
         let read = |side: &SideFiles, fixed: Vec<Place>, targets: Targets| {
-            let root = Folder::of(&side.viewpoint.root);
+            let root = Folder::from_path(&side.viewpoint.root);
             let files = side.files(fixed, targets, exclude, zone_of_jobs)?;
             let excluded = files.excluded_paths().collect();
             let input = conditions.input_of(files, "diff", checked_at)?;
@@ -228,7 +228,7 @@ impl Side {
         let depends =
             |note: &&Note| note.depends_on().iter().any(|it| differs(&it.seen_from(&self.root)));
         let side_path =
-            |note: &Note| Folder::of(&self.here.join(note.path())).seen_from(&self.root);
+            |note: &Note| Folder::from_path(&self.here.join(note.path())).seen_from(&self.root);
         self.input.notes().iter().filter(depends).map(move |note| (side_path(note), note))
     }
 
@@ -244,13 +244,13 @@ impl Side {
     fn excluded_alone(&self, other: &Side) -> Vec<String> {
         let path = |source: &Source| {
             let name = Path::new(source.name()).file_name()?;
-            Some(Folder::of(&Path::new(&source.folder()?.to_string()).join(name)))
+            Some(Folder::from_path(&Path::new(&source.folder()?.to_string()).join(name)))
         };
         let read_files: Vec<Folder> = other.input.reading.sources.iter().filter_map(path).collect();
         let root = other.root.to_string();
         let excluded = self.excluded.iter().map(|it| it.seen_from(&self.root));
         let is_read = |path: &String| {
-            let excluded_dir = Folder::of(&Path::new(&root).join(path));
+            let excluded_dir = Folder::from_path(&Path::new(&root).join(path));
             read_files.iter().any(|it| it.is_within(&excluded_dir))
         };
         excluded.filter(is_read).collect()
@@ -307,7 +307,7 @@ impl Side {
     fn places_as_of(&self, other: &Side) -> Option<Vec<Place>> {
         let moved = |dir: &Folder| {
             let below = dir.seen_from(&other.root);
-            Folder::of(&Path::new(&self.root.to_string()).join(below))
+            Folder::from_path(&Path::new(&self.root.to_string()).join(below))
         };
         let mut places: Vec<Place> = self.named_places().cloned().collect();
         let before = places.len();

@@ -148,7 +148,7 @@ fn write_reason(
         Verdict::Error => ('!', ERROR, "error"),
     };
     let Explanation { policy, target, .. } = &answer.explanation;
-    let nouns = Descriptor::of(policy.family).nouns;
+    let nouns = Descriptor::for_family(policy.family).nouns;
     let whole = match reason.verdict {
         Verdict::Error => "the object",
         _ if *target == policy.identity => nouns.policy,

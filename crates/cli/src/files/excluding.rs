@@ -39,7 +39,7 @@ struct ExclusionCache {
 
 impl Exclusion {
     pub(super) fn new(walked: &Path, here: &Path) -> Exclusion {
-        let full = PathBuf::from(Folder::of(&here.join(walked)).to_string());
+        let full = PathBuf::from(Folder::from_path(&here.join(walked)).to_string());
         Exclusion { walked: walked.to_owned(), full, known: Mutex::default() }
     }
 

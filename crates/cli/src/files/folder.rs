@@ -121,7 +121,7 @@ impl DirectoryScan {
         };
         let root = folder.canonicalize().map_err(cannot)?;
         fs::read_dir(folder).map_err(cannot)?;
-        self.note_charts_around(&Folder::of(&here.join(folder)));
+        self.note_charts_around(&Folder::from_path(&here.join(folder)));
         let mut walk = walker(folder);
         walk.git_ignore(!self.reads_ignored).git_exclude(!self.reads_ignored);
         let exclusion = Arc::new(Exclusion::new(folder, here));
@@ -163,7 +163,7 @@ impl DirectoryScan {
                 || roots.contains(&path)
                 || inside.contains(path) && !others.contains(path)
         };
-        let of_file = |path: &PathBuf| Folder::of(&here.join(path));
+        let of_file = |path: &PathBuf| Folder::from_path(&here.join(path));
         let gone: Vec<Folder> = known.keys().filter(|it| is_gone(it)).cloned().collect();
         self.files.retain(|path| !is_gone(&of_file(path)));
         let charts: Vec<Folder> = charts.into_iter().cloned().collect();
@@ -184,7 +184,7 @@ impl DirectoryScan {
         let path = entry.path();
         let Some(identity) = plain_file(folder, root, entry) else { return };
         let name = entry.file_name().to_str().unwrap_or_default();
-        let parent = || Folder::of(&here.join(path.parent().unwrap_or(Path::new(""))));
+        let parent = || Folder::from_path(&here.join(path.parent().unwrap_or(Path::new(""))));
         if name == CHART_FILE {
             self.charts.insert(parent());
         }
@@ -207,13 +207,14 @@ impl DirectoryScan {
     pub(super) fn candidates(&mut self) -> Vec<PathBuf> {
         let patches = self.kustomizations.iter().flat_map(|(folder, kustomization)| {
             let base = PathBuf::from(folder.to_string());
-            kustomization.patches.iter().map(move |patch| Folder::of(&base.join(&**patch)))
+            kustomization.patches.iter().map(move |patch| Folder::from_path(&base.join(&**patch)))
         });
         let patches: BTreeSet<Folder> = patches.collect();
         let files = std::mem::take(&mut self.files);
         let is_patch = |path: &PathBuf| {
             !patches.is_empty()
-                && std::path::absolute(path).is_ok_and(|path| patches.contains(&Folder::of(&path)))
+                && std::path::absolute(path)
+                    .is_ok_and(|path| patches.contains(&Folder::from_path(&path)))
         };
         let (patches, files): (Vec<_>, Vec<_>) = files.into_iter().partition(is_patch);
         self.patches = patches;
@@ -251,7 +252,7 @@ impl DirectoryScan {
         if self.charts.is_empty() {
             return None;
         }
-        let folder = Folder::of(&here.join(file.parent()?));
+        let folder = Folder::from_path(&here.join(file.parent()?));
         let charts = folder.around().filter(|it| self.charts.contains(it));
         let innermost = charts.last().filter(|chart| is_in_templates(&folder, chart))?;
         self.chart_of(&innermost)

@@ -28,7 +28,7 @@ pub(crate) fn glance(names: &[String]) -> Reading {
         let bytes = if is_small { fs::read(&file).ok() } else { None };
         if let Some(bytes) = bytes.filter(|bytes| may_hold_policies(bytes)) {
             let source = Source::of_bytes(file.display().to_string(), bytes);
-            read_objects(&mut reading, source.found());
+            read_objects(&mut reading, source.discovered());
         }
     }
     reading

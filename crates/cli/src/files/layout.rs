@@ -11,8 +11,9 @@ use crate::pattern;
 
 /// The places that the settings around this directory name, and the selected ones.
 pub(super) fn read(here: &Path, requested: &[String]) -> anyhow::Result<Layout> {
-    let only = requested.iter().map(|text| (text.clone(), Folder::of(&here.join(text)))).collect();
-    let mut layout = Layout { here: Folder::of(here), only, ..Layout::default() };
+    let only =
+        requested.iter().map(|text| (text.clone(), Folder::from_path(&here.join(text)))).collect();
+    let mut layout = Layout { here: Folder::from_path(here), only, ..Layout::default() };
     let around = settings::around(here, |it| !it.place.is_empty())?;
     let Some((path, settings)) = around else { return Ok(layout) };
     let base = path.parent().unwrap_or(here);
@@ -31,5 +32,5 @@ pub(super) fn read(here: &Path, requested: &[String]) -> anyhow::Result<Layout> 
 fn matching(base: &Path, pattern: &str) -> anyhow::Result<Vec<Folder>> {
     let paths = pattern::paths(base, pattern).map_err(anyhow::Error::msg);
     let paths = paths.with_context(|| format!("failed to read the pattern {pattern:?}"))?;
-    Ok(paths.filter(|path| path.is_dir()).map(|it| Folder::of(&it)).collect())
+    Ok(paths.filter(|path| path.is_dir()).map(|it| Folder::from_path(&it)).collect())
 }

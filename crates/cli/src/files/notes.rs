@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use almanac_api::checking::Everything;
+use almanac_api::checking::CheckedReading;
 use almanac_api::finding::Code;
 use almanac_api::reading::{
     Engine, Folder, Kustomization, Source, may_hold_policies, substituting_program,
@@ -91,12 +91,12 @@ impl NoteKind {
 
 impl Files {
     /// The notes next to the findings; `command` is the calling command.
-    pub(crate) fn notes(&self, everything: &Everything, command: &str) -> Vec<Note> {
+    pub(crate) fn notes(&self, everything: &CheckedReading, command: &str) -> Vec<Note> {
         let mut notes: BTreeSet<Note> = BTreeSet::new();
         for template in &everything.templates {
             let source = &self.reading.sources[template.source];
             // A template that is named is a finding.
-            if source.is_found() {
+            if source.is_discovered() {
                 notes.insert(self.of_template(source, template.engine, command));
             }
         }
@@ -117,7 +117,7 @@ impl Files {
     }
 
     /// Names the chart or the file in the command that is advised for a template that is named.
-    pub(crate) fn complete_advice(&self, everything: &mut Everything, command: &str) {
+    pub(crate) fn complete_advice(&self, everything: &mut CheckedReading, command: &str) {
         // A file with placeholders of several programs is rendered by Helm first.
         for template in everything.templates.iter().rev() {
             let source = &self.reading.sources[template.source];
@@ -151,7 +151,7 @@ impl Files {
     }
 
     fn of_file(&self, about: NoteKind, path: String, command: Option<String>) -> Note {
-        let depends_on = BTreeSet::from([Folder::of(&self.here.join(&path))]);
+        let depends_on = BTreeSet::from([Folder::from_path(&self.here.join(&path))]);
         Note { about, path, command, depends_on }
     }
 
@@ -167,7 +167,7 @@ impl Files {
     }
 
     fn relative_path(&self, folder: &Folder) -> String {
-        folder.seen_from(&Folder::of(&self.here))
+        folder.seen_from(&Folder::from_path(&self.here))
     }
 
     /// The path for options that render a directory on both sides.
@@ -203,7 +203,7 @@ impl Files {
         let path = |source: &Source| {
             let name = Path::new(source.name()).file_name()?.to_owned();
             let folder = source.folder()?;
-            Some(Folder::of(&PathBuf::from(folder.to_string()).join(name)))
+            Some(Folder::from_path(&PathBuf::from(folder.to_string()).join(name)))
         };
         let objects = policies.filter_map(|object| path(&self.reading.sources[object.source]));
         let of_policies = self
@@ -211,7 +211,7 @@ impl Files {
             .patches
             .iter()
             .filter(|path| std::fs::read(path).is_ok_and(|bytes| may_hold_policies(&bytes)));
-        let patches = of_policies.map(|path| Folder::of(&self.here.join(path)));
+        let patches = of_policies.map(|path| Folder::from_path(&self.here.join(path)));
         objects.chain(patches).collect()
     }
 }
@@ -237,7 +237,7 @@ pub(super) fn reached(from: &Folder, named: impl Fn(&Folder) -> Vec<Box<str>>) -
     let mut seen = BTreeSet::from([from.clone()]);
     while let Some(folder) = open.pop() {
         let base = PathBuf::from(folder.to_string());
-        for path in named(&folder).iter().map(|it| Folder::of(&base.join(&**it))) {
+        for path in named(&folder).iter().map(|it| Folder::from_path(&base.join(&**it))) {
             if seen.insert(path.clone()) {
                 open.push(path);
             }

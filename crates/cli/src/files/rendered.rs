@@ -25,7 +25,7 @@ impl Files {
     /// Reads rendered output, which is a place of its own.
     pub(super) fn take_rendered(&mut self, rendered: Rendered, root: &Path) {
         let Rendered { place, source, inside, content } = rendered;
-        let inside = Folder::of(&root.join(inside));
+        let inside = Folder::from_path(&root.join(inside));
         self.layout.named.push((place, inside.clone()));
         let content = content.map(|bytes| bytes.to_vec());
         let content = content.map_err(|(message, fix)| NotRead::new(&message, fix));

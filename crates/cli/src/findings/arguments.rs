@@ -1,6 +1,6 @@
 //! The files to check: the common arguments of commands that check, and the findings of each object.
 
-use almanac_api::checking::{CheckContext, Everything, check_everything};
+use almanac_api::checking::{CheckContext, CheckedReading, check_everything};
 use almanac_api::reading::{PlacedFinding, labels};
 use almanac_calendar::Zone;
 use clap::{Args, ValueHint};
@@ -53,7 +53,7 @@ pub(crate) struct Checked {
     /// The command that checks.
     command: &'static str,
     pub(crate) files: Files,
-    pub(crate) everything: Everything,
+    pub(crate) everything: CheckedReading,
     /// The namespace of objects that name none.
     pub(crate) namespace: String,
     /// The start of checks that look ahead.

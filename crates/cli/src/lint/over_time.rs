@@ -233,7 +233,7 @@ fn selector_field(
 ) -> Option<FieldPath> {
     let position = position.and_then(|it| usize::try_from(it).ok());
     let slim = place.world.slim_of(policy)?;
-    Descriptor::of(policy.family).selector_field(&slim, position)
+    Descriptor::for_family(policy.family).selector_field(&slim, position)
 }
 
 pub(super) fn rule_field(
@@ -245,7 +245,7 @@ pub(super) fn rule_field(
     let schedule = schedules.iter().find(|it| Some(&it.rule) == rule)?;
     let slim = place.world.slim_of(policy)?;
     let position = usize::try_from(schedule.position).ok()?;
-    Descriptor::of(policy.family).rule_field(&slim, position)
+    Descriptor::for_family(policy.family).rule_field(&slim, position)
 }
 
 fn code(problem: &Problem) -> Code {
@@ -268,6 +268,6 @@ fn code(problem: &Problem) -> Code {
 }
 
 fn advice(policy: &PolicyName, problem: &Problem) -> &'static str {
-    let by_order = Descriptor::of(policy.family).never_wins_fix;
+    let by_order = Descriptor::for_family(policy.family).never_wins_fix;
     by_order.filter(|_| matches!(problem, Problem::NeverWins { .. })).unwrap_or(problem.advice())
 }

@@ -111,7 +111,7 @@ impl DecisionRecord {
 impl HubRecords {
     /// A kind whose objects are unknown, if there is one. Without them, nothing can be decided.
     pub(super) fn missing_kind(&self) -> Option<Kind> {
-        let mut of_hub = Descriptor::of(Family::Placement).reads.iter().copied();
+        let mut of_hub = Descriptor::for_family(Family::Placement).reads.iter().copied();
         of_hub.find(|kind| !self.listed.contains(kind))
     }
 

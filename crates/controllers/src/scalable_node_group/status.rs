@@ -7,7 +7,7 @@ use std::time::Duration;
 use almanac_api::families::{Controlled, Upstream};
 use almanac_api::kinds::Kind;
 use almanac_api::status::conditions::{
-    ConditionReason, ConditionState, ConditionType, conditions, why_not_carried_out,
+    ConditionReason, ConditionState, ConditionType, conditions, exempt_reason,
 };
 use almanac_api::status::scalable_node_group::write;
 use almanac_engine::{Exempt, Identity};
@@ -119,7 +119,7 @@ impl GroupState {
                 (ConditionReason::Stopped, Err(able), Ok(nothing()))
             }
             Self::Exempt(exempt) => {
-                let (reason, why) = why_not_carried_out(*exempt);
+                let (reason, why) = exempt_reason(*exempt);
                 let ready = if exempt.is_unread() { Err(why.clone()) } else { Ok(nothing()) };
                 (reason, Err(why), ready)
             }

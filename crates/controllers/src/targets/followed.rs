@@ -22,7 +22,7 @@ use crate::work_queue::WorkQueue;
 /// The discovered kind, if it is a watched one.
 pub(super) fn kind_of(resolved: &DiscoveredKind) -> Option<Kind> {
     let resource = &resolved.resource;
-    Kind::of(&resource.group, &resource.kind).filter(|kind| kind.is_followed())
+    Kind::find(&resource.group, &resource.kind).filter(|kind| kind.is_followed())
 }
 
 /// The progress of watching a kind.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use almanac_api::checking::{
-    CheckContext, CheckedObject, Governed, check_json, check_together, check_units_together,
+    CheckContext, CheckedObject, GovernedPod, check_json, check_together, check_units_together,
 };
 use almanac_api::finding::{Code, Finding, Severity};
 use almanac_api::kinds::Kind;
@@ -132,7 +132,7 @@ fn all_findings<'a>(
     let templates = others.iter().enumerate();
     let pods = templates.filter_map(|(index, (identity, known))| {
         let pod = known.template.as_deref()?;
-        Some(Governed { identity: (*identity).clone(), pod, index })
+        Some(GovernedPod { identity: (*identity).clone(), pod, index })
     });
     // The name identifies the object.
     let place = |_: usize| String::new();

@@ -106,7 +106,7 @@ impl Reviews {
         // A limited webhook has no index of other namespaces, and cluster-scoped objects have no namespace.
         let is_covered = self.namespaces.include(&request.namespace)
             && !self.index.read().is_marked(&request.namespace);
-        let kind = Kind::of(&request.kind.group, &request.kind.kind).filter(|_| is_covered)?;
+        let kind = Kind::find(&request.kind.group, &request.kind.kind).filter(|_| is_covered)?;
         // The upstream controller may accept objects that Almanac rejects.
         let upstream = Controlled::of_kind(kind).and_then(|it| self.upstreams.running(it));
         upstream.is_none().then_some(kind)

@@ -317,7 +317,7 @@ async fn in_a_forbidden_namespace_nothing_is_applied_or_skipped() {
     assert_eq!([status, reason], ["False", "NamespaceUnreadable"]);
     assert_eq!(
         message,
-        "not carried out: the namespace of the object cannot be read, and may be marked with \
+        "not applied: the namespace of the object cannot be read, and may be marked with \
          almanac.dev/ignore; permit almanac to get this namespace"
     );
     stub.clear_faults();

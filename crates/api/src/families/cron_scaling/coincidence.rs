@@ -7,14 +7,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::finding::{Code, Finding, Path};
 
-/// How far to look ahead.
+/// The period to look ahead.
 const HORIZON: SignedDuration = SignedDuration::from_hours(366 * 24);
 
-/// How many firings of a pair of rules are compared. Rules that coincide do so within a few weeks
+/// The most firings of a pair of rules that are compared. Rules that coincide do so within a few weeks
 /// of the rarer one's firings; this bounds the cost of rules that never do.
 const FIRINGS: usize = 64;
 
-/// How many pairs of one object are compared.
+/// The most pairs of one object that are compared.
 const PAIRS: usize = 64;
 
 /// Warns once per coinciding pair, at the later rule.
@@ -30,14 +30,14 @@ pub(super) fn check(
             if earlier.suspended || later.suspended {
                 continue;
             }
-            let Some(how) = disagreement(earlier.desired, later.desired) else { continue };
+            let Some(conflict) = disagreement(earlier.desired, later.desired) else { continue };
             pairs += 1;
             if pairs > PAIRS {
                 return;
             }
             if let Some(at) = meeting(earlier, later, now) {
                 let message = format!(
-                    "fires in the same minute as rule {:?} but {how}, first at {at}; this rule \
+                    "fires in the same minute as rule {:?} but {conflict}, first at {at}; this rule \
                      wins because it is later in the list",
                     earlier.name
                 );
@@ -52,7 +52,7 @@ pub(super) fn check(
     }
 }
 
-/// How two desired scales conflict, in words about the second; `None` if they do not.
+/// The conflict of two desired scales, in words about the second; `None` if there is none.
 fn disagreement(one: DesiredScale, other: DesiredScale) -> Option<&'static str> {
     let differ = |one: Option<u32>, other: Option<u32>| matches!((one, other), (Some(one), Some(other)) if one != other);
     let cross = |min: Option<u32>, max: Option<u32>| matches!((min, max), (Some(min), Some(max)) if min > max);

@@ -1,4 +1,4 @@
-//! How late a missed firing may still be applied.
+//! The maximum delay of a missed firing.
 //!
 //! The delay stays below the shortest time between two firings, so that one firing is over before
 //! the next is due.
@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use crate::finding::{Code, Finding, Path};
 use crate::objects::CronFederatedHPARule;
 
-/// How late a missed firing may still be applied by default.
+/// The default maximum delay of a missed firing.
 const USUAL_SECONDS: u32 = 300;
 
 /// The effective delay.
@@ -31,11 +31,11 @@ pub(super) fn check_max_delay(
     if let Some(written) = written.filter(|written| *written < 60) {
         return written;
     }
-    let wanted = written.unwrap_or(USUAL_SECONDS);
-    let limit = SignedDuration::from_secs(i64::from(wanted));
+    let desired = written.unwrap_or(USUAL_SECONDS);
+    let limit = SignedDuration::from_secs(i64::from(desired));
     let closest = firings.and_then(|firings| firings.closest_within(limit));
     let Some(interval) = closest.and_then(|interval| u32::try_from(interval.as_secs()).ok()) else {
-        return wanted;
+        return desired;
     };
     if let Some(written) = rule.max_delay_seconds {
         let why = format!(
@@ -45,7 +45,7 @@ pub(super) fn check_max_delay(
             Finding::invalid(Code::MaxDelay, &field, written, &why)
                 .with_fix(format!("write {} or less", interval - 1)),
         );
-        return wanted;
+        return desired;
     }
     interval - 1
 }

@@ -1,6 +1,6 @@
 //! From a `CronFederatedHPA` to its usable rules.
 //!
-//! An invalid rule never stops the others: it is left out and reported.
+//! An invalid rule never stops the others: it is skipped and reported.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::families::Checked;
 use crate::fields::target::check_target;
 use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{CronFederatedHPARule, CronFederatedHPASpec};
-use crate::reading::LookAlike;
+use crate::reading::ConfusableCharacter;
 use crate::schedule::check_firings;
 
 /// Checks an object of `namespace`; `now` is the start of warnings about the future.
@@ -133,7 +133,7 @@ fn check_name(rule: &CronFederatedHPARule, path: &Path<'_>, findings: &mut Vec<F
     } else if rule.name.is_empty() {
         findings.push(Finding::required(&path.key("name"), "every rule needs a unique name"));
     }
-    if let Some(letter) = LookAlike::first_in_name(&rule.name) {
+    if let Some(letter) = ConfusableCharacter::first_in_name(&rule.name) {
         let finding = Finding::new(Code::LookAlike, path.key("name"), letter.to_string());
         findings.push(finding.with_fix(letter.fix_inside()));
     }

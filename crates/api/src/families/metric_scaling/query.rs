@@ -1,7 +1,7 @@
-//! From the text of a query to what the engine has to know of it.
+//! From the text of a query to its form in the engine.
 //!
-//! Whether a text is `PromQL` is decided by `promql`. Which queries Almanac evaluates by itself is decided here; all
-//! others need a Prometheus, and the findings give the reason.
+//! The module `promql` decides whether a text is `PromQL`. This one selects the queries that Almanac evaluates by
+//! itself; all others need a Prometheus, and the findings give the reason.
 
 #[cfg(test)]
 mod tests;
@@ -34,17 +34,17 @@ enum Obstacle {
     Excess(PatternExcess),
 }
 
-/// How a finding ends that is about the budget of a namespace or the process.
+/// The end of a finding about the budget of a namespace or the process.
 const NO_ROOM: &str = "and the existing policies leave less";
 
-/// Whether there was no room for the patterns of an object, which may be there later.
+/// Whether the patterns of an object exceeded the budget, which may be free later.
 #[must_use]
 pub fn lacks_room(findings: &[Finding]) -> bool {
     findings.iter().any(|it| it.code == Code::Query && it.message.ends_with(NO_ROOM))
 }
 
-/// Checks a query. `None`, and a finding, for what no Prometheus would answer with a sample, or has more patterns than
-/// the budget allows.
+/// Checks a query. `None`, and a finding, for one whose result is not a sample, or which has more patterns than the
+/// budget allows.
 pub(super) fn check(
     text: &str,
     path: &Path<'_>,
@@ -136,7 +136,7 @@ fn exceeding(excess: PatternExcess, invalid: impl Fn(&str) -> Finding) -> Findin
     invalid(&why).with_fix(fix)
 }
 
-/// The finding for what is not a query.
+/// The finding for a text that is not a query.
 fn refused(
     refusal: Refusal,
     patterns: &mut PatternBudget,
@@ -177,8 +177,8 @@ fn named(nodes: &[Node], patterns: &mut PatternBudget) -> Result<Box<[Selects]>,
     selects.collect()
 }
 
-/// The expression, if Almanac can answer it from what it publishes; if not, what stands in the way: of a node before
-/// its operands, and of an operand before those after it.
+/// The expression, if Almanac can evaluate it from its published values; if not, the obstacle: that of a node before
+/// those of its operands, and that of an operand before those after it.
 fn published(nodes: &[Node], patterns: &mut PatternBudget) -> Result<Expression, Obstacle> {
     let mut steps = Vec::with_capacity(nodes.len());
     let mut obstacles: Vec<Option<Obstacle>> = Vec::new();
@@ -208,7 +208,7 @@ impl From<&str> for Obstacle {
     }
 }
 
-/// How many operands a node has, and what Almanac evaluates for it.
+/// The number of operands of a node, and its step in the evaluation by Almanac.
 fn step_of(node: &Node, patterns: &mut PatternBudget) -> (usize, Result<Step, Obstacle>) {
     match node {
         Node::Number(number) => (0, Ok(Step::Number(*number))),

@@ -96,7 +96,7 @@ fn rules(
     Some(ScalingRules { window_seconds, select, policies: policies.collect::<Option<_>>()? })
 }
 
-/// Checks a `FederatedHPA`: its bounds, and what it scales, which is its value.
+/// Checks a `FederatedHPA`: its bounds, and its target, which is the checked value.
 pub(in crate::families) fn check_federated(
     written: &FederatedHPASpec,
     namespace: &str,

@@ -1,5 +1,5 @@
 //! Rewrites an expression with keywords of other languages into CEL: `and`, `=<`, `len(x)`. Texts in quotes stay
-//! unchanged. The rewritten expression counts only if it compiles; compiling is up to the crate of expressions.
+//! unchanged. The rewritten expression is used only if it compiles; compiling is up to the crate of expressions.
 
 use std::ops::Range;
 
@@ -47,7 +47,7 @@ const METHODS: [(&str, &str); 3] =
 
 /// The same expression in CEL, if there is one that compiles.
 pub(super) fn in_cel(text: &str) -> Option<String> {
-    let words = Words::of(text)?;
+    let words = Words::parse(text)?;
     // A map may have a key `length`, so that is rewritten only if nothing else helps.
     [false, true].into_iter().find_map(|is_length_size| {
         let of_word = |at| words.edits(at, is_length_size);
@@ -74,8 +74,8 @@ fn edited(text: &str, mut edits: Vec<Edit<'_>>) -> Option<String> {
 }
 
 impl<'a> Words<'a> {
-    /// Splits a text. `None` for a text with a quote or a bracket that is left open.
-    fn of(text: &'a str) -> Option<Words<'a>> {
+    /// Splits a text. `None` for a text with an unclosed quote or bracket.
+    fn parse(text: &'a str) -> Option<Words<'a>> {
         let mut words: Vec<Word<'a>> = Vec::new();
         let mut open: Vec<usize> = Vec::new();
         let mut start = 0;
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_mean_two_things_or_does_not_compile_is_not_rewritten() {
+    fn an_ambiguous_or_invalid_expression_is_not_rewritten() {
         for text in [
             "L['a'] == 'b'",
             "L['a'] =! 'b'",

@@ -1,5 +1,5 @@
-//! The rules for a `Placement`. It is used as a whole or not at all: with a part left out it would select other
-//! clusters than it says.
+//! The rules for a `Placement`. It is used as a whole or not at all: without a part, it would select other clusters
+//! than its spec requests.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::fields::label_selector::{check_selector, note_operators, unsupported}
 use crate::finding::{Code, Finding, Path, Severity};
 use crate::objects::{self, DISABLE_ANNOTATION, PlacementSpec};
 
-/// How often scores are updated by default.
+/// The default interval between updates of scores.
 const USUAL_RATE_LIMIT: &str = "1m";
 
 /// Checks a placement.
@@ -86,14 +86,14 @@ fn check_predicates(
     let list = spec.key("predicates");
     let (mut predicates, mut allowance) = (Some(Vec::new()), Allowance::new());
     // The first expression beyond the limit gets the finding.
-    let mut looked_at = MOST_EXPRESSIONS + 1;
+    let mut remaining = MOST_EXPRESSIONS + 1;
     for (position, predicate) in written.predicates.iter().enumerate() {
         let item = list.index(position);
         let path = item.key("requiredClusterSelector");
         let selector = predicate.required_cluster_selector.clone().unwrap_or_default();
         let mut expressions = selector.cel_selector.unwrap_or_default().cel_expressions;
-        expressions.truncate(looked_at);
-        looked_at -= expressions.len();
+        expressions.truncate(remaining);
+        remaining -= expressions.len();
         let path_of_expressions = path.key("celSelector");
         let expressions =
             check_expressions(&expressions, &mut allowance, &path_of_expressions, findings);
@@ -207,7 +207,8 @@ fn check_tolerations(
         }
         let effect = text(&toleration.effect).and_then(|it| TaintEffect::named(&it));
         if effect == Some(TaintEffect::NoSelectIfNew) && toleration.toleration_seconds.is_some() {
-            let message = "it has no effect on taints that are only for new clusters";
+            let message =
+                "tolerationSeconds has no effect on taints that are only for new clusters";
             let field = item.key("tolerationSeconds");
             findings.push(Finding::new(Code::IgnoredField, field, message));
         }
@@ -339,7 +340,7 @@ fn check_group_size(
     field: &Path<'_>,
     findings: &mut Vec<Finding>,
 ) -> Option<GroupSize> {
-    let (shown, fix) = match written {
+    let (value, fix) = match written {
         None => return Some(GroupSize::default()),
         Some(IntOrString::Int(number)) => match u32::try_from(*number) {
             Ok(number) => return Some(GroupSize::Clusters(number)),
@@ -354,7 +355,7 @@ fn check_group_size(
         }
     };
     let why = "must be a number of clusters, or a percentage from 1% to 100%";
-    let finding = Finding::invalid(Code::OutOfRange, field, shown, why);
+    let finding = Finding::invalid(Code::OutOfRange, field, value, why);
     findings.push(match fix {
         Some(number) => finding.with_fix(format!("remove the quotes: {number}")),
         None => finding.with_fix("write a number such as 10, or a percentage such as 25%"),

@@ -1,6 +1,6 @@
 //! From a `ConfigMap` of Volcano's agent to the policies for QoS levels in it.
 //!
-//! Only the fields that lead to lists of policies, and the lists themselves, are looked at; the rest of the
+//! Only the fields that lead to lists of policies, and the lists themselves, are read; the rest of the
 //! document belongs to others. A list is used as a whole or not at all, and no list keeps another one from
 //! being used.
 
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use almanac_engine::qos_levels::{NodeList, NodeLists, PolicyList, QosLevels};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use self::misplaced::tell_misplaced;
+use self::misplaced::report_misplaced;
 use self::policy::check_policies;
 use crate::families::Checked;
 use crate::fields::label_selector::check_selector;
@@ -24,10 +24,10 @@ use crate::shape::Shape;
 
 /// The maximum number of findings about one document, more than a person makes by hand; the rest is counted. There is
 /// room for hundreds of thousands, and each costs its reporter a scan of the file.
-const TOLD: usize = 1_000;
+const MAX_FINDINGS: usize = 1_000;
 
-/// Checks the document of a `ConfigMap`. Fields are those of the document, and findings say where in the text
-/// they are; `field` leads to the text.
+/// Checks the document of a `ConfigMap`. Fields are those of the document, and findings have their locations in
+/// the text; `field` leads to the text.
 pub(super) fn check(text: &str, field: &Path<'_>) -> Checked<QosLevels> {
     let EmbeddedDocument { root, findings } = read_embedded(text);
     let mut of_text: Vec<Finding> = findings
@@ -57,12 +57,12 @@ pub(super) fn check(text: &str, field: &Path<'_>) -> Checked<QosLevels> {
 
 /// Keeps the first of very many findings, errors before others, and counts the rest.
 fn count_most(findings: &mut Vec<Finding>) {
-    if findings.len() <= TOLD {
+    if findings.len() <= MAX_FINDINGS {
         return;
     }
     findings.sort_by_key(|finding| finding.severity() != Severity::Error);
-    let more = findings.len() - TOLD;
-    findings.truncate(TOLD + 1);
+    let more = findings.len() - MAX_FINDINGS;
+    findings.truncate(MAX_FINDINGS + 1);
     if let Some(first) = findings.last_mut() {
         first.message = format!("{more} more mistakes in this document, this one first");
         first.fix = Some("correct those above first".into());
@@ -85,8 +85,8 @@ pub(super) fn field_of(levels: Option<&QosLevels>, position: usize) -> Option<Fi
     None
 }
 
-/// Where in the text of a `ConfigMap` a finding about one of its policies is.
-pub(crate) fn place_in_text(object: &ReadObject, finding: &Finding) -> Option<Span> {
+/// The location in the text of a `ConfigMap` of a finding about one of its policies.
+pub(crate) fn location_in_text(object: &ReadObject, finding: &Finding) -> Option<Span> {
     let name = object.node.get("metadata")?.get("name")?.as_text()?;
     let text = object.node.get("data")?.get(document_key(name)?)?.as_text()?;
     let root = read_embedded(text).root?;
@@ -108,8 +108,8 @@ fn check_root(root: &Node, field: &Path<'_>, findings: &mut Vec<Finding>) -> Qos
         findings.push(wrong_type(root, field, "a map"));
         return QosLevels::unusable();
     };
-    tell_wrong_letter_case(entries, &Path::Root, &[GLOBAL, NODES], findings);
-    tell_misplaced(root, findings);
+    report_wrong_letter_case(entries, &Path::Root, &[GLOBAL, NODES], findings);
+    report_misplaced(root, findings);
     QosLevels { global: check_global(root, findings), nodes: check_nodes(root, findings) }
 }
 
@@ -118,7 +118,7 @@ fn check_global(root: &Node, findings: &mut Vec<Finding>) -> PolicyList {
     match root.get(GLOBAL).map(|node| (node, &node.value)) {
         None | Some((_, Value::Null)) => PolicyList::Absent,
         Some((node, Value::Map(entries))) => {
-            tell_wrong_letter_case(entries, &path, &[POLICIES], findings);
+            report_wrong_letter_case(entries, &path, &[POLICIES], findings);
             check_list(node, &path, findings)
         }
         Some((node, _)) => {
@@ -145,7 +145,7 @@ fn check_nodes(root: &Node, findings: &mut Vec<Finding>) -> NodeLists {
         match &entry.value {
             Value::Null => {}
             Value::Map(fields) => {
-                tell_wrong_letter_case(fields, &path, &["selector", POLICIES], findings);
+                report_wrong_letter_case(fields, &path, &["selector", POLICIES], findings);
                 lists.extend(check_entry(entry, position, &path, findings));
             }
             _ => {
@@ -164,21 +164,21 @@ fn check_entry(
     path: &Path<'_>,
     findings: &mut Vec<Finding>,
 ) -> Option<NodeList> {
-    static SELECTOR: LazyLock<Shape> = LazyLock::new(|| Shape::of(&selector_schema()));
+    static SELECTOR: LazyLock<Shape> = LazyLock::new(|| Shape::from_schema(&selector_schema()));
     let list = check_list(entry, path, findings);
     if list == PolicyList::Absent {
         return None;
     }
     let field = path.key("selector");
-    let written = entry.get("selector").filter(|it| it.value != Value::Null);
-    let Some(written) = written else {
+    let selector_node = entry.get("selector").filter(|it| it.value != Value::Null);
+    let Some(selector_node) = selector_node else {
         let why = "Ignored: without a selector, these policies apply to no node";
         let fix = "add a selector; {} selects every node";
         findings.push(Finding::new(Code::IgnoredField, path.key(POLICIES), why).with_fix(fix));
         return None;
     };
     let before = findings.len();
-    let shape = SELECTOR.examine(written, &field, findings);
+    let shape = SELECTOR.examine(selector_node, &field, findings);
     let is_sound = findings.len() == before;
     let selector: Option<LabelSelector> = serde_json::from_value(shape).ok();
     let selector = selector.and_then(|it| check_selector(&it, &field, findings));
@@ -202,8 +202,8 @@ fn check_list(node: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> Poli
     }
 }
 
-/// Keys of others are left alone, but one that is ours in other letters is not meant to be theirs.
-fn tell_wrong_letter_case(
+/// Keys of others are not reported, but one of our keys in another letter case is not meant to be theirs.
+fn report_wrong_letter_case(
     entries: &[Entry],
     path: &Path<'_>,
     ours: &[&str],
@@ -221,7 +221,7 @@ fn tell_wrong_letter_case(
 }
 
 fn wrong_type(node: &Node, path: &Path<'_>, due: &str) -> Finding {
-    let found = match &node.value {
+    let actual = match &node.value {
         Value::Null => "nothing",
         Value::Bool(_) => "true or false",
         Value::Number(_) => "a number",
@@ -229,6 +229,6 @@ fn wrong_type(node: &Node, path: &Path<'_>, due: &str) -> Finding {
         Value::List(_) => "a list",
         Value::Map(_) => "a map",
     };
-    let message = format!("Invalid value: must be {due}, not {found}");
+    let message = format!("Invalid value: must be {due}, not {actual}");
     Finding::new(Code::WrongType, path, message).with_fix(format!("write {due}"))
 }

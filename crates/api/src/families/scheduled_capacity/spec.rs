@@ -70,29 +70,27 @@ fn check_schedule(
     let default_value =
         check_count(schedule.default_replicas, &path.key("defaultReplicas"), findings);
     let list = path.key("behaviors");
-    let behaviours: Vec<_> = schedule
+    let behaviors: Vec<_> = schedule
         .behaviors
         .iter()
         .enumerate()
-        .map(|(position, behaviour)| {
-            check_behaviour(behaviour, zone, &list.index(position), findings)
-        })
+        .map(|(position, behavior)| check_behavior(behavior, zone, &list.index(position), findings))
         .collect();
-    let behaviours = behaviours.into_iter().collect::<Option<Box<[_]>>>()?;
-    Some(ScheduledCapacity { zone: zone?, default_value: default_value?, behaviours })
+    let behaviors = behaviors.into_iter().collect::<Option<Box<[_]>>>()?;
+    Some(ScheduledCapacity { zone: zone?, default_value: default_value?, behaviours: behaviors })
 }
 
-fn check_behaviour(
-    behaviour: &ScheduledBehavior,
+fn check_behavior(
+    behavior: &ScheduledBehavior,
     zone: Option<Zone>,
     path: &Path<'_>,
     findings: &mut Vec<Finding>,
 ) -> Option<Behaviour> {
-    let value = check_count(behaviour.replicas, &path.key("replicas"), findings);
-    let start = check_pattern(&behaviour.start, &path.key("start"), findings);
-    let end = check_pattern(&behaviour.end, &path.key("end"), findings);
+    let value = check_count(behavior.replicas, &path.key("replicas"), findings);
+    let start = check_pattern(&behavior.start, &path.key("start"), findings);
+    let end = check_pattern(&behavior.end, &path.key("end"), findings);
     let windows = check_window(start?, end?, zone, path, findings);
-    Some(Behaviour { windows: windows?, value: value?, priority: behaviour.priority.unwrap_or(0) })
+    Some(Behaviour { windows: windows?, value: value?, priority: behavior.priority.unwrap_or(0) })
 }
 
 fn check_count(count: i32, field: &Path<'_>, findings: &mut Vec<Finding>) -> Option<u32> {
@@ -174,8 +172,8 @@ fn pattern_finding(error: &PatternError, written: PatternText<'_>, path: &Path<'
     }
 }
 
-/// How to write a time of day that names its minute, in the field of the hours. Where days are named, the first question
-/// about midnight is of which day it is.
+/// The fix for a time of day that names its minute, in the field of the hours. Where days are named, midnight is
+/// ambiguous, so there is no fix.
 fn minutes_apart(error: &PatternError, written: PatternText<'_>) -> Option<String> {
     let (hour, minute) = error.time_of_day()?;
     let hours = written.hours?;
@@ -186,7 +184,7 @@ fn minutes_apart(error: &PatternError, written: PatternText<'_>) -> Option<Strin
     Some(if written.minutes.is_none() && !hours.contains(',') {
         format!("write hours: {hour} and minutes: {minute}")
     } else {
-        "write whole hours; the field minutes holds for all of them".to_owned()
+        "write whole hours; the field minutes applies to all of them".to_owned()
     })
 }
 
@@ -200,11 +198,11 @@ fn are_days_named(written: PatternText<'_>) -> bool {
     [written.days, written.weekdays, written.months, written.years].iter().any(Option::is_some)
 }
 
-/// In how many items of a field a slip is corrected.
+/// The most items of a field in which a slip is corrected.
 const MOST_SLIPS: usize = 32;
 
 /// The text of a field that can only be meant, with all of its items. Midnight at the end of a day is on the next one, so
-/// where days are named, their author has to say which.
+/// where days are named, their author must choose.
 fn instead_of(error: &PatternError, written: PatternText<'_>) -> Option<String> {
     let name = error.field()?.name();
     let mut text = field_of(written, name).to_owned();

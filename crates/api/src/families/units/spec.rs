@@ -1,5 +1,5 @@
-//! The rules for a `ResourcePolicy`. It is used as a whole or not at all: with a unit left out, its pods would go
-//! elsewhere than it says.
+//! The rules for a `ResourcePolicy`. It is used as a whole or not at all: without one of its units, its pods would use
+//! other nodes than its spec requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub(super) fn check(written: &ResourcePolicySpec) -> Checked<ResourcePolicy> {
     Checked { value: Some(value), findings }
 }
 
-/// How many labels, expressions and values a selector has.
+/// The number of labels, expressions and values in a selector.
 fn terms(selector: &WrittenSelector) -> usize {
     let labels = selector.match_labels.iter().flatten().count();
     let expressions = selector.match_expressions.iter().flatten();
@@ -88,23 +88,23 @@ fn check_pods(
     }
     let selector = check_selector(&selector, &field, findings)?;
     if selector.is_everything() {
-        let message =
-            "without labels, it selects every pod of the namespace but those of DaemonSets";
+        let message = "without labels, the selector selects every pod of the namespace except those of DaemonSets";
         let fix = "name the labels of the pods, unless all are meant";
         findings.push(Finding::new(Code::EveryPod, field, message).with_fix(fix));
-    } else if LabelSet::of(&selector).is_empty() {
+    } else if LabelSet::from_selector(&selector).is_empty() {
         findings.push(contradicts(&field, "no pod"));
     }
     Some(selector)
 }
 
-fn contradicts(field: &Path<'_>, what: &str) -> Finding {
-    let message = format!("its requirements contradict each other, so {what} fulfills all of them");
+fn contradicts(field: &Path<'_>, nothing: &str) -> Finding {
+    let message =
+        format!("its requirements contradict each other, so {nothing} fulfills all of them");
     Finding::new(Code::Contradiction, field, message)
         .with_fix("list the values that one label may have in one requirement with the operator In")
 }
 
-/// The labels by which pods are counted apart. One that all pods have with the same value makes no difference.
+/// The labels by which pods are counted separately. One that all pods have with the same value makes no difference.
 fn check_keys(
     written: &ResourcePolicySpec,
     pods: Option<&LabelSelector>,
@@ -112,13 +112,13 @@ fn check_keys(
     findings: &mut Vec<Finding>,
 ) -> Box<[Arc<str>]> {
     let list = spec.key("matchLabelKeys");
-    let pods = pods.map(LabelSet::of).filter(|pods| !pods.is_empty());
+    let pods = pods.map(LabelSet::from_selector).filter(|pods| !pods.is_empty());
     let mut keys: Vec<Arc<str>> = Vec::new();
     for (position, key) in written.match_label_keys.iter().enumerate() {
         let field = list.index(position);
         check_key(key, &field, findings);
         if keys.iter().any(|known| **known == **key) {
-            let message = format!("Duplicate value: {}", key.shown());
+            let message = format!("Duplicate value: {}", key.in_message());
             let finding = Finding::new(Code::DuplicateItem, field, message);
             findings.push(finding.with_fix("remove one of them"));
             continue;
@@ -162,8 +162,8 @@ fn check_units(
 }
 
 fn name_of(unit: &objects::Unit, position: usize) -> Arc<str> {
-    let own = unit.name.as_deref().filter(|name| !name.is_empty());
-    own.map_or_else(|| format!("unit-{position}").into(), Arc::from)
+    let own_name = unit.name.as_deref().filter(|name| !name.is_empty());
+    own_name.map_or_else(|| format!("unit-{position}").into(), Arc::from)
 }
 
 fn check_nodes(
@@ -179,19 +179,19 @@ fn check_nodes(
         );
         return None;
     }
-    if LabelSet::of(&selector).is_empty() {
+    if LabelSet::from_selector(&selector).is_empty() {
         findings.push(contradicts(field, "no node"));
     }
     Some(selector)
 }
 
-/// Names have to differ, those that units have by their index as well.
+/// Names must differ, including those that units have by their index.
 fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Finding>) {
     let mut first_of: BTreeMap<Arc<str>, usize> = BTreeMap::new();
     for (position, unit) in written.iter().enumerate() {
         let name = name_of(unit, position);
         if *name == *OUTSIDE {
-            let message = format!("{} is the name for nodes in no unit", name.shown());
+            let message = format!("{} is the name for nodes in no unit", name.in_message());
             let item = list.index(position);
             let finding = Finding::new(Code::InvalidName, item.key("name"), message);
             findings.push(finding.with_fix("give the unit another name"));
@@ -200,16 +200,16 @@ fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Fi
             first_of.insert(name, position);
             continue;
         };
-        // Of the two, the one that is called so says it.
-        let named = if unit.name.is_some() { position } else { first };
-        let item = list.index(named);
+        // The finding is about the unit that has this name in its spec.
+        let reported = if unit.name.is_some() { position } else { first };
+        let item = list.index(reported);
         let both_are_named = unit.name.is_some() && written[first].name.is_some();
         let message = if both_are_named {
-            format!("Duplicate value: {}", name.shown())
+            format!("Duplicate value: {}", name.in_message())
         } else {
-            let other = position + first - named;
-            let shown = name.shown();
-            format!("Duplicate value: {shown}: units[{other}], which has no name, is called so")
+            let other = position + first - reported;
+            let quoted = name.in_message();
+            format!("Duplicate value: {quoted}: units[{other}], which has no name, is called so")
         };
         findings.push(
             Finding::new(Code::DuplicateItem, item.key("name"), message)
@@ -220,7 +220,8 @@ fn check_names(written: &[objects::Unit], list: &Path<'_>, findings: &mut Vec<Fi
 
 /// Units that never take a pod, because better ones have all their nodes, or because they are closed.
 fn note_unused(units: &[Unit], strategy: Strategy, list: &Path<'_>, findings: &mut Vec<Finding>) {
-    let sets: Vec<LabelSet> = units.iter().map(|unit| LabelSet::of(&unit.nodes)).collect();
+    let sets: Vec<LabelSet> =
+        units.iter().map(|unit| LabelSet::from_selector(&unit.nodes)).collect();
     let mut has_room = false;
     for (position, unit) in units.iter().enumerate() {
         if sets[position].is_empty() {
@@ -231,19 +232,19 @@ fn note_unused(units: &[Unit], strategy: Strategy, list: &Path<'_>, findings: &m
             than.0 > than.1 || than.0 == than.1 && *other < position
         };
         let better: Vec<usize> = (0..units.len()).filter(is_better).collect();
-        let of =
-            |places: &[usize]| -> Vec<&LabelSet> { places.iter().map(|it| &sets[*it]).collect() };
+        let sets_of =
+            |indexes: &[usize]| -> Vec<&LabelSet> { indexes.iter().map(|it| &sets[*it]).collect() };
         let alone = better.iter().find(|other| sets[position].is_within(&sets[**other]));
         let by = match alone {
             Some(other) => quoted(units, &[*other]),
-            None if sets[position].is_within_all(&of(&better)) => quoted(units, &better),
+            None if sets[position].is_within_all(&sets_of(&better)) => quoted(units, &better),
             None => {
                 has_room |= unit.max != Some(0);
                 continue;
             }
         };
         let message = format!(
-            "all nodes that it selects belong to {by}, since a node belongs to the unit with the highest priority, \
+            "all nodes that the unit selects belong to {by}, since a node belongs to the unit with the highest priority, \
              or to the first of several; this unit has none"
         );
         let item = list.index(position);
@@ -261,8 +262,8 @@ fn note_unused(units: &[Unit], strategy: Strategy, list: &Path<'_>, findings: &m
 }
 
 /// `unit "a"`, or `units "a" and "b"`.
-fn quoted(units: &[Unit], places: &[usize]) -> String {
-    let names: Vec<String> = places.iter().map(|it| format!("{:?}", units[*it].name)).collect();
+fn quoted(units: &[Unit], indexes: &[usize]) -> String {
+    let names: Vec<String> = indexes.iter().map(|it| format!("{:?}", units[*it].name)).collect();
     match names.split_last() {
         Some((last, [])) => format!("unit {last}"),
         Some((last, others)) if others.len() < NAMED => format!("units {} and {last}", few(others)),

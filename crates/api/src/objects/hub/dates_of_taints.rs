@@ -21,11 +21,11 @@ pub fn dates_of_taints(
     }
     let former = before.map_or(&[][..], taints);
     let now = Timestamp::from_second(now.as_second()).unwrap_or(now).to_string();
-    let dated = taints(cluster)
+    let dates = taints(cluster)
         .iter()
         .enumerate()
         .filter_map(|(index, taint)| Some((index, date_of(taint, former, &now)?.to_owned())));
-    dated.collect()
+    dates.collect()
 }
 
 fn taints(cluster: &Value) -> &[Value] {
@@ -37,8 +37,9 @@ fn date_of<'a>(taint: &Value, former: &'a [Value], now: &'a str) -> Option<&'a s
     taint.as_object()?;
     let written = &taint["timeAdded"];
     // An empty value and none are the same.
-    let identity =
-        |of: &Value| ["key", "value", "effect"].map(|it| of[it].as_str().unwrap_or("").to_owned());
+    let identity = |taint: &Value| {
+        ["key", "value", "effect"].map(|it| taint[it].as_str().unwrap_or("").to_owned())
+    };
     let this = identity(taint);
     let is_the_same = |it: &&Value| identity(it) == this;
     match former.iter().find(is_the_same) {

@@ -49,16 +49,16 @@ pub(super) fn definition() -> CustomResourceDefinition {
 )]
 #[serde(rename_all = "camelCase")]
 struct ManagedClusterSpec {
-    /// Whether the hub takes the cluster in. Almanac does not look at it.
+    /// Whether the hub accepts the cluster. Almanac does not read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     hub_accepts_client: Option<bool>,
-    /// How often, in seconds, the agent in the cluster renews its lease.
+    /// The interval, in seconds, at which the agent in the cluster renews its lease.
     #[serde(default = "a_minute", skip_serializing_if = "Option::is_none")]
     lease_duration_seconds: Option<i32>,
-    /// Where the API servers of the cluster are.
+    /// The addresses of the API servers of the cluster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     managed_cluster_client_configs: Vec<ClientConfig>,
-    /// Keep the cluster out of placements that do not tolerate them.
+    /// The taints, which keep the cluster out of placements that do not tolerate them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     taints: Vec<Taint>,
 }
@@ -68,13 +68,13 @@ fn a_minute() -> Option<i32> {
     Some(60)
 }
 
-/// Where an API server is.
+/// The address of an API server.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ClientConfig {
-    /// Its address.
+    /// The URL of the API server.
     url: String,
-    /// The certificates it is trusted by. Without them, those of the system.
+    /// The certificates by which the API server is trusted. Defaults to those of the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "bytes")]
     ca_bundle: Option<String>,
@@ -91,15 +91,15 @@ struct Taint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     value: Option<String>,
-    /// `NoSelect` removes the cluster, `NoSelectIfNew` lets placements keep it that have it, and with
-    /// `PreferNoSelect` it comes after others with the same total.
+    /// `NoSelect` removes the cluster. `NoSelectIfNew` lets placements that have selected it keep it.
+    /// With `PreferNoSelect`, it comes after others with the same total.
     effect: TaintEffect,
-    /// Since when. Tolerations that run out are counted from here.
+    /// The time at which the taint was added. Tolerations that expire are counted from here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     time_added: Option<Time>,
 }
 
-/// What a taint does.
+/// The effect of a taint.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 enum TaintEffect {
     NoSelect,
@@ -167,7 +167,7 @@ struct ManagedNamespaceOfSet {
     name: String,
     /// The set.
     cluster_set: String,
-    /// Whether the namespace is there.
+    /// Whether the namespace exists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::conditions")]
     conditions: Vec<Condition>,

@@ -38,7 +38,7 @@ pub(super) fn binding() -> CustomResourceDefinition {
     definition
 }
 
-/// Which clusters are in the set.
+/// The clusters in the set.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, Serialize, Deserialize)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -58,20 +58,20 @@ pub(super) fn binding() -> CustomResourceDefinition {
 )]
 #[serde(rename_all = "camelCase")]
 struct ManagedClusterSetSpec {
-    /// How clusters come into the set.
+    /// The selector of the clusters in the set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cluster_selector: Option<ManagedClusterSelector>,
-    /// The namespaces to manage in the clusters. Almanac does not look at them.
+    /// The namespaces to manage in the clusters. Almanac does not read them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
     managed_namespaces: Vec<ManagedNamespace>,
 }
 
-/// How clusters come into a set.
+/// The selector of the clusters in a set.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ManagedClusterSelector {
-    /// `ExclusiveClusterSetLabel`: a cluster names its set in a label, and so is in one set at most.
+    /// `ExclusiveClusterSetLabel`: a cluster names its set in a label, so it is in at most one set.
     /// `LegacyClusterSetLabel` is the same under an older name. `LabelSelector`: by any labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     selector_type: Option<SelectorType>,
@@ -81,7 +81,7 @@ struct ManagedClusterSelector {
     label_selector: Option<LabelSelector>,
 }
 
-/// By what clusters come into a set.
+/// The types of selectors of the clusters in a set.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 enum SelectorType {
     ExclusiveClusterSetLabel,
@@ -108,7 +108,7 @@ struct ManagedClusterSetStatus {
     conditions: Vec<Condition>,
 }
 
-/// Which set is bound.
+/// The set that is bound.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, Serialize, Deserialize)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -133,7 +133,7 @@ struct ManagedClusterSetBindingSpec {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ManagedClusterSetBindingStatus {
-    /// Whether the set is there.
+    /// Whether the set exists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::conditions")]
     conditions: Vec<Condition>,

@@ -8,9 +8,9 @@ pub(crate) const LABEL_KEY: &str = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9](
      (([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
 /// The name of a group of decisions.
 pub(crate) const NAME_OF_GROUP: &str = "^[a-zA-Z0-9][-A-Za-z0-9_.]{0,61}[a-zA-Z0-9]$";
-/// How many clusters a group of decisions has, where it is text.
+/// The number of clusters in a group of decisions, where it is text.
 pub(crate) const GROUP_SIZE: &str = "^((100|[1-9][0-9]{0,1})%|[1-9][0-9]*)$";
-/// How often scores are updated.
+/// The interval between updates of scores.
 pub(crate) const RATE_LIMIT: &str = "^[0-9]+[hms]$";
 /// The name of a namespace.
 pub(crate) const NAME_OF_NAMESPACE: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
@@ -46,7 +46,7 @@ pub(crate) fn conditions(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A selector of labels: all requirements have to hold.
+/// A selector of labels: all requirements must match.
 pub(crate) fn label_selector(generator: &mut SchemaGenerator) -> Schema {
     let mut expressions = selector_requirements(generator);
     expressions.insert("x-kubernetes-list-type".to_owned(), json!("atomic"));
@@ -56,7 +56,7 @@ pub(crate) fn label_selector(generator: &mut SchemaGenerator) -> Schema {
         "x-kubernetes-map-type": "atomic",
         "properties": {
             "matchLabels": {
-                "description": "Labels that have to have these values.",
+                "description": "The required labels and their values.",
                 "type": "object",
                 "additionalProperties": { "type": "string" }
             },

@@ -1,5 +1,5 @@
-//! The two kinds that say all they say in their status: `AddOnPlacementScore`, the scores of a cluster, and
-//! `PlacementDecision`, what a placement has selected.
+//! The two kinds whose content is all in their status: `AddOnPlacementScore`, the scores of a cluster, and
+//! `PlacementDecision`, the clusters that a placement has selected.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
@@ -24,7 +24,7 @@ pub(super) fn decision() -> CustomResourceDefinition {
     definition
 }
 
-/// Stands where a definition is derived from a spec.
+/// An empty spec, which the derive of a definition requires.
 #[derive(CustomResource, Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -33,7 +33,7 @@ pub(super) fn decision() -> CustomResourceDefinition {
     plural = "addonplacementscores",
     namespaced,
     status = "AddOnPlacementScoreStatus",
-    doc = "Scores of the cluster that its namespace is of. All of it is in the status, which a plain kubectl apply drops: create the object, then apply it again with --server-side --subresource=status."
+    doc = "Scores of the cluster to which its namespace belongs. All content is in the status. A plain kubectl apply drops it: create the object, then apply it again with --server-side --subresource=status."
 )]
 struct NoSpecOfScores {}
 
@@ -60,13 +60,13 @@ struct AddOnPlacementScoreStatus {
 struct Score {
     /// The name that placements use.
     name: String,
-    /// How suitable the cluster is. 0 may be left out.
+    /// The suitability of the cluster. 0 may be omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -100, max = 100))]
     value: Option<i32>,
 }
 
-/// Stands where a definition is derived from a spec.
+/// An empty spec, which the derive of a definition requires.
 #[derive(CustomResource, Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -93,7 +93,7 @@ struct PlacementDecisionStatus {
 struct ClusterDecision {
     /// The name of the cluster.
     cluster_name: String,
-    /// Why it was selected. May be empty.
+    /// The reason for the selection. May be empty.
     reason: String,
     /// The score of the cluster. Almanac sets none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,7 @@
 //! without a spec, and defaults of objects as a whole.
 //!
 //! All versions of a kind have the same fields, so an object is stored as it is written and served as it is stored,
-//! and nothing has to be converted.
+//! and no object is converted.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSON, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
@@ -52,7 +52,7 @@ pub(super) fn schemas(
     })
 }
 
-/// Leaves out the spec, which a derived definition always has.
+/// Removes the spec, which a derived definition always has.
 pub(super) fn remove_spec(definition: &mut CustomResourceDefinition) {
     for (_, schema) in schemas(definition) {
         schema.required = None;

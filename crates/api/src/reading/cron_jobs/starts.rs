@@ -1,5 +1,5 @@
-//! When a `CronJob` starts Jobs, and the mistakes in the fields that determine it. The consequences over time are up
-//! to `checking`.
+//! The instants at which a `CronJob` starts Jobs, and the mistakes in the fields that determine them. The consequences
+//! over time are up to `checking`.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use crate::schedule::check_firings;
 use crate::shape::{Shape, metadata_shape, names};
 use crate::tree::{Node, Value};
 
-/// The syntax of Kubernetes' scheduler of `CronJobs` that our dialect lacks.
+/// The syntax of the `CronJob` controller that our dialect lacks.
 const EVERY: &str = "@every ";
 
 /// The fields of a `CronJob`. Other code checks the content of those that determine its starts.
@@ -28,7 +28,8 @@ static SHAPE: LazyLock<Shape> = LazyLock::new(|| {
             "failedJobsHistoryLimit": count
         }
     });
-    let mut shape = Shape::of(&json!({ "type": "object", "properties": { "spec": spec } }));
+    let mut shape =
+        Shape::from_schema(&json!({ "type": "object", "properties": { "spec": spec } }));
     for name in ["apiVersion", "kind", "status"] {
         shape.set(name, Shape::default());
     }
@@ -79,7 +80,7 @@ fn check_starts(node: &Node) -> (Starts, Vec<Finding>) {
         return (Starts::Unusable, vec![finding.with_fix("write 0 or SUN for Sunday")]);
     }
     if let Some(zone) = zone
-        && let Some(why) = why_no_zone(zone)
+        && let Some(why) = zone_problem(zone)
     {
         check_firings(schedule, None, &spec, &mut findings);
         findings.push(Finding::invalid(Code::TimeZone, &spec.key("timeZone"), zone, why));
@@ -87,13 +88,13 @@ fn check_starts(node: &Node) -> (Starts, Vec<Finding>) {
     }
     if Cron::parse(schedule).is_err_and(|error| *error.kind() == CronErrorKind::NeverFires) {
         let is_suspended = of_spec("suspend").is_some_and(|it| it.value == Value::Bool(true));
-        let told = "starts nothing by itself: no such date exists in the given months";
+        let message = "starts nothing by itself: no such date exists in the given months";
         let fix = "keep it if its Jobs are started manually; suspend: true has the same effect";
-        let finding = Finding::new(Code::NeverFires, field, told).with_fix(fix).as_info();
+        let finding = Finding::new(Code::NeverFires, field, message).with_fix(fix).as_info();
         return (Starts::Never, if is_suspended { findings } else { vec![finding] });
     }
     let firings = check_firings(schedule, zone, &spec, &mut findings);
-    // Its controller matches the wall clock unchanged, and catches nothing up.
+    // The CronJob controller compares the wall clock unchanged, and does not catch up.
     let matching = |it: Firings| it.cron().clone().matching_the_wall_clock().in_zone(it.zone());
     (firings.map_or(Starts::Unusable, |it| Starts::At(matching(it))), findings)
 }
@@ -105,9 +106,9 @@ fn names_weekday_seven(schedule: &str) -> bool {
     days.flat_map(|it| it.split('-')).any(|it| it.trim_start_matches('0') == "7")
 }
 
-/// Why a text is not a time zone of a `CronJob`, if the advice differs from that for other kinds: there, an omitted
-/// zone is UTC.
-fn why_no_zone(zone: &str) -> Option<&'static str> {
+/// The reason that a text is not a time zone of a `CronJob`, if the advice differs from that for other kinds: there, an
+/// omitted zone is UTC.
+fn zone_problem(zone: &str) -> Option<&'static str> {
     match Zone::named(zone).err()?.kind() {
         ZoneErrorKind::Empty => {
             Some("a time zone is an IANA name such as Etc/UTC or Europe/Berlin")

@@ -8,10 +8,10 @@ use crate::lenient;
 use crate::status::TargetProblem;
 use crate::status::conditions::{ConditionReason, ConditionState, ConditionType, errors};
 
-/// How many faulty rules a message lists; the others are counted.
-const RULES_TOLD: usize = 5;
+/// The most faulty rules that a message lists; the others are counted.
+const MAX_RULES_IN_MESSAGE: usize = 5;
 
-/// The most characters about one of them.
+/// The most characters of the message about one rule.
 const FAILURE_CHARACTERS: usize = 1_000;
 
 /// Returns whether an object is active and ready. `policy` is the usable part of it, if any; `problem` is an obstacle
@@ -39,24 +39,24 @@ pub fn condition_states(
         let all = joined(why.clone(), problem.map(|(_, message)| message));
         return [active(false, reason, why), ready(false, reason, all)];
     };
-    let count = Count::of(policy);
+    let count = Count::from_policy(policy);
     let working =
         if count.armed == 0 { ConditionReason::Suspended } else { ConditionReason::Armed };
     let active = match &problem {
         Some((reason, message)) => active(false, *reason, message.clone()),
-        None => active(count.armed > 0, working, count.told()),
+        None => active(count.armed > 0, working, count.message()),
     };
     let problems = problem.into_iter().chain(errors.map(|it| (ConditionReason::RulesInvalid, it)));
     let of_rules = |about: fn(&CronRule, &Memory) -> Option<String>, reason| {
-        let told = memory.and_then(|memory| told_of_rules(policy, memory, about));
-        told.map(|it| (reason, it))
+        let message = memory.and_then(|memory| rule_messages(policy, memory, about));
+        message.map(|it| (reason, it))
     };
     let failed = of_rules(last_failure, ConditionReason::LastFiringFailed);
     let undone = of_rules(undone, ConditionReason::UndoneByAnotherWriter);
     let mut all = problems.chain(failed).chain(undone);
     let ready = match all.next() {
         Some((gravest, first)) => {
-            ready(false, gravest, all.fold(first, |said, (_, more)| joined(said, Some(more))))
+            ready(false, gravest, all.fold(first, |message, (_, more)| joined(message, Some(more))))
         }
         None => ready(true, working, "nothing needs attention".to_owned()),
     };
@@ -79,20 +79,20 @@ fn joined(first: String, further: Option<String>) -> String {
 }
 
 /// The messages about the rules for which `about` has one, if there are any.
-fn told_of_rules(
+fn rule_messages(
     policy: &CronScaling,
     memory: &Memory,
     about: fn(&CronRule, &Memory) -> Option<String>,
 ) -> Option<String> {
     let rules = policy.rules.iter().filter(|rule| !rule.suspended);
     let mut rules: Vec<String> = rules.filter_map(|rule| about(rule, memory)).collect();
-    let more = rules.len().saturating_sub(RULES_TOLD);
-    rules.truncate(RULES_TOLD);
-    let told = rules.join("; ");
+    let more = rules.len().saturating_sub(MAX_RULES_IN_MESSAGE);
+    rules.truncate(MAX_RULES_IN_MESSAGE);
+    let messages = rules.join("; ");
     match more {
         _ if rules.is_empty() => None,
-        0 => Some(told),
-        more => Some(format!("{told}; and {more} more")),
+        0 => Some(messages),
+        more => Some(format!("{messages}; and {more} more")),
     }
 }
 
@@ -109,8 +109,8 @@ fn last_failure(rule: &CronRule, memory: &Memory) -> Option<String> {
     let was_tried = |it: &&Execution| it.ending.is_success() || executions::given_up(it).is_some();
     let last = known.executions.iter().filter(was_tried).max_by_key(newest)?;
     let why = executions::given_up(last)?;
-    let said = format!("rule {}, scheduled for {}, {why}", rule.name, last.scheduled());
-    Some(lenient::cut(&said, FAILURE_CHARACTERS))
+    let message = format!("rule {}, scheduled for {}, {why}", rule.name, last.scheduled());
+    Some(lenient::cut(&message, FAILURE_CHARACTERS))
 }
 
 /// The change of another writer to the value that a rule has set.
@@ -118,12 +118,12 @@ fn undone(rule: &CronRule, memory: &Memory) -> Option<String> {
     let known = memory.rules.iter().find(|it| it.name == rule.name)?;
     let undone = writing::undone(rule, known)?;
     let (name, scheduled) = (&rule.name, undone.scheduled);
-    let said = executions::undone_message(undone);
-    let said = format!("rule {name}, scheduled for {scheduled}, was carried out, but {said}");
-    Some(lenient::cut(&said, FAILURE_CHARACTERS))
+    let change = executions::undone_message(undone);
+    let message = format!("rule {name}, scheduled for {scheduled}, was applied, but {change}");
+    Some(lenient::cut(&message, FAILURE_CHARACTERS))
 }
 
-/// How many rules are in which state.
+/// The number of rules in each state.
 struct Count {
     armed: usize,
     suspended: usize,
@@ -131,7 +131,7 @@ struct Count {
 }
 
 impl Count {
-    fn of(policy: &CronScaling) -> Count {
+    fn from_policy(policy: &CronScaling) -> Count {
         let suspended = policy.rules.iter().filter(|rule| rule.suspended).count();
         Count {
             armed: policy.rules.len() - suspended,
@@ -141,7 +141,7 @@ impl Count {
     }
 
     /// `2 rules are armed, 1 is suspended, 1 cannot be used`.
-    fn told(&self) -> String {
+    fn message(&self) -> String {
         let armed = match self.armed {
             0 => "no rule is armed".to_owned(),
             1 => "1 rule is armed".to_owned(),

@@ -12,7 +12,7 @@ use crate::lenient;
 use crate::objects::{FailedExecution, MAX_EXECUTIONS, MAX_MESSAGE, SuccessfulExecution};
 use crate::status::other_writer::advice;
 
-/// Reads the executions of one entry, newest first. Only mangled ones are left out.
+/// Reads the executions of one entry, newest first. Only mangled ones are skipped.
 pub(super) fn read(entry: &Value) -> Vec<Execution> {
     let mut executions = read_list(&entry["successfulExecutions"], read_applied);
     executions.extend(read_list(&entry["failedExecutions"], read_failure));
@@ -55,8 +55,8 @@ pub(super) fn read_undone(entry: &Value) -> Option<Undone> {
     let successes = entry["successfulExecutions"].as_array()?.iter().filter_map(|execution| {
         let scheduled = lenient::instant(&execution["scheduleTime"])?;
         let message = execution["message"].as_str()?;
-        let said = &message[message.find(ANOTHER_WRITER)?..];
-        Undone::parse(scheduled, &lenient::cut(said, MAX_MESSAGE))
+        let change = &message[message.find(ANOTHER_WRITER)?..];
+        Undone::parse(scheduled, &lenient::cut(change, MAX_MESSAGE))
     });
     successes.max_by_key(|undone| undone.scheduled)
 }
@@ -85,7 +85,7 @@ pub(super) fn write_successes(
     };
     let write = |execution: &Execution| {
         let Ending::Done(applied) = execution.ending else { return None };
-        let moved = applied.moved_other_bound().then(|| what_was_moved(applied, desired));
+        let moved = applied.moved_other_bound().then(|| moved_bound_message(applied, desired));
         Some(SuccessfulExecution {
             schedule_time: lenient::time(execution.scheduled()),
             execution_time: lenient::time(execution.executed()),
@@ -101,7 +101,7 @@ pub(super) fn write_successes(
     write_list(executions, write, limit)
 }
 
-/// The change of another writer, and what to do about it. A message read from a status has both.
+/// The change of another field manager, and the advice about it. A message read from a status has both.
 pub(super) fn undone_message(undone: &Undone) -> String {
     let advice = undone.by.as_deref().and_then(|by| advice(by, undone.field));
     let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();
@@ -114,7 +114,7 @@ pub(super) fn write_failures(executions: &[Execution], limit: usize) -> Vec<Fail
         Some(FailedExecution {
             schedule_time: lenient::time(execution.scheduled()),
             execution_time: lenient::time(execution.executed()),
-            message: lenient::cut(&why_it_failed(execution)?, MAX_MESSAGE),
+            message: lenient::cut(&failure_message(execution)?, MAX_MESSAGE),
         })
     };
     write_list(executions, write, limit)
@@ -130,7 +130,7 @@ fn write_list<T>(
     ordered.into_iter().filter_map(write).take(limit.min(MAX_EXECUTIONS)).collect()
 }
 
-fn why_it_failed(execution: &Execution) -> Option<String> {
+fn failure_message(execution: &Execution) -> Option<String> {
     Some(match &execution.ending {
         Ending::Done(_) => return None,
         Ending::Failed { attempts: 0, message } => message.to_string(),
@@ -145,7 +145,7 @@ fn why_it_failed(execution: &Execution) -> Option<String> {
     })
 }
 
-/// How the message of a firing that was given up starts.
+/// The start of the message of a firing that was given up.
 const GAVE_UP: &str = "gave up after ";
 
 /// The message of a firing that was given up; `None` if it ended otherwise. One read from a status
@@ -153,14 +153,14 @@ const GAVE_UP: &str = "gave up after ";
 pub(super) fn given_up(execution: &Execution) -> Option<String> {
     match &execution.ending {
         Ending::Failed { attempts: 0, message } if !message.starts_with(GAVE_UP) => None,
-        Ending::Failed { .. } => why_it_failed(execution),
+        Ending::Failed { .. } => failure_message(execution),
         Ending::Done(_) | Ending::Missed | Ending::Superseded { .. } | Ending::Stopped => None,
     }
 }
 
-/// Returns which bound had to be moved. The state records only that one was moved, so the rule
+/// Names the bound that had to be moved. The state records only that one was moved, so the rule
 /// decides which, unless the rule has changed since and does not fit the applied bounds.
-fn what_was_moved(applied: Applied, desired: Option<DesiredScale>) -> String {
+fn moved_bound_message(applied: Applied, desired: Option<DesiredScale>) -> String {
     let named = match desired {
         Some(DesiredScale::Bounds(bounds)) => (bounds.min(), bounds.max()),
         _ => (None, None),

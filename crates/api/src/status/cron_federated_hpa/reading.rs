@@ -16,8 +16,8 @@ use crate::objects::MAX_RULES;
 ///
 /// `None` means that the object never had a status, and so is new. If a status exists but lacks an
 /// entry for a rule, the past of the rule is lost: it starts when it is next evaluated, and never
-/// fires for the past. The same holds for a rule whose fingerprint or last handled time is mangled,
-/// but that keeps its history. Of two entries for a rule the first counts; entries for rules that
+/// fires for the past. The same applies to a rule whose fingerprint or last handled time is mangled,
+/// but that keeps its history. Of two entries for a rule the first is used; entries for rules that
 /// are not in the policy are dropped.
 #[must_use]
 pub fn read(policy: &CronScaling, status: &Value) -> Option<Memory> {
@@ -63,7 +63,7 @@ fn read_entry(name: Arc<str>, entry: &Value, now: Fingerprint) -> RuleMemory {
     let fingerprint = entry["fingerprint"].as_str();
     let fingerprint = fingerprint.and_then(|text| stored_fingerprint(text, now));
     let handled = lenient::instant(&entry["lastHandledTime"]);
-    // Until when a rule was handled means nothing without the rule as it was then, nor the other way round. No rule
+    // The last handled time has no meaning without the version of the rule at that time, and vice versa. No rule
     // has the empty fingerprint, so this one starts again.
     let fingerprint = fingerprint.filter(|_| handled.is_some());
     RuleMemory {

@@ -86,7 +86,7 @@ fn history_of(rule: &CronRule, memory: Option<&RuleMemory>, now: Timestamp) -> E
             ..ExecutionHistory::default()
         };
     };
-    // A fingerprint and a last handled time that is not known would read back as something else.
+    // A fingerprint and a last handled time that is unknown would read back as something else.
     let fingerprint = (handled(memory).is_some()
         && memory.fingerprint != Fingerprint::of_nothing())
     .then_some(memory.fingerprint);
@@ -114,8 +114,8 @@ pub(super) fn undone<'a>(rule: &CronRule, memory: &'a RuleMemory) -> Option<&'a 
 }
 
 /// The history of a rule that cannot be used. Without a fingerprint it starts again once fixed.
-/// The last handled time is kept: after the clock was set back, it still keeps what was handled
-/// from coming again.
+/// The last handled time is kept: after the clock was set back, it still keeps the handled firings
+/// from firing again.
 fn invalidated(memory: &RuleMemory) -> ExecutionHistory {
     ExecutionHistory {
         rule_name: memory.name.to_string(),
@@ -132,7 +132,7 @@ fn invalidated(memory: &RuleMemory) -> ExecutionHistory {
     }
 }
 
-/// Until when a rule was handled, if that is known. It is brought down to a whole second: firings are at whole
+/// The last handled time of a rule, if it is known. It is brought down to a whole second: firings are at whole
 /// seconds, so none lies between that and the exact instant, and none is lost or done twice.
 fn handled(memory: &RuleMemory) -> Option<Timestamp> {
     Some(lenient::whole_second(memory.handled)).filter(|at| *at > Timestamp::UNIX_EPOCH)

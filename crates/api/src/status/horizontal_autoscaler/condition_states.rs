@@ -15,14 +15,14 @@ use crate::status::conditions::{ConditionReason, ConditionState, ConditionType, 
 use crate::status::other_writer::advice;
 
 impl Decided<'_> {
-    /// The result of the recommendation that counts, if there is one.
+    /// The result of the recommendation that wins, if there is one.
     #[must_use]
     pub fn limited(&self) -> Option<Limited> {
         let mut reasons = self.decision.reasons.iter();
         reasons.find(|reason| reason.verdict == Verdict::Won)?.cause.limited()
     }
 
-    fn knows_replicas(&self) -> bool {
+    fn has_known_replicas(&self) -> bool {
         self.decision.reasons.iter().all(|reason| reason.cause != Cause::ReplicasUnknown)
     }
 }
@@ -36,7 +36,8 @@ pub fn condition_states(
 ) -> Vec<ConditionState> {
     let Some(decided) = decided else {
         let reason = ConditionReason::AutoscalerInvalid;
-        let message = errors(findings).unwrap_or_else(|| "it cannot be used".to_owned());
+        let message =
+            errors(findings).unwrap_or_else(|| "the autoscaler cannot be used".to_owned());
         return [ConditionType::Active, ConditionType::Ready]
             .map(|about| ConditionState { about, holds: false, reason, message: message.clone() })
             .into();
@@ -77,7 +78,7 @@ fn active(decided: &Decided<'_>) -> ConditionState {
     } else {
         ConditionReason::MetricUnavailable
     };
-    let told = problems.iter().map(|(position, query, problem)| {
+    let messages = problems.iter().map(|(position, query, problem)| {
         let advice = if is_external(problem) {
             "; start the controller with --prometheus-uri, or change the query"
         } else {
@@ -85,7 +86,7 @@ fn active(decided: &Decided<'_>) -> ConditionState {
         };
         format!("metrics[{position}]: {query} {problem}{advice}")
     });
-    let message = few_joined(told, "; ") + "; nothing is scaled";
+    let message = few_joined(messages, "; ") + "; nothing is scaled";
     ConditionState { about, holds: false, reason, message }
 }
 
@@ -126,16 +127,16 @@ fn obstacle(
         return Some((ConditionReason::UndoneByAnotherWriter, message));
     }
     if let TargetState::Unreachable(why) = decided.input.target {
-        let message = format!("failed to read {target}, which is tried again: {}", why.message());
+        let message = format!("failed to read {target}, retrying: {}", why.message());
         return Some((ConditionReason::TargetUnreadable, message));
     }
     if let Some(failure) = &memory.failure {
-        let message = format!("failed to scale {target}, which is tried again: {failure}");
+        let message = format!("failed to scale {target}, retrying: {failure}");
         return Some((ConditionReason::ScaleFailed, message));
     }
-    if !decided.knows_replicas() {
+    if !decided.has_known_replicas() {
         let message = format!(
-            "how many replicas {target} has is not known, and the recommendation depends on it; \
+            "the number of replicas of {target} is unknown, and the recommendation depends on it; \
              wait until its controller reports it in its status"
         );
         return Some((ConditionReason::ReplicasUnknown, message));
@@ -143,7 +144,7 @@ fn obstacle(
     None
 }
 
-/// Which limit in time holds a recommendation back, if one does.
+/// The limit in time that holds a recommendation back, if any.
 fn held_back(policy: &MetricScaling, limited: Limited) -> (ConditionReason, String) {
     let Limited { from, recommended, stabilised, allowed, .. } = limited;
     let direction = if stabilised > from { &policy.up } else { &policy.down };

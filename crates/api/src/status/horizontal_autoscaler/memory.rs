@@ -1,7 +1,7 @@
 //! The policy state of an autoscaler, in its status.
 //!
-//! Times are written in whole seconds, rounded up. A recommendation then seems to have held a little longer, and a
-//! change to have been made a little later. So a restarted process scales no sooner than one that kept running.
+//! Times are written in whole seconds, rounded up. A recommendation then seems to have applied a little longer, and a
+//! change to be a little later. So a restarted process scales no sooner than one that kept running.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::objects::{
 };
 
 /// Reads the policy state; `None` for an object that has no status yet. If any recommendation is mangled, all count
-/// as lost. A mangled change is left out.
+/// as lost. A mangled change is skipped.
 #[must_use]
 pub fn read(status: &Value) -> Option<Memory> {
     status.as_object().filter(|fields| !fields.is_empty())?;
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn a_written_policy_state_reads_back() {
         assert_eq!(read(&written(&full_memory())), Some(full_memory()));
     }
 

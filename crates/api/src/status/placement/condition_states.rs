@@ -1,6 +1,6 @@
 //! The conditions of a `Placement`: whether it is decided, whether it can be used as written, whether it has the
-//! desired number of clusters, and what needs attention. Where Open Cluster Management has a condition or a reason
-//! for it, it is that one.
+//! desired number of clusters, and what needs attention. The types and reasons are those of Open Cluster Management,
+//! where it has them.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use almanac_engine::{Exempt, Identity, few};
 use crate::finding::{Code, Finding};
 use crate::kinds::Kind;
 use crate::status::conditions::{
-    ConditionReason, ConditionState, ConditionType, errors, listed, of_exempt, why_not_carried_out,
+    ConditionReason, ConditionState, ConditionType, errors, exempt_reason, listed, of_exempt,
 };
 
-/// How many clusters a message names.
-const CLUSTERS_TOLD: usize = 5;
+/// The most clusters that a message names.
+const MAX_CLUSTERS_IN_MESSAGE: usize = 5;
 
 /// The inputs of the status of a placement.
 pub struct StatusInput<'a> {
@@ -24,24 +24,24 @@ pub struct StatusInput<'a> {
     pub policy: Option<&'a Placement>,
     /// The findings about it.
     pub findings: &'a [Finding],
-    /// The last decision that was carried out, if that was one of what is written now.
+    /// The last decision that was written, if it was one of the current spec.
     pub memory: Option<&'a Memory>,
-    /// How many clusters its decisions have.
+    /// The number of clusters in its decisions.
     pub selected: usize,
-    /// Why nothing is decided, if nothing is although it can be used as written.
-    pub undecided: Option<Undecided>,
+    /// The reason that nothing is decided for a placement that can be used as written, if so.
+    pub undecided: Option<UndecidedReason>,
     /// The shortage in its sets, by the sets alone; `None` for a placement that is decided.
     pub unsatisfied: Option<Satisfaction>,
     /// The reason why the decision cannot be written, if there is one.
     pub obstacle: Option<&'a Obstacle>,
 }
 
-/// Why nothing is decided for a placement that can be used as written.
+/// The reason that nothing is decided for a placement that can be used as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Undecided {
-    /// It is exempt.
+pub enum UndecidedReason {
+    /// The placement is exempt.
     Exempt(Exempt),
-    /// An annotation disables it.
+    /// An annotation disables the placement.
     Disabled,
     /// The cluster does not serve a kind that it depends on.
     NotServed(Kind),
@@ -54,7 +54,7 @@ pub enum Undecided {
 pub struct Obstacle {
     /// Whether an object of another owner has the name of a decision.
     pub is_name_taken: bool,
-    /// The problem, and what to do about it.
+    /// The problem, and its fix.
     pub message: Arc<str>,
 }
 
@@ -62,11 +62,11 @@ pub struct Obstacle {
 #[must_use]
 pub fn condition_states(input: &StatusInput<'_>) -> Option<Vec<ConditionState>> {
     let misconfigured = misconfigured(input);
-    if let Some(Undecided::Exempt(exempt)) = &input.undecided {
+    if let Some(UndecidedReason::Exempt(exempt)) = &input.undecided {
         let [active, ready] = of_exempt(*exempt);
         return Some(vec![active, misconfigured, standing(input), ready]);
     }
-    if let Some((reason, why)) = why_inactive(input) {
+    if let Some((reason, why)) = inactive_reason(input) {
         let active = state(
             ConditionType::Active,
             false,
@@ -109,29 +109,32 @@ fn usable<'a>(input: &StatusInput<'a>) -> Option<&'a Placement> {
     input.policy.filter(|policy| policy.is_usable())
 }
 
-/// Why a placement is not decided, unless it is exempt.
-fn why_inactive(input: &StatusInput<'_>) -> Option<(ConditionReason, String)> {
+/// The reason that a placement is not decided, unless it is exempt.
+fn inactive_reason(input: &StatusInput<'_>) -> Option<(ConditionReason, String)> {
     if usable(input).is_none() {
-        let why = errors(input.findings).unwrap_or_else(|| "it cannot be used".to_owned());
+        let why =
+            errors(input.findings).unwrap_or_else(|| "the placement cannot be used".to_owned());
         return Some((ConditionReason::PlacementInvalid, why));
     }
     Some(match input.undecided.as_ref()? {
-        Undecided::Exempt(exempt) => why_not_carried_out(*exempt),
-        Undecided::Disabled => (ConditionReason::Disabled, "an annotation disables it".to_owned()),
-        Undecided::NotServed(kind) => {
+        UndecidedReason::Exempt(exempt) => exempt_reason(*exempt),
+        UndecidedReason::Disabled => {
+            (ConditionReason::Disabled, "an annotation disables it".to_owned())
+        }
+        UndecidedReason::NotServed(kind) => {
             let why =
                 format!("the cluster does not serve the kind {}; install its CRD", kind.name());
             (ConditionReason::KindNotServed, why)
         }
-        Undecided::Unusable(why) => (ConditionReason::PlacementInvalid, why.clone()),
+        UndecidedReason::Unusable(why) => (ConditionReason::PlacementInvalid, why.clone()),
     })
 }
 
-/// Whether something is wrong with what is written.
+/// The condition that reports mistakes in the spec.
 fn misconfigured(input: &StatusInput<'_>) -> ConditionState {
     let about = ConditionType::PlacementMisconfigured;
     let unusable = match &input.undecided {
-        Some(Undecided::Unusable(why)) => Some(why.clone()),
+        Some(UndecidedReason::Unusable(why)) => Some(why.clone()),
         _ => None,
     };
     if let Some(why) = errors(input.findings).or(unusable) {
@@ -139,11 +142,11 @@ fn misconfigured(input: &StatusInput<'_>) -> ConditionState {
     }
     let has_no_effect = |it: &&Finding| matches!(it.code, Code::Unsupported | Code::NeverHolds);
     let ignored = listed(input.findings.iter().filter(has_no_effect));
-    let message = ignored.unwrap_or_else(|| "it can be used as written".to_owned());
+    let message = ignored.unwrap_or_else(|| "the placement can be used as written".to_owned());
     state(about, false, ConditionReason::Succeedconfigured, message)
 }
 
-/// Whether there are as many clusters as are wanted, by the decisions and the sets alone.
+/// The condition that reports whether enough clusters are selected, by the decisions and the sets alone.
 fn standing(input: &StatusInput<'_>) -> ConditionState {
     match input.unsatisfied {
         Some(Satisfaction::NoneMatches) if input.selected > 0 => {}
@@ -155,9 +158,9 @@ fn standing(input: &StatusInput<'_>) -> ConditionState {
         Some(unsatisfied) => return satisfied(input, unsatisfied),
         None => {}
     }
-    let wanted = usable(input).and_then(|policy| policy.number_of_clusters);
-    let wanted = wanted.and_then(|it| usize::try_from(it).ok());
-    let is_satisfied = usable(input).is_some() && wanted.unwrap_or(1) <= input.selected;
+    let desired = usable(input).and_then(|policy| policy.number_of_clusters);
+    let desired = desired.and_then(|it| usize::try_from(it).ok());
+    let is_satisfied = usable(input).is_some() && desired.unwrap_or(1) <= input.selected;
     let (reason, message) = if is_satisfied {
         let message = format!("{} selected", clusters(input.selected));
         (ConditionReason::AllDecisionsScheduled, message)
@@ -208,7 +211,7 @@ fn satisfied(input: &StatusInput<'_>, satisfaction: Satisfaction) -> ConditionSt
         Satisfaction::TooCostly => (
             ConditionReason::ExpressionsTooCostly,
             format!(
-                "its expressions take too many steps over some clusters, so it is not known whether these match: \
+                "its expressions take too many steps over some clusters, so it is unknown whether these match: \
                  those that are selected stay, and no others are added; {} selected; `almanac explain \
                  placement/{name} -n {namespace}` shows for which clusters",
                 clusters(input.selected)
@@ -247,8 +250,9 @@ fn ready(input: &StatusInput<'_>, satisfied: &ConditionState) -> ConditionState 
     }
     let undated = input.memory.map(|it| &*it.undated).unwrap_or_default();
     if let [first, ..] = undated {
-        let names: Vec<&str> = undated.iter().take(CLUSTERS_TOLD).map(|it| &**it).collect();
-        let more = undated.len().saturating_sub(CLUSTERS_TOLD);
+        let names: Vec<&str> =
+            undated.iter().take(MAX_CLUSTERS_IN_MESSAGE).map(|it| &**it).collect();
+        let more = undated.len().saturating_sub(MAX_CLUSTERS_IN_MESSAGE);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let message = format!(
             "a taint has no timeAdded, so its toleration never ends, on: {}{more}; set timeAdded in \

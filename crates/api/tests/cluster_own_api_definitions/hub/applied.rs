@@ -73,7 +73,7 @@ status:
 }
 
 #[test]
-fn what_others_write_applies_as_it_is_and_scores_take_a_second_apply() -> TestResult {
+fn foreign_manifests_apply_unchanged_and_scores_need_a_second_apply() -> TestResult {
     on_a_hub(async |kubectl| {
         for namespace in ["cluster1", "ns1"] {
             kubectl.run(&["create", "namespace", namespace]).await?;

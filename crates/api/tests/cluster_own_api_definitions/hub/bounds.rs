@@ -161,7 +161,7 @@ fn scores() -> Vec<(String, Verdict)> {
         (listed("{name: Steady}"), Accepted),
         (listed("{name: Steadfast}"), Rejected("Unsupported value")),
         (listed("{name: ''}"), LeftToUs("missing-field")),
-        (listed("{weight: 1}"), Rejected("which score the weight is of")),
+        (listed("{weight: 1}"), Rejected("the score of the weight")),
         (listed("{name: Steady, weight: -10}, {name: Balance, weight: 10}"), Accepted),
         (listed("{name: Steady, weight: null}"), Accepted),
         (listed("{name: Steady, weight: -11}"), Rejected("greater than or equal to -10")),

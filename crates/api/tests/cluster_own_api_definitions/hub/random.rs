@@ -230,9 +230,9 @@ fn any_placement_is_accepted_exactly_when_its_schema_has_no_errors() -> TestResu
             let ours = errors_of_its_schema(text, &placement["spec"]);
             if accepted.contains(&name) != ours.is_empty() {
                 let quoted = format!("\"{name}\" is invalid");
-                let said = refusals.lines().skip_while(|it| !it.contains(&quoted));
-                let said: Vec<&str> = said.take(4).collect();
-                differences.push(format!("{text}\nserver: {said:?}\nwe: {ours:?}\n"));
+                let refusal = refusals.lines().skip_while(|it| !it.contains(&quoted));
+                let refusal: Vec<&str> = refusal.take(4).collect();
+                differences.push(format!("{text}\nserver: {refusal:?}\nwe: {ours:?}\n"));
             }
         }
         let (both, all) = (accepted.len(), count);

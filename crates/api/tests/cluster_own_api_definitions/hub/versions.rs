@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{API, object, on_a_hub};
 
-/// Everything that a placement can say, in the spellings of both versions.
+/// All fields of a placement, in the spellings of both versions.
 const PLACEMENT: &str = "spec:
   clusterSets: [gold]
   numberOfClusters: 3
@@ -48,7 +48,7 @@ async fn write(kubectl: &Kubectl, text: &str) -> TestResult {
 }
 
 #[test]
-fn an_object_says_the_same_in_every_version_and_what_is_absent_has_a_default() -> TestResult {
+fn an_object_is_equal_in_every_version_and_absent_fields_have_defaults() -> TestResult {
     on_a_hub(async |kubectl| {
         nothing_is_lost(kubectl).await?;
         defaults(kubectl).await?;

@@ -1,4 +1,4 @@
-//! Policies for units of nodes: what an API server accepts, and what it shows of them.
+//! Policies for units of nodes: the objects that an API server accepts, and the columns that it prints.
 
 use almanac_fixtures::designs::UNITS;
 use almanac_harness::{Kubectl, TestResult};
@@ -83,7 +83,7 @@ fn units(units: &str) -> String {
     )
 }
 
-/// What `kubectl get` shows of a status.
+/// The columns that `kubectl get` prints of a status.
 pub(crate) async fn columns(kubectl: &Kubectl) -> TestResult {
     let policy = units("{nodeSelector: {matchLabels: {a: b}}}");
     kubectl.run_with_input(&["apply", "--server-side", "-f", "-"], &policy).await?;

@@ -60,7 +60,7 @@ fn hours_in_words_are_fixed_unless_they_may_mean_two_times() {
         assert_fixed(&behavior(start), hours, fix);
     }
     let days = "write 0, and name the days that begin then";
-    let whole = "write whole hours; the field minutes holds for all of them";
+    let whole = "write whole hours; the field minutes applies to all of them";
     for (start, fix) in [
         ("hours: 09:30am", "write hours: 9 and minutes: 30"),
         ("hours: '9:30am,5pm'", whole),

@@ -38,7 +38,7 @@ fn the_policy_of_the_design_is_accepted_as_it_is_written() {
 }
 
 #[test]
-fn what_is_left_out_has_the_defaults_of_the_api() {
+fn absent_fields_have_the_defaults_of_the_api() {
     let policy =
         usable(&policy(&[unit("maxCount: null", "a"), unit("priority: 1", "b")].join(", ")));
     assert!(!policy.ignores_terminating && policy.group_keys.is_empty());
@@ -182,11 +182,11 @@ fn legal_but_unlikely_values_are_reported_and_the_policy_is_used() {
     for (text, expected) in [
         (
             with(&format!("podSelector: {{}}, units: [{SPOT}]")),
-            "every-pod spec.podSelector: without labels, it selects every pod of the namespace but those of DaemonSets",
+            "every-pod spec.podSelector: without labels, the selector selects every pod of the namespace except those of DaemonSets",
         ),
         (
             with(&format!("units: [{SPOT}]")),
-            "every-pod spec.podSelector: without labels, it selects every pod of the namespace but those of DaemonSets",
+            "every-pod spec.podSelector: without labels, the selector selects every pod of the namespace except those of DaemonSets",
         ),
         (
             for_pods("web", twice),
@@ -228,7 +228,7 @@ fn a_unit_all_of_whose_nodes_are_in_better_units_is_named_with_them() {
     let any = "{name: any, nodeSelector: {matchExpressions: [{key: pool, operator: Exists}]}}";
     let belong = |to: &str, position: usize| {
         format!(
-            "covered-unit spec.units[{position}].nodeSelector: all nodes that it selects belong to {to}, since a node \
+            "covered-unit spec.units[{position}].nodeSelector: all nodes that the unit selects belong to {to}, since a node \
              belongs to the unit with the highest priority, or to the first of several; this unit has none"
         )
     };

@@ -36,9 +36,9 @@ fn two_policies_with_overlapping_selectors_are_reported_without_a_pod() {
     let known = "{matchExpressions: [{key: app, operator: Exists}]}";
     let other = "{matchExpressions: [{key: app, operator: NotIn, values: [web]}]}";
     for (one, other, what) in [
-        (web, web, "all pods that it selects are also selected by"),
-        (either, web, "all pods that it selects are also selected by"),
-        (known, web, "all pods that it selects are also selected by"),
+        (web, web, "all pods that the policy selects are also selected by"),
+        (either, web, "all pods that the policy selects are also selected by"),
+        (known, web, "all pods that the policy selects are also selected by"),
         (
             web,
             either,
@@ -114,7 +114,7 @@ profiles:
 fn a_profile_with_the_plugin_of_the_design_is_reported() {
     let expected = "scheduler-plugin profiles[0].plugins.multiPoint.enabled[0].name: the plugin resourcepolicy is not a \
                 part of kube-scheduler; one that was built without it does not start";
-    let typo = "1:1 unknown-field piVersion: Unknown field: this is not apiVersion";
+    let typo = "1:1 unknown-field piVersion: Unknown field: the key is not apiVersion";
     assert_eq!(findings(PROFILE), [typo.to_owned(), format!("10:15 {expected}")]);
     let profile = PROFILE.replace("piVersion", "apiVersion");
     assert_eq!(findings(&profile), [format!("10:15 {expected}")]);

@@ -1,4 +1,4 @@
-//! The conditions, and since when they hold.
+//! The conditions, and the times of their transitions.
 
 use almanac_api::finding::{Code, Finding, Path};
 use almanac_api::status::TargetProblem;
@@ -188,7 +188,7 @@ fn an_unreachable_target_outweighs_invalid_rules_and_the_message_names_both() {
 }
 
 #[test]
-fn every_problem_with_a_target_says_what_to_do() {
+fn every_target_problem_has_a_next_step() {
     let target = Identity::new("apps.example", "Shop", "default", "a");
     let forbidden = |words: &str| TargetProblem::Forbidden(words.to_owned());
     let denied = "shops.apps.example \"a\" is forbidden: User \"system:serviceaccount:almanac:almanac\" \

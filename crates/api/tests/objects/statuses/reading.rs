@@ -55,7 +55,7 @@ fn a_rule_missing_from_the_status_does_not_fire_for_the_past() {
 }
 
 #[test]
-fn a_firing_due_during_a_restart_is_carried_out_from_the_status() {
+fn a_firing_due_during_a_restart_is_applied_from_the_status() {
     let memory = read(&shop(), &with_entries(&[entry_of_up()]));
     assert_eq!(decided(&shop(), memory.as_ref(), at("2026-01-05T09:00:10Z")).0, Some(5));
 }

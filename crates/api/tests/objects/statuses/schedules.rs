@@ -45,7 +45,7 @@ fn a_published_value_is_written_and_reads_back() {
 }
 
 #[test]
-fn nothing_is_shown_while_nothing_is_published() {
+fn the_status_has_no_value_while_nothing_is_published() {
     let status = serde_json::to_value(write(None, Vec::new(), None)).expect("JSON");
     assert_eq!((&status, read(&status)), (&json!({}), None));
 }

@@ -27,7 +27,7 @@ fn a_firing_that_was_undone_needs_attention_before_and_after_a_restart() {
     let [active, ready] = condition_states(Some(&policy), &[], None, Some(&kept));
     assert!(active.holds && ready.needs_attention());
     assert_eq!(ready.reason.name(), "UndoneByAnotherWriter");
-    let expected = format!("rule up, scheduled for {NINE}, was carried out, but {SAID}");
+    let expected = format!("rule up, scheduled for {NINE}, was applied, but {SAID}");
     assert_eq!(ready.message, expected);
 
     let mut edited = policy.clone();

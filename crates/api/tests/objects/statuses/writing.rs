@@ -153,7 +153,7 @@ fn a_history_is_written_newest_first_and_within_the_limits_of_its_rule() {
 }
 
 #[test]
-fn a_rule_without_memory_shows_only_its_next_firing() {
+fn a_rule_without_state_has_only_its_next_firing() {
     let histories = &status_of(&shop(), &Memory::default())["executionHistories"];
     let expected = json!([
         { "ruleName": "up", "nextExecutionTime": "2026-01-06T09:00:00Z" },

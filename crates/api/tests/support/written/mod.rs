@@ -65,7 +65,7 @@ pub(crate) fn schedule_of(object: &CheckedObject) -> Option<&ScheduledCapacity> 
     }
 }
 
-/// Whether what an object says can be used, as far as it goes.
+/// Whether the content of an object can be used, as far as it goes.
 pub(crate) fn is_usable(object: &CheckedObject) -> bool {
     match &object.slim {
         Some(Slim::CronScaling(object)) => object.policy.is_some(),

@@ -52,7 +52,10 @@ fn the_placement_of_the_design_selects_by_score_and_keeps_its_selection() -> Tes
         let object = cluster.get(PLACEMENT, NAMESPACE, "placement").await?;
         for (about, expected) in [
             ("PlacementSatisfied", "True AllDecisionsScheduled: 3 clusters are selected"),
-            ("PlacementMisconfigured", "False Succeedconfigured: it can be used as written"),
+            (
+                "PlacementMisconfigured",
+                "False Succeedconfigured: the placement can be used as written",
+            ),
             ("Ready", "True AllDecisionsScheduled: nothing needs attention"),
         ] {
             ensure!(condition_text(&object, about) == expected, "{}", object["status"]);

@@ -36,7 +36,7 @@ fn policies_of_other_projects_are_reported_without_failing() {
     assert_eq!(findings(&output), expected.map(|file| format!("foreign-policy {file}:2:7")));
     repository
         .run(&["validate"])
-        .assert_says(0, &["is a cron policy for KEDA; Almanac does not carry it out"]);
+        .assert_says(0, &["is a cron policy for KEDA; Almanac does not apply it"]);
     repository.run(&["validate", "--fail-on", "info"]).assert_says(1, &["3 notes"]);
 }
 

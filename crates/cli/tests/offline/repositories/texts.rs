@@ -80,7 +80,10 @@ fn lookalike_letters_are_reported() {
     let text = policy("hours", "shop", 3).replace("  rules:", "\u{a0} rules:");
     let repository = Repository::new("letters-indent").file("a.yaml", text);
     let ran = repository.run(&["validate"]);
-    ran.assert_says(1, &["it contains a no-break space (U+00A0)", "fix: write an ordinary space"]);
+    ran.assert_says(
+        1,
+        &["the text contains a no-break space (U+00A0)", "fix: write an ordinary space"],
+    );
     let name = policy("hours", "shop\u{200b}", 3);
     let (_, message, _) = only_finding("letters-name", name);
     assert!(message.contains("a zero-width space (U+200B)"), "{message}");
@@ -179,7 +182,7 @@ fn an_invisible_letter_in_a_key_is_the_only_finding() {
         let text = policy("hours", "shop", 3).replace(key, strange);
         let (found, message, _) = only_finding(&format!("strange-key-{name}"), text);
         assert_eq!(found, expected, "{message}");
-        assert!(message.contains("; it contains a"), "{message}");
+        assert!(message.contains("; the text contains a"), "{message}");
     }
 }
 
@@ -203,19 +206,19 @@ fn when_reports_lookalike_letters() {
     for (arguments, said) in [
         (
             ["--cron", "0 9\u{2013}17 * * *"],
-            "it contains a dash (U+2013): write - instead of \u{2013}",
+            "the text contains a dash (U+2013): write - instead of \u{2013}",
         ),
         (
             ["--cron", "\u{201c}0 9 * * *\u{201d}"],
-            "it contains a typographic quotation mark (U+201C): delete the quotation marks such as",
+            "the text contains a typographic quotation mark (U+201C): delete the quotation marks such as",
         ),
         (
             ["--cron", "0 9 *\u{200b} * *"],
-            "it contains a zero-width space (U+200B): delete the invisible character U+200B",
+            "the text contains a zero-width space (U+200B): delete the invisible character U+200B",
         ),
-        (["--daily", "09:00\u{2014}17:00"], "it contains a dash (U+2014)"),
-        (["--zone", "Europe/\u{200b}Berlin"], "it contains a zero-width space (U+200B)"),
-        (["--zone", "Europe/Berlin\u{a0}"], "it contains a no-break space (U+00A0)"),
+        (["--daily", "09:00\u{2014}17:00"], "the text contains a dash (U+2014)"),
+        (["--zone", "Europe/\u{200b}Berlin"], "the text contains a zero-width space (U+200B)"),
+        (["--zone", "Europe/Berlin\u{a0}"], "the text contains a no-break space (U+00A0)"),
     ] {
         let usual: &[&str] =
             if arguments[0] == "--zone" { &["when", "--cron", "@daily"] } else { &["when"] };

@@ -83,7 +83,7 @@ async fn a_firing_is_applied_while_more_costly_decisions_wait_than_turns_may_run
     assert!(placements.len() > MAX_CONCURRENT_TURNS);
     {
         let mut known = stage.cluster.lock();
-        for kind in Descriptor::of(Family::Placement).reads {
+        for kind in Descriptor::for_family(Family::Placement).reads {
             known.hub.complete(*kind);
         }
         for placement in &placements {

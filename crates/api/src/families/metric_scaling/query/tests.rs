@@ -1,4 +1,5 @@
-//! Which queries are refused and how, which Almanac evaluates, and why it leaves the others to a Prometheus.
+//! The queries that are refused, with their findings; the queries that Almanac evaluates; and the reasons that others
+//! need a Prometheus.
 
 use super::*;
 
@@ -39,7 +40,7 @@ fn a_query_that_is_not_promql_is_rejected_with_a_fix_if_one_exists() {
 }
 
 #[test]
-fn what_is_about_published_numbers_alone_is_answered_by_almanac() {
+fn almanac_evaluates_queries_about_published_values_alone() {
     for text in [
         "karpenter_scheduled_capacity",
         "{__name__=\"karpenter_scheduled_capacity\", namespace!=\"dev\"}",
@@ -53,7 +54,7 @@ fn what_is_about_published_numbers_alone_is_answered_by_almanac() {
 }
 
 #[test]
-fn what_only_a_prometheus_can_answer_says_why() {
+fn a_query_that_only_a_prometheus_can_evaluate_has_a_reason() {
     for (text, why) in [
         ("up", "Almanac does not publish up"),
         ("max(karpenter_scheduled_capacity or queue)", "Almanac does not publish queue"),
@@ -79,7 +80,7 @@ fn what_only_a_prometheus_can_answer_says_why() {
 }
 
 #[test]
-fn patterns_beyond_a_budget_are_refused_with_what_to_do() {
+fn patterns_beyond_a_budget_are_refused_with_a_fix() {
     let path = Path::Root.key("query");
     let query = |count: usize| {
         let matchers =

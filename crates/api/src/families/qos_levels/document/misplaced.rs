@@ -5,10 +5,10 @@ use crate::finding::{Code, Finding, Path};
 use crate::objects::agent_config::{GLOBAL, NODES, POLICIES};
 use crate::reading::{Entry, Node, Value};
 
-/// The fields by which a policy is known where none is expected.
+/// The fields by which a policy is recognized where none is expected.
 const OF_POLICY: [&str; 3] = ["startTime", "endTime", "targetQoSLevel"];
 
-/// Where policies are read.
+/// The fix for a misplaced policy.
 const FIX: &str = "move it under globalConfig, or under an entry of nodesConfig";
 
 /// The meaning of a value of the document to the agent.
@@ -24,7 +24,7 @@ enum Level {
 }
 
 /// Reports lists of policies, and policies, that are not where they are read.
-pub(super) fn tell_misplaced(root: &Node, findings: &mut Vec<Finding>) {
+pub(super) fn report_misplaced(root: &Node, findings: &mut Vec<Finding>) {
     look_into(root, &Path::Root, Level::Root, findings);
 }
 
@@ -32,7 +32,7 @@ fn look_into(node: &Node, path: &Path<'_>, level: Level, findings: &mut Vec<Find
     match (&node.value, level) {
         (Value::Map(entries), Level::Root | Level::Global | Level::Entry | Level::Other) => {
             if OF_POLICY.iter().all(|field| node.get(field).is_some()) {
-                let why = format!("Ignored: a policy has to be an item of {POLICIES}");
+                let why = format!("Ignored: a policy must be an item of {POLICIES}");
                 let field = path.key(OF_POLICY[0]);
                 findings.push(Finding::new(Code::IgnoredField, field, why).with_fix(FIX));
             }

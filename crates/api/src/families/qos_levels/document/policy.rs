@@ -22,10 +22,10 @@ use crate::shape::Shape;
 /// The default interval at which a policy is evaluated again.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
 
-/// More often is not possible.
+/// The shortest interval.
 const SHORTEST_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 
-/// The fields a policy cannot do without, each with what to write.
+/// The required fields of a policy, each with a description of its value.
 const REQUIRED: [(&str, &str); 4] = [
     ("startTime", "a time of day such as 22:00"),
     ("endTime", "a time of day such as 08:00"),
@@ -33,7 +33,7 @@ const REQUIRED: [(&str, &str); 4] = [
     ("targetQoSLevel", "a level from -1 to 2"),
 ];
 
-static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape::of(&policy_schema()));
+static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape::from_schema(&policy_schema()));
 
 /// The fields of a policy.
 pub(super) fn fields() -> impl Iterator<Item = &'static str> {
@@ -55,23 +55,23 @@ pub(super) fn check_policies(
         let before = findings.len();
         let mut of_shape = Vec::new();
         let written = SHAPE.examine(item, &path, &mut of_shape);
-        let missing = tell_missing(item, &path, &mut of_shape);
+        let missing = report_missing(item, &path, &mut of_shape);
         findings.extend(of_shape.into_iter().map(as_of_others));
         let written: TimeBasedQosPolicy = serde_json::from_value(written).unwrap_or_default();
         let name = written.name.clone().filter(|name| !name.is_empty());
         let name = name.unwrap_or_else(|| format!("policy-{position}"));
         if let Some(first) = positions.get(&name) {
             let message =
-                format!("Duplicate value: {}: policy {first} has this name", name.shown());
+                format!("Duplicate value: {}: policy {first} has this name", name.in_message());
             let fix = "give each policy a name of its own";
             findings
                 .push(Finding::new(Code::DuplicateItem, path.key("name"), message).with_fix(fix));
         } else {
             positions.insert(name.clone(), position);
         }
-        let told = findings.len();
+        let after_shape = findings.len();
         let policy = check_policy(&name, &written, &path, findings);
-        drop_what_is_told(findings, before, told);
+        drop_covered_findings(findings, before, after_shape);
         let is_sound = !missing
             && !findings[before..].iter().any(|finding| finding.severity() == Severity::Error);
         are_sound &= is_sound;
@@ -91,13 +91,13 @@ fn as_of_others(mut finding: Finding) -> Finding {
 }
 
 /// Reports the required fields that are absent, and returns whether any is.
-fn tell_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> bool {
+fn report_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> bool {
     if !matches!(item.value, Value::Map(_)) {
         return true;
     }
     let is_absent = |name: &str| item.get(name).is_none_or(|it| it.value == Value::Null);
     let mut is_any = false;
-    for (name, what) in REQUIRED.iter().filter(|(name, _)| is_absent(name)) {
+    for (name, value) in REQUIRED.iter().filter(|(name, _)| is_absent(name)) {
         is_any = true;
         let field = path.key(name);
         let meant = format!("write {name}");
@@ -114,18 +114,19 @@ fn tell_missing(item: &Node, path: &Path<'_>, findings: &mut Vec<Finding>) -> bo
                     .with_fix(meant)
                     .with_replacement(is_certain.then_some(*name))
             }
-            None => Finding::required(&field, what).with_fix(format!("add {name}: {what}")),
+            None => Finding::required(&field, value).with_fix(format!("add {name}: {value}")),
         });
     }
     is_any
 }
 
 /// Drops further findings about a field whose shape already has a finding.
-fn drop_what_is_told(findings: &mut Vec<Finding>, before: usize, told: usize) {
-    let further = findings.split_off(told);
+fn drop_covered_findings(findings: &mut Vec<Finding>, before: usize, after_shape: usize) {
+    let further = findings.split_off(after_shape);
     let of_shape: Vec<FieldPath> = findings[before..].iter().map(|it| it.field.clone()).collect();
-    let is_told = |finding: &Finding| of_shape.iter().any(|known| finding.field.is_within(known));
-    findings.extend(further.into_iter().filter(|finding| !is_told(finding)));
+    let is_covered =
+        |finding: &Finding| of_shape.iter().any(|known| finding.field.is_within(known));
+    findings.extend(further.into_iter().filter(|finding| !is_covered(finding)));
 }
 
 fn check_policy(
@@ -221,18 +222,18 @@ fn check_interval(
     findings: &mut Vec<Finding>,
 ) -> Option<SignedDuration> {
     let field = path.key("checkInterval");
-    let (interval, shown) = match written {
+    let (interval, quoted) = match written {
         None | Some(Json::Null) => return Some(CHECK_INTERVAL),
-        Some(Json::String(text)) => (go_duration::read(text), text.shown()),
+        Some(Json::String(text)) => (go_duration::read(text), text.in_message()),
         Some(number) => (number.as_i64().map(SignedDuration::from_nanos), number.to_string()),
     };
     let finding = match interval {
         None => {
             let why = "is not a duration; write one such as 30s or 1m30s";
-            Finding::new(Code::Duration, field, format!("Invalid value: {shown}: {why}"))
+            Finding::new(Code::Duration, field, format!("Invalid value: {quoted}: {why}"))
         }
         Some(interval) if interval < SHORTEST_INTERVAL => {
-            let message = format!("Invalid value: {shown}: must be at least 1s");
+            let message = format!("Invalid value: {quoted}: must be at least 1s");
             let is_number = written.is_some_and(Json::is_number);
             let fix =
                 if is_number { "write it with its unit, such as 30s" } else { "write at least 1s" };
