@@ -13,7 +13,7 @@ const OPENING: &str = "\
 # Findings
 
 The findings of `almanac validate`, `almanac lint` and the admission webhook, by code. An error is rejected, or has no
-effect. applied; a warning is accepted, but probably not intended. A note (`info`) is for your information. Codes never change
+effect. A warning is accepted, but probably not intended. A note (`info`) is for your information. Codes never change
 their meaning, so scripts can rely on them. To suppress findings, see [Lint policies](lint.md).
 ";
 
