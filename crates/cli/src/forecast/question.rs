@@ -145,7 +145,8 @@ impl Question<'_> {
         let windows = windows.filter(|it| !it.is_empty() && has_few_pairs(context.place, part));
         move |position| {
             let series = part.series.get(position);
-            let of_target = |windows: &OpenWindows<'_>| series.map(|it| windows.for_target(&it.target));
+            let of_target =
+                |windows: &OpenWindows<'_>| series.map(|it| windows.for_target(&it.target));
             let mut all = windows.as_ref().and_then(of_target).unwrap_or_default();
             all.extend(part.meetings.get(&position).into_iter().flatten().cloned());
             all.sort_by_key(|it| (it.from, it.to));

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
+use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -201,7 +202,8 @@ fn the_version_names_its_time_zone_data() {
 fn the_version_is_a_command_as_well() {
     let report = almanac(&["version"]).said;
     assert!(report.starts_with(&almanac(&["--version"]).said), "{report}");
-    let versions = "Kubernetes 1.35, 1.36, 1.37; untested: 1.33 and newer, the agent 1.30 and newer\n";
+    let versions =
+        "Kubernetes 1.35, 1.36, 1.37; untested: 1.33 and newer, the agent 1.30 and newer\n";
     assert!(report.ends_with(versions), "{report}");
     let report = almanac(&["version", "-o", "json"]).json();
     let kubernetes = json!({

@@ -104,7 +104,11 @@ impl Turns {
         TurnPlan::Write(Box::new(PodWrite { open, wanted, uid, version }))
     }
 
-    async fn write(&self, pod: &Identity, pod_write: &PodWrite) -> Result<WriteResponse, WriteError> {
+    async fn write(
+        &self,
+        pod: &Identity,
+        pod_write: &PodWrite,
+    ) -> Result<WriteResponse, WriteError> {
         let collection = format!("/api/v1/namespaces/{}/pods", pod.namespace());
         let path = ObjectPath { collection: &collection, name: pod.name() };
         let QosAnnotations { level, original, policy, applied } = &pod_write.wanted;
