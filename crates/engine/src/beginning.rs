@@ -11,18 +11,18 @@ use crate::islands::islands;
 use crate::seam::{Beginning, PolicyFamily as _};
 use crate::{Identity, PolicyName};
 
-/// Where a run of a world begins.
+/// The start of a run of a world.
 pub type RunStart = crate::seam::RunStart<EffectReason>;
 
 /// The last write of a field before the first turn.
 pub type PriorWrite = crate::seam::PriorWrite<EffectReason>;
 
-/// The latest instant at which anything is known of the state of a world; `None` when it is only in files without a status.
+/// The latest instant for which the state of a world is known; `None` if it is only in files without a status.
 #[must_use]
 pub fn known_until(world: &World) -> Option<Timestamp> {
     let known = world.policies().filter_map(|policy| of_policy(world, &policy));
-    // A status that is newer than `seen_at` was written during the listing. The other objects are not known to be so
-    // at that instant.
+    // A status that is newer than `seen_at` was written during the listing. The state of the other objects at that
+    // instant is unknown.
     world.objects.seen_at.or_else(|| known.max())
 }
 

@@ -21,31 +21,31 @@ pub struct Exemptions {
 /// Whether a namespace has the ignore annotation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NamespaceMark {
-    /// It does not.
+    /// The namespace does not have it.
     Absent,
-    /// It does.
+    /// The namespace has it.
     Present,
-    /// It may: reading it is not permitted.
+    /// The namespace might have it: reading the namespace is not permitted.
     Unread,
 }
 
-/// Why an object is exempt.
+/// The reason that an object is exempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exemption {
-    /// Its namespace is, by its name.
+    /// The name of its namespace is exempt.
     Namespace,
     /// Its namespace has the ignore annotation.
     MarkedNamespace,
-    /// Its namespace may have the ignore annotation: reading it is not permitted.
+    /// Its namespace might have the ignore annotation: reading the namespace is not permitted.
     UnreadNamespace,
-    /// It has the ignore annotation itself.
+    /// The object itself has the ignore annotation.
     Marked,
 }
 
-/// Which object that a decision is about is exempt, and why.
+/// The exempt object of a decision, and the reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exempt {
-    /// The policy.
+    /// The policy is exempt.
     Policy(Exemption),
     /// Its target is exempt.
     Target(Exemption),
@@ -69,7 +69,7 @@ impl Exemptions {
         self
     }
 
-    /// Why an object is exempt, if it is.
+    /// The reason that an object is exempt, if it is.
     #[must_use]
     pub fn of(&self, object: &Identity) -> Option<Exemption> {
         let namespace = object.namespace();
@@ -121,13 +121,13 @@ impl Exemptions {
 }
 
 impl Exempt {
-    /// Whether the object may yet turn out not to be exempt. Then nothing of it is skipped: it is carried out later.
+    /// Whether the object might turn out not to be exempt. Then nothing is skipped: the policy is applied later.
     #[must_use]
     pub fn is_unread(self) -> bool {
         matches!(self, Self::Policy(why) | Self::Target(why) if why == Exemption::UnreadNamespace)
     }
 
-    /// Why a policy is not carried out, if it or its target is exempt.
+    /// The reason that a policy is not applied, if it or its target is exempt.
     #[must_use]
     pub fn of(
         exemptions: &Exemptions,

@@ -1,6 +1,6 @@
 //! The one module that lists all families: the state of each in a world, its own types, and the dispatch to it.
 //!
-//! To add a family, add a line to each list here; the compiler points at every place. The behavior of a family is in
+//! To add a family, add a line to each list here; the compiler points at every one. The behavior of a family is in
 //! its own directory. `world`, `turn` and `beginning` combine the results, and name no family.
 
 use std::collections::BTreeMap;
@@ -29,8 +29,9 @@ pub struct World {
     pub cron_scaling: FamilyState<CronRules>,
     /// Policies that set replicas by samples of queries; next to them the samples, and their sources.
     pub metric_scaling: FamilyState<Autoscalers>,
-    /// Policies that set the QoS levels of pods, and how the agent of the cluster runs that carries them out. Callers
-    /// insert an empty entry once the `ConfigMap` is known to be absent, and remove it before the first policy.
+    /// Policies that set the QoS levels of pods, and the settings of the agent of the cluster that applies them.
+    /// Callers insert an empty entry once the `ConfigMap` is known to be absent, and remove it before the first
+    /// policy.
     pub qos_levels: FamilyState<Levels>,
     /// Policies that select clusters.
     pub placement: FamilyState<Placements>,
@@ -95,7 +96,7 @@ pub enum Slim {
     Workload(Workload),
     /// Something with bounds.
     Autoscaler(Autoscaler),
-    /// A pod, or what stands for the pods of a workload.
+    /// A pod, or the template that represents the pods of a workload.
     Pod(Pod),
     /// A node.
     Node(Node),
@@ -210,7 +211,7 @@ macro_rules! families {
                 }
             }
 
-            /// The same world without what only policies about pods look at, which may be much.
+            /// The same world without data for policies about pods only, which may be large.
             #[must_use]
             pub fn without_pods(&self) -> World {
                 World {
@@ -240,7 +241,7 @@ macro_rules! families {
                 }
             }
 
-            /// The same reason without the instants between which it holds.
+            /// The same reason without its instants.
             #[must_use]
             pub fn without_span(self) -> EffectReason {
                 match self {
@@ -305,8 +306,8 @@ macro_rules! families {
                 }
             }
 
-            /// The same object, combined with an earlier form that has a memory. Where both know something,
-            /// the later one counts.
+            /// The same object, combined with an earlier form that has a memory. If both have a value, the later one
+            /// is used.
             #[must_use]
             pub fn remembering(self, before: Slim) -> Slim {
                 match (self, before) {
@@ -381,7 +382,8 @@ impl Family {
         of_family!(self, F => F::FOLLOWS_SCHEDULES)
     }
 
-    /// Whether its policies only bound what others set of the same target, so that they do not contend with them.
+    /// Whether its policies only bound values that others set for the same target, so that they do not contend with
+    /// them.
     #[must_use]
     pub fn shares_targets(self) -> bool {
         of_family!(self, F => F::SHARES_TARGETS)

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Sixteen hexadecimal digits that stand for something as it was written.
+/// Sixteen hexadecimal digits that represent something as it was written.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(u64);
 
@@ -28,7 +28,7 @@ impl Fingerprint {
         Self(hash)
     }
 
-    /// The fingerprint of an empty list, which stands for something that is not there.
+    /// The fingerprint of an empty list, which represents an absent value.
     #[must_use]
     pub fn of_nothing() -> Self {
         Self::of(std::iter::empty())

@@ -62,7 +62,7 @@ impl Influences {
         self.writes.get(policy).filter(|it| at.duration_since(it.last).abs() <= longest)
     }
 
-    /// Removes a policy that is gone.
+    /// Removes a deleted policy.
     pub fn forget(&mut self, policy: &PolicyName) {
         self.writes.remove(policy);
     }

@@ -1,11 +1,11 @@
-//! Which policies are connected by their reads and writes.
+//! The policies that are connected by their reads and writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Footprint, Identity, PolicyName, World};
 
 /// Splits policies into islands: two are connected where one writes what the other reads or writes.
-/// What both only read connects nothing.
+/// Common reads alone connect nothing.
 ///
 /// Policies are in order within their island, and islands in the order of the first object that is
 /// written in each.

@@ -17,7 +17,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Labels, in any order. Of a key that is there twice, the last value counts.
+    /// Labels, in any order. Of a repeated key, the last value is used.
     pub fn new<Key: AsRef<str>, Value: AsRef<str>>(
         labels: impl IntoIterator<Item = (Key, Value)>,
     ) -> Labels {
@@ -69,8 +69,8 @@ impl fmt::Debug for Labels {
     }
 }
 
-/// The labels that an object must have to be selected: all requirements hold. A selector without requirements selects
-/// everything.
+/// The labels that an object must have to be selected: all requirements apply. A selector without requirements
+/// selects everything.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct LabelSelector {
     requirements: Box<[LabelRequirement]>,

@@ -8,7 +8,7 @@
 //! | `gather` | the parts of the [`World`] that a decision depends on |
 //! | `decide` | the decision: a pure function of what was gathered and `now` |
 //! | `settle` | the memory once the outcome of the actions is known |
-//! | `reasons` | why it was decided that way, and how to say it |
+//! | `reasons` | the reasons for the decision, and their texts |
 //! | `logic` | the family's implementation of [`PolicyFamily`] |
 //!
 //! Below them is what the families share: the parts of a decision ([`Decision`], [`Action`], [`Outcome`], [`Reason`]),

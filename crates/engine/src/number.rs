@@ -112,7 +112,7 @@ impl MetricTarget {
         NonZeroU128::new(billionths).filter(|it| it.get() <= LARGEST).map(MetricTarget)
     }
 
-    /// How many billionths it is.
+    /// The number in billionths.
     #[must_use]
     pub fn billionths(self) -> u128 {
         self.0.get()

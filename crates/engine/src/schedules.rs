@@ -24,7 +24,7 @@ pub enum Schedule {
 pub struct RuleSchedule {
     /// The name of the rule.
     pub rule: Arc<str>,
-    /// Its place in the spec, from 0.
+    /// Its position in the spec, from 0.
     pub position: u32,
     /// Whether it does nothing: it is suspended or disabled.
     pub is_off: bool,
@@ -35,7 +35,7 @@ pub struct RuleSchedule {
     pub ranked: Option<(i32, u32)>,
     /// The number that it requests, to compare with those of other rules of its policy; `None` if there are several.
     pub asks_for: Option<i64>,
-    /// The values that it sets when it fires, as far as they are known before.
+    /// The values that it sets when it fires, as far as they are known in advance.
     pub sets: Vec<(Field, u32)>,
 }
 
@@ -120,7 +120,7 @@ impl RuleSchedule {
         matches!(self.schedule, Schedule::Windows(_))
     }
 
-    /// What clock changes in `[from, to)` do to it.
+    /// The effects of clock changes in `[from, to)` on it.
     pub(crate) fn clock_effects(&self, from: Timestamp, to: Timestamp) -> Vec<RuleClockEffect> {
         let effects: Vec<ClockEffect> = match &self.schedule {
             Schedule::Firings(firings) => firings.clock_effects(from, to).collect(),

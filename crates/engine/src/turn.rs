@@ -1,4 +1,4 @@
-//! One policy's turn: gather and decide, then let the caller carry the actions out, then settle.
+//! One policy's turn: gather and decide, then let the caller apply the actions, then settle.
 //!
 //! This is the whole loop, except for the writes. [`open`] gathers and decides; its actions are in the [`OpenTurn`].
 //! Between that and [`OpenTurn::close`], a controller writes to an API server, a forecast to its world ([`take`]), and
@@ -31,9 +31,9 @@ pub struct Turn {
     pub done: Vec<(Action, Outcome)>,
     /// The records, one entry each: for Events, metrics and logs.
     pub recorded: Vec<Recorded>,
-    /// Which fields were set, whether or not they had the value before.
+    /// The fields that were set, whether or not they had the value before.
     pub effects: Vec<Effect>,
-    /// When the policy's next turn is due.
+    /// The instant of the policy's next turn.
     pub wake_at: Option<Timestamp>,
 }
 
@@ -62,9 +62,8 @@ fn opened<F: Listed>(
     Some(PolicyDecision { policy, decision })
 }
 
-/// A turn that carries out nothing that fell due up to `until`, because everything was stopped then:
-/// this is recorded, and never made up for. `None` for a policy that changes nothing by itself; it has
-/// its normal turns.
+/// A turn that skips everything due up to `until`, because everything was stopped then: this is recorded, and never
+/// made up for. `None` for a policy that changes nothing by itself; it has its normal turns.
 pub fn skip_stopped(
     world: &mut World,
     policy: &PolicyName,
@@ -125,13 +124,13 @@ impl Turn {
 }
 
 impl OpenTurn {
-    /// Whose turn it is.
+    /// The policy of the turn.
     #[must_use]
     pub fn policy(&self) -> &PolicyName {
         &self.policy
     }
 
-    /// When it was opened.
+    /// The instant at which the turn was opened.
     #[must_use]
     pub fn at(&self) -> Timestamp {
         self.at
@@ -145,7 +144,7 @@ impl OpenTurn {
         })
     }
 
-    /// Until when, inclusively, the actions may be carried out; `None` when they never come too late.
+    /// The last instant at which the actions may be applied; `None` when they are never too late.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
         of_family!(self.policy.family, F => F::deadline(self.decision.of::<F>()?))
@@ -164,9 +163,9 @@ impl OpenTurn {
 
     /// Settles the turn in the world, given the outcome of each action.
     ///
-    /// The policy may have been edited since the turn was opened: the memory is settled by the
-    /// policy at that time, and carried over by the next turn. The next wake is computed from the
-    /// opening, so that anything due since then gets its turn at once.
+    /// The policy may have been edited since the turn was opened. The policy at that time settles the memory, and the
+    /// next turn carries it over. The next wake is computed from the opening, so that anything due since then gets
+    /// its turn immediately.
     pub fn close(self, world: &mut World, outcomes: Vec<Outcome>, now: Timestamp) -> Turn {
         of_family!(self.policy.family, F => self.closed::<F>(world, outcomes, now))
     }

@@ -1,5 +1,5 @@
-//! Units of nodes: which pods a resource policy governs, which of its units they may use, how many are counted in each,
-//! and what it costs to delete them.
+//! Node units: the pods that a resource policy governs, the units that they may use, the number of pods in each, and
+//! the deletion costs.
 //!
 //! The code that schedules pods, prices them or explains their location reads the ledger. As a family of policies,
 //! units serve a forecast without a scheduler, which assigns the pods of workloads to them by the ledger's verdicts.

@@ -1,7 +1,7 @@
 //! The inputs of all decisions: policies, and the slim form of the objects they act on.
 //!
 //! Files or a cluster fill it, through the same [`Slim`] forms, and nothing else depends on the origin of an object.
-//! Which parts of it a decision depends on is up to each family's `gather`.
+//! Each family's `gather` determines the parts on which a decision depends.
 
 use std::sync::Arc;
 
@@ -38,26 +38,26 @@ impl World {
         of_family!(policy.family, F => F::is_armed(self.view(), &policy.identity))
     }
 
-    /// The object that has to be fetched before a policy's turn, if there is one.
+    /// The object that must be fetched before a policy's turn, if there is one.
     #[must_use]
     pub fn target_of(&self, policy: &PolicyName) -> Option<TargetReference> {
         of_family!(policy.family, F => F::target(self.view(), &policy.identity))
     }
 
-    /// Why a policy that is usable as written has no effect; `None` if it has one.
+    /// The reason that a valid policy has no effect; `None` if it has one.
     #[must_use]
     pub fn why_not_carried_out(&self, policy: &PolicyName) -> Option<String> {
         of_family!(policy.family, F => F::why_not_carried_out(self.view(), &policy.identity))
     }
 
-    /// Why a field of an object is unknown, regardless of its policies; `None` if it is known.
+    /// The reason that a field of an object is unknown, regardless of its policies; `None` if it is known.
     #[must_use]
     pub fn why_unknown(&self, object: &Identity, field: Field) -> Option<&'static str> {
         let is_selection = field == Field::Clusters;
         is_selection.then(|| placement::why_unknown(self.view(), object)).flatten()
     }
 
-    /// Why a policy is not carried out, if it or its target is exempt.
+    /// The reason that a policy is not applied, if it or its target is exempt.
     #[must_use]
     pub fn why_exempt(&self, policy: &PolicyName) -> Option<Exempt> {
         let target = self.target_of(policy);
@@ -78,8 +78,8 @@ impl World {
         of_family!(policy.family, F => F::schedules(self.view(), &policy.identity))
     }
 
-    /// What clock changes in `[from, to)` do to the schedules of a policy, in the order of its rules.
-    /// Rules that are suspended are left out.
+    /// The effects of clock changes in `[from, to)` on the schedules of a policy, in the order of its rules.
+    /// Suspended rules have none.
     #[must_use]
     pub fn clock_effects(
         &self,
@@ -121,7 +121,7 @@ impl World {
         of_family!(policy.family, F => F::explain(self.view(), &policy.identity, Some(object), now))
     }
 
-    /// How what a policy has set is divided, if it is.
+    /// The divisions of a policy's value, if it is divided.
     #[must_use]
     pub fn divisions(&self, policy: &PolicyName) -> Vec<Division> {
         of_family!(policy.family, F => F::divisions(self.view(), &policy.identity))
@@ -133,13 +133,13 @@ impl World {
         of_family!(policy.family, F => F::EXPLAINS_PARTS)
     }
 
-    /// Whether a policy decides otherwise once its decision is carried out.
+    /// Whether the decision of a policy changes once it is applied.
     #[must_use]
     pub fn feeds_back(&self, policy: &PolicyName) -> bool {
         of_family!(policy.family, F => F::FEEDS_BACK)
     }
 
-    /// The decision of a policy if it decided once more, where that differs.
+    /// The decision of a policy if it were repeated, where that differs.
     #[must_use]
     pub fn decides_otherwise(
         &self,
@@ -149,7 +149,7 @@ impl World {
         of_family!(policy.family, F => F::decides_otherwise(self.view(), &policy.identity, now))
     }
 
-    /// Whether what a policy sets holds since its rule fired last, even if the rule had set the same before.
+    /// Whether a value applies since the last firing of its rule, even if the rule had set the same value before.
     #[must_use]
     pub fn sets_by_firings(&self, policy: &PolicyName) -> bool {
         of_family!(policy.family, F => F::SETS_BY_FIRINGS)
@@ -161,7 +161,7 @@ impl World {
         of_family!(policy.family, F => F::selects(self.view(), &policy.identity, pod))
     }
 
-    /// How many replicas a policy may ever set of a workload, if it sets any.
+    /// The maximum number of replicas that a policy can set for a workload, if it sets any.
     #[must_use]
     pub fn asks_for(&self, policy: &PolicyName) -> Option<ReplicasAskedFor> {
         of_family!(policy.family, F => F::asks_for(self.view(), &policy.identity))
@@ -173,7 +173,7 @@ impl World {
         of_family!(policy.family, F => F::reacts_to_changes(self.view(), &policy.identity, now))
     }
 
-    /// How many rules a policy has, if its direction says which of them counts and none lasts.
+    /// The number of rules of a policy, if its direction selects one of them and no rule lasts.
     #[must_use]
     pub fn alternating_rules(&self, policy: &PolicyName) -> Option<usize> {
         of_family!(policy.family, F => F::alternating_rules(self.view(), &policy.identity))
@@ -191,14 +191,14 @@ impl World {
         of_family!(policy.family, F => F::follows(self.view(), &policy.identity))
     }
 
-    /// When a policy has another turn because another one has just changed what it follows, if that matters
-    /// to it.
+    /// The instant of another turn of a policy, because another policy has just changed an object that it follows, if
+    /// that matters to it.
     #[must_use]
     pub fn follows_target(&self, policy: &PolicyName, now: Timestamp) -> Option<Timestamp> {
         of_family!(policy.family, F => F::follows_target(self.view(), &policy.identity, now))
     }
 
-    /// When a policy has another turn because nothing watches its target, if changes of it matter.
+    /// The instant of another turn of a policy whose target is not watched, if changes of the target matter.
     #[must_use]
     pub fn rereads_target(&self, policy: &PolicyName, now: Timestamp) -> Option<Timestamp> {
         of_family!(policy.family, F => F::rereads_target(self.view(), &policy.identity, now))
@@ -211,7 +211,7 @@ impl World {
         influenced.into_iter().map(move |identity| PolicyName::new(family, identity))
     }
 
-    /// The policies that may decide otherwise when this one comes, goes or is edited.
+    /// The policies whose decisions may change when this policy is created, edited or deleted.
     pub fn readers_of<'w>(&'w self, policy: &'w PolicyName) -> impl Iterator<Item = PolicyName> {
         let publishes = of_family!(policy.family, F => F::PUBLISHES);
         let families = Family::ALL.into_iter().filter(move |_| publishes);
@@ -223,8 +223,8 @@ impl World {
         })
     }
 
-    /// The policies that may decide otherwise because an object that they read, other than a policy, is new, was edited
-    /// or is gone. The caller of an edit calls this before and after: not the same policies may read it then.
+    /// The policies whose decisions may change because an object that they read, other than a policy, is new, was
+    /// edited or is gone. The caller of an edit calls this before and after the edit, because the readers can differ.
     pub fn readers_of_object(&self, changed: &Identity) -> impl Iterator<Item = PolicyName> {
         Family::ALL.into_iter().flat_map(|family| {
             let readers = of_family!(family, F => F::readers_of_object(self.view(), changed));
@@ -232,8 +232,8 @@ impl World {
         })
     }
 
-    /// Whether a decision about a policy may take longer than a millisecond. It is then the same in a part of the world
-    /// with this policy alone.
+    /// Whether a decision about a policy may take longer than a millisecond. It is then the same in a part of the
+    /// world with this policy alone.
     #[must_use]
     pub fn is_costly(&self, policy: &PolicyName) -> bool {
         of_family!(policy.family, F => F::is_costly(self.view(), &policy.identity))

@@ -1,4 +1,4 @@
-//! Where a run of cron rules begins.
+//! The start of a run of cron rules.
 //!
 //! At the current state, if the status of each object has it. Otherwise all current rules are assumed to have been in
 //! force since the creation of their object or, if that is unknown, forever. They are replayed from as far back as
@@ -18,14 +18,14 @@ use crate::{
     Exempt, Family, Field, Identity, PolicyName, PolicyObject, Reason, Target, Value, Verdict,
 };
 
-/// Where a run starts, and which values are held then, in the terms of cron rules.
+/// The start of a run, and the current values then, for cron rules.
 type Start = crate::seam::Start<CronRules>;
 type Held = PriorWrite<Reason<Cause>>;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// How many firings of a rule are searched for one that no other rule supersedes: the number of
-/// minutes in a week. Schedules that coincide at all of these always coincide.
+/// The number of firings of a rule that are searched for one that no other rule supersedes: the number of minutes in
+/// a week. Schedules that coincide at all of these always coincide.
 const MAX_LOOKBACK: usize = 7 * 24 * 60;
 
 /// One of the objects that change a target.
@@ -165,8 +165,8 @@ fn replay(
     run_from(view, target, writers, first.unwrap_or(from), start);
 }
 
-/// Where a run has to begin so that the last writer of every field that a rule names is known. One
-/// extra round shows whether the first of these firings found its value already set.
+/// The start of a run for which the last writer of every field that a rule names is known. One extra round shows
+/// whether the first of these firings had its value already.
 fn first_that_matters(target: &Target, writers: &[Writer], from: Timestamp) -> Option<Timestamp> {
     let last = last_named(target, writers, from).into_values().min()?;
     Some(last_named(target, writers, last).into_values().min().unwrap_or(last))
@@ -240,8 +240,8 @@ fn names(desired: DesiredScale, field: Field) -> bool {
 }
 
 /// A bound that no rule names was moved by the rule that moves it furthest. Of several that move it equally far, the
-/// one that did so first counts. If that is unknown, the first one in order counts, so that the result does not depend
-/// on the start of a run.
+/// first one is used. If that is unknown, the first one in order is used, so that the result does not depend on the
+/// start of a run.
 fn made_way(
     view: &mut ViewMut<'_, CronRules>,
     autoscaler: &Identity,
@@ -285,8 +285,8 @@ fn made_way(
     })
 }
 
-/// The first firing of a rule before an instant that no later rule in the spec supersedes. The
-/// inner `None` means that there is one, but too long ago to be known.
+/// The first firing of a rule before an instant that no later rule in the spec supersedes. The inner `None` means
+/// that there is one, but it is too long ago to be known.
 #[expect(clippy::option_option, reason = "there is none, or there is one of an unknown time")]
 fn first_effect(
     checked: &CronScaling,

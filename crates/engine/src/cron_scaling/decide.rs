@@ -17,10 +17,10 @@ pub type Decision = crate::Decision<Cause, Memory, Recorded>;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// Decides what the rules of one object want at `now`.
+/// Decides the values of the rules of one object at `now`.
 ///
-/// Firings that cannot be carried out any more are recorded at once. The others make at most one
-/// write; they are recorded when its outcome is settled, or at once when nothing has to be written.
+/// Firings that cannot be applied any more are recorded immediately. The others make at most one write. They are
+/// recorded when its outcome is settled, or immediately if no write is required.
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let mut reasons = Winners(Vec::new());
@@ -38,8 +38,8 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     reasons.0
 }
 
-/// The memory of the rules of one object when firings due up to `until` must not be carried out, and
-/// the records of that. Later firings are left to [`decide`].
+/// The memory of the rules of one object when firings due up to `until` must not be applied, and the records of these
+/// firings. [`decide`] handles later firings.
 #[must_use]
 pub fn skip_stopped(
     input: &Input<'_>,
@@ -91,9 +91,9 @@ struct RuleAtInstant<'a> {
     rule: &'a CronRule,
     index: usize,
     now: Timestamp,
-    /// Until when it was handled by a clock that ran ahead, if that has just been discarded.
+    /// The instant up to which a clock that ran ahead had handled it, if that has just been discarded.
     was_ahead_until: Option<Timestamp>,
-    /// Why it is not carried out, if the object or its target is exempt.
+    /// The reason that it is not applied, if the object or its target is exempt.
     exempt: Option<Exempt>,
 }
 
@@ -267,7 +267,7 @@ impl Due {
     }
 }
 
-/// Until when, inclusively, the actions may be carried out; `None` when there are none.
+/// The last instant at which the actions may be applied; `None` when there are none.
 pub(crate) fn deadline(policy: &CronScaling, decision: &Decision) -> Option<Timestamp> {
     let rules = policy.rules.iter().zip(&decision.memory.rules);
     let applying = rules.filter_map(|(rule, memory)| {
@@ -277,7 +277,7 @@ pub(crate) fn deadline(policy: &CronScaling, decision: &Decision) -> Option<Time
     applying.min()
 }
 
-/// When time alone could next change what the rules want.
+/// The next instant at which time alone could change the values of the rules.
 #[must_use]
 pub fn wake_at(policy: &CronScaling, memory: &Memory, now: Timestamp) -> Option<Timestamp> {
     let rules = policy.rules.iter().zip(&memory.rules);
@@ -286,7 +286,7 @@ pub fn wake_at(policy: &CronScaling, memory: &Memory, now: Timestamp) -> Option<
             let pending = memory.pending.as_ref();
             // An attempt in progress is not repeated before its outcome is known.
             let retry = pending.filter(|it| it.applying.is_none()).map(|it| it.retry_at);
-            // Just past the last instant at which it may still be carried out.
+            // Just past the last instant at which it may still be applied.
             let given_up = pending.and_then(|it| {
                 it.at.checked_add(max_delay(rule)).and_then(|at| at.checked_add(NANOSECOND)).ok()
             });

@@ -15,22 +15,22 @@ use crate::{Field, Occurrence};
 pub struct Execution {
     /// The firing, in seconds since the epoch.
     scheduled: i64,
-    /// How much later it was handled, in nanoseconds.
+    /// The delay until it was handled, in nanoseconds.
     later: i64,
     /// The outcome.
     pub ending: Ending,
 }
 
-/// How a firing ended. Each ends once.
+/// The end of a firing. Each has exactly one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ending {
-    /// It was carried out, or its value was already set.
+    /// The firing was applied, or its value was already set.
     Done(Applied),
     /// All attempts failed until it was too late.
     Failed {
-        /// How often.
+        /// The number of attempts.
         attempts: u32,
-        /// Why the last attempt failed.
+        /// The reason that the last attempt failed.
         message: Arc<str>,
     },
     /// No controller was running to carry it out in time.
@@ -41,12 +41,12 @@ pub enum Ending {
         /// The rule that superseded it.
         by: Arc<str>,
     },
-    /// It fell due while everything was stopped.
+    /// The firing was due while everything was stopped.
     Stopped,
 }
 
-/// How many missed firings are counted one by one: those of a week, if there is one every minute. The
-/// instants of the first and the last are exact however many there are.
+/// The maximum number of missed firings that are counted: those of a week, if there is one every minute. The instants
+/// of the first and the last are exact for any number.
 pub const MAX_COUNTED: u32 = 10_080;
 
 /// An event in the life of a rule.
@@ -65,13 +65,13 @@ pub enum Recorded {
     Missed {
         /// The rule.
         rule: Arc<str>,
-        /// How many. No more than [`MAX_COUNTED`] are counted.
+        /// The number of missed firings, at most [`MAX_COUNTED`].
         count: u32,
         /// The first of them.
         first: Timestamp,
         /// The last of them.
         last: Timestamp,
-        /// How long ago the last one was.
+        /// The time since the last one.
         late: SignedDuration,
     },
     /// An attempt to carry a firing out failed; another one follows, unless it is too late by then.
@@ -80,12 +80,12 @@ pub enum Recorded {
         rule: Arc<str>,
         /// The firing.
         scheduled: Timestamp,
-        /// How many attempts have failed, this one included.
+        /// The number of failed attempts, this one included.
         attempts: u32,
-        /// Why this one did.
+        /// The reason that this one failed.
         message: Arc<str>,
     },
-    /// Another writer has replaced at once what a firing has set. Nothing is written again.
+    /// Another writer has immediately replaced the value of a firing. Nothing is written again.
     Undone {
         /// The rule.
         rule: Arc<str>,
@@ -103,7 +103,7 @@ pub enum Recorded {
     ClockWasAhead {
         /// The rule.
         rule: Arc<str>,
-        /// Until when it was handled, or the firing that was tried.
+        /// The instant up to which it was handled, or the firing that was tried.
         until: Timestamp,
     },
 }
@@ -138,17 +138,17 @@ impl Execution {
     /// The firing.
     #[must_use]
     pub fn scheduled(&self) -> Timestamp {
-        // It was made from a timestamp, so it is in the range of one.
+        // A timestamp is its source, so it is in the range of one.
         Timestamp::from_second(self.scheduled).unwrap_or_default()
     }
 
-    /// When it ended.
+    /// The instant at which it ended.
     #[must_use]
     pub fn executed(&self) -> Timestamp {
         self.scheduled().saturating_add(self.later()).unwrap_or(self.scheduled())
     }
 
-    /// How much later than the firing that was.
+    /// The delay from the firing to its end.
     #[must_use]
     pub fn later(&self) -> SignedDuration {
         SignedDuration::from_nanos(self.later)

@@ -1,7 +1,7 @@
 //! Rules that are new to a world with known state: they begin at an instant. Until then, the other rules of their
 //! object continue from its status.
 //!
-//! Which version of the world was there before is up to the caller.
+//! The caller supplies the previous version of the world.
 
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ impl HeldBack {
             let goes_on = remembered.filter(|_| !is_new);
             rules.push(goes_on.unwrap_or_else(|| RuleMemory::beginning(rule, before(at))));
         }
-        // Those of rules that cannot be used come last.
+        // Unusable rules come last.
         rules.append(&mut known);
         let memory = Memory { rules };
         let next = wake_at(&whole, &memory, before(at));

@@ -22,7 +22,7 @@ use crate::{
     Verdict,
 };
 
-/// How the message of a superseded firing starts in a status.
+/// The start of the message of a superseded firing in a status.
 pub const SUPERSEDED: &str = "superseded by";
 
 /// Cron rules, as a family of policies.
@@ -237,7 +237,7 @@ impl PolicyFamily for CronRules {
         undone::detect_undone(view, policy, foreign, now)
     }
 
-    /// A policy that can never act says nothing about those it is connected to.
+    /// A policy that can never act does not affect its connected policies.
     fn known_until(state: &FamilyState<Self>, policy: &Identity) -> Option<Timestamp> {
         let object = state.policies.get(policy)?;
         object.policy.as_ref().filter(|policy| !policy.rules.is_empty())?;
@@ -358,13 +358,13 @@ fn explained(policy: &CronScaling, reason: &Reason<Cause>) -> RuleExplanation {
 /// The pending and overdue firings of the rules of a world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FiringBacklog {
-    /// How many rules wait for a firing.
+    /// The number of rules with a next firing.
     pub armed: u64,
-    /// When the first of these is.
+    /// The earliest of these firings.
     pub next: Option<Timestamp>,
     /// The oldest firing that is due and not yet handled, whether it is being tried or not.
     pub oldest_overdue: Option<Timestamp>,
-    /// How many firings have failed at least once and are being retried.
+    /// The number of firings that have failed at least once and are being retried.
     pub retrying: u64,
 }
 

@@ -1,7 +1,7 @@
 //! The memory of cron rules: handled firings, pending firings, and their outcomes.
 //!
-//! It is stored in the object's status, except for attempts in progress: after a restart these start over,
-//! and the target shows whether they had been carried out.
+//! The object's status stores it, except for attempts in progress: after a restart these start over, and the target
+//! shows whether they were applied.
 
 use std::sync::Arc;
 
@@ -34,9 +34,9 @@ pub struct RuleMemory {
     pub fingerprint: Fingerprint,
     /// Every firing until then, inclusively, has been handled.
     pub handled: Timestamp,
-    /// A firing after that which is being carried out. Boxed, because few rules have one at a time.
+    /// A later firing that is being applied. Boxed, because few rules have one at a time.
     pub pending: Option<Box<Pending>>,
-    /// A firing whose value another writer has replaced at once, while that lasts.
+    /// A firing whose value another writer has immediately replaced, while that lasts.
     pub undone: Option<Box<Undone>>,
     /// The last firing before a run, which is assumed to have set its value. It is in no status.
     pub assumed: Option<Timestamp>,
@@ -45,16 +45,16 @@ pub struct RuleMemory {
     pub executions: Arc<[Execution]>,
 }
 
-/// A firing that is being carried out.
+/// A firing that is being applied.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pending {
     /// The firing.
     pub at: Timestamp,
-    /// How many attempts have failed.
+    /// The number of failed attempts.
     pub attempts: u32,
     /// Not to be tried again before.
     pub retry_at: Timestamp,
-    /// Why the last attempt failed.
+    /// The reason that the last attempt failed.
     pub message: Option<Arc<str>>,
     /// The value that the attempt in progress would apply; `None` between attempts.
     pub applying: Option<Applied>,
@@ -130,8 +130,7 @@ impl Memory {
 }
 
 impl RuleMemory {
-    /// The memory of a rule whose firings are handled until `handled`, inclusively, and of which
-    /// nothing else is known.
+    /// The memory of a rule whose firings are handled until `handled`, inclusively, without any other known state.
     #[must_use]
     pub fn beginning(rule: &CronRule, handled: Timestamp) -> RuleMemory {
         RuleMemory {

@@ -8,7 +8,7 @@ use crate::seam::ObjectOf;
 use crate::{Field, Inactive, Requested, Value};
 
 /// The value that the rules of an object request for a field. Of several rules that were applied at one instant, the
-/// last one in the spec counts. A bound that was moved to admit the other one is not requested.
+/// last one in the spec wins. A bound that was moved to admit the other one is not requested.
 pub(super) fn request(object: &ObjectOf<CronRules>, field: Field) -> Result<Requested, Inactive> {
     let value_of = |rule: &CronRule| rule.desired.fields().find(|(it, _)| *it == field);
     let rules = object.policy.as_deref().map_or(&[][..], |policy| &policy.rules);
@@ -30,7 +30,7 @@ pub(super) fn request(object: &ObjectOf<CronRules>, field: Field) -> Result<Requ
     })
 }
 
-/// When a rule set a field last, and the firing of that.
+/// The instant at which a rule last set a field, and the firing of that write.
 fn last_set(memory: &Memory, rule: &CronRule, field: Field) -> Option<(Timestamp, Timestamp)> {
     let done = executions(memory, rule).filter(|execution| match execution.ending {
         Ending::Done(applied) => applied.fields().any(|(it, _)| it == field),

@@ -22,14 +22,14 @@ pub struct Settlement {
     pub memory: Memory,
     /// The records.
     pub recorded: Vec<Recorded>,
-    /// Which fields were set.
+    /// The fields that were set.
     pub effects: Vec<Effect<Reason<Cause>>>,
 }
 
 /// Settles the attempts in progress.
 ///
-/// If the target is as wanted, their firings are done. Otherwise they stay pending, to be retried
-/// with a doubling backoff, until the decision finds that it is too late.
+/// If the target has the desired values, their firings are done. Otherwise they stay pending, to be retried with a
+/// doubling backoff, until the decision treats them as too late.
 #[must_use]
 pub fn settle(
     policy: &CronScaling,
@@ -48,7 +48,7 @@ pub fn settle(
                 continue;
             }
             Some(Outcome::Withdrawn) => {
-                // Nothing was attempted. The next turn finds out what has changed.
+                // Nothing was attempted. The next turn reads the changes.
                 pending.retry_at = now.saturating_add(INITIAL_BACKOFF).unwrap_or(now);
                 continue;
             }

@@ -1,7 +1,8 @@
 //! Detects when another writer replaces what a rule has just set: an autoscaler, a deployment tool, a person.
 //!
-//! It is reported once per firing, and stays in the memory until it is over. Nothing is written again, because two
-//! writers that both insist would never stop. A later change is legitimate: between its firings a rule sets nothing.
+//! An undone value is reported once per firing, and stays in the memory until it is over. Nothing is written again,
+//! because two writers that both insist would never stop. A later change is legitimate: between its firings a rule
+//! sets nothing.
 
 use std::sync::Arc;
 
@@ -12,13 +13,13 @@ use crate::other_writer::ExternalChange;
 use crate::seam::{FamilyState, ViewMut};
 use crate::{Field, Identity, Objects};
 
-/// A value that is replaced within this time after a firing counts as undone.
+/// A value that is replaced within this time after a firing is undone.
 const UNDO_WINDOW: SignedDuration = SignedDuration::from_mins(2);
 
-/// How the message about an undone value starts.
+/// The start of the message about an undone value.
 pub const ANOTHER_WRITER: &str = "another writer has set";
 
-/// A firing whose value another writer has replaced at once.
+/// A firing whose value another writer has immediately replaced.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Undone {
     /// The firing.
@@ -70,9 +71,9 @@ pub(crate) fn reacts_to_changes(
     })
 }
 
-/// Detects values that other writers have replaced, and when that is over; recorded once per firing. Only
-/// a known change by another writer counts: a different value may also be our own, from a write whose
-/// response was lost or from a rule that no longer exists.
+/// Detects values that other writers have replaced, and the end of that; recorded once per firing. Only a known
+/// change by another writer is used: a different value may also be our own, from a write whose response was lost or
+/// from a rule that no longer exists.
 pub(crate) fn detect_undone(
     view: ViewMut<'_, CronRules>,
     policy: &Identity,
@@ -115,8 +116,8 @@ pub(crate) fn detect_undone(
     recorded
 }
 
-/// For each field of the target, the rule that set it last, if that was the rule's latest firing.
-/// `None` when nothing is known of the target.
+/// For each field of the target, the rule that set it last, if that was the rule's latest firing. `None` when the
+/// target is unknown.
 fn last_sets(
     objects: &Objects,
     state: &FamilyState<CronRules>,

@@ -1,5 +1,5 @@
-//! Where a run of autoscalers begins: at the current state, if that is known. Otherwise at its first instant, with the
-//! recommendations of the windows before it. Nothing was scaled then: the replicas were what others have left.
+//! The start of a run of autoscalers: the current state, if that is known. Otherwise its first instant, with the
+//! recommendations of the windows before it. Nothing was scaled then: the replicas were the result of other writers.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -28,7 +28,7 @@ pub(super) fn begin(
         if Exempt::of(&objects.exempt, identity, Some(policy.target.identity())).is_some() {
             continue;
         }
-        // A run through time assumes that a target follows at once.
+        // A run through time assumes that a target follows immediately.
         if let Some(workload) = objects.workloads.get_mut(policy.target.identity()) {
             workload.current = None;
         }
@@ -83,7 +83,7 @@ pub(super) fn decides(view: View<'_, Autoscalers>, autoscaler: &Identity, at: Ti
         .is_some_and(|it| !it.samples.is_empty() && it.samples.iter().all(Result::is_ok))
 }
 
-/// Where the windows before an instant start.
+/// The start of the windows before an instant.
 pub(super) fn window_start(policy: &MetricScaling, until: Timestamp) -> Timestamp {
     let window = policy.up.window_seconds.max(policy.down.window_seconds);
     before(until, window).min(until.saturating_sub(NANOSECOND).unwrap_or(Timestamp::MIN))

@@ -1,4 +1,4 @@
-//! Decides the replicas of a target: the recommendation of each metric, the one that counts, and the effect of the
+//! Decides the replicas of a target: the recommendation of each metric, the decisive one, and the effect of the
 //! windows, the policies and the bounds on it.
 
 use jiff::{SignedDuration, Timestamp};
@@ -90,9 +90,9 @@ pub(super) fn only_recommend(input: &Input<'_>, memory: Memory, now: Timestamp) 
     memory
 }
 
-/// Whether the sample that multiplies the replicas is not newer than their last change. Multiplied once more, it would
-/// count twice: the last recommendation holds until there is a new sample. The inner instant is when time alone brings
-/// one, for a metric that is not queried.
+/// Whether the sample that multiplies the replicas is not newer than their last change. Multiplying again would count
+/// it twice: the last recommendation applies until there is a new sample. The inner instant is the one at which time
+/// alone brings one, for a metric that is not queried.
 #[expect(clippy::option_option, reason = "it does not wait, or for an instant, or for an answer")]
 fn waits(input: &Input<'_>, memory: &Memory, now: Timestamp) -> Option<Option<Timestamp>> {
     let last = memory.last_scale?.at;
@@ -149,7 +149,7 @@ fn recommended(
 
 /// The desired replicas.
 struct Wanted {
-    /// The metric whose recommendation counts, by its position.
+    /// The metric with the decisive recommendation, by its position.
     metric: Option<usize>,
     /// The limits applied to it.
     limited: Limited,
@@ -184,7 +184,7 @@ impl Wanted {
 }
 
 impl Wanted {
-    /// The desired replicas where the last recommendation still holds.
+    /// The desired replicas if the last recommendation still applies.
     fn again(
         policy: &MetricScaling,
         memory: &Memory,

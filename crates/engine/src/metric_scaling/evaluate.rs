@@ -1,9 +1,8 @@
 //! The value of an expression over published numbers at an instant: exactly the value in a Prometheus that has scraped
 //! them at that instant.
-//!
-//! The series of a schedule differ only in the name and the namespace of the schedule, and in the name of the
-//! metric, which neither `or` nor an aggregation looks at. So an element is known by its schedule; an
-//! aggregation's is that of none.
+//! The series of a schedule differ only in the name and the namespace of the schedule, and in the name of the metric,
+//! which neither `or` nor an aggregation reads. So the schedule identifies an element; the element of an aggregation
+//! has none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -163,8 +162,8 @@ impl Aggregation {
     }
 }
 
-/// The sum with Neumaier's correction, which newer versions of Prometheus have too: without it, the last digit may
-/// be another one.
+/// The sum with Neumaier's correction, which newer versions of Prometheus also use: without it, the last digit may
+/// differ.
 fn sum(values: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut correction) = (0.0_f64, 0.0_f64);
     for value in values {

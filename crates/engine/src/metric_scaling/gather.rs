@@ -20,9 +20,9 @@ pub struct Input<'a> {
     pub target: TargetState<'a>,
     /// The answer to the query of each metric, in the order of the spec.
     pub samples: Vec<Result<FiniteNumber, SampleProblem>>,
-    /// When each of these was sampled; `None` for one that was not queried, but holds now.
+    /// The instant at which each of these was sampled; `None` for one that was not queried, but applies now.
     pub sampled_at: Vec<Option<Timestamp>>,
-    /// When time alone changes one of these next, if it does.
+    /// The next instant at which time alone changes one of these, if it does.
     pub samples_change_at: Option<Timestamp>,
     /// The settings of all autoscalers.
     pub settings: Settings,
@@ -33,13 +33,13 @@ pub struct Input<'a> {
 pub enum TargetState<'a> {
     /// There is no such object.
     Missing,
-    /// It could not be read, so it may or may not exist.
+    /// The target could not be read, so it might or might not exist.
     Unreachable(&'a Unreachable),
-    /// It is there.
+    /// The target exists.
     Workload(Workload),
 }
 
-/// When a schedule that a query of this autoscaler names publishes its next number.
+/// The next instant at which a schedule that a query of this autoscaler names publishes another number.
 #[must_use]
 pub fn next_boundary(
     view: View<'_, Autoscalers>,
@@ -55,7 +55,7 @@ fn boundary(view: View<'_, Autoscalers>, metric: &Metric, now: Timestamp) -> Opt
     metric.query.schedules(view).filter_map(|(_, schedule)| schedule.next_change(now)).min()
 }
 
-/// How many changes of schedules that change nothing about a sample are looked past.
+/// The number of schedule changes without effect on a sample that are skipped.
 const MAX_LOOKAHEAD: usize = 64;
 
 /// Gathers what a decision about the autoscaler of this name looks at. There is no decision about one that is

@@ -39,7 +39,8 @@ pub fn limit(
     Limited { from, recommended, stabilised, allowed, replicas }
 }
 
-/// The most that the lower window leaves of a recommendation: what is set, as far as is known, unless others set it.
+/// The maximum that the lower window leaves of a recommendation: the set value, as far as it is known, unless others
+/// set it.
 pub(super) fn highest_held(
     policy: &MetricScaling,
     memory: &Memory,
@@ -60,7 +61,7 @@ fn stabilise(
 ) -> u32 {
     let within = |seconds: u32| {
         let cutoff = before(now, seconds);
-        // Each holds until the next one begins.
+        // Each applies until the next one begins.
         let held = memory.recommendations.windows(2).filter(move |pair| pair[1].since > cutoff);
         held.map(|pair| pair[0].replicas).filter(move |_| seconds > 0)
     };
@@ -78,7 +79,7 @@ fn allow(policy: &MetricScaling, memory: &Memory, from: u32, wanted: u32, now: T
     };
     let rules = policy.rules(direction);
     let furthest = rules.policies.iter().map(|it| reach(*it, direction, memory, from, now));
-    // The policy that allows most is the one that goes furthest.
+    // The policy that allows the largest change.
     let furthest = match (rules.select, direction) {
         (Select::Disabled, _) => return from,
         (Select::Max, Direction::Up) | (Select::Min, Direction::Down) => furthest.max(),
@@ -91,7 +92,7 @@ fn allow(policy: &MetricScaling, memory: &Memory, from: u32, wanted: u32, now: T
     }
 }
 
-/// How far a policy lets the replicas go, given what was scaled within its period.
+/// The replicas that a policy allows, given the changes within its period.
 fn reach(
     policy: RatePolicy,
     direction: Direction,
@@ -121,7 +122,7 @@ fn reach(
     u32::try_from(reach.clamp(0, i32::MAX.into())).unwrap_or_default()
 }
 
-/// When time alone next changes what a recommendation is limited to, as long as it holds.
+/// The next instant at which time alone changes the limit of a recommendation that stays the same.
 #[must_use]
 pub fn changes_at(
     policy: &MetricScaling,

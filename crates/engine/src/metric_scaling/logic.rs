@@ -25,7 +25,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct Autoscalers;
 
-/// Why an autoscaler has no effect, if it or its target is exempt.
+/// The reason that an autoscaler has no effect, if it or its target is exempt.
 fn exempt(view: View<'_, Autoscalers>, autoscaler: &Identity) -> Option<Exempt> {
     let target = view.state.policy(autoscaler)?.target.identity();
     Exempt::of(&view.objects.exempt, autoscaler, Some(target))
@@ -108,7 +108,7 @@ impl PolicyFamily for Autoscalers {
         let Some(input) = gather(view, policy, &reach, now) else { return Vec::new() };
         let reasons = explain(&input, now);
         let last = input.memory.and_then(|memory| memory.last_scale);
-        // A value that was set last and is desired again has held since then.
+        // A value that was set last and is desired again has applied since then.
         let since = |reason: &Reason<Cause>| {
             let last = last.filter(|last| reason.cause.keeps(last.replicas));
             reason.since.or(last.map(|last| last.at))
@@ -209,7 +209,8 @@ impl PolicyFamily for Autoscalers {
         Some(ReplicasAskedFor { workload, most: checked.bounds.max(), rule: None })
     }
 
-    /// What it sets now, since it has recommended or set that. Without a decision, what it has set last.
+    /// The value that it sets now, from the instant of its recommendation or write. Without a decision, its last set
+    /// value.
     fn request(
         view: View<'_, Self>,
         policy: &Identity,
@@ -251,7 +252,7 @@ impl PolicyFamily for Autoscalers {
         later(view.state.extra.settings.query_period, now)
     }
 
-    /// That it was replaced is known without them; this is about who has done it.
+    /// The replacement is known without them; this identifies the writer.
     fn detect_undone(
         view: ViewMut<'_, Self>,
         policy: &Identity,

@@ -1,4 +1,4 @@
-//! Why an autoscaler sets a number of replicas, and how to say it.
+//! The reasons for a number of replicas, and their texts.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use crate::{Reason, counted};
 /// The outcome for a metric, or for an autoscaler as a whole, and the reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// Its recommendation counts.
+    /// The recommendation of the metric is decisive.
     Sets {
         /// The answer to its query.
         sample: FiniteNumber,
         /// The recommendation with its limits.
         limited: Limited,
     },
-    /// It recommends something, but the recommendation of another metric counts.
+    /// The metric has a recommendation, but the one of another metric is decisive.
     Recommends {
-        /// The answer to its query.
+        /// The sample of its query.
         sample: FiniteNumber,
-        /// How many replicas.
+        /// The number of replicas.
         replicas: u32,
     },
-    /// The sample that multiplies the replicas is older than their last change: the last recommendation holds.
+    /// The sample that multiplies the replicas is older than their last change: the last recommendation applies.
     Holds {
         /// The recommendation with its limits.
         limited: Limited,
@@ -185,7 +185,7 @@ fn shown(policy: &RatePolicy) -> String {
     }
 }
 
-/// Metrics have no names; they are called by their place in the spec.
+/// Metrics have no names; their position in the spec identifies them.
 pub(super) fn metric_name(position: u32) -> Arc<str> {
     Arc::from(format!("metrics[{position}]"))
 }

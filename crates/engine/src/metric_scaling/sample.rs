@@ -19,7 +19,7 @@ pub struct Sample {
     pub at: Option<Timestamp>,
     /// The answer.
     pub value: Result<FiniteNumber, SampleProblem>,
-    /// When the last number that it yielded was requested. [`Samples::hold`] keeps it.
+    /// The instant of the request that last yielded a number. [`Samples::hold`] keeps it.
     pub last_number_at: Option<Timestamp>,
 }
 
@@ -35,21 +35,21 @@ impl Sample {
         Sample { query, at: Some(at), value, last_number_at }
     }
 
-    /// An answer that holds at all times.
+    /// A sample that applies at all times.
     #[must_use]
     pub fn assumed(query: Arc<str>, value: Result<FiniteNumber, SampleProblem>) -> Sample {
         Sample { query, at: None, value, last_number_at: None }
     }
 }
 
-/// Why there is no number that could be used.
+/// The reason that there is no usable number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SampleProblem {
     /// The query selects nothing.
     NoSample,
     /// The query selects several series.
     SeveralSamples {
-        /// How many.
+        /// The number of samples.
         count: u32,
     },
     /// The answer is infinite, or not a number.
@@ -67,7 +67,7 @@ pub enum SampleProblem {
     External(Arc<str>),
     /// The last answer is too old.
     Stale {
-        /// When it was given.
+        /// The instant of the sample.
         at: Timestamp,
     },
 }
@@ -91,7 +91,7 @@ pub struct Settings {
     pub oldest: Option<SignedDuration>,
     /// The interval between two requests of a query.
     pub query_period: SignedDuration,
-    /// An answer that differs from its target by no more than this part of it changes nothing.
+    /// The tolerance: a sample that differs from its target by at most this ratio changes nothing.
     pub tolerance: f64,
 }
 
@@ -111,7 +111,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Holds an answer to a query of a policy, in place of an earlier one.
+    /// Stores the sample of a query of a policy, in place of an earlier one.
     pub fn hold(&mut self, policy: &Identity, mut sample: Sample) {
         let of_policy = match self.by_policy.get_mut(policy) {
             Some(known) => known,
@@ -132,7 +132,7 @@ impl Samples {
         self.by_policy.get(policy)?.iter().find(|sample| *sample.query == *query)
     }
 
-    /// Lets go of the answers to queries that a policy does not have any more.
+    /// Removes the samples of queries that a policy no longer has.
     pub fn keep_only(&mut self, policy: &Identity, is_asked: impl Fn(&str) -> bool) {
         if let Some(known) = self.by_policy.get_mut(policy) {
             known.retain(|sample| is_asked(&sample.query));

@@ -89,7 +89,7 @@ struct ChangeCauseSearch<'i, 'a> {
     ranking: &'i Ranking,
     decision: &'i Decision,
     now: Timestamp,
-    /// When it was last decided.
+    /// The instant of the last decision.
     since: Timestamp,
 }
 
@@ -98,7 +98,7 @@ impl ChangeCauseSearch<'_, '_> {
         self.since < at && at <= self.now
     }
 
-    /// Whether a candidate has come or gone.
+    /// Whether a candidate was added or removed.
     fn has_changed(&self, candidate: u32) -> bool {
         let position = usize::try_from(candidate).unwrap_or(usize::MAX);
         let Some(candidate) = self.input.candidates.get(position) else { return false };
@@ -125,7 +125,7 @@ impl ChangeCauseSearch<'_, '_> {
         ended.collect()
     }
 
-    /// Those that an expression has read of a cluster that has come or gone.
+    /// The expired scores that an expression has read of an added or removed cluster.
     fn expired_scores_of_expressions(&self) -> Vec<ScoreCause> {
         let candidates = (0..).zip(&self.input.candidates);
         let changed = candidates.filter(|(candidate, _)| self.has_changed(*candidate));

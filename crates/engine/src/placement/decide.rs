@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Action, Reason, RuleExplanation, Verdict};
 
-/// How many clusters one `PlacementDecision` has at most.
+/// The maximum number of clusters in one `PlacementDecision`.
 pub const CLUSTERS_PER_DECISION: usize = 100;
 
 /// The decision of a placement.
@@ -22,32 +22,32 @@ pub const CLUSTERS_PER_DECISION: usize = 100;
 pub struct Decision {
     /// `false` if the only action is to create the empty first `PlacementDecision` of a placement that is not decided.
     pub is_decided: bool,
-    /// The writes, in an order in which no cluster that stays selected is missing in between: one must not be
-    /// carried out before those ahead of it are.
+    /// The writes, in an order in which no cluster that stays selected is missing in between: none must be applied
+    /// before those ahead of it.
     pub actions: Vec<Action>,
     /// The selected clusters, in the order of their names.
     pub clusters: Vec<Arc<str>>,
-    /// How they are divided.
+    /// The groups of the clusters.
     pub groups: Vec<DecidedGroup>,
-    /// Whether there are as many as are wanted.
+    /// Whether the number of clusters is the desired one.
     pub satisfaction: Satisfaction,
-    /// Why these, and by what it has changed.
+    /// The reason for the selection, and for its change.
     pub reason: Reason<Cause>,
     /// The cluster that the reason is about, if it is about one.
     pub change_cause: Option<ChangeCause>,
     /// The clusters that were not selected at the last report, in order.
     pub added: Vec<Arc<str>>,
-    /// Those that were and are not any more, in order.
+    /// The clusters that are no longer selected, in order.
     pub removed: Vec<Arc<str>>,
-    /// Why some of those were added or removed.
+    /// The explanations of some added or removed clusters.
     pub told: Vec<RuleExplanation>,
-    /// The clusters with a taint that would not be tolerated forever, if it said when it was added.
+    /// The clusters with a taint that would not be tolerated forever, if it had the instant of its addition.
     pub undated: Vec<Arc<str>>,
     /// The clusters over which the expressions have taken too many steps, and whether they are selected nevertheless.
     pub costly: BTreeMap<Arc<str>, bool>,
     /// The verdicts of the predicates on clusters, for the next turn.
     pub known: KnownMatches,
-    /// When time alone could next change any of this.
+    /// The instant at which time alone could next change any of this.
     pub wake_at: Option<Timestamp>,
 }
 
@@ -83,12 +83,12 @@ pub enum Satisfaction {
     NoClusters,
     /// None of them may be selected.
     NoneMatches,
-    /// It would take its expressions too many steps to say of some which may be, so that those of them that are selected
-    /// stay, and no others come.
+    /// The expressions would take too many steps for some candidates. Those of them that are selected stay, and no
+    /// others are added.
     TooCostly,
-    /// How many are missing.
+    /// The number of missing clusters.
     Lacks(u32),
-    /// It has.
+    /// No cluster is missing.
     Satisfied,
 }
 
@@ -272,7 +272,7 @@ fn satisfaction(input: &Input<'_>, ranking: &Ranking, selected: &[u32]) -> Satis
     }
 }
 
-/// Those that match, with a taint that no toleration tolerates forever by itself.
+/// The matching candidates with a taint that no toleration tolerates forever by itself.
 fn undated(input: &Input<'_>, ranking: &Ranking) -> Vec<Arc<str>> {
     let candidates = input.candidates.iter().zip(&ranking.eligibility);
     let undated = candidates.filter(|(it, eligibility)| match eligibility {

@@ -1,4 +1,4 @@
-//! Which candidates may be selected: what the predicates say of them, and which taints they have.
+//! The candidates that may be selected: the verdicts of the predicates on them, and their taints.
 
 use almanac_expressions::MOST_STEPS;
 use jiff::Timestamp;
@@ -11,40 +11,41 @@ use super::{Candidate, Input, KnownMatches, Placement, Taint, TaintEffect, Toler
 /// Whether a candidate may be selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Eligibility {
-    /// It may not.
+    /// The candidate may not be selected.
     Excluded(Exclusion),
-    /// It may.
+    /// The candidate may be selected.
     Eligible {
-        /// The position of the taint because of which others with the same total come first.
+        /// The position of the taint that ranks the candidate behind others with the same total.
         shunned_by: Option<u32>,
-        /// When that may change: a toleration that matters ends, or a score expires that an expression has read.
+        /// The instant at which that may change: a relevant toleration ends, or a score that an expression has read
+        /// expires.
         until: Option<Timestamp>,
-        /// Whether it may only because it is selected now: otherwise a taint would exclude it, or it is unknown whether
-        /// it matches.
+        /// Whether it may be selected only because it is selected now: otherwise a taint would exclude it, or it is
+        /// unknown whether it matches.
         only_if_kept: bool,
     },
 }
 
-/// Why a candidate may not be selected.
+/// The reason that a candidate may not be selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exclusion {
-    /// It is being deleted.
+    /// The cluster is being deleted.
     Terminating,
     /// No predicate matches.
     NoPredicate {
-        /// When that may change: a score expires that an expression has read.
+        /// The instant at which that may change: a score that an expression has read expires.
         until: Option<Timestamp>,
     },
     /// The predicates take too many steps to decide whether it matches, and it is not selected.
     TooCostly {
-        /// When that may change: a score expires that an expression has read.
+        /// The instant at which that may change: a score that an expression has read expires.
         until: Option<Timestamp>,
     },
-    /// It has a taint that is not tolerated.
+    /// The cluster has a taint that is not tolerated.
     Tainted {
         /// The position of the taint.
         taint: u32,
-        /// When the toleration ended, if there was one.
+        /// The end of the toleration, if there was one.
         ended: Option<Timestamp>,
     },
 }
@@ -55,7 +56,7 @@ pub enum Exclusion {
 pub(super) struct Matches {
     of: Vec<Matched>,
     /// Whether the expressions take too many steps over every cluster that they are evaluated over, and not just over
-    /// one that says too much.
+    /// one with too much data.
     is_costly_everywhere: bool,
 }
 
@@ -83,7 +84,7 @@ impl Matches {
         Matches { of, is_costly_everywhere }
     }
 
-    /// What of it can be kept for the next turn.
+    /// The part that can be kept for the next turn.
     pub(super) fn known(&self, input: &Input<'_>) -> KnownMatches {
         KnownMatches::of(input, &self.of)
     }
@@ -145,8 +146,8 @@ impl Matches {
     }
 }
 
-/// Whether a candidate stays selected while it is unknown if it matches. The decision at the start of that time
-/// counts, and not what other field managers have made of the decisions since.
+/// Whether a candidate stays selected while it is unknown whether it matches. The decision at the start of that time
+/// applies, and not later changes of the decisions by other field managers.
 fn stays_unsaid(input: &Input<'_>, candidate: &Candidate<'_>) -> bool {
     let known = input.memory.as_ref().and_then(|memory| memory.costly.get(candidate.name));
     known.copied().unwrap_or(candidate.is_selected)

@@ -28,12 +28,12 @@ struct Reader {
     identity: Identity,
     policy: Arc<Placement>,
     known: KnownMatches,
-    /// Whether its last decision found the cluster too costly.
+    /// Whether its last decision treated the cluster as too costly.
     is_known_costly: bool,
 }
 
 impl ExpressionReaders {
-    /// Those of the cluster with this name.
+    /// The readers of the cluster with this name.
     #[must_use]
     pub fn of(view: View<'_, Placements>, cluster: &str) -> ExpressionReaders {
         let readers = view.state.extra.index.with_expressions().filter_map(|identity| {
@@ -69,8 +69,8 @@ impl ExpressionReaders {
         self.readers.iter().map(|it| PolicyName::new(Family::Placement, it.identity.clone()))
     }
 
-    /// What their expressions say of a version of the cluster at `now`, in order; `None` where that would take too many
-    /// steps. If the last decision of a placement found the cluster too costly, that is the result.
+    /// The verdicts of their expressions on a version of the cluster at `now`, in order; `None` for too many steps.
+    /// If the last decision of a placement treated the cluster as too costly, that is the result.
     #[must_use]
     pub fn matched(&self, version: &Arc<Cluster>, now: Timestamp) -> Vec<Option<Matched>> {
         let (name, scores) = (&self.cluster, &self.scores);
@@ -87,8 +87,8 @@ impl ExpressionReaders {
             .collect()
     }
 
-    /// The placements whose expressions distinguish two versions of the cluster, and those for which it would take too
-    /// many steps to find out.
+    /// The placements whose expressions distinguish two versions of the cluster, and those for which the comparison
+    /// would take too many steps.
     #[must_use]
     pub fn concerned(
         &self,
@@ -102,8 +102,8 @@ impl ExpressionReaders {
         concerned.map(|(name, _)| name).collect()
     }
 
-    /// The placements whose decision since then no longer found the cluster too costly. It may be based on the version
-    /// before, so the result for the other version can differ.
+    /// The placements whose later decision no longer treated the cluster as too costly. It may be based on the
+    /// previous version, so the result for the other version can differ.
     #[must_use]
     pub fn no_longer_costly(&self, view: View<'_, Placements>) -> Vec<PolicyName> {
         let names = self.names().zip(&self.readers);
@@ -114,7 +114,7 @@ impl ExpressionReaders {
     }
 }
 
-/// Whether the last decision of a placement found the cluster too costly.
+/// Whether the last decision of a placement treated the cluster as too costly.
 fn is_known_costly(view: View<'_, Placements>, placement: &Identity, cluster: &str) -> bool {
     let memory = view.state.policies.get(placement).and_then(|it| it.memory.as_ref());
     memory.is_some_and(|it| it.costly.contains_key(cluster))

@@ -22,18 +22,18 @@ pub struct Input<'a> {
     pub identity: &'a Identity,
     /// The checked spec.
     pub policy: &'a Placement,
-    /// How many sets that exist are bound to its namespace.
+    /// The number of existing sets that are bound to its namespace.
     pub bound_sets: usize,
-    /// Those of them that it selects from, in order.
+    /// The bound sets that it selects from, in order.
     pub sets: Vec<&'a Arc<str>>,
     /// The clusters of these sets, in the order of their names.
     pub candidates: Vec<Candidate<'a>>,
-    /// What add-ons say of them: for each score of the policy the objects, in the order of the candidates; empty
-    /// for a score that is built in.
+    /// The scores of add-ons: for each score of the policy the objects, in the order of the candidates; empty for a
+    /// built-in score.
     pub add_on_scores: Vec<Vec<Option<&'a Scores>>>,
     /// All that add-ons say, for expressions: by the name of the object, and by the cluster.
     pub scores: &'a BTreeMap<Arc<str>, BTreeMap<Arc<str>, Scores>>,
-    /// How often the cluster that other placements have selected most often is selected by them.
+    /// The number of selections of the cluster that other placements have selected most often.
     pub busiest: u32,
     /// The decisions of the placement, and those that have the name of one.
     pub decisions: BTreeMap<&'a Identity, &'a PlacementDecision>,
@@ -50,13 +50,13 @@ pub struct Candidate<'a> {
     pub cluster: &'a Arc<Cluster>,
     /// Whether it is selected now.
     pub is_selected: bool,
-    /// How often other placements have selected it.
+    /// The number of other placements' selections of it.
     pub selected_by_others: u32,
 }
 
-/// Gathers the inputs of a decision about the placement of this name. Nothing has to be fetched. There is no
-/// decision about one that is disabled, being deleted or exempt, or that cannot be used as written: what it has
-/// selected so far stays.
+/// Gathers the inputs of a decision about the placement of this name. Nothing must be fetched. There is no decision
+/// about one that is disabled, being deleted or exempt, or that cannot be used as written: its selection stays
+/// unchanged.
 #[must_use]
 pub fn gather<'a>(view: View<'a, Placements>, placement: &Identity) -> Option<Input<'a>> {
     let (identity, object) = view.state.policies.get_key_value(placement)?;
@@ -104,7 +104,7 @@ fn wants(policy: &Placement, set: &str) -> bool {
     policy.cluster_sets.is_empty() || policy.cluster_sets.iter().any(|it| **it == *set)
 }
 
-/// Those of the bound sets that a placement selects from, in order.
+/// The bound sets that a placement selects from, in order.
 pub(super) fn named_sets<'a>(
     policy: &Placement,
     bound: &BTreeSet<&'a Arc<str>>,
@@ -130,7 +130,7 @@ pub(super) fn bound_sets<'a>(hub: &'a Hub, namespace: &str) -> BTreeSet<&'a Arc<
     bindings.filter(|set| hub.sets.contains_key(*set)).collect()
 }
 
-/// How often each cluster is in the decisions of a placement.
+/// The number of times that each cluster is in the decisions of a placement.
 fn own_counts<'a>(
     placement: &Identity,
     decisions: &BTreeMap<&'a Identity, &'a PlacementDecision>,
@@ -190,7 +190,7 @@ pub(super) fn named_scores<'a>(input: &Input<'a>) -> Vec<OfCandidates<'a>> {
     objects.map(|(name, of)| (name, scores(Some(of), &input.candidates))).collect()
 }
 
-/// For up to this number of objects, the scores of all candidates are found before they are read.
+/// For up to this number of objects, the scores of all candidates are looked up before they are read.
 const NAMED_SCORES_FOUND: usize = 4;
 
 fn scores<'a>(
@@ -215,8 +215,8 @@ fn advance<Item>(
 }
 
 /// The placements whose decision may differ because of a change: an object of the hub that is new, was edited or is
-/// gone. A caller that changes an object calls this before and after: a cluster may be in other sets then. A
-/// selection of one placement counts for others at their next turns, and at once only for that placement.
+/// gone. A caller that changes an object calls this before and after the change, because the sets of a cluster can
+/// differ. A selection of one placement affects others at their next turns, and only that placement immediately.
 pub(super) fn readers(view: View<'_, Placements>, changed: &Identity) -> Vec<Identity> {
     if changed.group() != GROUP {
         return Vec::new();
@@ -288,8 +288,8 @@ fn reads(policy: &Placement) -> bool {
     matches!(policy.standing, Standing::Active | Standing::Unusable)
 }
 
-/// Whether a placement reads something else of the scores in an object when these take the place of those that are there.
-/// It is decided again when scores end that it reads: that these end later makes no difference before.
+/// Whether a placement reads other scores once these replace the current ones of an object. It is decided again when
+/// scores that it reads expire, so a later expiry makes no difference before.
 #[must_use]
 pub fn reads_otherwise(
     view: View<'_, Placements>,

@@ -1,8 +1,8 @@
 //! The verdicts of a placement's predicates on clusters, kept from one turn to the next: if one of ten thousand
 //! clusters changes, its expressions are evaluated over that one.
 //!
-//! A result is only kept if it follows from the cluster alone, and if fewer or more steps would have made no difference.
-//! So what is decided is the same as without.
+//! A result is only kept if it follows from the cluster alone, and if fewer or more steps would have made no
+//! difference. So kept results do not change decisions.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -11,10 +11,10 @@ use super::predicates::{MatchVerdict, Matched};
 use super::{Candidate, Cluster, Input};
 use crate::Identity;
 
-/// How many results all placements of a world keep together; those that come later keep none. Each takes forty bytes.
+/// The maximum number of results that all placements of a world keep; later ones keep none. Each takes forty bytes.
 const MOST_KEPT: usize = 1_000_000;
 
-/// The results that a placement keeps. It makes no difference to anything whether there are any, so all are equal.
+/// The results that a placement keeps. They do not affect anything else, so all are equal.
 #[derive(Clone, Debug, Default)]
 pub struct KnownMatches {
     /// In the order of the clusters' names.
@@ -24,11 +24,11 @@ pub struct KnownMatches {
 #[derive(Clone, Debug)]
 struct KnownMatch {
     name: Arc<str>,
-    /// The cluster as it was evaluated. No other is ever in the same place while this is kept.
+    /// The cluster as it was evaluated. Its address is not reused while it is kept.
     cluster: Weak<Cluster>,
     verdict: MatchVerdict,
     spent: u32,
-    /// How many steps are enough to say the same; for an unfinished result, how many are too few.
+    /// The number of steps that suffice for the same result; for an unfinished result, a number that does not.
     bound: u32,
 }
 
@@ -66,7 +66,7 @@ impl KnownMatches {
         KnownMatches { of: of.collect() }
     }
 
-    /// The results that are known of candidates, in their order.
+    /// The kept results for the candidates, in their order.
     pub(super) fn of_each<'k>(
         &'k self,
         candidates: &[Candidate<'_>],
@@ -80,14 +80,14 @@ impl KnownMatches {
         candidates.iter().map(of_candidate).collect()
     }
 
-    /// The result that is known of one candidate.
+    /// The kept result for one candidate.
     pub(super) fn of_one(&self, candidate: &Candidate<'_>) -> Option<CachedMatch<'_>> {
         let position = self.of.binary_search_by(|it| it.name.cmp(candidate.name)).ok()?;
         let known = self.of.get(position).filter(|it| it.is_of(candidate))?;
         Some(CachedMatch(known))
     }
 
-    /// All of it if it fits next to `kept` results of others, and nothing otherwise.
+    /// All results if they fit next to `kept` results of others, and nothing otherwise.
     pub(super) fn beside(self, kept: usize) -> KnownMatches {
         if kept + self.len() <= MOST_KEPT { self } else { KnownMatches::default() }
     }
@@ -97,7 +97,7 @@ impl KnownMatches {
     }
 }
 
-/// How many results each placement keeps, so that a turn does not have to ask all others.
+/// The number of results that each placement keeps, so that a turn does not have to iterate over the others.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct KeptMatches {
     of: BTreeMap<Identity, usize>,
@@ -115,7 +115,7 @@ impl KeptMatches {
         self.in_all = self.in_all + count - before.unwrap_or_default();
     }
 
-    /// How many all others keep.
+    /// The number of results that all others keep.
     pub(super) fn of_others(&self, placement: &Identity) -> usize {
         self.in_all - self.of.get(placement).copied().unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! The clusters that placements have selected so far, and how often each one is selected. Each change of a decision
-//! updates the counts, so that no placement has to count again.
+//! The clusters that placements have selected so far, and the number of selections of each. Each change of a decision
+//! updates the counts, so that no placement must count again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use crate::Identity;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DecisionLedger {
     decisions: BTreeMap<Identity, PlacementDecision>,
-    /// Those that name a placement, by the placement.
+    /// The decisions that name a placement, by the placement.
     of_placements: BTreeMap<Identity, BTreeSet<Identity>>,
-    /// How often each cluster is selected.
+    /// The number of selections of each cluster.
     counts: BTreeMap<Arc<str>, u32>,
-    /// How many clusters are selected so often.
+    /// The number of clusters with each number of selections.
     clusters_by_count: BTreeMap<u32, u32>,
 }
 
 impl DecisionLedger {
-    /// All of them.
+    /// All decisions.
     pub fn iter(&self) -> impl Iterator<Item = (&Identity, &PlacementDecision)> {
         self.decisions.iter()
     }
@@ -48,7 +48,7 @@ impl DecisionLedger {
         labelled.chain(named).collect()
     }
 
-    /// Those of these placements alone, for placements that do not count the others.
+    /// The decisions of these placements alone, for placements that do not count the others.
     pub(super) fn part<'p>(
         &self,
         placements: impl Iterator<Item = &'p Identity>,
@@ -74,13 +74,12 @@ impl DecisionLedger {
         owners.iter().filter_map(|owner| Some(placements.get_key_value(owner)?.0)).collect()
     }
 
-    /// How often each cluster is selected, by all placements together.
+    /// The number of selections of each cluster, by all placements together.
     pub(super) fn counts(&self) -> impl Iterator<Item = (&Arc<str>, u32)> {
         self.counts.iter().map(|(cluster, count)| (cluster, *count))
     }
 
-    /// How often the cluster that is selected most often is, without what is left out: how often each of those
-    /// clusters is in it, by name.
+    /// The number of selections of the most selected cluster, less the given numbers of selections by cluster name.
     pub(super) fn busiest_without(&self, left_out: &BTreeMap<&str, u32>) -> u32 {
         let mut of_others = 0;
         let mut elsewhere: BTreeMap<u32, u32> = BTreeMap::new();

@@ -89,8 +89,8 @@ impl PolicyFamily for Placements {
         Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
     }
 
-    /// A placement that ranks by the decisions of others reads all of them, so it connects all placements. That
-    /// they all read the first of them says as much.
+    /// A placement that ranks by the decisions of others reads all of them, so it connects all placements. A read of
+    /// the first of them by all others is equivalent.
     fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
         policy_of(view, policy)?;
         let index = &view.state.extra.index;
@@ -133,7 +133,7 @@ impl PolicyFamily for Placements {
         vec![whole(Verdict::Excluded, without_sets)]
     }
 
-    /// The score or the taint by which it selects others.
+    /// The score or the taint by which it selects other clusters.
     fn occurrence(view: View<'_, Self>, policy: &Identity, record: &Recorded) -> Option<Happened> {
         let described = describe(view, policy, &record.reason);
         Some((Occurrence::Selects, described.and_then(|(rule, _)| rule)))
@@ -158,7 +158,7 @@ impl PolicyFamily for Placements {
         extra.kept.note(policy, 0);
     }
 
-    /// The decisions of others only count for placements that rank by them.
+    /// The decisions of others only matter for placements that rank by them.
     fn share(state: &FamilyState<Self>, part: &mut FamilyState<Self>) {
         if part.policies.is_empty() {
             return;
@@ -334,8 +334,8 @@ pub(crate) fn selected(decisions: &DecisionLedger, placement: &Identity) -> Opti
     Some(Value::Names(Arc::new(own.flat_map(|it| it.clusters.iter().cloned()).collect())))
 }
 
-/// How many clusters the decisions of a placement have. One that is in two of them, as while it goes from one to the
-/// other, counts twice.
+/// The number of clusters in the decisions of a placement. One that is in two of them, as while it moves from one to
+/// the other, counts twice.
 #[must_use]
 pub fn selected_clusters(view: View<'_, Placements>, placement: &Identity) -> usize {
     let own = view.state.extra.decisions.of_placement(placement).into_values();

@@ -1,4 +1,5 @@
-//! Which predicates of a placement match a cluster, and until when: scores that an expression reads may expire.
+//! The predicates of a placement that match a cluster, and the end of each verdict: scores that an expression reads
+//! may expire.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -15,8 +16,8 @@ pub(super) type AllScores = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Scores>>;
 /// The scores in one object, of each candidate in their order.
 pub(super) type OfCandidates<'a> = (&'a Arc<str>, Vec<Option<&'a Scores>>);
 
-/// All scores of a hub, and those of one candidate that have been found already: to find them for one after the other is
-/// less work than to look for each among thousands.
+/// All scores of a hub, and the scores of one candidate that were looked up already: a lookup for one after the other
+/// is less work than a search for each among thousands.
 #[derive(Clone, Copy)]
 pub(super) struct FoundScores<'i, 'a> {
     all: &'a AllScores,
@@ -53,13 +54,13 @@ impl<'i, 'a> FoundScores<'i, 'a> {
 pub struct Matched {
     /// Whether one of them matches it.
     pub verdict: MatchVerdict,
-    /// When that may change by time alone: the first of the scores that were read expires.
+    /// The instant at which that may change by time alone: the first of the read scores expires.
     pub until: Option<Timestamp>,
-    /// The objects with scores that were read and have expired already, with when they have.
+    /// The objects with scores that were read and have expired already, with the instants of the expiry.
     pub expired: BTreeMap<Arc<str>, Timestamp>,
-    /// How many steps its expressions could take.
+    /// The maximum number of steps of its expressions.
     pub(super) granted: usize,
-    /// How many they took.
+    /// The number of steps that they took.
     pub(super) spent: usize,
     /// Whether the result depends on the cluster alone: no scores were read, and if the steps did not suffice, none
     /// was left.
@@ -93,7 +94,8 @@ impl Matched {
     }
 }
 
-/// When a candidate does not match any more by time alone, or may not, given what the predicates say of it now.
+/// The instant at which time alone ends, or might end, the match of a candidate, given the current verdicts of the
+/// predicates.
 pub(super) fn matches_until(
     input: &Input<'_>,
     candidate: &Candidate<'_>,
@@ -150,7 +152,7 @@ pub(super) fn matched(
     Matched { verdict, until, expired, granted: budget.granted, spent, follows_from_cluster }
 }
 
-/// Why none of the predicates matches a candidate at `now`, in as many steps as could be taken to find that out.
+/// The reason that no predicate matches a candidate at `now`, in as many steps as were available to evaluate that.
 pub(super) fn why_none(
     input: &Input<'_>,
     candidate: &Candidate<'_>,
@@ -207,12 +209,12 @@ pub(super) fn shown(expired: &BTreeMap<Arc<str>, Timestamp>) -> String {
     shown.chain(more).collect()
 }
 
-/// The steps of one candidate. Predicates are alternatives: each of them has an equal share of what those before it have
-/// left, so that a costly one leaves something to the others.
+/// The steps of one candidate. Predicates are alternatives: each of them has an equal share of the remaining steps,
+/// so that a costly one leaves steps for the others.
 struct Budget {
     granted: usize,
     left: usize,
-    /// How many predicates still ask for a share.
+    /// The number of predicates that still request a share.
     asking: usize,
 }
 
@@ -234,13 +236,13 @@ impl Budget {
     }
 }
 
-/// Why a predicate does not match.
+/// The reason that a predicate does not match.
 enum Mismatch<'p> {
     /// The cluster has not the labels, or not the claims.
     Selectors,
     /// An expression is false.
     IsFalse(&'p Expression),
-    /// An expression has no result; the number of steps that were left to the predicate.
+    /// An expression has no result; the number of steps that were left for the predicate.
     Fails(&'p Expression, Failure, usize),
 }
 

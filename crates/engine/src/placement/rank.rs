@@ -9,20 +9,20 @@ use super::{Cluster, Eligibility, Exclusion, Input, Quantity, Score, ScoreSource
 /// One score of a candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RawScore {
-    /// This one.
+    /// The score is this one.
     Given(Score),
-    /// The cluster does not say how much there is to allocate.
+    /// The cluster does not report its allocatable resources.
     NoData,
     /// There is no such `AddOnPlacementScore`.
     NoObject,
     /// There is one, without this score.
     NotInObject,
-    /// It was given, until this instant.
+    /// The score was valid until this instant.
     Expired(Timestamp),
 }
 
 impl RawScore {
-    /// The number that counts: 0 for a missing one.
+    /// The effective number: 0 for a missing one.
     #[must_use]
     pub fn get(self) -> i8 {
         match self {
@@ -40,7 +40,7 @@ impl RawScore {
 pub struct Ranking {
     /// Of every candidate, in their order.
     pub eligibility: Vec<Eligibility>,
-    /// Those that may be selected, in the order of the candidates.
+    /// The candidates that may be selected, in their order.
     pub ranked: Vec<Ranked>,
     /// The verdicts of the predicates on them.
     pub(super) matches: Matches,
@@ -55,7 +55,7 @@ pub struct Ranked {
     pub candidate: u32,
     /// The sum of its scores, each times its weight.
     pub total: i64,
-    /// Whether others with the same total come first.
+    /// Whether other candidates with the same total come first.
     pub is_shunned: bool,
 }
 
@@ -99,7 +99,7 @@ impl Ranking {
         ranking
     }
 
-    /// Those that may be selected, the one to be selected first at the front.
+    /// The candidates that may be selected, in the order of selection.
     pub(super) fn in_order(&self) -> Vec<Ranked> {
         let mut ranked = self.ranked.clone();
         ranked.sort_unstable_by_key(Ranked::key);
@@ -146,8 +146,8 @@ impl Ranking {
         }
     }
 
-    /// When time alone could next change anything of the decision, once these candidates are selected, in order: the
-    /// end of a toleration, or of a score that counts or was read.
+    /// The instant at which time alone could next change the decision, once these candidates are selected, in order:
+    /// the end of a toleration, or of a score that was used or read.
     pub(super) fn wake_at(
         &self,
         input: &Input<'_>,

@@ -1,4 +1,4 @@
-//! Why a placement has its clusters, and how to say it.
+//! The reasons for the clusters of a placement, and their texts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -22,16 +22,16 @@ use crate::{Identity, Reason, ScorePart, Scored, Verdict, counted, few};
 pub enum Cause {
     /// The totals alone.
     Ranked {
-        /// How many candidates may be selected.
+        /// The number of candidates that may be selected.
         eligible: u32,
-        /// How many are.
+        /// The number of selected candidates.
         selected: u32,
     },
-    /// It is unknown of some candidates whether they match: those of them that were selected are, and no others.
+    /// It is unknown whether some candidates match. Those of them that were selected stay, and no others are added.
     TooCostly {
-        /// Of how many.
+        /// The number of these candidates.
         unsaid: u32,
-        /// How many candidates are selected.
+        /// The number of selected candidates.
         selected: u32,
     },
     /// The toleration of a taint has ended.
@@ -50,7 +50,7 @@ pub enum Cause {
     ReadScoresExpired {
         /// The candidate that they were of.
         candidate: u32,
-        /// When.
+        /// The instant.
         at: Timestamp,
     },
 }
@@ -172,7 +172,7 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<RuleExplanation> {
 /// The maximum number of added clusters to report, and of removed ones.
 const TOLD: usize = 3;
 
-/// The verdicts on the first of the clusters that have come, and of those that have gone.
+/// The verdicts on the first of the added clusters, and of the removed ones.
 pub(super) fn of_changes(
     input: &Input<'_>,
     ranking: &Ranking,
@@ -182,7 +182,7 @@ pub(super) fn of_changes(
     let is_among = |names: &[Arc<str>], name: &str| {
         names.binary_search_by(|known| (**known).cmp(name)).is_ok()
     };
-    // Of the others nothing is found out: there may be thousands, and expressions take their time.
+    // The others are not evaluated: there may be thousands, and expressions are slow.
     let in_order = ranking.in_order();
     let ranked = || in_order.iter().map(|it| it.candidate);
     let excluded = (0..).zip(&ranking.eligibility);

@@ -16,11 +16,11 @@ pub struct Memory {
     pub reason: Reason<Cause>,
     /// The cluster that the reason is about, if it is about one.
     pub change_cause: Option<ChangeCause>,
-    /// When it was last decided.
+    /// The instant of the last decision.
     pub decided_at: Timestamp,
-    /// Whether there are as many clusters as are wanted.
+    /// Whether the number of clusters is the desired one.
     pub satisfaction: Satisfaction,
-    /// The clusters with a taint that would not be tolerated forever, if it said when it was added.
+    /// The clusters with a taint that would not be tolerated forever, if it had the instant of its addition.
     pub undated: Arc<[Arc<str>]>,
     /// The clusters over which the expressions have taken too many steps, and whether they were selected nevertheless.
     pub costly: Arc<BTreeMap<Arc<str>, bool>>,
@@ -34,17 +34,17 @@ pub struct Memory {
 /// A placement has selected other clusters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recorded {
-    /// When.
+    /// The instant.
     pub at: Timestamp,
-    /// Those it had not selected before, in order.
+    /// The newly selected clusters, in order.
     pub added: Vec<Arc<str>>,
-    /// Those it has no longer, in order.
+    /// The clusters that are no longer selected, in order.
     pub removed: Vec<Arc<str>>,
-    /// How many it has selected.
+    /// The number of selected clusters.
     pub selected: u32,
-    /// Why.
+    /// The reason.
     pub reason: Reason<Cause>,
-    /// Why some of those were added or removed, as it was when that was decided.
+    /// The explanations of some added or removed clusters, as of that decision.
     pub told: Vec<RuleExplanation>,
 }
 

@@ -12,7 +12,7 @@ use super::{
 use crate::seam::View;
 use crate::{Action, Exempt, Identity, Reason, Verdict};
 
-/// Why a usable placement is not decided; `None` if it is.
+/// The reason that a usable placement is not decided; `None` if it is.
 pub(crate) fn why_not_decided(view: View<'_, Placements>, placement: &Identity) -> Option<String> {
     let policy = policy_of(view, placement)?;
     Some(match policy.standing {
@@ -28,8 +28,8 @@ pub(crate) fn why_not_decided(view: View<'_, Placements>, placement: &Identity) 
     })
 }
 
-/// Why the selection of a placement is unknown; `None` if it is known, or not decided. A hub that was read has all its
-/// clusters; files may lack them.
+/// The reason that the selection of a placement is unknown; `None` if it is known, or not decided. A hub that was
+/// read has all its clusters; files may lack them.
 pub(crate) fn why_unknown(
     view: View<'_, Placements>,
     placement: &Identity,
@@ -39,7 +39,8 @@ pub(crate) fn why_unknown(
     is_unknown.then_some("there is no ManagedCluster in the files")
 }
 
-/// Why a placement whose spec or set has an error has not enough clusters, without its spec: by its sets alone.
+/// The reason that a placement with an error in its spec or set has too few clusters, without its spec: by its sets
+/// alone.
 #[must_use]
 pub fn unsatisfied(view: View<'_, Placements>, placement: &Identity) -> Option<Satisfaction> {
     let policy = view.state.policies.get(placement)?.policy.as_deref()?;

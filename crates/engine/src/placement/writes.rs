@@ -79,20 +79,19 @@ struct Update {
     actions: Vec<Action>,
 }
 
-/// One decision that has to change.
+/// One decision that must change.
 struct Change {
     object: Identity,
     /// The desired content; `None` to remove it.
     content: Option<PlacementDecision>,
-    /// How many of its clusters would be nowhere if it changed now.
+    /// The number of its clusters that would be in no decision if it changed now.
     blocked_by: usize,
 }
 
 /// The remaining changes. There may be ten thousand, so which of them could change now is kept, not searched.
 #[derive(Default)]
 struct Changes {
-    /// Writes come before removals, and later decisions before earlier ones: most changes move clusters towards the
-    /// end.
+    /// Writes precede removals, and later decisions precede earlier ones: most changes move clusters towards the end.
     in_order: Vec<Change>,
     left: BTreeSet<usize>,
     free: BTreeSet<usize>,
@@ -155,7 +154,7 @@ impl Update {
         self.places.get(cluster).is_some_and(|places| *places < 2)
     }
 
-    /// Records the changes to make, once the current decisions are known.
+    /// Records the required changes, once the current decisions are known.
     fn expect(&mut self, pending: BTreeMap<Identity, Option<PlacementDecision>>) {
         let (written, removed): (Vec<_>, Vec<_>) =
             pending.into_iter().rev().partition(|(_, content)| content.is_some());
@@ -204,7 +203,7 @@ impl Update {
         }
     }
 
-    /// Clusters change places in a circle: those of one decision are held by others in the meantime.
+    /// Clusters are exchanged in a cycle: another decision has the clusters of one of them in the meantime.
     fn keep_elsewhere(
         &mut self,
         input: &Input<'_>,

@@ -141,7 +141,7 @@ impl PolicyFamily for Levels {
         super::begin::begin(view, policies, from)
     }
 
-    /// The last usable form counts of what cannot be used.
+    /// The last usable form applies in place of an unusable one.
     fn stored(mut object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
         object.policy = match (object.policy, before.and_then(|before| before.policy)) {
             (Some(policy), Some(before)) => {
@@ -228,7 +228,7 @@ impl DecisionParts for Decision {
     }
 }
 
-/// No pods of a workload are in sight, so its template stands for them.
+/// The input has no pods of a workload, so its template represents them.
 fn template_stands_for_pods(workload: &Identity) -> Presumption {
     let sentence =
         format!("{workload} has no pods here; its pod template stands for them, without a node");
@@ -241,7 +241,7 @@ fn whole(verdict: Verdict, message: String) -> RuleExplanation {
     RuleExplanation::new(None, verdict, message)
 }
 
-/// Why a `ConfigMap` has no effect; `None` if it has one.
+/// The reason that a `ConfigMap` has no effect; `None` if it has one.
 fn why_not_carried_out(view: View<'_, Levels>, config: &Identity) -> Option<String> {
     match standing(view, config) {
         Standing::InForce => {
@@ -258,7 +258,7 @@ fn why_not_carried_out(view: View<'_, Levels>, config: &Identity) -> Option<Stri
     }
 }
 
-/// Why no policy is about an object, although it is there.
+/// The reason that no policy applies to an existing object.
 fn why_left_alone(view: View<'_, Levels>, object: &Identity) -> Option<String> {
     let pod = view.objects.pods.get(object)?;
     if let Some(why) = pod.left_alone {

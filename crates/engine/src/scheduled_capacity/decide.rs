@@ -9,11 +9,11 @@ use crate::{Action, Reason, Verdict};
 /// The decision about a schedule.
 pub type Decision = crate::Decision<Cause, Published, Recorded>;
 
-/// The next number is announced if it comes within a year; the length of a leap year, so that the
-/// same day of the next year is always included.
+/// The next number is announced if it applies within a year; the length of a leap year, so that the same day of the
+/// next year is always included.
 pub const LOOKS_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 
-/// How many changes back the beginning of a winner is searched for.
+/// The number of earlier changes that are searched for the beginning of a winner.
 const MAX_LOOKBACK: usize = 64;
 
 /// Decides which number applies at `now`.
@@ -37,8 +37,8 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     reasons.0
 }
 
-/// When the winner of an instant began to win. That may be later than when its window opened: another
-/// one may have won until then.
+/// The instant at which the winner of an instant began to win. It may be later than the opening of its window:
+/// another behavior may have won until then.
 fn began_to_win(
     policy: &ScheduledCapacity,
     winner: Option<usize>,
@@ -65,8 +65,8 @@ pub fn value_at(policy: &ScheduledCapacity, at: Timestamp) -> u32 {
     value_of(policy, winner_at(policy, at))
 }
 
-/// When the number next becomes another one. Where that is more than a year after the next change of the
-/// winner, an earlier instant.
+/// The instant at which the number next changes. If that is more than a year after the next change of the winner, an
+/// earlier instant.
 #[must_use]
 pub fn next_change(policy: &ScheduledCapacity, after: Timestamp) -> Option<Timestamp> {
     let winner = winner_at(policy, after);
@@ -120,7 +120,8 @@ fn outranks(policy: &ScheduledCapacity, index: usize, winner: Option<usize>) -> 
     priority(index) > priority(winner) || (priority(index) == priority(winner) && index < winner)
 }
 
-/// When the winner closes, or one that outranks it opens. Behaviors below the winner do not matter until then.
+/// The instant at which the winner closes, or one that outranks it opens. Until then, behaviors below the winner do
+/// not matter.
 fn winner_changes_after(
     policy: &ScheduledCapacity,
     winner: Option<usize>,

@@ -18,7 +18,7 @@ pub struct ScheduledCapacity {
 /// One behavior: a value that applies while its windows are open.
 #[derive(Clone, Debug)]
 pub struct Behaviour {
-    /// When it is open.
+    /// The windows in which it is open.
     pub windows: Windows,
     /// The value while it is open. At most `i32::MAX`.
     pub value: u32,

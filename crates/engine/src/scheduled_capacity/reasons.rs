@@ -1,25 +1,25 @@
-//! Why a number applies, and how to say it.
+//! The reasons for a number, and their texts.
 
 use std::sync::Arc;
 
 use super::ScheduledCapacity;
 use crate::Reason;
 
-/// Why a behavior won or lost.
+/// The reason that a behavior won or lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// It is open and nothing outranks it.
+    /// The behavior is open and nothing outranks it.
     Open,
     /// No behavior is open, so the default applies.
     NothingOpen,
     /// Its window is closed.
     Closed,
-    /// It is open, but another open one has a higher priority.
+    /// The behavior is open, but another open one has a higher priority.
     LowerPriority {
         /// The position of the other.
         than: u32,
     },
-    /// It is open, but another open one of the same priority is listed before it.
+    /// The behavior is open, but another open one of the same priority precedes it in the spec.
     LaterInTheSpec {
         /// The position of the other.
         than: u32,

@@ -1,4 +1,4 @@
-//! The memory of a schedule: the number it publishes, which its status shows.
+//! The memory of a schedule: the published number, as in its status.
 
 use jiff::Timestamp;
 
@@ -11,16 +11,16 @@ use crate::{Field, Identity, Occurrence, Outcome, Reason, Value};
 pub struct Published {
     /// The number.
     pub value: u32,
-    /// The behavior it comes from, by its position; `None` for the default.
+    /// The behavior of the number, by its position; `None` for the default.
     pub winner: Option<u32>,
-    /// The next different number, if it comes within [`super::LOOKS_AHEAD`].
+    /// The next different number, if it applies within [`super::LOOKS_AHEAD`].
     pub next: Option<Change>,
 }
 
 /// A number that will be published.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// From when.
+    /// The instant from which it applies.
     pub at: Timestamp,
     /// The number.
     pub value: u32,
@@ -29,7 +29,7 @@ pub struct Change {
 /// A different behavior decides than before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recorded {
-    /// When.
+    /// The instant.
     pub at: Timestamp,
     /// The previous publication; `None` for the first.
     pub before: Option<Published>,
@@ -69,14 +69,14 @@ pub struct Settlement {
     pub memory: Option<Published>,
     /// The records.
     pub recorded: Vec<Recorded>,
-    /// Which fields were set.
+    /// The fields that were set.
     pub effects: Vec<Effect<Reason<Cause>>>,
 }
 
-/// The memory after the decided number was published, or was not.
+/// The memory after the attempt to publish the decided number.
 ///
-/// Every turn decides independently of earlier ones. A failure only means that the old number still stands and that the
-/// next turn repeats the write. Time alone does not change that, so when to retry is up to the publisher.
+/// Every turn decides independently of earlier ones. A failure only means that the old number still applies and that
+/// the next turn repeats the write. Time alone does not change that, so the publisher decides when to retry.
 #[must_use]
 pub fn settle(
     schedule: &Identity,

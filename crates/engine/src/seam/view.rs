@@ -60,7 +60,7 @@ pub trait PublishesNumber {
     /// The number at an instant.
     fn number_at(&self, at: Timestamp) -> u32;
 
-    /// When it next becomes another one; an earlier instant where that is far away.
+    /// The instant at which the number next changes; an earlier instant if that is far away.
     fn next_change(&self, after: Timestamp) -> Option<Timestamp>;
 }
 
@@ -70,7 +70,7 @@ struct Nobody;
 impl Peers for Nobody {}
 
 impl<'w, F: PolicyFamily> ViewMut<'w, F> {
-    /// The same as a view, for a family that reads nothing of others.
+    /// The same as a view, for a family that does not read the others.
     pub(crate) fn alone(self) -> View<'w, F> {
         View { objects: self.objects, state: self.state, peers: &Nobody }
     }

@@ -21,7 +21,7 @@ impl Elapsed {
         Elapsed(since)
     }
 
-    /// How long it is until then; nothing if that is past.
+    /// The time until then; zero if that is past.
     #[must_use]
     pub fn until(self, then: Elapsed) -> Duration {
         then.0.saturating_sub(self.0)
@@ -36,7 +36,7 @@ impl Add<Duration> for Elapsed {
     }
 }
 
-/// How long a request to bind may be under way after it was sent.
+/// The longest time for which a bind request can be in progress after it was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LongestBind(Duration);
 
@@ -48,7 +48,7 @@ impl LongestBind {
         LongestBind(client_timeout.saturating_add(server_timeout))
     }
 
-    /// When a request that is sent now has ended, one way or the other.
+    /// The instant by which a request that is sent now has ended, with any outcome.
     #[must_use]
     pub fn after(self, now: Elapsed) -> Elapsed {
         now + self.0

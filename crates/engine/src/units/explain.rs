@@ -1,4 +1,4 @@
-//! Why a pod is on its node, why one is pending, where the next one would go, and how full each unit is.
+//! Explains the node of a pod, why a pod is pending, the node of the next pod, and the usage of each unit.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::answers::RuleExplanation;
 use crate::seam::View;
 use crate::{Exempt, Identity, Verdict, counted, few, few_joined};
 
-/// How many workloads are named, and of the others how many they are.
+/// The maximum number of workloads that a message names.
 const NAMED: usize = 3;
 
 /// The verdict on one unit for a pod, or on the outside of all of them.
@@ -64,7 +64,7 @@ fn name_of(policy: &ResourcePolicy, unit_index: Option<usize>) -> Arc<str> {
     unit.map_or_else(|| OUTSIDE.into(), |unit| Arc::clone(&unit.name))
 }
 
-/// Where a pod would go that has no node: the verdict on each unit, in the order of the policy, and on the outside.
+/// The destination of a pod without a node: the verdict on each unit, in the order of the policy, and on the outside.
 fn where_next(
     scheduling: &mut SchedulingSimulation,
     (identity, policy): (&Identity, &ResourcePolicy),
@@ -101,7 +101,7 @@ fn where_next(
     })
 }
 
-/// Why no node of a unit takes a pod, or none outside all units.
+/// The reason that no node of a unit, or none outside all units, takes a pod.
 fn lacks(unit: Option<&Unit>, space: Space) -> String {
     match (unit, space) {
         (Some(unit), Space::NoNodes) => format!("unit \"{}\" has no nodes", unit.name),
@@ -187,7 +187,7 @@ fn explain_pod(
     lines
 }
 
-/// Why a pod has no node.
+/// The reason that a pod has no node.
 fn why_pending(identity: &Identity, policy: &ResourcePolicy, pod: &Pod, next: &[Next]) -> String {
     if !pod.gates.is_empty() {
         let gates = few(pod.gates.iter());
@@ -274,7 +274,7 @@ fn foretold(
     Some(line(None, Verdict::Inactive, told))
 }
 
-/// How full each unit is, where the next pod goes, and the problems of the policy.
+/// The usage of each unit, the destination of the next pod, and the problems of the policy.
 fn explain_policy(
     view: View<'_, Units>,
     identity: &Identity,

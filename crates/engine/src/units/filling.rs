@@ -1,4 +1,4 @@
-//! How the units of a policy are filled at an instant: the pods in each, those outside, and those that wait.
+//! The usage of the units of a policy at an instant: the pods in each, those outside, and the pending ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use super::scheduling::{GroupKey, group_of};
 use super::{FilterOutcome, ResourcePolicy, Resources, SchedulingSimulation, Space, Strategy};
 use crate::{Identity, Labels, Reason, Value, Verdict};
 
-/// How the units of a policy are filled.
+/// The usage of the units of a policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Filling {
     /// The pods in each unit, and outside of all of them; by group if there is more than one.
     pub unit_pods: Value,
-    /// The pods that wait; by group if there is more than one.
+    /// The pending pods; by group if there is more than one.
     pub pending_pods: Value,
     /// The reason for their assignment.
     pub reason: Reason<Cause>,
@@ -32,7 +32,7 @@ struct Count {
     requests: BTreeSet<Resources>,
 }
 
-/// How the units of a policy are filled; `None` if it is not known.
+/// The usage of the units of a policy; `None` if it is unknown.
 pub(super) fn filling(
     scheduling: &mut SchedulingSimulation,
     identity: &Identity,

@@ -3,7 +3,7 @@
 //! A watch event changes only the entries that it affects. A pod that is bound or unbound costs the same among a
 //! thousand pods as among fifty thousand; a policy that is edited costs as much as it has pods and there are nodes.
 //!
-//! A pod counts from the moment its binding is reserved (`binds`), whether or not the API server has shown it since.
+//! A pod counts from the reservation of its binding (`binds`), whether or not the API server has reported it since.
 //! `lead` decides when the ledger may reserve. The owner of the ledger reads the API server, waits and writes.
 
 mod allocations;
@@ -66,13 +66,13 @@ pub struct Ledger {
     shapes: Slots<ShapeId, Shape>,
     nodes: Slots<NodeId, NodeSlot>,
     node_ids: BTreeMap<Arc<str>, NodeId>,
-    /// Whether nodes that are gone are kept even without pods.
+    /// Whether deleted nodes are kept even without pods.
     keeps_unused_nodes: bool,
-    /// How often the number of a node has been given to another one, or to none.
+    /// The number of times that the ID of a node was released or given to another node.
     renumberings: u64,
     pods: Slots<PodId, PodSlot>,
     pod_ids: BTreeMap<Identity, PodId>,
-    /// Everything about pods up to this version is known.
+    /// The ledger has every change of pods up to this version.
     pods_seen: Option<u64>,
     /// The same of nodes.
     nodes_seen: Option<u64>,
@@ -87,7 +87,7 @@ pub struct Ledger {
     unpriced: BTreeSet<PodId>,
     /// Pods whose binding annotations may name a deleted policy.
     unchecked_annotations: BTreeSet<PodId>,
-    /// Where the order of the pods over a cap has changed, and from which one on.
+    /// The ranks from which the order of the pods over a cap has changed.
     reordered: BTreeMap<CountedIn, Rank>,
 }
 
@@ -107,7 +107,7 @@ struct Shape {
     /// there are several, and those on nodes count under each.
     governing: Box<[(PolicyId, GroupId)]>,
     pods: BTreeSet<PodId>,
-    /// How many of them no policy governs, even if policies select them.
+    /// The number of these pods that no policy governs, even if policies select them.
     ungoverned: usize,
 }
 
@@ -115,7 +115,7 @@ struct Shape {
 #[derive(Clone, Debug)]
 struct NodeSlot {
     name: Arc<str>,
-    /// The last that is known. Those of a node that is gone say where the pods still bound to it count.
+    /// The last known labels. Those of a deleted node determine the unit of the pods still bound to it.
     labels: Option<Labels>,
     is_registered: bool,
     version: Option<u64>,
@@ -129,7 +129,7 @@ struct PodSlot {
     uid: Option<Arc<str>>,
     version: Option<u64>,
     shape: ShapeId,
-    /// The node that the API server has shown it on.
+    /// The node of the pod in the API server.
     node: Option<NodeId>,
     is_finished: bool,
     is_terminating: bool,
@@ -147,13 +147,13 @@ struct PodSlot {
     bound_policy: Option<Arc<str>>,
     /// The binding that has been reserved and not been seen.
     reservation: Option<u64>,
-    /// Where it is counted: in one place, unless policies conflict or its binding changes its labels.
+    /// The allocations of the pod: one, unless policies conflict or its binding changes its labels.
     allocations: Vec<Allocation>,
     /// The entry of a report about its cost.
     told: Option<(PolicyId, CostTold)>,
-    /// Its place among those that wait.
+    /// Its entry among the refused pods.
     waiting: Option<u64>,
-    /// Until when it is expected to be scheduled after it was woken.
+    /// The end of the time in which it is expected to be scheduled after it was requeued.
     woken_until: Option<Elapsed>,
 }
 
@@ -165,13 +165,13 @@ struct CountedIn {
     unit_index: UnitIndex,
 }
 
-/// Where a pod is counted.
+/// The group and unit in which a pod is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Allocation {
     at: CountedIn,
-    /// Since when it is bound, as far as its rank goes.
+    /// The instant of its binding, for its rank.
     since: Since,
-    /// How many pods over the cap of the unit come before it, if it is over.
+    /// The number of pods over the cap of the unit that precede it, if it is over the cap.
     over: Option<u32>,
 }
 
@@ -220,7 +220,7 @@ impl Ledger {
         (self.pods[id].uid.as_deref() == uid).then_some(id)
     }
 
-    /// Where a pod is: the node it was seen on, or the one for which its binding is reserved.
+    /// The node of a pod: the node in its last event, or the one for which its binding is reserved.
     fn node_of(&self, pod: &PodSlot) -> Option<NodeId> {
         let reserved = || Some(self.reservations.get(pod.reservation?)?.node);
         pod.node.or_else(reserved)

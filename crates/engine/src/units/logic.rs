@@ -69,8 +69,8 @@ impl PolicyFamily for Units {
         Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
     }
 
-    /// Policies of one namespace may select the same pods. Those of all namespaces share what nodes have, if the nodes say
-    /// what that is. That they all read the first of them says as much.
+    /// Policies of one namespace may select the same pods. Policies of all namespaces share the resources of nodes
+    /// that report them. A read of the first of them by all others is equivalent.
     fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
         let (identity, checked) = in_force(view.objects, view.state, policy)?;
         let mut reads = workloads_and_autoscalers(view, identity, checked);

@@ -64,13 +64,13 @@ pub struct Replicas<'w> {
 }
 
 impl<'w> Replicas<'w> {
-    /// Those of objects.
+    /// The replicas in objects.
     pub(crate) fn of_objects(objects: &'w Objects, state: &'w UnitsState) -> Replicas<'w> {
         let (workloads, autoscalers) = (&objects.workloads, &objects.autoscalers);
         Replicas { workloads, autoscalers, autoscaler_of: &state.pods_and_nodes.autoscalers }
     }
 
-    /// Those of a workload, if they are known. An autoscaler lets a workload without replicas be.
+    /// The replicas of a workload, if they are known. An autoscaler does not change a workload without replicas.
     pub(super) fn of(&self, workload: &Identity) -> Option<u32> {
         let set = self.workloads.get(workload)?.replicas?;
         let autoscaler = self.autoscaler_of.get(workload);
@@ -121,7 +121,7 @@ impl PodsAndNodes {
     }
 }
 
-/// The makers of pods, found by the owner reference of a pod.
+/// The controllers that create pods, by the owner references of the pods.
 pub(super) struct Makers<'f> {
     by_name: BTreeMap<(&'f str, &'f str, &'f str), &'f Identity>,
 }

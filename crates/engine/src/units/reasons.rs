@@ -6,7 +6,7 @@ use crate::{NAMED, Reason, counted, few, few_joined};
 /// The reasons for the assignment of a policy's pods.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cause {
-    /// Units that have as many pods as they may, and others come after them.
+    /// Units at their caps, so that pods are in later units.
     pub full: UnitSet,
     /// Units that have more pods than they may.
     pub over: UnitSet,
@@ -16,21 +16,21 @@ pub struct Cause {
     pub cordoned: UnitSet,
     /// Units that may have more and of which no node has room.
     pub lacking: UnitSet,
-    /// Units that have room, although pods are in others that come after them.
+    /// Units with free capacity, although pods are in later units.
     pub free: UnitSet,
     /// 0 without any pods in units, 1 with some.
     pub placed: u32,
-    /// How many pods are outside all units.
+    /// The number of pods outside all units.
     pub outside: u32,
-    /// How many pods find no unit with room.
+    /// The number of pods for which no unit has free capacity.
     pub pending: u32,
-    /// How many pods wait because several policies select them.
+    /// The number of pods that are pending because several policies select them.
     pub conflicting: u32,
-    /// How many pods wait because they have scheduling gates.
+    /// The number of pods that are pending because they have scheduling gates.
     pub gated: u32,
     /// The free capacity of the nodes outside all units for the pending pods; `None` if these may not go there.
     pub space_outside: Option<Space>,
-    /// Whether the message is about the reason that pods wait, and not about the location of the others.
+    /// Whether the message is about the reason that pods are pending, and not about the location of the others.
     pub is_about_waiting: bool,
 }
 
@@ -52,7 +52,7 @@ impl UnitSet {
         UnitSet(self.0 & !other.0)
     }
 
-    /// Those of which it is true, and the others.
+    /// The units for which it is true, and the others.
     fn split(self, policy: &ResourcePolicy, is_true: impl Fn(&Unit) -> bool) -> (UnitSet, UnitSet) {
         let units = (0_u32..).zip(&policy.units);
         let those = units.filter(|(_, unit)| is_true(unit));

@@ -1,6 +1,6 @@
 //! Policies that differ from one world to another in names only: their own, and those of their units.
 //!
-//! Pods and nodes are not affected. The counts under the old names can be shown under the new ones.
+//! Pods and nodes are not affected. The counts under the old names can be displayed under the new ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

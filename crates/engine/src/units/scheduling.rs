@@ -1,5 +1,5 @@
-//! Assigns pods to units: the result of changed replicas of their workloads, if a scheduler finds that every node with
-//! free capacity fits, and all of it happens at once.
+//! Assigns pods to units: the result of changed replicas of their workloads, if every node with free capacity also
+//! fits for the scheduler, and all changes happen at the same time.
 //!
 //! Whether a pod may go to a unit is the ledger's verdict, as in production. Existing pods are those of their
 //! workloads; only replicas beyond them are synthetic. `rooms` determines the nodes with free capacity, `leaving` the
@@ -43,9 +43,9 @@ pub struct SchedulingSimulation {
     pending: BTreeSet<(Option<Timestamp>, Identity)>,
     /// The pods without a node that have scheduling gates.
     gated: BTreeSet<Identity>,
-    /// When pods are gone that are being deleted.
+    /// The instants at which pods that are being deleted are gone.
     departures: BTreeSet<(Timestamp, Identity)>,
-    /// Those of them that are in namespaces without policies.
+    /// Departures in namespaces without policies.
     ungoverned_departures: BTreeMap<Identity, Pod>,
 }
 
@@ -60,7 +60,7 @@ type SchedulingProperties = (Arc<str>, Labels, Option<u64>, Option<u64>);
 struct Members {
     /// The pod that it makes.
     next: Pod,
-    /// Those that count as its replicas.
+    /// The pods that count as its replicas.
     pods: BTreeSet<Identity>,
     made: u64,
     /// The number of its first pod, if they have numbers.
@@ -172,7 +172,8 @@ impl SchedulingSimulation {
         }
     }
 
-    /// A pod has no node. A scheduler looks for one, unless it has gates: when these are removed is not known.
+    /// A pod has no node. A scheduler looks for one, unless the pod has gates: the instant of their removal is
+    /// unknown.
     fn let_wait(&mut self, identity: &Identity, pod: &Pod) {
         if pod.gates.is_empty() {
             self.pending.insert((pod.created, identity.clone()));
@@ -214,7 +215,7 @@ impl SchedulingSimulation {
         self.groups.get(policy).into_iter().flatten()
     }
 
-    /// When it begins. Before that, no pod is assigned.
+    /// The start of the simulation. Before that, no pod is assigned.
     pub(crate) fn from(&self) -> Timestamp {
         self.from
     }
@@ -262,14 +263,15 @@ impl SchedulingSimulation {
         !has_gone && self.workloads.iter().all(is_as_many) && self.pending.is_empty()
     }
 
-    /// When the next pod is gone that is being deleted.
+    /// The next instant at which a pod that is being deleted is gone.
     pub(crate) fn next_departure(&self, now: Timestamp) -> Option<Timestamp> {
         let later = self.departures.iter().map(|(gone, _)| *gone);
         later.into_iter().find(|gone| *gone > now)
     }
 
-    /// Brings every workload to its desired number of pods. First the excess pods go, then others come, each in the
-    /// order of the workloads; then a scheduler takes those without a node. Whether anything has changed.
+    /// Brings every workload to its desired number of pods. First the excess pods are deleted, then new ones are
+    /// created, each in the order of the workloads; then a scheduler assigns the pods without a node. Whether
+    /// anything has changed.
     pub(crate) fn schedule_pods(&mut self, replicas: Replicas<'_>, now: Timestamp) -> bool {
         let mut is_changed = self.let_go(now);
         let wanted: Vec<(Identity, usize)> = self
@@ -296,7 +298,7 @@ impl SchedulingSimulation {
         self.schedule(now) || is_changed
     }
 
-    /// Those are gone by now that are being deleted. Whether there were any.
+    /// Removes the pods whose deletion is complete by now. Whether there were any.
     pub(crate) fn let_go(&mut self, now: Timestamp) -> bool {
         let mut is_changed = false;
         while let Some((gone, pod)) = self.departures.first().cloned()
@@ -425,7 +427,7 @@ fn wanted(replicas: Replicas<'_>, workload: &Identity) -> Option<usize> {
     usize::try_from(replicas.of(workload)?.min(MOST_PODS)).ok()
 }
 
-/// No pod of a cluster has such a name. The order of the names is that in which they are made.
+/// No pod of a cluster has such a name. The order of the names is that of their creation.
 fn made_up(workload: &Identity, number: u64) -> Identity {
     let name = format!("{}/{}#{number:020}", workload.kind(), workload.name());
     Identity::new("", "Pod", workload.namespace(), name)

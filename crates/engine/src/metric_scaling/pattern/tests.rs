@@ -1,4 +1,4 @@
-//! The values that patterns match, the patterns that are refused, and the budget that each one counts in.
+//! The values that patterns match, the patterns that are refused, and the budget of each one.
 
 use super::*;
 

@@ -1,7 +1,7 @@
-//! Which pod is counted where: the one place in which counts change.
+//! The allocations of pods: the one module in which counts change.
 //!
-//! After each change, the pods it is about are seated again, and all consequences are noted here: whose cost may
-//! change, and where there may be room for pods that wait.
+//! After each change, the affected pods are allocated again. All consequences are recorded here: the pods whose cost
+//! might change, and the free capacity for refused pods.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -65,9 +65,9 @@ impl Ledger {
         }
     }
 
-    /// Where a pod belongs. A pod without a node, or that has run to its end, belongs nowhere. One that several
-    /// policies select belongs under each, so that their caps hold when the conflict ends. One whose binding may change
-    /// its labels belongs under both. A terminating pod has no allocation under a policy that ignores terminating pods.
+    /// The allocations of a pod. A pod without a node, or that has finished, has none. One that several policies
+    /// select has one under each, so that their caps apply when the conflict ends. One whose binding may change its
+    /// labels has one under both. A terminating pod has no allocation under a policy that ignores terminating pods.
     fn allocations_of(&self, pod: PodId) -> Vec<(CountedIn, Since)> {
         let slot = &self.pods[pod];
         let Some(node) = self.node_of(slot).filter(|_| !slot.is_finished) else {
@@ -136,8 +136,8 @@ impl Ledger {
         }
     }
 
-    /// Lets no policy govern pods with the same labels. Those that wait keep their place. Returns the policies that
-    /// governed them.
+    /// Releases pods with the same labels from all policies. Refused pods keep their position in the queue. Returns
+    /// the policies that governed them.
     pub(super) fn release(&mut self, id: ShapeId) -> Vec<PolicyId> {
         let pods: Vec<PodId> = self.shapes[id].pods.iter().copied().collect();
         for pod in &pods {
@@ -156,7 +156,7 @@ impl Ledger {
         governing.iter().map(|(policy, _)| *policy).collect()
     }
 
-    /// Lets the policies that select pods with the same labels govern them, and counts them.
+    /// Makes the policies that select pods with the same labels govern them, and counts the pods.
     fn govern(&mut self, id: ShapeId) {
         let shape = &self.shapes[id];
         let policies = self.namespaces.get(&shape.namespace).map(|it| it.policies.values());
@@ -165,8 +165,8 @@ impl Ledger {
         self.govern_by(id, selecting);
     }
 
-    /// Lets these policies govern pods with the same labels, and counts them. The policies are all that select them, in
-    /// the order of their names.
+    /// Makes these policies govern pods with the same labels, and counts the pods. The policies are all that select
+    /// them, in the order of their names.
     pub(super) fn govern_by(&mut self, id: ShapeId, selecting: Vec<PolicyId>) {
         let labels = self.shapes[id].labels.clone();
         let is_conflict = selecting.len() > 1;
@@ -187,7 +187,7 @@ impl Ledger {
         }
     }
 
-    /// Discards the notes about a group that is gone.
+    /// Removes the entries of a group that is gone.
     fn forget_group(&mut self, policy: PolicyId, group: GroupId) {
         self.waiting.forget(policy, group);
         let at = |unit_index| CountedIn { policy, group, unit_index };
@@ -199,7 +199,7 @@ impl Ledger {
     }
 }
 
-/// Since when a pod is bound. Without a recorded instant, it counts as bound since its creation.
+/// The instant of a pod's binding. Without a recorded instant, it is the pod's creation.
 fn bound_since(slot: &PodSlot) -> Since {
     match (slot.node, slot.reservation) {
         (None, Some(number)) => Since::BeingBound(number),

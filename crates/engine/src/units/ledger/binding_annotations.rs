@@ -1,7 +1,7 @@
 //! Pods whose binding annotations name a deleted policy.
 //!
-//! The caller supplies which policies exist. The ledger holds only the policies that are in effect, and an invalid policy
-//! still exists.
+//! The caller supplies the existing policies. The ledger contains only the policies that are in effect, and an
+//! invalid policy still exists.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! Bindings: a place is reserved for a pod, confirmed right before the request is sent, and counted from the moment it was
-//! reserved until it is settled (`settling`).
+//! Bindings: capacity is reserved for a pod, confirmed right before the request is sent, and counted from the
+//! reservation until the settlement (`settling`).
 //!
-//! A binding is conditional on the version of the pod by which it was decided. So neither its labels nor a user's own
-//! deletion cost change under it, and a pod that is seen at a later version without a node was not bound, and will not be.
+//! A precondition of a binding is the version of the pod by which it was decided. So neither its labels nor a user's
+//! own deletion cost change under it. A pod without a node at a later version was not bound, and will not be.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::{Identity, Labels};
 const GIVEN_WHEN_BOUND: [&str; 2] =
     ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
 
-/// The name of a reservation. One that was made under an earlier lead, or is settled by now, names nothing.
+/// The name of a reservation. One of an earlier term, or one that is settled, names nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ReservationId {
     pub(super) generation: u64,
@@ -36,12 +36,12 @@ pub(super) struct Reservation {
     /// The labels it may get from the binding, if they differ.
     will_be: Option<ShapeId>,
     is_posted: bool,
-    /// Whether the scheduler received the response that this has to be resolved first.
+    /// Whether the scheduler received the response that this must be resolved first.
     pub(super) is_put_off: bool,
     pub(super) ends_by: Elapsed,
 }
 
-/// All of them, by their numbers and by when they end.
+/// All reservations, by their numbers and by their ends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reservations {
     all: BTreeMap<u64, Reservation>,
@@ -49,12 +49,12 @@ pub(super) struct Reservations {
     next: u64,
 }
 
-/// What to post, and until when.
+/// The binding to post, and its deadline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Confirmed {
-    /// The UID of the pod, which the binding is conditional on.
+    /// The UID of the pod, a precondition of the binding.
     pub uid: Option<Arc<str>>,
-    /// The version of the pod, which the binding is conditional on as well.
+    /// The version of the pod, also a precondition of the binding.
     pub version: Option<u64>,
     /// The policy and the unit it is counted under; `None` for a pod without a policy.
     pub bound: Option<Bound>,
@@ -62,7 +62,7 @@ pub struct Confirmed {
     pub ends_by: Elapsed,
 }
 
-/// The place of a pod, as its annotations are to say.
+/// The unit of a pod, for its annotations.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bound {
     /// The policy.
@@ -74,10 +74,10 @@ pub struct Bound {
 }
 
 impl Ledger {
-    /// Reserves a place for a pod on a node. Both were read for this, by quorum reads: what the watch has shown counts
-    /// only where it is ahead of them. The pod counts from now on. Leases do not matter.
+    /// Reserves capacity for a pod on a node. Both were read for this, by quorum reads: the state of the watch is
+    /// used only where it is ahead of them. The pod counts from now on. Leases do not matter.
     ///
-    /// One that is not [confirmed](Ledger::confirm) and posted has to be [settled](Ledger::settle) as failed.
+    /// One that is not [confirmed](Ledger::confirm) and posted must be [settled](Ledger::settle) as failed.
     pub fn reserve(
         &mut self,
         (pod, read_pod): (&Identity, &Pod),
@@ -128,11 +128,11 @@ impl Ledger {
         Ok(ReservationId { generation, number })
     }
 
-    /// Returns the binding to post, if its reservation still holds; otherwise releases the reservation. Call it right
-    /// before the binding is posted, and after a check of the leadership.
+    /// Returns the binding to post, if its reservation is still valid; otherwise releases the reservation. Call it
+    /// right before the binding is posted, and after a check of the leadership.
     ///
-    /// The request has the UID and the version as its preconditions, and has ended after the longest time that one takes,
-    /// counted from now.
+    /// The request has the UID and the version as its preconditions, and has ended after the longest time of a
+    /// request, from now.
     pub fn confirm(
         &mut self,
         id: ReservationId,
@@ -281,7 +281,7 @@ impl Ledger {
         self.reservations.get(self.pods[pod].reservation?)?.will_be
     }
 
-    /// Takes the reservation of a pod out. The caller decides where the pod counts now.
+    /// Removes the reservation of a pod. The caller decides where the pod counts now.
     pub(super) fn take_reservation(&mut self, pod: PodId) -> Option<Reservation> {
         if self.will_be(pod).is_some() {
             self.unseat(pod);
@@ -301,7 +301,7 @@ impl Ledger {
         Some(reservation)
     }
 
-    /// How many bindings are not settled.
+    /// The number of bindings that are not settled.
     #[must_use]
     pub fn reservations(&self) -> usize {
         self.reservations.all.len()
@@ -341,7 +341,7 @@ impl Reservations {
         self.all.get(&number)
     }
 
-    /// Those that have ended by then, with their numbers.
+    /// The reservations that have ended by then, with their numbers.
     pub(super) fn ended(&self, by: Elapsed) -> impl Iterator<Item = (u64, &Reservation)> {
         let ended = self.ends.iter().take_while(move |(ends_by, _)| *ends_by <= by);
         ended.filter_map(|(_, number)| Some((*number, self.all.get(number)?)))

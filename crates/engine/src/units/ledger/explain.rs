@@ -1,5 +1,5 @@
-//! Why a pod is on its node, why it is pending, and where it or the next one would go: the same verdicts as a scheduler
-//! gets, over all nodes.
+//! Explains the node of a pod, why it is pending, and the destination of it or the next pod: the same verdicts as a
+//! scheduler gets, over all nodes.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ pub struct PodExplanation {
 }
 
 impl Ledger {
-    /// Why a pod is on its node, and where the next one would go; `None` if the pod is unknown. All nodes are
-    /// candidates: which of them fit otherwise is up to the scheduler.
+    /// Explains the node of a pod, and the destination of the next one; `None` if the pod is unknown. All nodes are
+    /// candidates: the scheduler checks whether they fit otherwise.
     #[must_use]
     pub fn explain(&self, pod: &Identity) -> Option<PodExplanation> {
         let id = *self.pod_ids.get(pod)?;

@@ -1,4 +1,4 @@
-//! When a ledger may reserve: while it has the lead, and once it has everything that was bound under the lead before.
+//! The conditions to reserve: the ledger leads, and has all bindings of earlier terms.
 
 use std::fmt;
 
@@ -8,31 +8,31 @@ use crate::units::{Elapsed, LongestBind};
 /// Whether a ledger decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Standing {
-    /// It does not have the lead.
+    /// The ledger does not lead.
     #[default]
     Standby,
-    /// It has the lead, and bindings of the lead before may still be under way.
+    /// The ledger leads, and bindings of the previous term might still be in progress.
     Waiting {
-        /// The generation of its lead.
+        /// The generation of its term.
         generation: u64,
         /// Lists that are begun from then on have them.
         until: Elapsed,
     },
-    /// It decides.
+    /// The ledger decides.
     Serving {
-        /// The generation of its lead.
+        /// The generation of its term.
         generation: u64,
     },
 }
 
-/// A ledger that does not have the lead, or is not complete yet, decides nothing.
+/// A ledger that does not lead, or is not complete yet, decides nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotServing;
 
-/// A list was begun too early to have everything that was bound under the lead before.
+/// A list was started too early to contain all bindings of the previous term.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooEarly {
-    /// When it may be begun; `None` if the lead is not there.
+    /// The instant from which it may be started; `None` if the ledger does not lead.
     pub until: Option<Elapsed>,
 }
 
@@ -47,7 +47,7 @@ impl Ledger {
         matches!(self.standing, Standing::Serving { .. })
     }
 
-    /// The lead is taken. A bind request from the lead before can be in progress for at most `longest`; the ledger
+    /// Acquires leadership. A bind request of the previous term can be in progress for at most `longest`; the ledger
     /// waits until then.
     pub fn take_lead(&mut self, generation: u64, now: Elapsed, longest: LongestBind) {
         self.drop_all_leases();
@@ -62,7 +62,7 @@ impl Ledger {
         self.standing = Standing::Standby;
     }
 
-    /// Everything is in that a quorum read of all policies, nodes and pods has found, the earliest of which was begun at
+    /// The ledger has the result of quorum reads of all policies, nodes and pods, the earliest of which started at
     /// that instant. From now on it decides.
     pub fn serve(&mut self, lists_begun_at: Elapsed) -> Result<(), TooEarly> {
         match self.standing {

@@ -1,6 +1,6 @@
-//! Nodes that come, are relabeled, and go.
+//! Nodes that are added, relabeled and removed.
 //!
-//! Pods stay bound to a node that is gone until they are deleted, and it may be registered again: until then they count
+//! Pods stay bound to a deleted node until they are deleted, and it may be registered again: until then they count
 //! where its last labels put it.
 
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ impl Ledger {
         }
     }
 
-    /// A watch event: a node is gone.
+    /// A watch event: a node was deleted.
     pub fn remove_node(&mut self, name: &str, version: Option<u64>) {
         self.nodes_seen = self.nodes_seen.max(version);
         let Some(id) = self.node(name) else { return };
@@ -58,7 +58,7 @@ impl Ledger {
         self.nodes_seen = self.nodes_seen.max(version);
     }
 
-    /// The watch shows every node: one that it should have shown and that is not here is gone.
+    /// The watch covers every node: one that it should have and that is not here is gone.
     fn is_gone_node(&self, name: &str, node: &Node) -> bool {
         self.node(name).is_none() && is_old_news(self.nodes_seen, node.version)
     }
@@ -89,7 +89,7 @@ impl Ledger {
         self.drop_node_if_unused(id);
     }
 
-    /// The slot of a node that is known, or that pods say they are on.
+    /// The slot of a node that is known, or that pods name.
     pub(super) fn node_slot(&mut self, name: &str) -> NodeId {
         if let Some(id) = self.node_ids.get(name) {
             return *id;
@@ -120,7 +120,7 @@ impl Ledger {
         }
     }
 
-    /// Puts a node into the unit that its labels say, in every policy. Pods that wait may go there if it is new there.
+    /// Puts a node into the unit of its labels, in every policy. Refused pods may go there if it is new there.
     fn assign_unit(&mut self, id: NodeId, is_new: bool) {
         let labels = self.nodes[id].labels.clone();
         let mut moved: Vec<PolicyId> = Vec::new();

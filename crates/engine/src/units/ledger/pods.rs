@@ -1,8 +1,8 @@
 //! Pods that are created, changed and deleted.
 //!
 //! An event may arrive twice, and late: from the watch, and from separate reads. Events older than the known version
-//! are ignored. An event without a node says something about a reserved binding only at a later version than the one
-//! that the binding is conditional on: see `settling`.
+//! are ignored. An event without a node resolves a reserved binding only at a later version than the precondition of
+//! the binding: see `settling`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::units::Pod;
 use crate::units::slots::{NodeId, PodId};
 
 impl Ledger {
-    /// The version of a pod that is known, on which a write to it has to be conditional.
+    /// The known version of a pod: the precondition of a write to it.
     #[must_use]
     pub fn version_of(&self, pod: &Identity) -> Option<u64> {
         self.pods[*self.pod_ids.get(pod)?].version
@@ -38,7 +38,7 @@ impl Ledger {
         known.is_some_and(|known| is_same_uid(known, pod.uid.as_ref()))
     }
 
-    /// A watch event: a pod is gone.
+    /// A watch event: a pod was deleted.
     pub fn remove_pod(
         &mut self,
         identity: &Identity,
@@ -59,7 +59,7 @@ impl Ledger {
         all: impl IntoIterator<Item = (&'p Identity, &'p Pod)>,
         version: Option<u64>,
     ) {
-        // Where pods on a node that is gone count must not depend on the order of the list.
+        // The allocations of pods on deleted nodes must not depend on the order of the list.
         self.keeps_unused_nodes = true;
         let mut unlisted: BTreeSet<PodId> = self.pod_ids.values().copied().collect();
         for (identity, pod) in all {
@@ -84,7 +84,7 @@ impl Ledger {
         self.pods_seen = self.pods_seen.max(version);
     }
 
-    /// The watch shows every pod: one that it should have shown and that is not here is gone.
+    /// The watch covers every pod: one that it should have and that is not here is gone.
     fn is_gone_pod(&self, identity: &Identity, pod: &Pod) -> bool {
         !self.pod_ids.contains_key(identity) && is_old_news(self.pods_seen, pod.version)
     }
@@ -209,7 +209,7 @@ impl Ledger {
         self.unchecked_annotations.insert(id);
     }
 
-    /// The API server has shown a pod on a node, whether or not that is the node of its reservation.
+    /// The API server reports a pod on a node, whether or not that is the node of its reservation.
     fn settle_where_seen(&mut self, id: PodId, node: NodeId) {
         let before = self.pods[id].node.replace(node);
         self.nodes[node].pods.insert(id);

@@ -1,4 +1,4 @@
-//! Policies that come, are edited, and go.
+//! Policies that are created, edited and deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::units::{ResourcePolicy, Unit};
 type Released = Vec<(ShapeId, Vec<PolicyId>)>;
 
 impl Ledger {
-    /// A watch event of a policy: it is new, or was edited. The version is that of its object, `None` if it comes from
-    /// a file. Only its pods are counted again, and none of them if only caps have changed.
+    /// A watch event of a policy: it is new, or was edited. The version is that of its object, `None` if it is from a
+    /// file. Only its pods are counted again, and none of them if only caps have changed.
     pub fn set_policy(
         &mut self,
         identity: &Identity,
@@ -37,7 +37,7 @@ impl Ledger {
         self.apply_policy(identity, prepared, version);
     }
 
-    /// A watch event: a policy is gone. Its pods are governed by none, or by the others that select them.
+    /// A watch event: a policy was deleted. Its pods are governed by no policy, or by the others that select them.
     pub fn remove_policy(&mut self, identity: &Identity, version: Option<u64>) {
         self.policies_seen = self.policies_seen.max(version);
         let Some(id) = self.policy(identity) else { return };
@@ -55,7 +55,7 @@ impl Ledger {
         let mut unlisted: BTreeSet<Identity> = self.policies().cloned().collect();
         for (identity, policy, of_policy) in all {
             unlisted.remove(&identity);
-            // The watch shows every policy: one that it should have shown and that is not here is gone.
+            // The watch covers every policy: one that it should have and that is not here is gone.
             let is_known = self.policy(&identity).is_some();
             if is_known || !is_old_news(self.policies_seen, of_policy) {
                 let labels = self.label_snapshot(identity.namespace());
@@ -153,7 +153,7 @@ impl Ledger {
         }
     }
 
-    /// Lets go of all pods that a policy selects. Returns them, with the other policies that select them.
+    /// Releases all pods that a policy selects. Returns them, with the other policies that select them.
     fn release_governed(&mut self, id: PolicyId) -> Released {
         let mut governed = self.shapes_in(self.usages[id].identity.namespace());
         governed.retain(|shape| {
@@ -168,8 +168,8 @@ impl Ledger {
         governed.into_iter().map(release).collect()
     }
 
-    /// Lets a new or edited policy govern the pods that it selects. Pods that it no longer selects go to the other
-    /// policies that select them. Nothing has changed about the others, so their selectors are not evaluated.
+    /// Makes a new or edited policy govern the pods that it selects. Pods that it no longer selects go to the other
+    /// policies that select them. The others have not changed, so their selectors are not evaluated.
     fn govern_selected(&mut self, id: PolicyId, prepared: &PreparedPolicy, released: Released) {
         let mut released: BTreeMap<ShapeId, Vec<PolicyId>> = released.into_iter().collect();
         let mut regoverned = Released::new();

@@ -54,7 +54,7 @@ impl Verdicts<'_> {
         })
     }
 
-    /// Why that is the verdict on a node, as a line for a person. The same for all nodes of a unit.
+    /// The reason for the verdict on a node, as a line for users. The same for all nodes of a unit.
     #[must_use]
     pub fn why(&self, node: Option<NodeId>) -> String {
         match node {

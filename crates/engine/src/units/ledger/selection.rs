@@ -1,4 +1,4 @@
-//! Which unit of a policy a node is in, found by one look at each of its labels: a policy may have thousands of
+//! The unit of a policy that a node is in, from one lookup for each of its labels: a policy may have thousands of
 //! requirements, and there are thousands of nodes.
 //!
 //! Each unit is a bit, the best unit the lowest one. For each key and value it is known which units accept it; a node is in

@@ -1,9 +1,9 @@
 //! The outcome of a binding.
 //!
-//! It is resolved when the API server has refused it for good, or when the pod has been seen. It is then on a node,
-//! gone, or without a node at a later version than the one that the binding is conditional on. A missing response
-//! proves nothing: the binding may have been applied, or may still be. In that case a read resolves it, if the read
-//! starts after the last instant at which the request could be in progress.
+//! A binding is resolved when the API server has refused it for good, or when the pod has been observed. The pod is
+//! then on a node, gone, or without a node at a later version than the precondition of the binding. A missing
+//! response proves nothing: the binding might have been applied, or might still be. In that case a read resolves it,
+//! if the read starts after the last instant at which the request could be in progress.
 
 use super::Ledger;
 use super::binds::ReservationId;
@@ -14,16 +14,16 @@ use crate::units::{Elapsed, Pod};
 /// The response of the API server to a binding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BindOutcome {
-    /// It is carried out.
+    /// The binding was applied.
     Posted,
-    /// It is not, and never will be: it was refused, or was never sent.
+    /// The binding was not applied, and never will be: it was refused, or was never sent.
     Failed,
-    /// There was no answer, or one that does not say: a timeout, or a conflict, which the API server also makes of an error
-    /// of etcd.
+    /// There was no response, or an ambiguous one: a timeout, or a conflict, which the API server also returns for an
+    /// error of etcd.
     Unknown,
 }
 
-/// A binding that has to be settled by reading its pod.
+/// A binding that must be resolved by reading its pod.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unsettled {
     /// The name of the reservation.
@@ -51,7 +51,7 @@ impl Ledger {
         })
     }
 
-    /// When the next binding should have ended that has not been seen.
+    /// The instant by which the next unobserved binding must have ended.
     #[must_use]
     pub fn next_unsettled(&self) -> Option<Elapsed> {
         self.reservations.next_end()
@@ -81,7 +81,7 @@ impl Ledger {
         is_unbound
     }
 
-    /// Drops the bindings that cannot be under way any more, and that a complete list has shown the outcome of.
+    /// Drops the bindings that cannot be in progress any more, and whose outcome is in a complete list.
     pub(super) fn drop_ended_reservations(&mut self, listed_at: Elapsed) {
         let ended: Vec<PodId> =
             self.reservations.ended(listed_at).map(|(_, reservation)| reservation.pod).collect();
@@ -90,8 +90,8 @@ impl Ledger {
         }
     }
 
-    /// A pod was not bound, and its permit is free. If its scheduler received the response that this has to be settled
-    /// first, the pod is woken now.
+    /// A pod was not bound, and its permit is free. If its scheduler received the response that this binding must be
+    /// resolved first, the pod is requeued now.
     pub(super) fn give_back(&mut self, pod: PodId) {
         let is_put_off = self.take_reservation(pod).is_some_and(|it| it.is_put_off);
         self.allocate(pod);

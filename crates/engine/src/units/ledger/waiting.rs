@@ -15,13 +15,13 @@ use crate::Identity;
 use crate::units::slots::{GroupId, NodeId, PodId, PolicyId};
 use crate::units::{Elapsed, ResourcePolicy, Strategy};
 
-/// How long others wait for a pod that was woken to come back.
+/// The time that other pods wait for a requeued pod to be tried.
 const COMES_BACK_WITHIN: Duration = Duration::from_secs(30);
 
-/// How many are woken at a time for room of unknown size.
+/// The number of pods that are requeued together for free capacity of unknown size.
 const AT_A_TIME: u32 = 100;
 
-/// The notes about pods that wait, except for the queue of each group.
+/// The state of refused pods, except for the queue of each group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
     next: u64,
@@ -32,18 +32,18 @@ pub(super) struct Waiting {
     woken: BTreeSet<(Elapsed, PodId)>,
 }
 
-/// The pods of a group that wait.
+/// The refused pods of a group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
-    /// Those that were refused, in this order.
+    /// The refused pods, in this order.
     refused: BTreeMap<u64, PodId>,
-    /// Those with a smaller number are called.
+    /// Pods with a smaller number are called.
     called_before: u64,
-    /// Whether they are called for room of unknown size.
+    /// Whether they are called for free capacity of unknown size.
     is_open: bool,
-    /// How many were woken and have not come back yet.
+    /// The number of pods that were requeued and have not been tried yet.
     woken: u32,
-    /// How many of those called did not come back.
+    /// The number of called pods that were not tried.
     silent: u32,
 }
 
@@ -63,7 +63,7 @@ impl Queue {
         self.refused.is_empty()
     }
 
-    /// Calls all that wait, those with numbers up to this one.
+    /// Calls all refused pods with numbers up to this one.
     fn call(&mut self, up_to: u64, is_open: bool) {
         self.called_before = up_to + 1;
         self.is_open |= is_open;
@@ -72,7 +72,7 @@ impl Queue {
     /// The pods to wake of those called, for this number of permits.
     fn next(&mut self, permits: u32) -> Vec<PodId> {
         let permits = if self.is_open { permits.max(AT_A_TIME) } else { permits };
-        // Pods that never come back do not block the others.
+        // Pods that are never tried do not block the others.
         let at_a_time = if permits == 0 { 0 } else { permits.saturating_add(self.silent) };
         let most = at_a_time.saturating_sub(self.woken) as usize;
         let mut called = self.refused.range(..self.called_before).map(|(_, pod)| *pod);
@@ -85,8 +85,8 @@ impl Queue {
 }
 
 impl Ledger {
-    /// The pods that a change has made schedulable since the last call, for their scheduler to try again: refused pods
-    /// for which there is room now, or that no policy governs any more. None, while this ledger does not decide.
+    /// The pods that a change has made schedulable since the last call, for their scheduler to retry: refused pods
+    /// with free capacity now, or that no policy governs any more. None while this ledger does not decide.
     pub fn wake(&mut self, now: Elapsed) -> Vec<Identity> {
         if !self.is_serving() {
             return Vec::new();
@@ -130,7 +130,7 @@ impl Ledger {
         }
     }
 
-    /// When [`Ledger::wake`] may next say something though nothing has changed.
+    /// The next instant at which [`Ledger::wake`] might return pods without a change.
     #[must_use]
     pub fn next_wake(&self) -> Option<Elapsed> {
         let ends = [self.lease_ends.first(), self.waiting.woken.first()];
@@ -158,7 +158,7 @@ impl Ledger {
         self.call(policy, group, false);
     }
 
-    /// A node has come, or is in another unit than before.
+    /// A node is new, or in another unit than before.
     pub(super) fn wake_for_node(&mut self, policy: PolicyId, node: NodeId) {
         let usage = &self.usages[policy];
         let is_open = match usage.unit(usage.unit_of(node)) {
@@ -172,7 +172,7 @@ impl Ledger {
         }
     }
 
-    /// A place is not kept any more, or a pod that was woken has come back: the next that are called may be woken.
+    /// Capacity is no longer kept, or a requeued pod was tried: the next called pods may be requeued.
     pub(super) fn wake_further(&mut self, policy: PolicyId, group: GroupId) {
         if !self.usages[policy].groups[group].queue.is_empty() {
             self.waiting.changed.insert((policy, group));
@@ -187,7 +187,7 @@ impl Ledger {
         }
     }
 
-    /// A pod was refused: it waits behind all others, and no place is kept for it.
+    /// A pod was refused: it comes after all others, and no capacity is kept for it.
     pub(super) fn wait(&mut self, pod: PodId) {
         self.end_lease(pod);
         self.stop_waiting(pod);
@@ -207,8 +207,8 @@ impl Ledger {
         self.waiting.at_once.insert(number, pod);
     }
 
-    /// A ledger that has just taken the lead has no refusals of its own. The pods wait whose condition says that they
-    /// were refused under an earlier lead.
+    /// A ledger that has just acquired leadership has no refusals of its own. Pods are queued whose condition reports
+    /// a refusal of an earlier term.
     pub(super) fn let_all_wait(&mut self) {
         let refused = self.pods.iter().filter(|(id, slot)| slot.is_refused && self.is_pending(*id));
         let mut refused: Vec<(Option<Timestamp>, Identity, PodId)> =
@@ -229,7 +229,7 @@ impl Ledger {
         }
     }
 
-    /// Takes a pod that waits out of its queue, because which one that is may change.
+    /// Removes a refused pod from its queue, because its queue might change.
     pub(super) fn suspend_waiting(&mut self, pod: PodId) {
         self.end_waking(pod);
         if let Some(number) = self.pods[pod].waiting
@@ -263,7 +263,7 @@ impl Ledger {
         Some(&mut self.usages[policy].groups[group].queue)
     }
 
-    /// A pod that was woken has come back, or the others no longer wait for it.
+    /// A requeued pod was tried, or the others no longer wait for it.
     pub(super) fn end_waking(&mut self, pod: PodId) {
         let Some(until) = self.pods[pod].woken_until.take() else { return };
         self.waiting.woken.remove(&(until, pod));
@@ -274,8 +274,8 @@ impl Ledger {
         }
     }
 
-    /// Pods that were woken and did not come back no longer block the others. Their scheduler has the event, and may
-    /// try them yet.
+    /// Requeued pods that were not tried no longer block the others. Their scheduler has the event, and might still
+    /// try them.
     fn end_wakings(&mut self, now: Elapsed) {
         while let Some((until, pod)) = self.waiting.woken.first().copied()
             && until <= now

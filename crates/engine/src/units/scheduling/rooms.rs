@@ -1,5 +1,5 @@
-//! Which nodes have room for a pod: what they have against what their pods request. A node that does not say what it has
-//! has room for any pod.
+//! The nodes with free capacity for a pod: the allocatable resources of each, less the requests of its pods. A node
+//! without recorded resources has free capacity for any pod.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ impl Rooms {
         rooms
     }
 
-    /// A pod is on a node. One that is not known has no room to lose.
+    /// A pod is on a node. An unknown pod frees no capacity.
     pub(super) fn take(&mut self, node: &str, requests: Resources) {
         if let Some(index) = self.by_name.get(node) {
             self.nodes[*index].free.change(requests, -1);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::units::{Node, ResourcePolicy};
 use crate::{LabelSelector, Labels, ValueRequirement};
 
-/// How many labels are tried for a unit. Its own selector gives them almost always.
+/// The maximum number of label sets that are tried for a unit. The unit's own selector almost always yields one.
 const TRIED: usize = 10_000;
 
 /// A value that no policy names.
