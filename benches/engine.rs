@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use almanac_engine::cron_scaling::{
-    self, Applied, CronRule, CronScaling, Ending, Execution, Memory, RuleMemory,
+    self, Applied, CronRule, CronScaling, Execution, FiringOutcome, Memory, RuleMemory,
 };
 use almanac_engine::scheduled_capacity::{self, ScheduledCapacity};
 use almanac_engine::{
@@ -63,11 +63,11 @@ fn object(index: usize, is_due: bool, executions: i64) -> PolicyObject<CronScali
     let history = (0..executions).map(|day| {
         let scheduled = yesterday - SignedDuration::from_hours(24 * day);
         let ending = if day % 2 == 0 {
-            Ending::Done(Applied::Replicas(3))
+            FiringOutcome::Done(Applied::Replicas(3))
         } else {
             // As read from a status: each with a message of its own.
             let message = Arc::from("Deployment.apps production/shop not found");
-            Ending::Failed { attempts: 10, message }
+            FiringOutcome::Failed { attempts: 10, message }
         };
         Execution::new(scheduled, scheduled + SignedDuration::from_secs(1), ending)
     });
@@ -198,7 +198,7 @@ fn measure_schedule(criterion: &mut Criterion) -> f64 {
     let instants: Vec<Timestamp> = (0..1000_i64)
         .map(|index| start + SignedDuration::from_secs(index * 31_557 + index % 61))
         .collect();
-    let mut group = criterion.benchmark_group("schedule of ten behaviours");
+    let mut group = criterion.benchmark_group("schedule of ten behaviors");
     group.bench_function("value and next change", |bencher| {
         let mut index = 0;
         bencher.iter(|| {
@@ -209,7 +209,7 @@ fn measure_schedule(criterion: &mut Criterion) -> f64 {
         });
     });
     group.finish();
-    estimate("schedule of ten behaviours", "value and next change")
+    estimate("schedule of ten behaviors", "value and next change")
 }
 
 /// Criterion's own median of a case of this run, in nanoseconds.
@@ -243,5 +243,5 @@ fn main() {
         println!("| {due} due: found and decided | {:.2} ms |", decided.as_secs_f64() * 1e3);
         println!("| {due} due: the whole turn, settled | {:.2} ms |", whole.as_secs_f64() * 1e3);
     }
-    println!("| schedule of ten behaviours: value and next change | {:.2} µs |", schedule / 1e3);
+    println!("| schedule of ten behaviors: value and next change | {:.2} µs |", schedule / 1e3);
 }

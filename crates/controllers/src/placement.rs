@@ -18,7 +18,7 @@ use std::sync::Arc;
 use almanac_api::families::Descriptor;
 use almanac_api::status::conditions::conditions;
 use almanac_api::status::placement::{StatusInput, Undecided, condition_states, selected, write};
-use almanac_engine::placement::{Standing, unsatisfied};
+use almanac_engine::placement::{PlacementState, unsatisfied};
 use almanac_engine::{Exempt, Family, Identity, PolicyName, Recorded};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
@@ -128,16 +128,17 @@ impl FamilyController for Placements {
 fn undecided(
     state: &ClusterState,
     placement: &PolicyName,
-    standing: Standing,
+    standing: PlacementState,
 ) -> Option<Undecided> {
-    if let Some(exempt) = Exempt::of(&state.world.objects.exempt, &placement.identity, None) {
+    if let Some(exempt) = Exempt::for_policy(&state.world.objects.exempt, &placement.identity, None)
+    {
         return Some(Undecided::Exempt(exempt));
     }
-    if standing == Standing::Disabled {
+    if standing == PlacementState::Disabled {
         return Some(Undecided::Disabled);
     }
     if let Some(kind) = state.hub.missing_kind() {
         return Some(Undecided::NotServed(kind));
     }
-    state.world.why_not_carried_out(placement).map(Undecided::Unusable)
+    state.world.why_not_applied(placement).map(Undecided::Unusable)
 }

@@ -10,7 +10,7 @@ use crate::{Identity, Reason, Verdict};
 
 /// The maximum number of replicas that a policy can set for a workload.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ReplicasAskedFor {
+pub struct ReplicaMaximum {
     /// The workload.
     pub workload: Identity,
     /// The highest number.
@@ -70,9 +70,9 @@ pub struct RuleExplanation {
     /// The end of the verdict, if time alone ends it.
     pub until: Option<Timestamp>,
     /// The scores it is ranked by, if it is.
-    pub scored: Option<Scored>,
+    pub scored: Option<WeightedScores>,
     /// The sample of its query, if it has one.
-    pub answered: Option<Answered>,
+    pub answered: Option<MetricRecommendation>,
 }
 
 impl RuleExplanation {
@@ -83,7 +83,11 @@ impl RuleExplanation {
     }
 
     /// A reason about a rule of this name, in words.
-    pub(crate) fn of<C>(reason: &Reason<C>, rule: Option<Arc<str>>, message: String) -> Self {
+    pub(crate) fn from_reason<C>(
+        reason: &Reason<C>,
+        rule: Option<Arc<str>>,
+        message: String,
+    ) -> Self {
         let (position, since, until) = (reason.rule, reason.since, reason.until);
         Self { position, since, until, ..Self::new(rule, reason.verdict, message) }
     }
@@ -91,7 +95,7 @@ impl RuleExplanation {
 
 /// The sample of a metric's query, and the replicas that it recommends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Answered {
+pub struct MetricRecommendation {
     /// The sample.
     pub sample: FiniteNumber,
     /// The recommended replicas, before any limit.
@@ -113,7 +117,7 @@ pub struct Division {
 
 /// The scores that something is ranked by.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Scored {
+pub struct WeightedScores {
     /// The sum of the scores, each multiplied by its weight.
     pub total: i64,
     /// The scores.

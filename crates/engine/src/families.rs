@@ -103,12 +103,12 @@ pub enum Slim {
 }
 
 /// A family in the lists here.
-pub trait Listed: PolicyFamily {
+pub trait WorldFamily: PolicyFamily {
     /// The state of this family in a world.
-    fn of(world: &World) -> &FamilyState<Self>;
+    fn state_in(world: &World) -> &FamilyState<Self>;
 
     /// The same, to be changed, with the objects.
-    fn of_mut(world: &mut World) -> ViewMut<'_, Self>;
+    fn view_mut(world: &mut World) -> ViewMut<'_, Self>;
 
     /// Why a value was set.
     fn effect_reason(reason: Reason<Self::Cause>) -> EffectReason;
@@ -157,12 +157,12 @@ pub(crate) use of_family;
 /// The code that differs only in the family: its field of the world and its variants of the other lists.
 macro_rules! families {
     ($($variant:ident: $marker:ty, $state:ident;)*) => {
-        $(impl Listed for $marker {
-            fn of(world: &World) -> &FamilyState<Self> {
+        $(impl WorldFamily for $marker {
+            fn state_in(world: &World) -> &FamilyState<Self> {
                 &world.$state
             }
 
-            fn of_mut(world: &mut World) -> ViewMut<'_, Self> {
+            fn view_mut(world: &mut World) -> ViewMut<'_, Self> {
                 ViewMut { objects: &mut world.objects, state: &mut world.$state }
             }
 
@@ -337,8 +337,8 @@ families! {
 impl World {
     /// The view that a family has of this world.
     #[must_use]
-    pub fn view<F: Listed>(&self) -> View<'_, F> {
-        View { objects: &self.objects, state: F::of(self), peers: self }
+    pub fn view<F: WorldFamily>(&self) -> View<'_, F> {
+        View { objects: &self.objects, state: F::state_in(self), peers: self }
     }
 }
 
@@ -355,9 +355,10 @@ impl Peers for World {
         Some((identity, object.policy.as_deref()?))
     }
 
-    fn replicas_asked_for(&self) -> BTreeMap<Identity, u32> {
-        let all =
-            Family::ALL.into_iter().flat_map(|family| of_family!(family, F => asked::<F>(self)));
+    fn max_replicas_by_workload(&self) -> BTreeMap<Identity, u32> {
+        let all = Family::ALL
+            .into_iter()
+            .flat_map(|family| of_family!(family, F => replica_maximums::<F>(self)));
         let mut highest = BTreeMap::new();
         for (workload, most) in all {
             let known = highest.entry(workload).or_default();
@@ -368,10 +369,10 @@ impl Peers for World {
 }
 
 /// How many replicas each policy of a family may set of a workload.
-fn asked<F: Listed>(world: &World) -> Vec<(Identity, u32)> {
-    let policies = F::of(world).policies.keys();
-    let asked = policies.filter_map(|policy| F::asks_for(world.view(), policy));
-    asked.map(|it| (it.workload, it.most)).collect()
+fn replica_maximums<F: WorldFamily>(world: &World) -> Vec<(Identity, u32)> {
+    let policies = F::state_in(world).policies.keys();
+    let maximums = policies.filter_map(|policy| F::replica_maximum(world.view(), policy));
+    maximums.map(|it| (it.workload, it.most)).collect()
 }
 
 impl Family {

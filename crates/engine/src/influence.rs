@@ -63,7 +63,7 @@ impl Influences {
     }
 
     /// Removes a deleted policy.
-    pub fn forget(&mut self, policy: &PolicyName) {
+    pub fn remove(&mut self, policy: &PolicyName) {
         self.writes.remove(policy);
     }
 }

@@ -119,16 +119,16 @@ mod writes;
 pub use action::{Action, Outcome};
 pub use agenda::Agenda;
 pub use answers::{
-    Answered, Division, EndedScore, ReplicasAskedFor, RuleClockEffect, RuleExplanation, ScorePart,
-    Scored, Unmatched,
+    Division, EndedScore, MetricRecommendation, ReplicaMaximum, RuleClockEffect, RuleExplanation,
+    ScorePart, Unmatched, WeightedScores,
 };
 pub use beginning::{
-    PriorWrite, RunStart, arrive, begin, begin_anew, decides, goes_on, keep_creation, known_until,
+    PriorWrite, RunStart, arrive, begin, decides, goes_on, keep_creation, known_until, start_as_new,
 };
 pub use decision::Decision;
 pub use demand::{Allowance, Amounts, Bound, Bounding, Consumer, Demand, Quantified, Resource};
 pub use exempt::{Exempt, Exemption, Exemptions, NamespaceMark};
-pub use families::{EffectReason, Listed, Recorded, Slim, World};
+pub use families::{EffectReason, Recorded, Slim, World, WorldFamily};
 pub use family::{Family, PolicyName};
 pub use few::{NAMED, counted, few, few_joined};
 pub use field::Field;

@@ -34,7 +34,7 @@ pub struct RuleSchedule {
     /// and what it sets.
     pub ranked: Option<(i32, u32)>,
     /// The number that it requests, to compare with those of other rules of its policy; `None` if there are several.
-    pub asks_for: Option<i64>,
+    pub requested_value: Option<i64>,
     /// The values that it sets when it fires, as far as they are known in advance.
     pub sets: Vec<(Field, u32)>,
 }
@@ -51,7 +51,7 @@ impl RuleSchedule {
 
     /// Whether it fires or is open in `[from, to)`.
     #[must_use]
-    pub fn comes(&self, from: Timestamp, to: Timestamp) -> bool {
+    pub fn applies_within(&self, from: Timestamp, to: Timestamp) -> bool {
         self.is_open(from) || self.begins(from, to).next().is_some()
     }
 

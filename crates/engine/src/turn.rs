@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::families::{EffectReason, Listed, Recorded, World, of_family};
+use crate::families::{EffectReason, Recorded, World, WorldFamily, of_family};
 use crate::seam::{
     DecisionParts as _, OpenDecision, Opening, PolicyDecision, PolicyFamily as _, Settlement, Times,
 };
@@ -51,14 +51,14 @@ pub fn open(world: &World, policy: &PolicyName, reach: &Reach, now: Timestamp) -
     Some(OpenTurn { policy: policy.clone(), at: now, decision })
 }
 
-fn opened<F: Listed>(
+fn opened<F: WorldFamily>(
     world: &World,
     policy: &Identity,
     reach: &Reach,
     now: Timestamp,
 ) -> Option<PolicyDecision<F>> {
     let decision = F::open(world.view(), policy, Opening { now, reach })?;
-    let policy = Arc::clone(F::of(world).policies.get(policy)?.policy.as_ref()?);
+    let policy = Arc::clone(F::state_in(world).policies.get(policy)?.policy.as_ref()?);
     Some(PolicyDecision { policy, decision })
 }
 
@@ -73,7 +73,7 @@ pub fn skip_stopped(
     of_family!(policy.family, F => skipped::<F>(world, &policy.identity, until, now))
 }
 
-fn skipped<F: Listed>(
+fn skipped<F: WorldFamily>(
     world: &mut World,
     policy: &Identity,
     until: Timestamp,
@@ -84,7 +84,7 @@ fn skipped<F: Listed>(
     }
     let mut settlement = Settlement::NOTHING;
     if let Some((memory, skipped)) = F::skip_stopped(world.view(), policy, until, now) {
-        F::of_mut(world).state.policies.get_mut(policy)?.memory = Some(memory);
+        F::view_mut(world).state.policies.get_mut(policy)?.memory = Some(memory);
         settlement = skipped;
     }
     Some(Turn::new::<F>(Vec::new(), settlement))
@@ -95,13 +95,13 @@ pub fn take(world: &mut World, policy: &PolicyName, now: Timestamp) -> Option<Tu
     of_family!(policy.family, F => taken::<F>(world, &policy.identity, now))
 }
 
-fn taken<F: Listed>(world: &mut World, policy: &Identity, now: Timestamp) -> Option<Turn> {
+fn taken<F: WorldFamily>(world: &mut World, policy: &Identity, now: Timestamp) -> Option<Turn> {
     let open = opened::<F>(world, policy, &Reach::everything(), now)?;
     let outcomes = open.decision.actions().iter().map(|action| world.apply(action)).collect();
     Some(settled(world, policy, open, outcomes, Times { opened_at: now, now }))
 }
 
-fn settled<F: Listed>(
+fn settled<F: WorldFamily>(
     world: &mut World,
     policy: &Identity,
     mut open: PolicyDecision<F>,
@@ -110,12 +110,12 @@ fn settled<F: Listed>(
 ) -> Turn {
     // Settling only needs the outcomes of the actions.
     let actions = open.decision.take_actions();
-    let settlement = F::settle(F::of_mut(world).state, policy, open, &outcomes, times);
+    let settlement = F::settle(F::view_mut(world).state, policy, open, &outcomes, times);
     Turn::new::<F>(actions.into_iter().zip(outcomes).collect(), settlement)
 }
 
 impl Turn {
-    fn new<F: Listed>(done: Vec<(Action, Outcome)>, settlement: Settlement<F>) -> Turn {
+    fn new<F: WorldFamily>(done: Vec<(Action, Outcome)>, settlement: Settlement<F>) -> Turn {
         let Settlement { recorded, effects, wake_at } = settlement;
         let recorded = recorded.into_iter().map(F::recorded).collect();
         let effects = effects.into_iter().map(|it| it.because(F::effect_reason)).collect();
@@ -140,14 +140,14 @@ impl OpenTurn {
     #[must_use]
     pub fn actions(&self) -> &[Action] {
         of_family!(self.policy.family, F => {
-            self.decision.of::<F>().map_or(&[], |open| open.decision.actions())
+            self.decision.get::<F>().map_or(&[], |open| open.decision.actions())
         })
     }
 
     /// The last instant at which the actions may be applied; `None` when they are never too late.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
-        of_family!(self.policy.family, F => F::deadline(self.decision.of::<F>()?))
+        of_family!(self.policy.family, F => F::deadline(self.decision.get::<F>()?))
     }
 
     /// The decision.
@@ -170,7 +170,12 @@ impl OpenTurn {
         of_family!(self.policy.family, F => self.closed::<F>(world, outcomes, now))
     }
 
-    fn closed<F: Listed>(self, world: &mut World, outcomes: Vec<Outcome>, now: Timestamp) -> Turn {
+    fn closed<F: WorldFamily>(
+        self,
+        world: &mut World,
+        outcomes: Vec<Outcome>,
+        now: Timestamp,
+    ) -> Turn {
         let OpenTurn { policy, at: opened_at, decision } = self;
         // The decision is of this family: `open` made it.
         let Some(open) = decision.into::<F>() else {

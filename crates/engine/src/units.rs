@@ -29,8 +29,9 @@ pub use filling::Filling;
 pub use gather::{Input, gather};
 pub use ledger::{
     BindOutcome, Bound, Confirmed, Conflict, CostChange, Eviction, FilterOutcome, GroupReport,
-    LabelSnapshot, Ledger, NotServing, PodExplanation, PolicyReport, PreparedPolicy, ReservationId,
-    StaleNominations, Standing, TooEarly, UnitCount, Unreserved, Unsettled, Verdict, Verdicts,
+    LabelSnapshot, Ledger, LedgerState, NotServing, PodExplanation, PolicyReport, PreparedPolicy,
+    ReservationId, ReserveError, StaleNominations, TooEarly, UnitCount, UnsettledBinding, Verdict,
+    Verdicts,
 };
 pub use node::{Node, Resources, Space};
 pub use pod::{DeletionCost, Owner, Pod, Ungoverned};

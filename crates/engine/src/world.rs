@@ -8,22 +8,22 @@ use std::sync::Arc;
 use almanac_calendar::Zone;
 use jiff::Timestamp;
 
-use crate::families::{Listed, World, of_family};
+use crate::families::{World, WorldFamily, of_family};
 use crate::other_writer::ExternalChange;
 use crate::placement;
 use crate::seam::PolicyFamily as _;
 use crate::{
     Division, EndedScore, Exempt, Family, Field, Footprint, Identity, PolicyName, Presumption,
-    Recorded, ReplicasAskedFor, RuleClockEffect, RuleExplanation, RuleSchedule, Slim,
+    Recorded, ReplicaMaximum, RuleClockEffect, RuleExplanation, RuleSchedule, Slim,
     TargetReference, Unmatched,
 };
 
 impl World {
     /// Every policy, including invalid ones, in the order of their names.
     pub fn policies(&self) -> impl Iterator<Item = PolicyName> {
-        Family::ALL
-            .into_iter()
-            .flat_map(|family| of_family!(family, F => names(F::of(self).policies.keys(), family)))
+        Family::ALL.into_iter().flat_map(
+            |family| of_family!(family, F => names(F::state_in(self).policies.keys(), family)),
+        )
     }
 
     /// The reads and writes of a policy; nothing for an invalid one.
@@ -46,8 +46,8 @@ impl World {
 
     /// The reason that a valid policy has no effect; `None` if it has one.
     #[must_use]
-    pub fn why_not_carried_out(&self, policy: &PolicyName) -> Option<String> {
-        of_family!(policy.family, F => F::why_not_carried_out(self.view(), &policy.identity))
+    pub fn why_not_applied(&self, policy: &PolicyName) -> Option<String> {
+        of_family!(policy.family, F => F::why_not_applied(self.view(), &policy.identity))
     }
 
     /// The reason that a field of an object is unknown, regardless of its policies; `None` if it is known.
@@ -62,7 +62,7 @@ impl World {
     pub fn why_exempt(&self, policy: &PolicyName) -> Option<Exempt> {
         let target = self.target_of(policy);
         let target = target.as_ref().map(|reference| reference.target.identity());
-        Exempt::of(&self.objects.exempt, &policy.identity, target)
+        Exempt::for_policy(&self.objects.exempt, &policy.identity, target)
     }
 
     /// The zones a policy's schedules are written in, each with the name of its rule; without a name
@@ -163,8 +163,8 @@ impl World {
 
     /// The maximum number of replicas that a policy can set for a workload, if it sets any.
     #[must_use]
-    pub fn asks_for(&self, policy: &PolicyName) -> Option<ReplicasAskedFor> {
-        of_family!(policy.family, F => F::asks_for(self.view(), &policy.identity))
+    pub fn replica_maximum(&self, policy: &PolicyName) -> Option<ReplicaMaximum> {
+        of_family!(policy.family, F => F::replica_maximum(self.view(), &policy.identity))
     }
 
     /// Whether a policy needs a turn at this instant because its target has changed.
@@ -249,7 +249,7 @@ impl World {
     ) -> Vec<Recorded> {
         of_family!(policy.family, F => {
             let identity = &policy.identity;
-            let recorded = F::detect_undone(F::of_mut(self), identity, foreign, now);
+            let recorded = F::detect_undone(F::view_mut(self), identity, foreign, now);
             recorded.into_iter().map(F::recorded).collect()
         })
     }
@@ -257,15 +257,15 @@ impl World {
     /// The slim form of a policy, with its policy state.
     #[must_use]
     pub fn slim_of(&self, policy: &PolicyName) -> Option<Slim> {
-        of_family!(policy.family, F => F::of(self).policies.get(&policy.identity).cloned().map(F::slim))
+        of_family!(policy.family, F => F::state_in(self).policies.get(&policy.identity).cloned().map(F::slim))
     }
 
     /// Removes a policy.
     pub fn remove_policy(&mut self, policy: &PolicyName) {
         of_family!(policy.family, F => {
-            let state = F::of_mut(self).state;
+            let state = F::view_mut(self).state;
             state.policies.remove(&policy.identity);
-            F::forget(&mut state.extra, &policy.identity);
+            F::remove(&mut state.extra, &policy.identity);
         });
     }
 
@@ -299,7 +299,7 @@ impl World {
             }
         }
         for family in Family::ALL {
-            of_family!(family, F => F::share(F::of(self), F::of_mut(&mut part).state));
+            of_family!(family, F => F::share(F::state_in(self), F::view_mut(&mut part).state));
         }
         part
     }

@@ -225,7 +225,7 @@ impl<'a> Account<'a> {
             let sets = world.schedules(policy).into_iter().flat_map(|it| it.sets);
             let most = sets.map(|(_, number)| number).max().unwrap_or(0);
             let written = world.footprint(policy).writes.into_iter().map(|(it, _)| (it, most));
-            let asked = world.asks_for(policy).map(|it| (it.workload, it.most));
+            let asked = world.replica_maximum(policy).map(|it| (it.workload, it.most));
             for (object, most) in written.chain(asked) {
                 let known = highest.entry(object).or_default();
                 *known = most.max(*known);

@@ -45,7 +45,7 @@ impl PodDemand {
             }
         }
         for policy in world.policies() {
-            let Some(asked) = world.asks_for(&policy) else { continue };
+            let Some(asked) = world.replica_maximum(&policy) else { continue };
             let known = by_workload.entry(asked.workload).or_insert((0, ReplicasSource::Itself));
             if asked.most > known.0 {
                 let rule = asked.rule.map_or(String::new(), |rule| format!(", rule {rule}"));

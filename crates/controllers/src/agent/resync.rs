@@ -85,7 +85,7 @@ impl Resync {
         let Some(policies) = state.policies_in_force() else { return again(CHECK_INTERVAL) };
         let open = turn::open(&state.world, &policies, &Reach::everything(), now);
         let Some(open) = open else { return again(CHECK_INTERVAL) };
-        let Some(decided) = open.decision().of::<Levels>() else {
+        let Some(decided) = open.decision().get::<Levels>() else {
             return again(CHECK_INTERVAL);
         };
         let AgentState { world, pods, .. } = &mut *state;

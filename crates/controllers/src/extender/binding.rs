@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use almanac_api::slim::{self, BOUND_POLICY, BOUND_UNIT, DELETION_COST, DELETION_COST_OWNER};
 use almanac_engine::Identity;
-use almanac_engine::units::{BindOutcome, Confirmed, DeletionCost, Node, Pod, Unsettled};
+use almanac_engine::units::{BindOutcome, Confirmed, DeletionCost, Node, Pod, UnsettledBinding};
 use almanac_shell::server::ServerResponse;
 use almanac_shell::writer::{ObjectPath, WriteError, summarize};
 use kube::Api;
@@ -129,7 +129,7 @@ async fn carry_out(leader: &Leader, asked: &BindingArguments) -> Result<(), NotB
     leader.metrics.count(outcome);
     leader.tell_change();
     if outcome == BindOutcome::Unknown {
-        settle_by_read(leader, &Unsettled { id: reserved, pod: identity }).await;
+        settle_by_read(leader, &UnsettledBinding { id: reserved, pod: identity }).await;
         leader.unsettled.notify_one();
     }
     answer
@@ -170,7 +170,7 @@ pub(super) async fn settle_all(leader: &Leader, end: CancellationToken) {
         let now = leader.elapsed();
         let (due, next) = {
             let state = leader.lock();
-            let due: Vec<Unsettled> = state.ledger.unsettled(now).collect();
+            let due: Vec<UnsettledBinding> = state.ledger.unsettled(now).collect();
             (due, state.ledger.next_unsettled())
         };
         let mut is_failing = false;
@@ -193,7 +193,7 @@ pub(super) async fn settle_all(leader: &Leader, end: CancellationToken) {
 }
 
 /// Reads the pod of a binding; returns whether that succeeded.
-async fn settle_by_read(leader: &Leader, unsettled: &Unsettled) -> bool {
+async fn settle_by_read(leader: &Leader, unsettled: &UnsettledBinding) -> bool {
     let begun = leader.elapsed();
     match read_pod(leader, &unsettled.pod).await {
         Ok(found) => {

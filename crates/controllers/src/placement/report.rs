@@ -50,14 +50,14 @@ fn changed(recorded: &Recorded) -> String {
     if !recorded.removed.is_empty() {
         told.push(format!("removed {}", names(&recorded.removed)));
     }
-    let gone = recorded.told.iter().filter(|it| it.verdict != Verdict::Won);
+    let gone = recorded.explanations.iter().filter(|it| it.verdict != Verdict::Won);
     told.extend(Some(few_joined(gone.map(line), "; ")).filter(|gone| !gone.is_empty()));
     told.join("; ")
 }
 
 /// The scores that ranked the added clusters.
 fn scores(recorded: &Recorded) -> Option<String> {
-    let come = recorded.told.iter().filter(|it| it.verdict == Verdict::Won);
+    let come = recorded.explanations.iter().filter(|it| it.verdict == Verdict::Won);
     let ranked = come.filter(|it| it.scored.as_ref().is_some_and(|it| !it.scores.is_empty()));
     Some(few_joined(ranked.map(line), "; ")).filter(|told| !told.is_empty())
 }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Bounds, Cause, CronRule, CronRules, CronScaling, DesiredScale, Ending, Memory, RuleMemory,
-    request, wake_at,
+    Bounds, Cause, CronRule, CronRules, CronScaling, DesiredScale, FiringOutcome, Memory,
+    RuleMemory, request, wake_at,
 };
 use crate::seam::{Beginning, FamilyState, PriorWrite, ViewMut};
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 
 /// The start of a run, and the current values then, for cron rules.
 type Start = crate::seam::Start<CronRules>;
-type Held = PriorWrite<Reason<Cause>>;
+type LastWrite = PriorWrite<Reason<Cause>>;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
@@ -49,7 +49,7 @@ pub(super) fn begin(
         let Some(object) = view.state.policies.get_mut(*policy) else { continue };
         let Some(checked) = &mut object.policy else { continue };
         // An exempt policy changes nothing, and has changed nothing before either.
-        if Exempt::of(&exempt, policy, Some(checked.target.identity())).is_some() {
+        if Exempt::for_policy(&exempt, policy, Some(checked.target.identity())).is_some() {
             continue;
         }
         keep_only_the_latest(Arc::make_mut(checked));
@@ -121,7 +121,7 @@ fn is_overdue(
 
 /// The last known write of each rule, by field: a bound that it once moved is not set again by a
 /// firing that did not have to move it.
-fn last_set(writer: &Writer, memory: &Memory) -> Vec<Held> {
+fn last_set(writer: &Writer, memory: &Memory) -> Vec<LastWrite> {
     let Writer { policy, checked, .. } = writer;
     let mut held = Vec::new();
     for (index, rule) in (0..).zip(&checked.rules) {
@@ -131,7 +131,7 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<Held> {
         let executions = known.map_or(&[][..], |known| &known.executions);
         for field in Field::of_target(&checked.target) {
             let last = executions.iter().find_map(|execution| {
-                let Ending::Done(applied) = execution.ending else { return None };
+                let FiringOutcome::Done(applied) = execution.ending else { return None };
                 let (_, value) = applied.fields().find(|(set, _)| set == field)?;
                 Some((execution, value, applied.moved_other_bound()))
             });
@@ -248,7 +248,7 @@ fn made_way(
     field: Field,
     writers: &[Writer],
     from: Timestamp,
-) -> Option<Held> {
+) -> Option<LastWrite> {
     let live = view.objects.number(autoscaler, field)?;
     let is_upper = field == Field::MaxReplicas;
     let pushes = |bounds: Bounds| {
@@ -312,7 +312,7 @@ fn first_effect(
 
 /// Lets an object be new just before an instant: as in a cluster, a firing at the instant of a creation is not of the new
 /// object.
-pub(super) fn begin_anew(state: &mut FamilyState<CronRules>, policy: &Identity, at: Timestamp) {
+pub(super) fn start_as_new(state: &mut FamilyState<CronRules>, policy: &Identity, at: Timestamp) {
     if let Some(object) = state.policies.get_mut(policy) {
         (object.created, object.memory) = (Some(before(at)), None);
     }

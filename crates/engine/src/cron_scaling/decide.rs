@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::plan::{Due, Plan, Share, plan};
 use super::{
-    Cause, CronRule, CronScaling, Ending, Execution, Input, Memory, Pending, Recorded, RuleMemory,
-    TargetState,
+    Cause, CronRule, CronScaling, Execution, FiringOutcome, Input, Memory, Pending, Recorded,
+    RuleMemory, TargetState,
 };
 use crate::reason::{Reasons, WholeChain, Winners};
 use crate::{Action, Exempt, Reason, Verdict};
@@ -53,7 +53,7 @@ pub fn skip_stopped(
         let at_instant = RuleAtInstant { rule, index, now, was_ahead_until: None, exempt };
         let due = at_instant.due_firing(memory, &mut recorded, &mut Winners(Vec::new()));
         if let Some(at) = due.filter(|at| *at <= until) {
-            at_instant.record(memory, at, Ending::Stopped, &mut recorded);
+            at_instant.record(memory, at, FiringOutcome::Stopped, &mut recorded);
         }
     }
     (memory, recorded)
@@ -166,7 +166,7 @@ impl RuleAtInstant<'_> {
             return;
         }
         let message = pending.message.clone().unwrap_or_else(|| Arc::from("never answered"));
-        self.record(memory, at, Ending::Failed { attempts, message }, recorded);
+        self.record(memory, at, FiringOutcome::Failed { attempts, message }, recorded);
         reasons.won(self.reason(Verdict::Error, Cause::GaveUp { attempts }, Some(at)));
     }
 
@@ -179,7 +179,7 @@ impl RuleAtInstant<'_> {
     ) {
         if let Some(pending) = memory.pending.take_if(|pending| pending.at < latest) {
             let by = Arc::clone(&self.rule.name);
-            self.record(memory, pending.at, Ending::Superseded { by }, recorded);
+            self.record(memory, pending.at, FiringOutcome::Superseded { by }, recorded);
         }
     }
 
@@ -187,7 +187,7 @@ impl RuleAtInstant<'_> {
         &self,
         memory: &mut RuleMemory,
         scheduled: Timestamp,
-        ending: Ending,
+        ending: FiringOutcome,
         recorded: &mut Vec<Recorded>,
     ) {
         memory.record(self.rule, Execution::new(scheduled, self.now, ending), recorded);
@@ -243,7 +243,7 @@ fn carry_out(
                 reasons.won(firing.reason(Verdict::Won, Cause::AlreadySet));
                 memory.record(
                     rule,
-                    Execution::new(firing.at, now, Ending::Done(applied)),
+                    Execution::new(firing.at, now, FiringOutcome::Done(applied)),
                     recorded,
                 );
             }
@@ -252,7 +252,7 @@ fn carry_out(
                 let cause = Cause::Superseded { by: position(by) };
                 reasons.other(|| firing.reason(Verdict::Lost, cause));
                 let by = Arc::clone(&input.policy.rules[by].name);
-                let ending = Ending::Superseded { by };
+                let ending = FiringOutcome::Superseded { by };
                 memory.record(rule, Execution::new(firing.at, now, ending), recorded);
             }
         }

@@ -18,12 +18,12 @@ pub struct Execution {
     /// The delay until it was handled, in nanoseconds.
     later: i64,
     /// The outcome.
-    pub ending: Ending,
+    pub ending: FiringOutcome,
 }
 
 /// The end of a firing. Each has exactly one.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Ending {
+pub enum FiringOutcome {
     /// The firing was applied, or its value was already set.
     Done(Applied),
     /// All attempts failed until it was too late.
@@ -127,7 +127,7 @@ pub enum Applied {
 impl Execution {
     /// An entry for the result of a firing, and when it ended.
     #[must_use]
-    pub fn new(scheduled: Timestamp, executed: Timestamp, ending: Ending) -> Execution {
+    pub fn new(scheduled: Timestamp, executed: Timestamp, ending: FiringOutcome) -> Execution {
         let scheduled = scheduled.as_second();
         let later = executed.as_nanosecond() - i128::from(scheduled) * 1_000_000_000;
         // Nearly three hundred years, in either direction.
@@ -155,9 +155,9 @@ impl Execution {
     }
 
     pub(super) fn share_message_with(&mut self, others: &[Execution]) {
-        let Ending::Failed { message, .. } = &mut self.ending else { return };
+        let FiringOutcome::Failed { message, .. } = &mut self.ending else { return };
         let known = others.iter().find_map(|other| match &other.ending {
-            Ending::Failed { message: known, .. } if known == message => Some(known),
+            FiringOutcome::Failed { message: known, .. } if known == message => Some(known),
             _ => None,
         });
         if let Some(known) = known {
@@ -170,9 +170,9 @@ impl Recorded {
     pub(crate) fn occurrence(&self) -> Option<(Occurrence, Option<Arc<str>>)> {
         let (what, rule) = match self {
             Recorded::Ended { rule, execution } => match execution.ending {
-                Ending::Done(_) => (Occurrence::Fires, rule),
-                Ending::Superseded { .. } => (Occurrence::Superseded, rule),
-                Ending::Failed { .. } | Ending::Missed | Ending::Stopped => {
+                FiringOutcome::Done(_) => (Occurrence::Fires, rule),
+                FiringOutcome::Superseded { .. } => (Occurrence::Superseded, rule),
+                FiringOutcome::Failed { .. } | FiringOutcome::Missed | FiringOutcome::Stopped => {
                     (Occurrence::Missed, rule)
                 }
             },
@@ -185,11 +185,11 @@ impl Recorded {
     }
 }
 
-impl Ending {
+impl FiringOutcome {
     /// Whether it counts as a success.
     #[must_use]
     pub fn is_success(&self) -> bool {
-        matches!(self, Ending::Done(_))
+        matches!(self, FiringOutcome::Done(_))
     }
 }
 
@@ -259,7 +259,7 @@ mod tests {
         let scheduled: Timestamp = "1969-12-31T23:58:00Z".parse().unwrap();
         for executed in ["1969-12-31T23:58:00.000000001Z", "1969-12-31T23:57:59.5Z"] {
             let executed: Timestamp = executed.parse().unwrap();
-            let execution = Execution::new(scheduled, executed, Ending::Missed);
+            let execution = Execution::new(scheduled, executed, FiringOutcome::Missed);
             assert_eq!((execution.scheduled(), execution.executed()), (scheduled, executed));
         }
     }

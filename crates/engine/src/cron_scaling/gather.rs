@@ -55,7 +55,7 @@ pub fn gather<'a>(
         Some(why) => TargetState::Unreachable(why),
         None => found().unwrap_or(TargetState::Missing),
     };
-    let exempt = Exempt::of(&view.objects.exempt, scaling, Some(policy.target.identity()));
+    let exempt = Exempt::for_policy(&view.objects.exempt, scaling, Some(policy.target.identity()));
     let (created, memory) = (object.created, object.memory.as_ref());
     Some(Input { policy, created, memory, target, exempt })
 }

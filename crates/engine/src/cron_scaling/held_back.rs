@@ -32,9 +32,9 @@ impl HeldBack {
             return None;
         }
         let object = state.policies.get_mut(&policy.identity)?;
-        let remembered = object.memory.iter().flat_map(|memory| &memory.rules);
+        let stored_rules = object.memory.iter().flat_map(|memory| &memory.rules);
         let mut known: Vec<(Arc<str>, Fingerprint)> =
-            remembered.map(|rule| (Arc::clone(&rule.name), rule.fingerprint)).collect();
+            stored_rules.map(|rule| (Arc::clone(&rule.name), rule.fingerprint)).collect();
         let earlier = earlier.and_then(|state| state.policies.get(&policy.identity));
         let earlier = earlier.and_then(|object| object.policy.as_deref());
         let rules = earlier.into_iter().flat_map(|policy| &policy.rules);
@@ -74,10 +74,10 @@ impl HeldBack {
         let mut rules = Vec::with_capacity(known.len().max(whole.rules.len()));
         for (index, rule) in whole.rules.iter().enumerate() {
             let position = known.iter().position(|it| it.name == rule.name);
-            let remembered = position.map(|position| known.remove(position));
+            let stored = position.map(|position| known.remove(position));
             let before_it = held.as_ref().and_then(|held| held.rules.get(index));
             let is_new = before_it.is_none_or(|it| it.suspended && !rule.suspended);
-            let goes_on = remembered.filter(|_| !is_new);
+            let goes_on = stored.filter(|_| !is_new);
             rules.push(goes_on.unwrap_or_else(|| RuleMemory::beginning(rule, before(at))));
         }
         // Unusable rules come last.

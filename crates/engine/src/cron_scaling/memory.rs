@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Applied, CronRule, Ending, Execution, Input, MAX_COUNTED, Recorded, Undone};
+use super::{
+    Applied, CronRule, Execution, FiringOutcome, Input, MAX_COUNTED, Recorded, UndoneValue,
+};
 use crate::Fingerprint;
 
 /// Anything handled further ahead of now than this was handled by a wrong clock. Anything less means
@@ -37,7 +39,7 @@ pub struct RuleMemory {
     /// A later firing that is being applied. Boxed, because few rules have one at a time.
     pub pending: Option<Box<Pending>>,
     /// A firing whose value another writer has immediately replaced, while that lasts.
-    pub undone: Option<Box<Undone>>,
+    pub undone: Option<Box<UndoneValue>>,
     /// The last firing before a run, which is assumed to have set its value. It is in no status.
     pub assumed: Option<Timestamp>,
     /// The results of earlier firings, newest first. Shared, because a decision about a rule that is not due leaves it
@@ -99,7 +101,7 @@ impl Memory {
     #[must_use]
     pub fn invalidated(mut self) -> Memory {
         for rule in &mut self.rules {
-            rule.fingerprint = Fingerprint::of_nothing();
+            rule.fingerprint = Fingerprint::empty();
         }
         self
     }
@@ -168,7 +170,7 @@ impl RuleMemory {
         recorded: &mut Vec<Recorded>,
     ) -> RuleMemory {
         let mut memory = self.clone();
-        memory.forget_skewed_clock(now, recorded);
+        memory.discard_skewed_clock(now, recorded);
         if memory.fingerprint != rule.fingerprint {
             // An edited rule starts again from nothing. Its pending attempt is obsolete.
             memory.give_up_pending(now, recorded);
@@ -182,7 +184,7 @@ impl RuleMemory {
 
     /// Discards that firings were handled, or tried, by a clock that was far ahead. Their executions
     /// stay in the history.
-    fn forget_skewed_clock(&mut self, now: Timestamp, recorded: &mut Vec<Recorded>) {
+    fn discard_skewed_clock(&mut self, now: Timestamp, recorded: &mut Vec<Recorded>) {
         let is_wrong = |at: &Timestamp| at.duration_since(now) > MAX_CLOCK_SKEW;
         let pending = self.pending.take_if(|pending| is_wrong(&pending.at));
         let handled = Some(self.handled).filter(is_wrong);
@@ -199,7 +201,7 @@ impl RuleMemory {
     fn invalidated(&self, now: Timestamp, recorded: &mut Vec<Recorded>) -> RuleMemory {
         let mut memory = self.clone();
         memory.give_up_pending(now, recorded);
-        memory.fingerprint = Fingerprint::of_nothing();
+        memory.fingerprint = Fingerprint::empty();
         memory
     }
 
@@ -207,7 +209,7 @@ impl RuleMemory {
         if let Some(pending) = self.pending.take() {
             let Pending { at, attempts, .. } = *pending;
             let message = Arc::from("gave up because the rule was changed");
-            let ending = Ending::Failed { attempts, message };
+            let ending = FiringOutcome::Failed { attempts, message };
             self.add(Execution::new(at, now, ending), recorded);
         }
     }
@@ -229,7 +231,7 @@ impl RuleMemory {
         let (mut count, mut kept) = (0, Vec::new());
         for at in std::iter::successors(Some(last), earlier).take(MAX_COUNTED as usize) {
             if count < u32::from(rule.failed_history_limit) {
-                kept.push(Execution::new(at, now, Ending::Missed));
+                kept.push(Execution::new(at, now, FiringOutcome::Missed));
             }
             count += 1;
         }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::logic::can_be_of;
-use super::{CronRule, CronRules, Ending, Execution, Memory};
+use super::{CronRule, CronRules, Execution, FiringOutcome, Memory};
 use crate::seam::ObjectOf;
 use crate::{Field, Inactive, Requested, Value};
 
@@ -33,7 +33,7 @@ pub(super) fn request(object: &ObjectOf<CronRules>, field: Field) -> Result<Requ
 /// The instant at which a rule last set a field, and the firing of that write.
 fn last_set(memory: &Memory, rule: &CronRule, field: Field) -> Option<(Timestamp, Timestamp)> {
     let done = executions(memory, rule).filter(|execution| match execution.ending {
-        Ending::Done(applied) => applied.fields().any(|(it, _)| it == field),
+        FiringOutcome::Done(applied) => applied.fields().any(|(it, _)| it == field),
         _ => false,
     });
     let last = done.map(|execution| (execution.executed(), execution.scheduled())).max();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Cause, CronScaling, Decision, Ending, Execution, Memory, Pending, Recorded, RuleMemory,
+    Cause, CronScaling, Decision, Execution, FiringOutcome, Memory, Pending, Recorded, RuleMemory,
 };
 use crate::seam::Effect;
 use crate::{Outcome, Reason, Value, Verdict};
@@ -43,7 +43,7 @@ pub fn settle(
         let Some(applied) = pending.applying.take() else { continue };
         let message = match outcomes.first() {
             Some(Outcome::Done | Outcome::Unchanged) => {
-                let done = Execution::new(pending.at, now, Ending::Done(applied));
+                let done = Execution::new(pending.at, now, FiringOutcome::Done(applied));
                 memory.record(rule, done, &mut recorded);
                 continue;
             }
@@ -94,7 +94,7 @@ fn place(policy: &CronScaling, recorded: &Recorded) -> (Timestamp, usize) {
 fn applied_by(rule: &str, recorded: &[Recorded]) -> Option<super::Applied> {
     recorded.iter().rev().find_map(|it| match it {
         Recorded::Ended { rule: of, execution } if **of == *rule => match execution.ending {
-            Ending::Done(applied) => Some(applied),
+            FiringOutcome::Done(applied) => Some(applied),
             _ => None,
         },
         _ => None,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{CronRules, Ending, Execution, Recorded, RuleMemory};
+use super::{CronRules, Execution, FiringOutcome, Recorded, RuleMemory};
 use crate::other_writer::ExternalChange;
 use crate::seam::{FamilyState, ViewMut};
 use crate::{Field, Identity, Objects};
@@ -21,7 +21,7 @@ pub const ANOTHER_WRITER: &str = "another writer has set";
 
 /// A firing whose value another writer has immediately replaced.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Undone {
+pub struct UndoneValue {
     /// The firing.
     pub scheduled: Timestamp,
     /// The field that was replaced.
@@ -35,15 +35,15 @@ pub struct Undone {
     pub is_over: bool,
 }
 
-impl Undone {
+impl UndoneValue {
     /// An undone firing, read from the message in a status.
     #[must_use]
-    pub fn parse(scheduled: Timestamp, message: &str) -> Option<Undone> {
+    pub fn parse(scheduled: Timestamp, message: &str) -> Option<UndoneValue> {
         let rest = message.strip_prefix(ANOTHER_WRITER)?.trim_start();
         let field = Field::ALL.into_iter().find(|field| {
             rest.strip_prefix(&*field.to_string()).is_some_and(|rest| rest.starts_with(' '))
         })?;
-        Some(Undone { scheduled, field, message: message.into(), by: None, is_over: false })
+        Some(UndoneValue { scheduled, field, message: message.into(), by: None, is_over: false })
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn detect_undone(
         }
         let message = Arc::from(format!("{ANOTHER_WRITER} {field} to {found} since"));
         let by = Some(Arc::clone(by));
-        rule.undone = Some(Box::new(Undone { scheduled, field, message, by, is_over: false }));
+        rule.undone = Some(Box::new(UndoneValue { scheduled, field, message, by, is_over: false }));
     }
     recorded
 }
@@ -145,7 +145,7 @@ fn last_sets(
 /// The last value that a rule set a field to.
 fn last_set(rule: &RuleMemory, field: Field) -> Option<(&Execution, u32)> {
     let set = rule.executions.iter().filter_map(|execution| {
-        let Ending::Done(applied) = execution.ending else { return None };
+        let FiringOutcome::Done(applied) = execution.ending else { return None };
         let (_, value) = applied.fields().find(|(it, _)| *it == field)?;
         Some((execution, value))
     });

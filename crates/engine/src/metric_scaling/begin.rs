@@ -25,7 +25,7 @@ pub(super) fn begin(
     for identity in policies {
         let Some(object) = state.policies.get_mut(*identity) else { continue };
         let Some(policy) = &object.policy else { continue };
-        if Exempt::of(&objects.exempt, identity, Some(policy.target.identity())).is_some() {
+        if Exempt::for_policy(&objects.exempt, identity, Some(policy.target.identity())).is_some() {
             continue;
         }
         // A run through time assumes that a target follows immediately.
@@ -50,7 +50,7 @@ pub(super) fn begin(
 }
 
 /// Lets an autoscaler be new at an instant: it has recommended and scaled nothing.
-pub(super) fn begin_anew(
+pub(super) fn start_as_new(
     state: &mut FamilyState<Autoscalers>,
     autoscaler: &Identity,
     at: Timestamp,

@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::limits::{Limited, changes_at, highest_held, limit};
+use super::limits::{LimitedReplicas, changes_at, highest_held, limit};
 use super::memory::QUIET;
 use super::recommend::{recommendation, selected};
 use super::{
@@ -54,15 +54,17 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     }
     note_interference(&mut memory, set, now, &mut decision.recorded);
     let samples = usable(input, reasons);
-    if let (Some(samples), Some(current)) = (samples, found(input, reasons)) {
+    if let (Some(samples), Some(current)) = (samples, current_replicas(input, reasons)) {
         let until = waits(input, &memory, now);
-        if let Some(wanted) = until.and_then(|_| Wanted::again(input.policy, &memory, set, now)) {
+        if let Some(wanted) =
+            until.and_then(|_| DesiredReplicas::again(input.policy, &memory, set, now))
+        {
             decision.wake_at = earliest([decision.wake_at, until.flatten()]);
             let cause = Cause::Holds { limited: wanted.limited };
             reasons.won(reason(None, Verdict::Won, cause));
             carry_out(input, &wanted, now, &mut memory, &mut decision, reasons);
         } else if let Some(recommended) = recommended(input, &samples, (current, set), reasons) {
-            let wanted = Wanted::of(input.policy, &mut memory, recommended, set, now);
+            let wanted = DesiredReplicas::new(input.policy, &mut memory, recommended, set, now);
             give_reasons(&wanted, &samples, reasons);
             carry_out(input, &wanted, now, &mut memory, &mut decision, reasons);
         }
@@ -119,7 +121,7 @@ fn usable(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Vec<Fi
 
 /// The current replicas; the inner `None` where the number is unknown.
 #[expect(clippy::option_option, reason = "there is no target, or one of unknown replicas")]
-fn found(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Option<u32>> {
+fn current_replicas(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Option<u32>> {
     let cause = match input.target {
         TargetState::Workload(workload) => return Some(workload.current.or(workload.replicas)),
         TargetState::Missing => Cause::TargetMissing,
@@ -148,52 +150,57 @@ fn recommended(
 }
 
 /// The desired replicas.
-struct Wanted {
+struct DesiredReplicas {
     /// The metric with the decisive recommendation, by its position.
     metric: Option<usize>,
     /// The limits applied to it.
-    limited: Limited,
+    limited: LimitedReplicas,
     /// The replicas that are set; `None` where they are unknown.
     set: Option<u32>,
     /// The recommendation of each metric.
     recommended: Vec<u32>,
 }
 
-impl Wanted {
-    fn of(
+impl DesiredReplicas {
+    fn new(
         policy: &MetricScaling,
         memory: &mut Memory,
         recommended: Vec<u32>,
         set: Option<u32>,
         now: Timestamp,
-    ) -> Wanted {
+    ) -> DesiredReplicas {
         let Some((metric, recommendation)) = selected(policy, &recommended, set) else {
             let from = set.unwrap_or(policy.bounds.min());
             let replicas = policy.bounds.nearest(from);
-            let limited =
-                Limited { from, recommended: from, stabilised: from, allowed: from, replicas };
-            return Wanted { metric: None, limited, set, recommended };
+            let limited = LimitedReplicas {
+                from,
+                recommended: from,
+                stabilized: from,
+                allowed: from,
+                replicas,
+            };
+            return DesiredReplicas { metric: None, limited, set, recommended };
         };
         memory.recommend(recommendation, now);
         // Where the replicas that are set are unknown, no rate limits them.
         let held = || highest_held(policy, memory, recommendation, now);
         let from = set.unwrap_or_else(|| policy.bounds.nearest(held()));
         let limited = limit(policy, memory, from, recommendation, now);
-        Wanted { metric: Some(metric), limited, set, recommended }
+        DesiredReplicas { metric: Some(metric), limited, set, recommended }
     }
 }
 
-impl Wanted {
+impl DesiredReplicas {
     /// The desired replicas if the last recommendation still applies.
     fn again(
         policy: &MetricScaling,
         memory: &Memory,
         set: Option<u32>,
         now: Timestamp,
-    ) -> Option<Wanted> {
+    ) -> Option<DesiredReplicas> {
         let recommended = memory.recommendations.last()?.replicas;
         let limited = limit(policy, memory, set?, recommended, now);
-        Some(Wanted { metric: None, limited, set, recommended: Vec::new() })
+        Some(DesiredReplicas { metric: None, limited, set, recommended: Vec::new() })
     }
 
     /// Whether something else may be wanted once this is set.
@@ -204,7 +211,11 @@ impl Wanted {
     }
 }
 
-fn give_reasons(wanted: &Wanted, samples: &[FiniteNumber], reasons: &mut impl Reasons<Cause>) {
+fn give_reasons(
+    wanted: &DesiredReplicas,
+    samples: &[FiniteNumber],
+    reasons: &mut impl Reasons<Cause>,
+) {
     let limited = wanted.limited;
     let Some(winner) = wanted.metric else {
         reasons.won(reason(None, Verdict::Won, Cause::OnlyBounds { limited }));
@@ -228,14 +239,14 @@ fn give_reasons(wanted: &Wanted, samples: &[FiniteNumber], reasons: &mut impl Re
 /// another write would only fight the writer that has changed them since.
 fn carry_out(
     input: &Input<'_>,
-    wanted: &Wanted,
+    wanted: &DesiredReplicas,
     now: Timestamp,
     memory: &mut Memory,
     decision: &mut Decision,
     reasons: &mut impl Reasons<Cause>,
 ) {
     let policy = input.policy;
-    let Limited { recommended, replicas, .. } = wanted.limited;
+    let LimitedReplicas { recommended, replicas, .. } = wanted.limited;
     if wanted.set == Some(replicas) {
         let change = changes_at(policy, memory, replicas, recommended, now);
         decision.wake_at = earliest([decision.wake_at, change]);

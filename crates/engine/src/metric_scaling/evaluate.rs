@@ -83,7 +83,7 @@ fn evaluated<'a>(
                 Evaluated::Vector(joined(operand().elements(), right))
             }
             Step::Aggregate(aggregation) => {
-                let value = aggregation.of(&operand().elements());
+                let value = aggregation.apply(&operand().elements());
                 let element = value.map(|value| Element { schedule: None, value });
                 Evaluated::Vector(element.into_iter().collect())
             }
@@ -151,7 +151,7 @@ impl Operator {
 
 impl Aggregation {
     /// One number of many; nothing of nothing.
-    fn of(self, elements: &[Element<'_>]) -> Option<f64> {
+    fn apply(self, elements: &[Element<'_>]) -> Option<f64> {
         let values = elements.iter().map(|element| element.value);
         match self {
             // NaN counts only if there is nothing else, as in Prometheus.

@@ -70,7 +70,7 @@ pub fn gather<'a>(
     let object = view.state.policies.get(autoscaler)?;
     let policy = object.policy.as_deref()?;
     let target = policy.target.identity();
-    if Exempt::of(&view.objects.exempt, autoscaler, Some(target)).is_some() {
+    if Exempt::for_policy(&view.objects.exempt, autoscaler, Some(target)).is_some() {
         return None;
     }
     let target = match (reach.lacks(target), view.objects.workloads.get(target)) {
@@ -82,7 +82,7 @@ pub fn gather<'a>(
     let (samples, changes): (Vec<_>, Vec<_>) = all.unzip();
     let samples_change_at = changes.into_iter().flatten().min();
     let sampled_at = policy.metrics.iter().map(|metric| {
-        let sample = view.state.extra.of(autoscaler, &metric.query.text);
+        let sample = view.state.extra.get(autoscaler, &metric.query.text);
         sample.and_then(|sample| sample.at)
     });
     let sampled_at = sampled_at.collect();
@@ -99,7 +99,7 @@ fn sample(
     now: Timestamp,
 ) -> (Result<FiniteNumber, SampleProblem>, Option<Timestamp>) {
     let Settings { answerer, oldest, .. } = view.state.extra.settings;
-    let Some(sample) = view.state.extra.of(autoscaler, &metric.query.text) else {
+    let Some(sample) = view.state.extra.get(autoscaler, &metric.query.text) else {
         return match (&metric.query.evaluator, answerer) {
             (QueryEvaluator::Published(expression), Answerer::Almanac) => {
                 published(view, expression, now)

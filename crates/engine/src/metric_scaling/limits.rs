@@ -9,13 +9,13 @@ use super::{Amount, Direction, Memory, MetricScaling, RatePolicy, ScaleEvent, Se
 
 /// A recommendation, limited step by step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limited {
+pub struct LimitedReplicas {
     /// The replicas before the change.
     pub from: u32,
     /// The recommendation.
     pub recommended: u32,
     /// The result of the stabilization windows.
-    pub stabilised: u32,
+    pub stabilized: u32,
     /// The result of the policies, and of a direction that is disabled.
     pub allowed: u32,
     /// The result of the bounds: the desired replicas.
@@ -32,11 +32,11 @@ pub fn limit(
     from: u32,
     recommended: u32,
     now: Timestamp,
-) -> Limited {
-    let stabilised = stabilise(policy, memory, from, recommended, now);
-    let allowed = allow(policy, memory, from, stabilised, now);
+) -> LimitedReplicas {
+    let stabilized = stabilize(policy, memory, from, recommended, now);
+    let allowed = allow(policy, memory, from, stabilized, now);
     let replicas = policy.bounds.nearest(allowed);
-    Limited { from, recommended, stabilised, allowed, replicas }
+    LimitedReplicas { from, recommended, stabilized, allowed, replicas }
 }
 
 /// The maximum that the lower window leaves of a recommendation: the set value, as far as it is known, unless others
@@ -47,12 +47,12 @@ pub(super) fn highest_held(
     recommended: u32,
     now: Timestamp,
 ) -> u32 {
-    stabilise(policy, memory, u32::MAX, recommended, now)
+    stabilize(policy, memory, u32::MAX, recommended, now)
 }
 
 /// The nearest to what is set that lies between the smallest recommendation of the upper window and the
 /// largest of the lower one.
-fn stabilise(
+fn stabilize(
     policy: &MetricScaling,
     memory: &Memory,
     from: u32,
@@ -140,12 +140,12 @@ pub fn changes_at(
     let leave = ends.flat_map(|end| windows.into_iter().filter_map(move |it| after(end, it)));
     let rules = [&policy.up, &policy.down];
     let periods = || rules.into_iter().flat_map(|it| &it.policies).map(|it| it.period_seconds);
-    let forgotten = |event: &ScaleEvent| {
+    let period_ends = |event: &ScaleEvent| {
         let at = event.at;
         periods().filter_map(move |period| after(at, period)).collect::<Vec<_>>()
     };
-    let forgotten = memory.scale_events.iter().flat_map(forgotten);
-    let mut instants: Vec<Timestamp> = leave.chain(forgotten).filter(|at| *at > now).collect();
+    let period_ends = memory.scale_events.iter().flat_map(period_ends);
+    let mut instants: Vec<Timestamp> = leave.chain(period_ends).filter(|at| *at > now).collect();
     instants.sort_unstable();
     instants.dedup();
     let differs =

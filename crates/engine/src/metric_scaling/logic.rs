@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::decide::later;
 use super::reasons::{explained, metric_name};
 use super::{
-    Cause, Decision, FiniteNumber, Input, LastScale, Limited, Memory, MetricScaling,
+    Cause, Decision, FiniteNumber, Input, LastScale, LimitedReplicas, Memory, MetricScaling,
     QueryEvaluator, Recorded, Sample, SampleProblem, Samples, begin, decide, explain, gather,
     presumed, render, settle,
 };
@@ -18,7 +18,7 @@ use crate::seam::{
 };
 use crate::{
     Exempt, Field, Footprint, Identity, Inactive, Outcome, Presumption, Reach, Reason,
-    ReplicasAskedFor, Requested, RuleExplanation, TargetReference, Value, Verdict,
+    ReplicaMaximum, Requested, RuleExplanation, TargetReference, Value, Verdict,
 };
 
 /// Autoscalers, as a family of policies.
@@ -28,7 +28,7 @@ pub struct Autoscalers;
 /// The reason that an autoscaler has no effect, if it or its target is exempt.
 fn exempt(view: View<'_, Autoscalers>, autoscaler: &Identity) -> Option<Exempt> {
     let target = view.state.policy(autoscaler)?.target.identity();
-    Exempt::of(&view.objects.exempt, autoscaler, Some(target))
+    Exempt::for_policy(&view.objects.exempt, autoscaler, Some(target))
 }
 
 impl PolicyFamily for Autoscalers {
@@ -116,7 +116,11 @@ impl PolicyFamily for Autoscalers {
         let lines = reasons.iter().map(|reason| RuleExplanation {
             since: since(reason),
             answered: reason.cause.answered(),
-            ..RuleExplanation::of(reason, reason.rule.map(metric_name), explained(&input, reason))
+            ..RuleExplanation::from_reason(
+                reason,
+                reason.rule.map(metric_name),
+                explained(&input, reason),
+            )
         });
         lines.collect()
     }
@@ -129,14 +133,14 @@ impl PolicyFamily for Autoscalers {
         begin::begin(view, policies, from)
     }
 
-    fn remembering(told: Option<Memory>, before: Memory) -> Option<Memory> {
-        Some(match told {
-            Some(told) => told.joined(before),
+    fn remembering(from_status: Option<Memory>, before: Memory) -> Option<Memory> {
+        Some(match from_status {
+            Some(from_status) => from_status.joined(before),
             None => before,
         })
     }
 
-    fn forget(samples: &mut Samples, policy: &Identity) {
+    fn remove(samples: &mut Samples, policy: &Identity) {
         samples.keep_only(policy, |_| false);
     }
 
@@ -162,7 +166,7 @@ impl PolicyFamily for Autoscalers {
         let mut all = Vec::new();
         for metric in &checked.metrics {
             let query = &metric.query.text;
-            let sample = view.state.extra.of(policy, query);
+            let sample = view.state.extra.get(policy, query);
             match (sample.map(|sample| &sample.value), &metric.query.evaluator) {
                 (Some(Ok(number)), _) => {
                     let answer: Arc<str> = number.to_string().into();
@@ -203,10 +207,10 @@ impl PolicyFamily for Autoscalers {
         readers.map(|(reader, _)| reader.clone()).collect()
     }
 
-    fn asks_for(view: View<'_, Self>, policy: &Identity) -> Option<ReplicasAskedFor> {
+    fn replica_maximum(view: View<'_, Self>, policy: &Identity) -> Option<ReplicaMaximum> {
         let checked = view.state.policy(policy).filter(|_| exempt(view, policy).is_none())?;
         let workload = checked.target.identity().clone();
-        Some(ReplicasAskedFor { workload, most: checked.bounds.max(), rule: None })
+        Some(ReplicaMaximum { workload, most: checked.bounds.max(), rule: None })
     }
 
     /// The value that it sets now, from the instant of its recommendation or write. Without a decision, its last set
@@ -223,7 +227,7 @@ impl PolicyFamily for Autoscalers {
         let decision = decide(&input, now);
         let Memory { recommendations, last_scale, .. } = decision.memory;
         let limited = decision.reasons.iter().find_map(|reason| reason.cause.limited());
-        let Some(Limited { replicas, .. }) = limited else {
+        let Some(LimitedReplicas { replicas, .. }) = limited else {
             let is_unanswered = decision.reasons.iter().any(|it| it.cause == Cause::NoSample);
             let why = if is_unanswered { Inactive::NoAnswer } else { Inactive::TargetUnknown };
             let LastScale { at, replicas, .. } = last_scale.ok_or(why)?;
@@ -284,8 +288,8 @@ impl PolicyFamily for Autoscalers {
         begin::arrive(view, policy, from)
     }
 
-    fn begin_anew(state: &mut FamilyState<Self>, policy: &Identity, at: Timestamp) {
-        begin::begin_anew(state, policy, at);
+    fn start_as_new(state: &mut FamilyState<Self>, policy: &Identity, at: Timestamp) {
+        begin::start_as_new(state, policy, at);
     }
 
     fn goes_on(_: &FamilyState<Self>, policy: &Identity, before: &FamilyState<Self>) -> bool {
@@ -308,14 +312,14 @@ pub fn answer(
     is_it: impl Fn(&str) -> bool,
     answer: &Result<FiniteNumber, SampleProblem>,
 ) -> usize {
-    let mut asking = 0;
+    let mut policy_count = 0;
     for (identity, object) in &state.policies {
         let metrics = object.policy.iter().flat_map(|policy| &policy.metrics);
-        let asked: Vec<_> = metrics.map(|it| &it.query.text).filter(|it| is_it(it)).collect();
-        asking += usize::from(!asked.is_empty());
-        for query in asked {
+        let queries: Vec<_> = metrics.map(|it| &it.query.text).filter(|it| is_it(it)).collect();
+        policy_count += usize::from(!queries.is_empty());
+        for query in queries {
             state.extra.hold(identity, Sample::assumed(Arc::clone(query), answer.clone()));
         }
     }
-    asking
+    policy_count
 }

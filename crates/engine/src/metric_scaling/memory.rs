@@ -204,7 +204,7 @@ impl Memory {
         let ended = self.recommendations.windows(2);
         let ended = ended.take_while(|pair| pair[1].since <= cutoff).count();
         self.recommendations.drain(..ended);
-        self.forget_what_is_outdone();
+        self.remove_ineffective();
         let up = policy.up.longest_period().map(|period| before(now, period));
         let down = policy.down.longest_period().map(|period| before(now, period));
         // A change in one direction shows where a period of the other one began.
@@ -225,7 +225,7 @@ impl Memory {
 
     /// Only the largest and the smallest recommendation of a window count: one that a later one reaches in both
     /// directions never does again.
-    fn forget_what_is_outdone(&mut self) {
+    fn remove_ineffective(&mut self) {
         let (mut largest, mut smallest) = (None::<u32>, None::<u32>);
         let mut kept = Vec::with_capacity(self.recommendations.len());
         for recommendation in self.recommendations.iter().rev() {

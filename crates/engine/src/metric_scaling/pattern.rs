@@ -112,7 +112,7 @@ impl PatternBudget {
     /// Whether a pattern matches an empty value: `Some(None)` if it is too large to find out, `None` for a text that is
     /// not a pattern.
     pub fn matches_empty(&mut self, text: &str) -> Option<Option<bool>> {
-        match self.known(text) {
+        match self.cached(text) {
             CachedPattern::Invalid => None,
             CachedPattern::TooLarge(_) => Some(None),
             CachedPattern::Read { matches_empty, .. }
@@ -136,13 +136,13 @@ impl PatternBudget {
     }
 
     fn keep_another(&mut self, text: &str) -> Result<Pattern, PatternExcess> {
-        let (automaton, matches_empty) = match self.known(text) {
+        let (automaton, matches_empty) = match self.cached(text) {
             CachedPattern::Invalid => return Err(PatternExcess::Pattern),
             CachedPattern::TooLarge(excess) => return Err(*excess),
             CachedPattern::Kept { pattern, .. } => return Ok(pattern.clone()),
             CachedPattern::Read { automaton, matches_empty } => (automaton.clone(), *matches_empty),
         };
-        let known = self.pool.as_ref().and_then(|share| share.known(text));
+        let known = self.pool.as_ref().and_then(|share| share.cached(text));
         let pattern = match known {
             Some(pattern) => pattern,
             None if self.patterns == MAX_OBJECT_PATTERNS => return Err(PatternExcess::Object),
@@ -179,7 +179,7 @@ impl PatternBudget {
         Ok(())
     }
 
-    fn known(&mut self, text: &str) -> &CachedPattern {
+    fn cached(&mut self, text: &str) -> &CachedPattern {
         if !self.known.contains_key(text) {
             let known = self.read(text);
             self.known.insert(text.into(), known);
@@ -258,17 +258,17 @@ pub struct PatternPool(Arc<Pool>);
 #[derive(Debug)]
 struct Pool {
     most: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<PoolContent>,
 }
 
 #[derive(Default, Debug)]
-struct Kept {
+struct PoolContent {
     bytes: usize,
-    by_namespace: BTreeMap<Arc<str>, KeptOfNamespace>,
+    by_namespace: BTreeMap<Arc<str>, NamespaceContent>,
 }
 
 #[derive(Default, Debug)]
-struct KeptOfNamespace {
+struct NamespaceContent {
     bytes: usize,
     by_text: BTreeMap<Box<str>, Weak<Counted>>,
 }
@@ -326,14 +326,14 @@ impl PatternPool {
         PatternFullness { of_namespace, of_process: kept.bytes, is_nearly_full }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, PoolContent> {
         self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Share {
     /// The same pattern, if the pool has it.
-    fn known(&self, text: &str) -> Option<Pattern> {
+    fn cached(&self, text: &str) -> Option<Pattern> {
         let kept = self.pool.lock();
         let own = kept.by_namespace.get(&self.namespace)?;
         own.by_text.get(text).and_then(Weak::upgrade).map(Pattern)

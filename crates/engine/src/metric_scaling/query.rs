@@ -197,7 +197,7 @@ impl Selects {
         &'a self,
         view: View<'a, Autoscalers>,
     ) -> impl Iterator<Item = Publisher<'a>> {
-        self.usable(view).filter(move |(schedule, _)| view.objects.exempt.of(schedule).is_none())
+        self.usable(view).filter(move |(schedule, _)| view.objects.exempt.get(schedule).is_none())
     }
 
     /// The problem of a selected schedule in a namespace whose mark is unreadable.
@@ -205,7 +205,7 @@ impl Selects {
         let mut usable =
             view.objects.exempt.has_unread().then(|| self.usable(view)).into_iter().flatten();
         let is_unread = |schedule: &Identity| {
-            view.objects.exempt.of(schedule) == Some(Exemption::UnreadNamespace)
+            view.objects.exempt.get(schedule) == Some(Exemption::UnreadNamespace)
         };
         let (schedule, _) = usable.find(|(schedule, _)| is_unread(schedule))?;
         let why = format!(

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::{
-    Amount, Direction, FiniteNumber, Input, Limited, MetricScaling, RatePolicy, Select, TargetType,
+    Amount, Direction, FiniteNumber, Input, LimitedReplicas, MetricScaling, RatePolicy, Select,
+    TargetType,
 };
-use crate::answers::Answered;
+use crate::answers::MetricRecommendation;
 use crate::{Reason, counted};
 
 /// The outcome for a metric, or for an autoscaler as a whole, and the reason.
@@ -16,7 +17,7 @@ pub enum Cause {
         /// The answer to its query.
         sample: FiniteNumber,
         /// The recommendation with its limits.
-        limited: Limited,
+        limited: LimitedReplicas,
     },
     /// The metric has a recommendation, but the one of another metric is decisive.
     Recommends {
@@ -28,7 +29,7 @@ pub enum Cause {
     /// The sample that multiplies the replicas is older than their last change: the last recommendation applies.
     Holds {
         /// The recommendation with its limits.
-        limited: Limited,
+        limited: LimitedReplicas,
     },
     /// Its query has no usable sample, so nothing is scaled.
     NoSample,
@@ -37,7 +38,7 @@ pub enum Cause {
     /// There is no metric: only the bounds count.
     OnlyBounds {
         /// The bounds that apply.
-        limited: Limited,
+        limited: LimitedReplicas,
     },
     /// There is nothing of the target's name.
     TargetMissing,
@@ -55,7 +56,7 @@ pub enum Cause {
 impl Cause {
     /// The replicas that it decides, with their limits.
     #[must_use]
-    pub fn limited(&self) -> Option<Limited> {
+    pub fn limited(&self) -> Option<LimitedReplicas> {
         match *self {
             Cause::Sets { limited, .. }
             | Cause::Holds { limited }
@@ -75,13 +76,13 @@ impl Cause {
     }
 
     /// The sample of the metric's query, and the replicas that it recommends.
-    pub(super) fn answered(&self) -> Option<Answered> {
+    pub(super) fn answered(&self) -> Option<MetricRecommendation> {
         match *self {
             Cause::Sets { sample, limited } => {
-                Some(Answered { sample, recommendation: limited.recommended })
+                Some(MetricRecommendation { sample, recommendation: limited.recommended })
             }
             Cause::Recommends { sample, replicas } => {
-                Some(Answered { sample, recommendation: replicas })
+                Some(MetricRecommendation { sample, recommendation: replicas })
             }
             Cause::Holds { .. }
             | Cause::NoSample
@@ -139,45 +140,45 @@ fn of_replicas(count: u32) -> String {
 
 /// The recommendation, and every limit that makes a difference.
 #[must_use]
-pub fn render_limited(policy: &MetricScaling, limited: Limited) -> String {
+pub fn render_limited(policy: &MetricScaling, limited: LimitedReplicas) -> String {
     let recommended = of_replicas(limited.recommended);
     format!("{recommended} recommended{}", limits(policy, limited))
 }
 
 /// Every limit that makes a difference, in their order.
-fn limits(policy: &MetricScaling, limited: Limited) -> String {
-    let Limited { from, recommended, stabilised, allowed, replicas } = limited;
-    let mut told = vec![String::new()];
-    if stabilised != recommended {
-        let is_up = stabilised < recommended;
+fn limits(policy: &MetricScaling, limited: LimitedReplicas) -> String {
+    let LimitedReplicas { from, recommended, stabilized, allowed, replicas } = limited;
+    let mut parts = vec![String::new()];
+    if stabilized != recommended {
+        let is_up = stabilized < recommended;
         let (name, rules) =
             if is_up { ("scaleUp", &policy.up) } else { ("scaleDown", &policy.down) };
         let window = rules.window_seconds;
-        told.push(format!("{stabilised} by the {name} window of {window} s"));
+        parts.push(format!("{stabilized} by the {name} window of {window} s"));
     }
-    if allowed != stabilised {
-        let (direction, name) = if stabilised > from {
+    if allowed != stabilized {
+        let (direction, name) = if stabilized > from {
             (Direction::Up, "scaleUp")
         } else {
             (Direction::Down, "scaleDown")
         };
         let rules = policy.rules(direction);
         if rules.select == Select::Disabled {
-            told.push(format!("{allowed}, because {name} is Disabled"));
+            parts.push(format!("{allowed}, because {name} is Disabled"));
         } else {
-            let policies: Vec<String> = rules.policies.iter().map(shown).collect();
+            let policies: Vec<String> = rules.policies.iter().map(render_rate).collect();
             let policies = policies.join(", ");
-            told.push(format!("{allowed} by the {name} policies ({policies})"));
+            parts.push(format!("{allowed} by the {name} policies ({policies})"));
         }
     }
     if replicas != allowed {
         let name = if replicas < allowed { "maxReplicas" } else { "minReplicas" };
-        told.push(format!("{replicas} by {name}"));
+        parts.push(format!("{replicas} by {name}"));
     }
-    told.join("; ")
+    parts.join("; ")
 }
 
-fn shown(policy: &RatePolicy) -> String {
+fn render_rate(policy: &RatePolicy) -> String {
     let seconds = policy.period_seconds;
     match policy.amount {
         Amount::Replicas(count) => format!("{count} in {seconds} s"),

@@ -26,7 +26,7 @@ pub struct Sample {
 impl Sample {
     /// A sample of a query requested at this instant.
     #[must_use]
-    pub fn asked(
+    pub fn requested(
         query: Arc<str>,
         at: Timestamp,
         value: Result<FiniteNumber, SampleProblem>,
@@ -128,14 +128,14 @@ impl Samples {
 
     /// The last answer to a query of a policy.
     #[must_use]
-    pub fn of(&self, policy: &Identity, query: &str) -> Option<&Sample> {
+    pub fn get(&self, policy: &Identity, query: &str) -> Option<&Sample> {
         self.by_policy.get(policy)?.iter().find(|sample| *sample.query == *query)
     }
 
     /// Removes the samples of queries that a policy no longer has.
-    pub fn keep_only(&mut self, policy: &Identity, is_asked: impl Fn(&str) -> bool) {
+    pub fn keep_only(&mut self, policy: &Identity, is_kept: impl Fn(&str) -> bool) {
         if let Some(known) = self.by_policy.get_mut(policy) {
-            known.retain(|sample| is_asked(&sample.query));
+            known.retain(|sample| is_kept(&sample.query));
             if known.is_empty() {
                 self.by_policy.remove(policy);
             }

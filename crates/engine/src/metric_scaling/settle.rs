@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Cause, Decision, Limited, Memory, MetricScaling};
+use super::{Cause, Decision, LimitedReplicas, Memory, MetricScaling};
 use crate::seam::Effect;
 use crate::{Field, Occurrence, Outcome, Reason, Value, Verdict};
 
@@ -76,7 +76,7 @@ pub fn settle(
     let Decision { reasons, mut memory, mut recorded, .. } = decision;
     let won = reasons.iter().find(|reason| reason.verdict == Verdict::Won);
     let limited = won.and_then(|won| won.cause.limited());
-    let (Some(won), Some(Limited { from, replicas, .. })) = (won, limited) else {
+    let (Some(won), Some(LimitedReplicas { from, replicas, .. })) = (won, limited) else {
         return Settlement { memory, recorded, effects: Vec::new(), is_done: true };
     };
     let metric = won.rule;

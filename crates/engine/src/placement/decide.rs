@@ -40,7 +40,7 @@ pub struct Decision {
     /// The clusters that are no longer selected, in order.
     pub removed: Vec<Arc<str>>,
     /// The explanations of some added or removed clusters.
-    pub told: Vec<RuleExplanation>,
+    pub explanations: Vec<RuleExplanation>,
     /// The clusters with a taint that would not be tolerated forever, if it had the instant of its addition.
     pub undated: Vec<Arc<str>>,
     /// The clusters over which the expressions have taken too many steps, and whether they are selected nevertheless.
@@ -53,7 +53,7 @@ pub struct Decision {
 
 impl Decision {
     /// The selection at the last report, in order.
-    pub(super) fn known(&self) -> Vec<Arc<str>> {
+    pub(super) fn last_reported(&self) -> Vec<Arc<str>> {
         let stay = self.clusters.iter().filter(|it| self.added.binary_search(it).is_err());
         let mut known: Vec<Arc<str>> = stay.chain(&self.removed).cloned().collect();
         known.sort_unstable();
@@ -111,7 +111,7 @@ impl Satisfaction {
 /// Decides at `now`.
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
-    let ranking = Ranking::of(input, now);
+    let ranking = Ranking::new(input, now);
     let mut selected = selected(input, &ranking);
     // Positions are in the order of the names.
     selected.sort_unstable();
@@ -119,9 +119,9 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let groups = groups(input, &chosen);
     let wanted = wanted_decisions(&groups);
     let actions = writes(input, &wanted);
-    let untold = input.memory.as_ref().and_then(|it| it.untold.as_ref());
-    let known: BTreeSet<&Arc<str>> = match untold {
-        Some(untold) => untold.iter().collect(),
+    let unreported = input.memory.as_ref().and_then(|it| it.unreported.as_ref());
+    let known: BTreeSet<&Arc<str>> = match unreported {
+        Some(unreported) => unreported.iter().collect(),
         None => own_clusters(input).collect(),
     };
     let clusters: Vec<Arc<str>> = chosen.iter().map(|it| Arc::clone(it.name)).collect();
@@ -129,11 +129,11 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let gone = known.into_iter().filter(|it| clusters.binary_search(it).is_err());
     let removed: Vec<Arc<str>> = gone.cloned().collect();
     let is_other = !added.is_empty() || !removed.is_empty();
-    let told = is_other.then(|| of_changes(input, &ranking, (&added, &removed), now));
+    let explanations = is_other.then(|| of_changes(input, &ranking, (&added, &removed), now));
     let decision = Decision {
         is_decided: true,
         actions,
-        told: told.unwrap_or_default(),
+        explanations: explanations.unwrap_or_default(),
         satisfaction: satisfaction(input, &ranking, &selected),
         reason: Reason {
             rule: None,
@@ -149,11 +149,11 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         removed,
         undated: undated(input, &ranking),
         costly: costly(input, &ranking, &selected),
-        known: ranking.matches.known(input),
+        known: ranking.matches.to_keep(input),
         wake_at: ranking.wake_at(input, &selected, now),
     };
     let reason = super::change_cause::reason(input, &ranking, &decision, now);
-    Decision { change_cause: ChangeCause::of(input, reason.cause), reason, ..decision }
+    Decision { change_cause: ChangeCause::from_cause(input, reason.cause), reason, ..decision }
 }
 
 /// The candidates to select, in no order.
@@ -161,7 +161,7 @@ pub(super) fn selected(input: &Input<'_>, ranking: &Ranking) -> Vec<u32> {
     let mut ranked = ranking.ranked.clone();
     let wanted = input.policy.number_of_clusters.and_then(|it| usize::try_from(it).ok());
     if let Some(wanted) = wanted.filter(|wanted| *wanted < ranked.len()) {
-        ranked.select_nth_unstable_by_key(wanted, Ranked::key);
+        ranked.select_nth_unstable_by_key(wanted, RankedCandidate::key);
         ranked.truncate(wanted);
     }
     ranked.into_iter().map(|it| it.candidate).collect()
@@ -183,7 +183,7 @@ pub(super) fn own_clusters<'a>(input: &Input<'a>) -> impl Iterator<Item = &'a Ar
 }
 
 fn groups(input: &Input<'_>, selected: &[&Candidate<'_>]) -> Vec<DecidedGroup> {
-    let size = input.policy.group_size.of(selected.len());
+    let size = input.policy.group_size.limit(selected.len());
     let mut rest: Vec<&Candidate<'_>> = selected.to_vec();
     let mut groups: Vec<DecidedGroup> = Vec::new();
     let mut divide = |name: &Arc<str>, clusters: &[&Candidate<'_>]| {

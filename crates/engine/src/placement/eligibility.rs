@@ -61,7 +61,7 @@ pub(super) struct Matches {
 }
 
 impl Matches {
-    pub(super) fn of(input: &Input<'_>, now: Timestamp) -> Matches {
+    pub(super) fn new(input: &Input<'_>, now: Timestamp) -> Matches {
         if !input.policy.has_expressions() {
             return Matches::default();
         }
@@ -79,14 +79,15 @@ impl Matches {
                 matched(input.policy, scores, candidate, now, steps)
             })
         });
-        let asked = || of.iter().filter(|it| it.spent > 0);
-        let is_costly_everywhere = asked().nth(1).is_some() && asked().all(Matched::is_unfinished);
+        let evaluated = || of.iter().filter(|it| it.spent > 0);
+        let is_costly_everywhere =
+            evaluated().nth(1).is_some() && evaluated().all(Matched::is_unfinished);
         Matches { of, is_costly_everywhere }
     }
 
     /// The part that can be kept for the next turn.
-    pub(super) fn known(&self, input: &Input<'_>) -> KnownMatches {
-        KnownMatches::of(input, &self.of)
+    pub(super) fn to_keep(&self, input: &Input<'_>) -> KnownMatches {
+        KnownMatches::from_matched(input, &self.of)
     }
 
     pub(super) fn get(&self, candidate: u32) -> Option<&Matched> {

@@ -9,7 +9,9 @@ use jiff::Timestamp;
 use super::gather::may_select;
 use super::predicates::{AllScores, matched};
 use super::shares::{STEPS_OF_A_CHANGE, evaluate_each};
-use super::{Candidate, Cluster, Hub, KnownMatches, Matched, Placement, Placements, Standing};
+use super::{
+    Candidate, Cluster, Hub, KnownMatches, Matched, Placement, PlacementState, Placements,
+};
 use crate::seam::View;
 use crate::{Family, Identity, PolicyName};
 
@@ -35,13 +37,13 @@ struct Reader {
 impl ExpressionReaders {
     /// The readers of the cluster with this name.
     #[must_use]
-    pub fn of(view: View<'_, Placements>, cluster: &str) -> ExpressionReaders {
+    pub fn for_cluster(view: View<'_, Placements>, cluster: &str) -> ExpressionReaders {
         let readers = view.state.extra.index.with_expressions().filter_map(|identity| {
             let object = view.state.policies.get(identity)?;
             let policy = object.policy.as_ref()?;
-            let asks = policy.standing == Standing::Active;
+            let is_active = policy.standing == PlacementState::Active;
             let known = || object.memory.as_ref().map(|it| it.known.clone()).unwrap_or_default();
-            (asks && may_select(view, identity, policy, cluster)).then(|| Reader {
+            (is_active && may_select(view, identity, policy, cluster)).then(|| Reader {
                 identity: identity.clone(),
                 policy: Arc::clone(policy),
                 known: known(),

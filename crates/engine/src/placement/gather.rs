@@ -9,8 +9,8 @@ use jiff::Timestamp;
 
 use super::predicates::OfCandidates;
 use super::{
-    Cluster, ClusterSet, GROUP, Hub, Memory, Placement, PlacementDecision, Placements, Prioritizer,
-    ScoreSource, Scores, Standing,
+    Cluster, ClusterSet, GROUP, Hub, Memory, Placement, PlacementDecision, PlacementState,
+    Placements, Prioritizer, ScoreSource, Scores,
 };
 use crate::Identity;
 use crate::seam::View;
@@ -61,7 +61,7 @@ pub struct Candidate<'a> {
 pub fn gather<'a>(view: View<'a, Placements>, placement: &Identity) -> Option<Input<'a>> {
     let (identity, object) = view.state.policies.get_key_value(placement)?;
     let policy = object.policy.as_deref()?;
-    if policy.standing != Standing::Active || view.objects.exempt.of(placement).is_some() {
+    if policy.standing != PlacementState::Active || view.objects.exempt.get(placement).is_some() {
         return None;
     }
     let hub = &*view.state.extra.hub;
@@ -100,7 +100,7 @@ pub fn gather<'a>(view: View<'a, Placements>, placement: &Identity) -> Option<In
     })
 }
 
-fn wants(policy: &Placement, set: &str) -> bool {
+fn selects_from(policy: &Placement, set: &str) -> bool {
     policy.cluster_sets.is_empty() || policy.cluster_sets.iter().any(|it| **it == *set)
 }
 
@@ -109,7 +109,7 @@ pub(super) fn named_sets<'a>(
     policy: &Placement,
     bound: &BTreeSet<&'a Arc<str>>,
 ) -> Vec<&'a Arc<str>> {
-    bound.iter().copied().filter(|it| wants(policy, it)).collect()
+    bound.iter().copied().filter(|it| selects_from(policy, it)).collect()
 }
 
 /// A set that a placement selects from, and whose clusters are unknown.
@@ -121,7 +121,7 @@ pub(super) fn unusable_set<'a>(
     let bound = bound_sets(&view.state.extra.hub, placement.namespace());
     let is_unusable =
         |set: &&Arc<str>| view.state.extra.hub.sets.get(*set) == Some(&ClusterSet::Unusable);
-    bound.into_iter().filter(|set| wants(policy, set)).find(is_unusable)
+    bound.into_iter().filter(|set| selects_from(policy, set)).find(is_unusable)
 }
 
 /// The sets that are bound to a namespace, and there.
@@ -263,7 +263,7 @@ fn selecting_from<'w>(view: View<'w, Placements>, sets: &BTreeSet<&Arc<str>>) ->
             continue;
         }
         let here = reading_in(view, namespace);
-        let here = here.filter(|(_, policy)| bound.iter().any(|set| wants(policy, set)));
+        let here = here.filter(|(_, policy)| bound.iter().any(|set| selects_from(policy, set)));
         selecting.extend(here.map(|(placement, _)| placement));
     }
     selecting
@@ -285,7 +285,7 @@ fn reading_in<'w>(
 
 /// Whether a placement reads anything. The status of one that cannot be used also names what it lacks.
 fn reads(policy: &Placement) -> bool {
-    matches!(policy.standing, Standing::Active | Standing::Unusable)
+    matches!(policy.standing, PlacementState::Active | PlacementState::Unusable)
 }
 
 /// Whether a placement reads other scores once these replace the current ones of an object. It is decided again when
@@ -330,7 +330,7 @@ pub(super) fn may_select(
     let Some(cluster) = hub.clusters.get(cluster) else { return false };
     let mut bound = bound_sets(hub, placement.namespace()).into_iter();
     bound.any(|set| {
-        wants(policy, set)
+        selects_from(policy, set)
             && hub.sets.get(set).is_some_and(|members| members.contains(set, cluster))
     })
 }

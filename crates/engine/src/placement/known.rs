@@ -49,7 +49,7 @@ impl Eq for KnownMatches {}
 
 impl KnownMatches {
     /// The results to keep of an evaluation of all candidates.
-    pub(super) fn of(input: &Input<'_>, matched: &[Matched]) -> KnownMatches {
+    pub(super) fn from_matched(input: &Input<'_>, matched: &[Matched]) -> KnownMatches {
         // Several predicates share the steps, so that it matters to each how many there are.
         let is_alone = input.policy.predicates.len() == 1;
         let of = input.candidates.iter().zip(matched).filter_map(|(candidate, it)| {
@@ -88,7 +88,7 @@ impl KnownMatches {
     }
 
     /// All results if they fit next to `kept` results of others, and nothing otherwise.
-    pub(super) fn beside(self, kept: usize) -> KnownMatches {
+    pub(super) fn within_limit(self, kept: usize) -> KnownMatches {
         if kept + self.len() <= MOST_KEPT { self } else { KnownMatches::default() }
     }
 

@@ -36,8 +36,8 @@ impl DecisionLedger {
         &'a self,
         placement: &Identity,
     ) -> BTreeMap<&'a Identity, &'a PlacementDecision> {
-        let labelled = self.of_placements.get(placement).into_iter().flatten();
-        let labelled = labelled.filter_map(|identity| self.decisions.get_key_value(identity));
+        let labeled = self.of_placements.get(placement).into_iter().flatten();
+        let labeled = labeled.filter_map(|identity| self.decisions.get_key_value(identity));
         let prefix = format!("{}-decision-", placement.name());
         let first = decision_identity(placement.namespace(), &prefix);
         let named = self.decisions.range(first..).take_while(|(identity, _)| {
@@ -45,7 +45,7 @@ impl DecisionLedger {
         });
         let named = named
             .filter(|(identity, _)| decision_number(identity.name(), placement.name()).is_some());
-        labelled.chain(named).collect()
+        labeled.chain(named).collect()
     }
 
     /// The decisions of these placements alone, for placements that do not count the others.
@@ -67,10 +67,10 @@ impl DecisionLedger {
         placements: &'p BTreeMap<Identity, Object>,
     ) -> Vec<&'p Identity> {
         let named = |name: &str| Identity::new(GROUP, "Placement", decision.namespace(), name);
-        let labelled = self.decisions.get(decision).and_then(|it| owner(decision, it));
+        let labeled = self.decisions.get(decision).and_then(|it| owner(decision, it));
         let numbered = decision.name().rsplit_once("-decision-").map(|(placement, _)| placement);
         let numbered = numbered.filter(|it| decision_number(decision.name(), it).is_some());
-        let owners: BTreeSet<Identity> = labelled.into_iter().chain(numbered.map(named)).collect();
+        let owners: BTreeSet<Identity> = labeled.into_iter().chain(numbered.map(named)).collect();
         owners.iter().filter_map(|owner| Some(placements.get_key_value(owner)?.0)).collect()
     }
 
@@ -100,7 +100,7 @@ impl DecisionLedger {
         }
         let owner = owner(&identity, &decision);
         if let Some(before) = self.decisions.insert(identity.clone(), decision) {
-            self.forget(&identity, &before);
+            self.remove_from_index(&identity, &before);
         }
         if let Some(owner) = owner {
             self.of_placements.entry(owner).or_default().insert(identity);
@@ -109,11 +109,11 @@ impl DecisionLedger {
 
     pub(crate) fn remove(&mut self, identity: &Identity) -> Option<PlacementDecision> {
         let before = self.decisions.remove(identity)?;
-        self.forget(identity, &before);
+        self.remove_from_index(identity, &before);
         Some(before)
     }
 
-    fn forget(&mut self, identity: &Identity, decision: &PlacementDecision) {
+    fn remove_from_index(&mut self, identity: &Identity, decision: &PlacementDecision) {
         if let Some(owner) = owner(identity, decision)
             && let Some(known) = self.of_placements.get_mut(&owner)
         {

@@ -82,7 +82,7 @@ impl PolicyFamily for Placements {
         let memory = object.as_ref().and_then(|object| object.memory.clone());
         let settled = settle(policy, open.decision, outcomes, memory, times.opened_at);
         if let (Some(memory), Some(object)) = (settled.memory, object) {
-            let known = memory.known.clone().beside(kept);
+            let known = memory.known.clone().within_limit(kept);
             state.extra.kept.note(policy, known.len());
             object.memory = Some(Memory { known, ..memory });
         }
@@ -153,7 +153,7 @@ impl PolicyFamily for Placements {
         extra.kept.note(policy, object.memory.as_ref().map_or(0, |it| it.known.len()));
     }
 
-    fn forget(extra: &mut HubState, policy: &Identity) {
+    fn remove(extra: &mut HubState, policy: &Identity) {
         extra.index.note(policy, None);
         extra.kept.note(policy, 0);
     }
@@ -175,7 +175,7 @@ impl PolicyFamily for Placements {
         view.state.policies.contains_key(policy)
     }
 
-    fn why_not_carried_out(view: View<'_, Self>, policy: &Identity) -> Option<String> {
+    fn why_not_applied(view: View<'_, Self>, policy: &Identity) -> Option<String> {
         why_not_decided(view, policy)
     }
 
@@ -201,9 +201,9 @@ impl PolicyFamily for Placements {
             return vec![presumed::unknown_selection(policy, why)];
         }
         let is_steady = input.policy.prioritizers.iter().any(|it| it.score == ScoreSource::Steady);
-        let afresh =
-            (is_steady && input.decisions.is_empty()).then(|| presumed::selects_afresh(policy));
-        afresh.into_iter().collect()
+        let presumption =
+            (is_steady && input.decisions.is_empty()).then(|| presumed::first_selection(policy));
+        presumption.into_iter().collect()
     }
 
     /// The selection has changed the very scores that led to it.

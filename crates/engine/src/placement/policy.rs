@@ -13,7 +13,7 @@ use crate::LabelSelector;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Placement {
     /// Whether it is decided at all.
-    pub standing: Standing,
+    pub standing: PlacementState,
     /// The sets to select from; without any, all that are bound.
     pub cluster_sets: Box<[Arc<str>]>,
     /// The maximum number of clusters to select; without it, all matching ones.
@@ -32,7 +32,7 @@ pub struct Placement {
 
 /// Whether a placement is decided.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub enum Standing {
+pub enum PlacementState {
     /// The placement is active.
     #[default]
     Active,
@@ -48,13 +48,13 @@ impl Placement {
     /// A placement whose spec has an error, with the sets that it names.
     #[must_use]
     pub fn unusable(cluster_sets: Box<[Arc<str>]>) -> Placement {
-        Placement { standing: Standing::Unusable, cluster_sets, ..Placement::default() }
+        Placement { standing: PlacementState::Unusable, cluster_sets, ..Placement::default() }
     }
 
     /// Whether its spec has no error.
     #[must_use]
     pub fn is_usable(&self) -> bool {
-        self.standing != Standing::Unusable
+        self.standing != PlacementState::Unusable
     }
 }
 
@@ -292,7 +292,7 @@ impl Default for GroupSize {
 impl GroupSize {
     /// The maximum number of clusters, at least 1.
     #[must_use]
-    pub fn of(self, selected: usize) -> usize {
+    pub fn limit(self, selected: usize) -> usize {
         let size = match self {
             GroupSize::Clusters(clusters) => usize::try_from(clusters).unwrap_or(usize::MAX),
             GroupSize::Percent(percent) => (selected * usize::from(percent)).div_ceil(100),
@@ -397,12 +397,12 @@ mod tests {
 
     #[test]
     fn a_group_has_at_most_the_percentage_rounded_up_and_never_none() {
-        let percent = |percent, of| GroupSize::Percent(percent).of(of);
+        let percent = |percent, selected| GroupSize::Percent(percent).limit(selected);
         assert_eq!(
             [percent(25, 3), percent(25, 100), percent(100, 7), percent(1, 0)],
             [1, 25, 7, 1]
         );
-        let clusters = |clusters, of| GroupSize::Clusters(clusters).of(of);
+        let clusters = |clusters, selected| GroupSize::Clusters(clusters).limit(selected);
         assert_eq!([clusters(2, 5), clusters(9, 5), clusters(0, 5)], [2, 5, 5]);
     }
 

@@ -40,7 +40,7 @@ impl<'i, 'a> FoundScores<'i, 'a> {
         FoundScores { all, found, candidate }
     }
 
-    fn of(&self, object: &str, cluster: &str) -> Option<(&'a Arc<str>, &'a Scores)> {
+    fn get(&self, object: &str, cluster: &str) -> Option<(&'a Arc<str>, &'a Scores)> {
         if let Some((object, found)) = self.found.iter().find(|(it, _)| ***it == *object) {
             return Some((object, (*found.get(self.candidate)?)?));
         }
@@ -162,7 +162,7 @@ pub(super) fn why_none(
     let reading = Reading::new(input.scores.into(), candidate, now);
     let mut budget = Budget::new(input.policy, candidate, steps);
     let predicates = &input.policy.predicates;
-    let told = predicates.iter().take(PREDICATES_TOLD).filter_map(|predicate| {
+    let mismatches = predicates.iter().take(MAX_NAMED_PREDICATES).filter_map(|predicate| {
         Some(match reading.judge(predicate, &mut budget).err()? {
             Mismatch::Selectors => predicate.to_string(),
             Mismatch::IsFalse(expression) => format!("the expression {expression} is false"),
@@ -174,21 +174,21 @@ pub(super) fn why_none(
             }
         })
     });
-    let told: Vec<String> = told.map(|why| clipped(&why, WHY_TOLD)).collect();
-    let more = match predicates.len().saturating_sub(PREDICATES_TOLD) {
+    let mismatches: Vec<String> = mismatches.map(|why| clipped(&why, MAX_REASON_CHARS)).collect();
+    let more = match predicates.len().saturating_sub(MAX_NAMED_PREDICATES) {
         0 => String::new(),
         more => format!("; nor do {more} more"),
     };
-    told.join("; or ") + &more
+    mismatches.join("; or ") + &more
 }
 
 /// The maximum number of predicates that a message names as not matching, and of characters for each: labels, and the
 /// quotes of expressions, may be long.
-const PREDICATES_TOLD: usize = 4;
-const WHY_TOLD: usize = 400;
+const MAX_NAMED_PREDICATES: usize = 4;
+const MAX_REASON_CHARS: usize = 400;
 
 /// The maximum number of expired objects with scores in a message.
-const EXPIRED_TOLD: usize = 3;
+const MAX_NAMED_EXPIRED: usize = 3;
 
 /// A text with at most `most` characters.
 fn clipped(text: &str, most: usize) -> String {
@@ -199,14 +199,14 @@ fn clipped(text: &str, most: usize) -> String {
 }
 
 /// The expired objects, as a message lists them after their effect.
-pub(super) fn shown(expired: &BTreeMap<Arc<str>, Timestamp>) -> String {
-    let shown = expired.iter().take(EXPIRED_TOLD).map(|(object, expired)| {
+pub(super) fn render_expired(expired: &BTreeMap<Arc<str>, Timestamp>) -> String {
+    let texts = expired.iter().take(MAX_NAMED_EXPIRED).map(|(object, expired)| {
         let why = Scores::why_ended(*expired);
         format!("; AddOnPlacementScore {object} {why}, so it has no scores")
     });
-    let more = expired.len().saturating_sub(EXPIRED_TOLD);
+    let more = expired.len().saturating_sub(MAX_NAMED_EXPIRED);
     let more = (more > 0).then(|| format!("; {more} more have expired as well"));
-    shown.chain(more).collect()
+    texts.chain(more).collect()
 }
 
 /// The steps of one candidate. Predicates are alternatives: each of them has an equal share of the remaining steps,
@@ -215,23 +215,24 @@ struct Budget {
     granted: usize,
     left: usize,
     /// The number of predicates that still request a share.
-    asking: usize,
+    remaining_predicates: usize,
 }
 
 impl Budget {
     fn new(policy: &Placement, candidate: &Candidate<'_>, steps: usize) -> Budget {
-        let asks = |it: &&ClusterSelector| !it.expressions.is_empty() && it.fits(candidate.cluster);
-        let asking = match &policy.predicates[..] {
+        let needs_steps =
+            |it: &&ClusterSelector| !it.expressions.is_empty() && it.fits(candidate.cluster);
+        let remaining_predicates = match &policy.predicates[..] {
             [_] => 1,
-            several => several.iter().filter(asks).count(),
+            several => several.iter().filter(needs_steps).count(),
         };
         let granted = Meter::with(steps).left();
-        Budget { granted, left: granted, asking }
+        Budget { granted, left: granted, remaining_predicates }
     }
 
     fn share(&mut self) -> Meter {
-        let share = self.left / self.asking.max(1);
-        self.asking = self.asking.saturating_sub(1);
+        let share = self.left / self.remaining_predicates.max(1);
+        self.remaining_predicates = self.remaining_predicates.saturating_sub(1);
         Meter::with(share)
     }
 }
@@ -297,7 +298,7 @@ impl<'i, 'a> Reading<'i, 'a> {
     /// The scores of the cluster in the object of a name: none of them, if it has expired.
     fn scores(&self, object: &str) -> Option<NamedScores<'a>> {
         self.reads_scores.set(true);
-        let (object, scores) = self.scores.of(object, self.candidate.name)?;
+        let (object, scores) = self.scores.get(object, self.candidate.name)?;
         let Scores { values, valid_until } = scores;
         match *valid_until {
             Some(expired) if expired <= self.now => {

@@ -41,7 +41,7 @@ pub struct Ranking {
     /// Of every candidate, in their order.
     pub eligibility: Vec<Eligibility>,
     /// The candidates that may be selected, in their order.
-    pub ranked: Vec<Ranked>,
+    pub ranked: Vec<RankedCandidate>,
     /// The verdicts of the predicates on them.
     pub(super) matches: Matches,
     /// The smallest and the largest amount that a score compares, by the position of the score.
@@ -50,7 +50,7 @@ pub struct Ranking {
 
 /// A candidate that may be selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ranked {
+pub struct RankedCandidate {
     /// Its position among the candidates.
     pub candidate: u32,
     /// The sum of its scores, each times its weight.
@@ -59,7 +59,7 @@ pub struct Ranked {
     pub is_shunned: bool,
 }
 
-impl Ranked {
+impl RankedCandidate {
     /// Sorts the candidate to be selected first to the front.
     pub(super) fn key(&self) -> (std::cmp::Reverse<i64>, bool, u32) {
         (std::cmp::Reverse(self.total), self.is_shunned, self.candidate)
@@ -75,15 +75,15 @@ struct Amounts {
 impl Ranking {
     /// Ranks the candidates at `now`.
     #[must_use]
-    pub fn of(input: &Input<'_>, now: Timestamp) -> Ranking {
-        let matches = Matches::of(input, now);
+    pub fn new(input: &Input<'_>, now: Timestamp) -> Ranking {
+        let matches = Matches::new(input, now);
         let assess = |(position, it)| matches.eligibility(input, position, it, now);
         let eligibility: Vec<Eligibility> = (0..).zip(&input.candidates).map(assess).collect();
-        let mut ranked: Vec<Ranked> = Vec::with_capacity(eligibility.len());
+        let mut ranked: Vec<RankedCandidate> = Vec::with_capacity(eligibility.len());
         for (candidate, it) in (0..).zip(&eligibility) {
             if let Eligibility::Eligible { shunned_by, .. } = it {
                 let is_shunned = shunned_by.is_some();
-                ranked.push(Ranked { candidate, total: 0, is_shunned });
+                ranked.push(RankedCandidate { candidate, total: 0, is_shunned });
             }
         }
         let amounts = input.policy.prioritizers.iter().map(|it| amounts(input, &it.score, &ranked));
@@ -100,9 +100,9 @@ impl Ranking {
     }
 
     /// The candidates that may be selected, in the order of selection.
-    pub(super) fn in_order(&self) -> Vec<Ranked> {
+    pub(super) fn in_order(&self) -> Vec<RankedCandidate> {
         let mut ranked = self.ranked.clone();
-        ranked.sort_unstable_by_key(Ranked::key);
+        ranked.sort_unstable_by_key(RankedCandidate::key);
         ranked
     }
 
@@ -229,7 +229,7 @@ fn amount(score: &ScoreSource, cluster: &Cluster) -> Option<Quantity> {
 }
 
 /// The range of the amounts of the clusters that may be selected, as far as they state one.
-fn amounts(input: &Input<'_>, score: &ScoreSource, ranked: &[Ranked]) -> Option<Amounts> {
+fn amounts(input: &Input<'_>, score: &ScoreSource, ranked: &[RankedCandidate]) -> Option<Amounts> {
     let all = || {
         ranked.iter().filter_map(|it| {
             let position = usize::try_from(it.candidate).ok()?;

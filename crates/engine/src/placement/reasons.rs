@@ -7,15 +7,15 @@ use std::sync::Arc;
 use almanac_expressions::MOST_STEPS;
 use jiff::Timestamp;
 
-use super::predicates::{matched, shown, why_none};
+use super::predicates::{matched, render_expired, why_none};
 use super::shares::STEPS_OF_A_DECISION;
 use super::{
-    Eligibility, Exclusion, Input, Matched, Placement, Placements, Ranked, Ranking, RawScore,
-    ScoreSource, Scores, Taint, gather,
+    Eligibility, Exclusion, Input, Matched, Placement, Placements, RankedCandidate, Ranking,
+    RawScore, ScoreSource, Scores, Taint, gather,
 };
 use crate::answers::RuleExplanation;
 use crate::seam::View;
-use crate::{Identity, Reason, ScorePart, Scored, Verdict, counted, few};
+use crate::{Identity, Reason, ScorePart, Verdict, WeightedScores, counted, few};
 
 /// The cause of a selection. A candidate is named by its index in the [`Input`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,7 +68,7 @@ impl Cause {
     }
 
     /// The same about a candidate that is in another position now.
-    pub(super) fn of(self, candidate: u32) -> Cause {
+    pub(super) fn with_candidate(self, candidate: u32) -> Cause {
         match self {
             Cause::Ranked { .. } | Cause::TooCostly { .. } => self,
             Cause::TolerationEnded { taint, .. } => Cause::TolerationEnded { candidate, taint },
@@ -165,12 +165,12 @@ pub(crate) fn describe(
 /// order of their names.
 #[must_use]
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<RuleExplanation> {
-    let ranking = Ranking::of(input, now);
+    let ranking = Ranking::new(input, now);
     verdicts(input, &ranking, &ranking.in_order(), now, |_| true)
 }
 
 /// The maximum number of added clusters to report, and of removed ones.
-const TOLD: usize = 3;
+const MAX_EXPLAINED: usize = 3;
 
 /// The verdicts on the first of the added clusters, and of the removed ones.
 pub(super) fn of_changes(
@@ -187,12 +187,14 @@ pub(super) fn of_changes(
     let ranked = || in_order.iter().map(|it| it.candidate);
     let excluded = (0..).zip(&ranking.eligibility);
     let excluded = excluded.filter(|(_, it)| matches!(it, Eligibility::Excluded(_)));
-    let come = ranked().filter(|it| is_among(added, name(input, *it))).take(TOLD);
-    let gone = ranked().chain(excluded.map(|(candidate, _)| candidate));
-    let gone = gone.filter(|it| is_among(removed, name(input, *it))).take(TOLD);
-    let told: BTreeSet<u32> = come.chain(gone).collect();
-    let verdicts = verdicts(input, ranking, &in_order, now, |it| told.contains(&it));
-    let (come, gone): (Vec<_>, Vec<_>) =
+    let added_candidates =
+        ranked().filter(|it| is_among(added, name(input, *it))).take(MAX_EXPLAINED);
+    let removed_candidates = ranked().chain(excluded.map(|(candidate, _)| candidate));
+    let removed_candidates =
+        removed_candidates.filter(|it| is_among(removed, name(input, *it))).take(MAX_EXPLAINED);
+    let explained: BTreeSet<u32> = added_candidates.chain(removed_candidates).collect();
+    let verdicts = verdicts(input, ranking, &in_order, now, |it| explained.contains(&it));
+    let (of_added, of_removed): (Vec<_>, Vec<_>) =
         verdicts.into_iter().partition(|it| it.verdict == Verdict::Won);
     let is_candidate =
         |name: &Arc<str>| input.candidates.binary_search_by(|known| known.name.cmp(name)).is_ok();
@@ -200,7 +202,11 @@ pub(super) fn of_changes(
         rule: Some(Arc::clone(name)),
         ..line_of_all(Verdict::Excluded, "no cluster of its sets has this name any more")
     });
-    come.into_iter().take(TOLD).chain(gone.into_iter().chain(strange).take(TOLD)).collect()
+    of_added
+        .into_iter()
+        .take(MAX_EXPLAINED)
+        .chain(of_removed.into_iter().chain(strange).take(MAX_EXPLAINED))
+        .collect()
 }
 
 /// A line about no candidate.
@@ -211,12 +217,12 @@ fn line_of_all(verdict: Verdict, message: &str) -> RuleExplanation {
 fn verdicts(
     input: &Input<'_>,
     ranking: &Ranking,
-    ranked: &[Ranked],
+    ranked: &[RankedCandidate],
     now: Timestamp,
     is_wanted: impl Fn(u32) -> bool,
 ) -> Vec<RuleExplanation> {
     let wanted = input.policy.number_of_clusters.map_or(ranked.len(), position).min(ranked.len());
-    let last = ranked.get(..wanted).and_then(<[Ranked]>::last).copied();
+    let last = ranked.get(..wanted).and_then(<[RankedCandidate]>::last).copied();
     let mut lines = Vec::new();
     for (index, it) in ranked.iter().enumerate().filter(|(_, it)| is_wanted(it.candidate)) {
         let is_selected = index < wanted;
@@ -247,7 +253,7 @@ fn verdicts(
         }
         message.push_str(&missing(input, ranking, it, now));
         if let Some(found) = ranking.matches.get(it.candidate) {
-            message.push_str(&shown(&found.expired));
+            message.push_str(&render_expired(&found.expired));
             if ranking.matches.is_unsaid(it.candidate) {
                 let _ = write!(message, "; {}, and it stays", unsaid(input, found));
             }
@@ -277,13 +283,18 @@ fn line(
     verdict: Verdict,
     message: String,
     (since, until): (Option<Timestamp>, Option<Timestamp>),
-    scored: Option<Scored>,
+    scored: Option<WeightedScores>,
 ) -> RuleExplanation {
     let rule = Some(name(input, candidate).into());
     RuleExplanation { since, until, scored, ..RuleExplanation::new(rule, verdict, message) }
 }
 
-fn scored(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) -> Scored {
+fn scored(
+    input: &Input<'_>,
+    ranking: &Ranking,
+    it: &RankedCandidate,
+    now: Timestamp,
+) -> WeightedScores {
     let parts = input.policy.prioritizers.iter().enumerate().map(|(index, prioritizer)| {
         let raw = ranking.raw_score(input, index, it.candidate, now).get();
         ScorePart {
@@ -292,10 +303,10 @@ fn scored(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) -> 
             weight: prioritizer.weight.get(),
         }
     });
-    Scored { total: it.total, scores: parts.collect() }
+    WeightedScores { total: it.total, scores: parts.collect() }
 }
 
-fn why_behind(input: &Input<'_>, it: &Ranked, last: &Ranked) -> String {
+fn why_behind(input: &Input<'_>, it: &RankedCandidate, last: &RankedCandidate) -> String {
     let ahead = name(input, last.candidate);
     if last.total > it.total {
         return format!("{ahead} has {}", last.total);
@@ -307,7 +318,7 @@ fn why_behind(input: &Input<'_>, it: &Ranked, last: &Ranked) -> String {
 }
 
 /// The scores that count 0 because there are none.
-fn missing(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) -> String {
+fn missing(input: &Input<'_>, ranking: &Ranking, it: &RankedCandidate, now: Timestamp) -> String {
     let mut text = String::new();
     for (index, prioritizer) in input.policy.prioritizers.iter().enumerate() {
         let why = match (ranking.raw_score(input, index, it.candidate, now), &prioritizer.score) {
@@ -359,7 +370,7 @@ fn excluded(
                 return (String::new(), None);
             };
             let why = why_none(input, candidate, found.map_or(0, |it| it.granted), now);
-            let expired = found.map(|it| shown(&it.expired)).unwrap_or_default();
+            let expired = found.map(|it| render_expired(&it.expired)).unwrap_or_default();
             (format!("no predicate matches: {why}{expired}"), None)
         }
         Exclusion::TooCostly { .. } => {

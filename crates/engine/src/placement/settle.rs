@@ -28,7 +28,7 @@ pub struct Memory {
     pub known: KnownMatches,
     /// The selection before writes failed, in order, if it has not been reported since: some of the writes may have
     /// been applied.
-    pub untold: Option<Arc<[Arc<str>]>>,
+    pub unreported: Option<Arc<[Arc<str>]>>,
 }
 
 /// A placement has selected other clusters.
@@ -45,7 +45,7 @@ pub struct Recorded {
     /// The reason.
     pub reason: Reason<Cause>,
     /// The explanations of some added or removed clusters, as of that decision.
-    pub told: Vec<RuleExplanation>,
+    pub explanations: Vec<RuleExplanation>,
 }
 
 /// The result of a decision and its outcomes.
@@ -80,10 +80,10 @@ pub fn settle(
             undated: Arc::default(),
             costly: Arc::default(),
             known: KnownMatches::default(),
-            untold: None,
+            unreported: None,
         });
-        let untold = is_other.then(|| decision.known().into());
-        let memory = Memory { untold, known: decision.known, ..memory };
+        let unreported = is_other.then(|| decision.last_reported().into());
+        let memory = Memory { unreported, known: decision.known, ..memory };
         return Settlement { memory: Some(memory), ..Settlement::default() };
     }
     let value = Value::Names(Arc::new(decision.clusters.iter().cloned().collect()));
@@ -94,7 +94,7 @@ pub fn settle(
         added: decision.added,
         removed: decision.removed,
         reason,
-        told: decision.told,
+        explanations: decision.explanations,
     });
     let memory = Memory {
         reason: reason.without_span(),
@@ -104,7 +104,7 @@ pub fn settle(
         undated: decision.undated.into(),
         costly: Arc::new(decision.costly),
         known: decision.known,
-        untold: None,
+        unreported: None,
     };
     Settlement {
         recorded: recorded.into_iter().collect(),

@@ -6,8 +6,8 @@ use super::gather::{bound_sets, gather, named_sets, unusable_set};
 use super::ledger::decision_identity;
 use super::logic::policy_of;
 use super::{
-    Cause, ClusterSet, Decision, KnownMatches, PlacementDecision, Placements, Satisfaction,
-    Standing,
+    Cause, ClusterSet, Decision, KnownMatches, PlacementDecision, PlacementState, Placements,
+    Satisfaction,
 };
 use crate::seam::View;
 use crate::{Action, Exempt, Identity, Reason, Verdict};
@@ -16,10 +16,10 @@ use crate::{Action, Exempt, Identity, Reason, Verdict};
 pub(crate) fn why_not_decided(view: View<'_, Placements>, placement: &Identity) -> Option<String> {
     let policy = policy_of(view, placement)?;
     Some(match policy.standing {
-        Standing::Disabled => "an annotation disables it".to_owned(),
-        Standing::Terminating => "it is being deleted".to_owned(),
-        Standing::Unusable => "its spec has an error".to_owned(),
-        Standing::Active => match Exempt::of(&view.objects.exempt, placement, None) {
+        PlacementState::Disabled => "an annotation disables it".to_owned(),
+        PlacementState::Terminating => "it is being deleted".to_owned(),
+        PlacementState::Unusable => "its spec has an error".to_owned(),
+        PlacementState::Active => match Exempt::for_policy(&view.objects.exempt, placement, None) {
             Some(exempt) => exempt.to_string(),
             None => {
                 format!("the selector of its set {} cannot be used", unusable_set(view, placement)?)
@@ -68,11 +68,11 @@ impl Decision {
     pub(super) fn first(view: View<'_, Placements>, placement: &Identity) -> Option<Decision> {
         let policy = view.state.policies.get(placement)?.policy.as_deref()?;
         let has_error = match policy.standing {
-            Standing::Unusable => true,
-            Standing::Active => unusable_set(view, placement).is_some(),
-            Standing::Disabled | Standing::Terminating => false,
+            PlacementState::Unusable => true,
+            PlacementState::Active => unusable_set(view, placement).is_some(),
+            PlacementState::Disabled | PlacementState::Terminating => false,
         };
-        let is_exempt = view.objects.exempt.of(placement).is_some();
+        let is_exempt = view.objects.exempt.get(placement).is_some();
         if !has_error || is_exempt || !view.state.extra.decisions.of_placement(placement).is_empty()
         {
             return None;
@@ -100,7 +100,7 @@ impl Decision {
             change_cause: None,
             added: Vec::new(),
             removed: Vec::new(),
-            told: Vec::new(),
+            explanations: Vec::new(),
             undated: Vec::new(),
             costly: BTreeMap::new(),
             known: KnownMatches::default(),

@@ -44,7 +44,7 @@ pub struct FollowingPod<'a> {
 
 /// The role of a `ConfigMap` for the agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Standing<'a> {
+pub(super) enum ConfigMapRole<'a> {
     /// The `ConfigMap` is in effect.
     InForce,
     /// Another `ConfigMap` is in effect.
@@ -54,15 +54,15 @@ pub(super) enum Standing<'a> {
 }
 
 /// The role of a `ConfigMap` for the agent. Of several, the first by its name is in effect, even if it is unusable.
-pub(super) fn standing<'a>(view: View<'a, Levels>, config: &Identity) -> Standing<'a> {
+pub(super) fn role<'a>(view: View<'a, Levels>, config: &Identity) -> ConfigMapRole<'a> {
     let namespace = view.state.extra.config_namespace.as_deref();
     let is_here = |it: &Identity| namespace.is_none_or(|namespace| namespace == it.namespace());
     if !is_here(config) {
-        return Standing::OtherNamespace;
+        return ConfigMapRole::OtherNamespace;
     }
     match view.state.policies.keys().find(|it| is_here(it)) {
-        Some(first) if first != config => Standing::After(first),
-        _ => Standing::InForce,
+        Some(first) if first != config => ConfigMapRole::After(first),
+        _ => ConfigMapRole::InForce,
     }
 }
 
@@ -91,14 +91,15 @@ fn gather_from<'a>(
 ) -> Option<Input<'a>> {
     let (identity, object) = view.state.policies.get_key_value(config)?;
     let policy = object.policy.as_deref()?;
-    if standing(view, config) != Standing::InForce || view.objects.exempt.of(config).is_some() {
+    if role(view, config) != ConfigMapRole::InForce || view.objects.exempt.get(config).is_some() {
         return None;
     }
     let mut lists = Lists::new(view, policy);
     let pods = pods.filter(|(identity, pod)| {
-        pod.left_alone.is_none() && view.objects.exempt.of(identity).is_none()
+        pod.left_alone.is_none() && view.objects.exempt.get(identity).is_none()
     });
-    let pods = pods.map(|(identity, pod)| FollowingPod { identity, pod, list: lists.of(pod) });
+    let pods =
+        pods.map(|(identity, pod)| FollowingPod { identity, pod, list: lists.list_for(pod) });
     let pods = pods.collect();
     let format = view.state.extra.level_format;
     Some(Input { identity, policy, format, pods, is_about_all })
@@ -118,12 +119,12 @@ impl<'a> Lists<'a> {
         Lists { view, policy, without_node, of_nodes: BTreeMap::new() }
     }
 
-    fn of(&mut self, pod: &'a Pod) -> ListInForce<'a> {
+    fn list_for(&mut self, pod: &'a Pod) -> ListInForce<'a> {
         let Some(node) = pod.node.as_deref() else { return self.without_node };
         let (view, policy) = (self.view, self.policy);
         *self.of_nodes.entry(node).or_insert_with(|| match labels_of(view, node) {
             Some(labels) => policy.in_force(Some(labels)),
-            None if policy.asks_for_node_labels() => ListInForce::UnknownNode,
+            None if policy.reads_node_labels() => ListInForce::UnknownNode,
             None => policy.in_force(Some(&Labels::default())),
         })
     }

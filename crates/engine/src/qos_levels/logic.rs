@@ -6,7 +6,7 @@ use std::sync::Arc;
 use almanac_calendar::Zone;
 use jiff::Timestamp;
 
-use super::gather::{Standing, labels_of, standing};
+use super::gather::{ConfigMapRole, labels_of, role};
 use super::reasons::policy_name;
 use super::{
     AgentSettings, Cause, Decision, FollowingPod, Input, ListInForce, QosLevels, Recorded, decide,
@@ -85,10 +85,10 @@ impl PolicyFamily for Levels {
 
     /// One that does not count belongs to the one that does: without that, it would count.
     fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
-        let input = match standing(view, policy) {
-            Standing::InForce => gather(view, policy)?,
-            Standing::After(first) => gather(view, first)?,
-            Standing::OtherNamespace => return None,
+        let input = match role(view, policy) {
+            ConfigMapRole::InForce => gather(view, policy)?,
+            ConfigMapRole::After(first) => gather(view, first)?,
+            ConfigMapRole::OtherNamespace => return None,
         };
         let mut footprint = Footprint::default();
         for FollowingPod { identity, .. } in concerned(&input) {
@@ -113,7 +113,7 @@ impl PolicyFamily for Levels {
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
         let Some(levels) = view.state.policy(policy) else { return Vec::new() };
-        if let Some(message) = why_not_carried_out(view, policy) {
+        if let Some(message) = why_not_applied(view, policy) {
             return vec![whole(Verdict::Excluded, message)];
         }
         let Some(input) = gather(view, policy) else { return Vec::new() };
@@ -128,7 +128,11 @@ impl PolicyFamily for Levels {
         };
         let reasons = explain(following, now);
         let lines = reasons.iter().map(|reason| {
-            RuleExplanation::of(reason, policy_name(levels, reason), render(levels, reason))
+            RuleExplanation::from_reason(
+                reason,
+                policy_name(levels, reason),
+                render(levels, reason),
+            )
         });
         lines.collect()
     }
@@ -176,14 +180,14 @@ impl PolicyFamily for Levels {
             is_off: !it.is_enabled,
             schedule: Schedule::Windows(it.windows.clone()),
             ranked: None,
-            asks_for: Some(it.target.number().into()),
+            requested_value: Some(it.target.number().into()),
             sets: Vec::new(),
         });
         schedules.collect()
     }
 
-    fn why_not_carried_out(view: View<'_, Self>, policy: &Identity) -> Option<String> {
-        why_not_carried_out(view, policy)
+    fn why_not_applied(view: View<'_, Self>, policy: &Identity) -> Option<String> {
+        why_not_applied(view, policy)
     }
 
     fn unmatched(view: View<'_, Self>, policy: &Identity) -> Vec<Unmatched> {
@@ -207,7 +211,7 @@ impl PolicyFamily for Levels {
                 presumed.push(template_stands_for_pods(identity));
             }
             let unknown = pod.node.as_ref().filter(|node| labels_of(view, node).is_none());
-            nodes.extend(unknown.filter(|_| input.policy.asks_for_node_labels()).cloned());
+            nodes.extend(unknown.filter(|_| input.policy.reads_node_labels()).cloned());
         }
         presumed.extend(nodes.iter().map(Presumption::node_without_labels));
         presumed
@@ -242,16 +246,16 @@ fn whole(verdict: Verdict, message: String) -> RuleExplanation {
 }
 
 /// The reason that a `ConfigMap` has no effect; `None` if it has one.
-fn why_not_carried_out(view: View<'_, Levels>, config: &Identity) -> Option<String> {
-    match standing(view, config) {
-        Standing::InForce => {
-            let exempt = Exempt::of(&view.objects.exempt, config, None)?;
+fn why_not_applied(view: View<'_, Levels>, config: &Identity) -> Option<String> {
+    match role(view, config) {
+        ConfigMapRole::InForce => {
+            let exempt = Exempt::for_policy(&view.objects.exempt, config, None)?;
             Some(format!("not carried out; {exempt}"))
         }
-        Standing::After(first) => {
+        ConfigMapRole::After(first) => {
             Some(format!("not carried out; {first} exists too, and takes precedence"))
         }
-        Standing::OtherNamespace => {
+        ConfigMapRole::OtherNamespace => {
             let namespace = view.state.extra.config_namespace.as_deref().unwrap_or_default();
             Some(format!("not carried out; the agent's ConfigMap is in the namespace {namespace}"))
         }
@@ -269,7 +273,7 @@ fn why_left_alone(view: View<'_, Levels>, object: &Identity) -> Option<String> {
         };
         return Some(format!("it is unchanged; {why}"));
     }
-    view.objects.exempt.of(object).map(|why| format!("it is unchanged; {}", Exempt::Target(why)))
+    view.objects.exempt.get(object).map(|why| format!("it is unchanged; {}", Exempt::Target(why)))
 }
 
 /// The state of every policy, independent of the pods.

@@ -199,7 +199,7 @@ impl QosLevels {
 
     /// Whether the list that a node follows depends on its labels.
     #[must_use]
-    pub fn asks_for_node_labels(&self) -> bool {
+    pub fn reads_node_labels(&self) -> bool {
         match &self.nodes {
             NodeLists::Known(lists) => lists
                 .iter()

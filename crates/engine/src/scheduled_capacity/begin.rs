@@ -15,7 +15,7 @@ pub(super) fn begin(
     for policy in policies {
         let Some(object) = state.policies.get_mut(*policy) else { continue };
         object.memory = None;
-        if object.policy.is_some() && objects.exempt.of(policy).is_none() {
+        if object.policy.is_some() && objects.exempt.get(policy).is_none() {
             let name = PolicyName::new(Family::ScheduledCapacity, (*policy).clone());
             begun.first_turns.push((name, beginning.moment_before()));
         }

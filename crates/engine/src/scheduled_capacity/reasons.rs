@@ -29,9 +29,9 @@ pub enum Cause {
 /// A reason as a line for a person.
 #[must_use]
 pub fn render(policy: &ScheduledCapacity, reason: &Reason<Cause>) -> String {
-    let behaviour = reason.rule.and_then(|rule| policy.behaviours.get(rule as usize));
+    let behavior = reason.rule.and_then(|rule| policy.behaviors.get(rule as usize));
     let name = |position: u32| format!("behavior {position}");
-    let window = behaviour.map_or_else(String::new, |it| it.windows.describe());
+    let window = behavior.map_or_else(String::new, |it| it.windows.describe());
     match reason.cause {
         Cause::Open => format!("{window}: open"),
         Cause::NothingOpen => "no behavior is open, so the default applies".to_owned(),
@@ -46,6 +46,6 @@ pub fn render(policy: &ScheduledCapacity, reason: &Reason<Cause>) -> String {
 }
 
 /// Behaviors have no names; they are named after their position in the spec.
-pub(super) fn behaviour_name(position: u32) -> Arc<str> {
+pub(super) fn behavior_name(position: u32) -> Arc<str> {
     Arc::from(format!("behaviors[{position}]"))
 }

@@ -8,7 +8,7 @@ use crate::{Field, Identity, Occurrence, Outcome, Reason, Value};
 
 /// The number that a schedule publishes, and its origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Published {
+pub struct PublishedNumber {
     /// The number.
     pub value: u32,
     /// The behavior of the number, by its position; `None` for the default.
@@ -32,9 +32,9 @@ pub struct Recorded {
     /// The instant.
     pub at: Timestamp,
     /// The previous publication; `None` for the first.
-    pub before: Option<Published>,
+    pub before: Option<PublishedNumber>,
     /// The current publication.
-    pub published: Published,
+    pub published: PublishedNumber,
 }
 
 impl Recorded {
@@ -43,8 +43,8 @@ impl Recorded {
     #[must_use]
     pub fn occurrence(&self, policy: &ScheduledCapacity) -> (Occurrence, Option<u32>) {
         let last_change = |rule: u32| {
-            let behaviour = policy.behaviours.get(rule as usize)?;
-            behaviour.windows.previous_transition(self.at)
+            let behavior = policy.behaviors.get(rule as usize)?;
+            behavior.windows.previous_transition(self.at)
         };
         let won_before = self.before.and_then(|before| before.winner);
         let closed = won_before.and_then(last_change).filter(|last| !last.opens);
@@ -66,7 +66,7 @@ impl Recorded {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settlement {
     /// The memory.
-    pub memory: Option<Published>,
+    pub memory: Option<PublishedNumber>,
     /// The records.
     pub recorded: Vec<Recorded>,
     /// The fields that were set.
@@ -80,7 +80,7 @@ pub struct Settlement {
 #[must_use]
 pub fn settle(
     schedule: &Identity,
-    before: Option<Published>,
+    before: Option<PublishedNumber>,
     decision: Decision,
     outcomes: &[Outcome],
     now: Timestamp,

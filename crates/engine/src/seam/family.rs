@@ -13,7 +13,7 @@ use super::{
 use crate::other_writer::ExternalChange;
 use crate::{
     Division, EndedScore, Field, Footprint, Identity, Inactive, Occurrence, Outcome, Presumption,
-    Reason, ReplicasAskedFor, Requested, RuleExplanation, RuleSchedule, TargetReference, Unmatched,
+    Reason, ReplicaMaximum, Requested, RuleExplanation, RuleSchedule, TargetReference, Unmatched,
 };
 
 /// A rule by name, and a line for a person.
@@ -143,15 +143,15 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     }
 
     /// The memory of an object, from its status and from its memory so far.
-    fn remembering(told: Option<Self::Memory>, _: Self::Memory) -> Option<Self::Memory> {
-        told
+    fn remembering(from_status: Option<Self::Memory>, _: Self::Memory) -> Option<Self::Memory> {
+        from_status
     }
 
     /// Indexes a policy that is new or was edited, by what it reads.
     fn index(_: &mut Self::Extra, _: &Identity, _: &ObjectOf<Self>) {}
 
     /// Removes the data of a deleted policy.
-    fn forget(_: &mut Self::Extra, _: &Identity) {}
+    fn remove(_: &mut Self::Extra, _: &Identity) {}
 
     /// Gives a part of a world what its policies look at.
     fn share(_: &FamilyState<Self>, _: &mut FamilyState<Self>) {}
@@ -198,7 +198,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     }
 
     /// The reason that a valid policy has no effect; `None` if it has one.
-    fn why_not_carried_out(_: View<'_, Self>, _: &Identity) -> Option<String> {
+    fn why_not_applied(_: View<'_, Self>, _: &Identity) -> Option<String> {
         None
     }
 
@@ -250,7 +250,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     }
 
     /// The maximum number of replicas that a policy can set for a workload, by each of its rules.
-    fn asks_for(_: View<'_, Self>, _: &Identity) -> Option<ReplicasAskedFor> {
+    fn replica_maximum(_: View<'_, Self>, _: &Identity) -> Option<ReplicaMaximum> {
         None
     }
 
@@ -323,7 +323,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
 
     /// Lets a policy be new at an instant. It makes no difference where what is wanted depends on an instant, on what is
     /// there by then, and on nothing that was done before.
-    fn begin_anew(_: &mut FamilyState<Self>, _: &Identity, _: Timestamp) {}
+    fn start_as_new(_: &mut FamilyState<Self>, _: &Identity, _: Timestamp) {}
 
     /// Whether a policy continues from an earlier state.
     fn goes_on(_: &FamilyState<Self>, _: &Identity, _before: &FamilyState<Self>) -> bool {

@@ -122,13 +122,13 @@ impl OpenDecision {
 
     /// The decision, if it is about a policy of this family.
     #[must_use]
-    pub fn of<F: PolicyFamily>(&self) -> Option<&PolicyDecision<F>> {
+    pub fn get<F: PolicyFamily>(&self) -> Option<&PolicyDecision<F>> {
         let any: &dyn Any = &*self.0;
         any.downcast_ref()
     }
 
     /// The same, for tests that put a fault into it.
-    pub fn of_mut<F: PolicyFamily>(&mut self) -> Option<&mut PolicyDecision<F>> {
+    pub fn get_mut<F: PolicyFamily>(&mut self) -> Option<&mut PolicyDecision<F>> {
         let any: &mut dyn Any = &mut *self.0;
         any.downcast_mut()
     }

@@ -47,7 +47,7 @@ pub trait Peers {
     }
 
     /// For each workload, the highest number of replicas that any policy may set.
-    fn replicas_asked_for(&self) -> BTreeMap<Identity, u32> {
+    fn max_replicas_by_workload(&self) -> BTreeMap<Identity, u32> {
         BTreeMap::new()
     }
 }
@@ -65,13 +65,13 @@ pub trait PublishesNumber {
 }
 
 /// No other families, for a family that reads nothing of them.
-struct Nobody;
+struct NoPeers;
 
-impl Peers for Nobody {}
+impl Peers for NoPeers {}
 
 impl<'w, F: PolicyFamily> ViewMut<'w, F> {
     /// The same as a view, for a family that does not read the others.
     pub(crate) fn alone(self) -> View<'w, F> {
-        View { objects: self.objects, state: self.state, peers: &Nobody }
+        View { objects: self.objects, state: self.state, peers: &NoPeers }
     }
 }

@@ -44,7 +44,7 @@ impl LongestBind {
     /// The client gives up after its timeout. A request that has reached the API server by then may still be applied,
     /// until the server's own timeout: that for requests in general, or the one that the request names.
     #[must_use]
-    pub const fn of(client_timeout: Duration, server_timeout: Duration) -> LongestBind {
+    pub const fn from_timeouts(client_timeout: Duration, server_timeout: Duration) -> LongestBind {
         LongestBind(client_timeout.saturating_add(server_timeout))
     }
 
@@ -61,11 +61,14 @@ mod tests {
 
     #[test]
     fn a_request_ends_when_neither_its_client_nor_the_server_can_be_at_it_any_more() {
-        let longest = LongestBind::of(Duration::from_secs(5), Duration::from_mins(1));
+        let longest = LongestBind::from_timeouts(Duration::from_secs(5), Duration::from_mins(1));
         let sent = Elapsed::new(Duration::from_secs(100));
         assert_eq!(longest.after(sent), Elapsed::new(Duration::from_secs(165)));
         assert_eq!(sent.until(longest.after(sent)), Duration::from_secs(65));
         assert_eq!(longest.after(sent).until(sent), Duration::ZERO);
-        assert_eq!(LongestBind::of(Duration::MAX, Duration::MAX).after(sent), Elapsed::MAX);
+        assert_eq!(
+            LongestBind::from_timeouts(Duration::MAX, Duration::MAX).after(sent),
+            Elapsed::MAX
+        );
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn explain(
     identity: &Identity,
     object: Option<&Identity>,
 ) -> Vec<RuleExplanation> {
-    if let Some(exempt) = Exempt::of(&view.objects.exempt, identity, None) {
+    if let Some(exempt) = Exempt::for_policy(&view.objects.exempt, identity, None) {
         return vec![line(None, Verdict::Excluded, format!("not carried out; {exempt}"))];
     }
     let Some((identity, policy)) = in_force(view.objects, view.state, identity) else {
@@ -135,11 +135,11 @@ fn explain_pod(
     if let Some(gone) =
         pod.filter(|it| !it.is_finished).and_then(|it| it.deleted).filter(is_overdue)
     {
-        let told = format!(
+        let message = format!(
             "it was due to be gone at {gone:.0}, and is not counted any more; a node that does not respond, or a \
              finalizer, may keep it"
         );
-        return vec![line(None, Verdict::Excluded, told)];
+        return vec![line(None, Verdict::Excluded, message)];
     }
     found.let_go(scheduling.from());
     let (Some(pod), Some(explanation)) = (pod, found.ledger().explain(identity)) else {
@@ -155,25 +155,26 @@ fn explain_pod(
     let is_pending = pod.node.is_none() && !pod.is_finished && pod.deleted.is_none();
     let mut lines = Vec::new();
     if is_pending {
-        let told = why_pending(policy_identity, policy, pod, &next);
-        lines.push(line(None, Verdict::Inactive, format!("pending: {told}{group}")));
+        let message = why_pending(policy_identity, policy, pod, &next);
+        lines.push(line(None, Verdict::Inactive, format!("pending: {message}{group}")));
         lines.extend(
             next.into_iter()
                 .map(|it| line(Some(name_of(policy, it.unit_index)), as_rule(it.verdict), it.why)),
         );
     } else {
-        let mut told = explanation.summary;
+        let mut message = explanation.summary;
         let is_counted = !pod.is_finished && (pod.deleted.is_none() || !policy.ignores_terminating);
         if is_counted && let Some(gone) = pod.deleted {
-            told = format!("{told}; it is being deleted, gone at {gone:.0}, and counts until then");
+            message =
+                format!("{message}; it is being deleted, gone at {gone:.0}, and counts until then");
         }
         if is_counted {
-            told = format!("{told}{group}; {}", cost_of(&found, identity, pod));
+            message = format!("{message}{group}; {}", cost_of(&found, identity, pod));
         }
         let unit = explanation.unit.unwrap_or_else(|| OUTSIDE.into());
         let own = Some(unit).filter(|_| is_counted);
         let verdict = if is_counted { Verdict::Won } else { Verdict::Excluded };
-        lines.push(line(own.clone(), verdict, told));
+        lines.push(line(own.clone(), verdict, message));
         lines.extend(next.into_iter().map(|it| {
             let name = name_of(policy, it.unit_index);
             let verdict = match as_rule(it.verdict) {
@@ -183,7 +184,7 @@ fn explain_pod(
             line(Some(name), verdict, format!("for the next pod like it: {}", it.why))
         }));
     }
-    lines.extend(foretold(scheduling, (policy_identity, policy), identity, pod));
+    lines.extend(forecast_line(scheduling, (policy_identity, policy), identity, pod));
     lines
 }
 
@@ -243,13 +244,13 @@ fn cost_of(found: &SchedulingSimulation, identity: &Identity, pod: &Pod) -> Stri
 }
 
 /// The forecast of a pod by the numbers in the files, if it differs from its current state.
-fn foretold(
+fn forecast_line(
     scheduling: &SchedulingSimulation,
     (policy_identity, policy): (&Identity, &ResourcePolicy),
     identity: &Identity,
     pod: &Pod,
 ) -> Option<RuleExplanation> {
-    let told = match (scheduling.pod(identity), pod.deleted) {
+    let message = match (scheduling.pod(identity), pod.deleted) {
         (_, Some(_)) => return None,
         (None, None) => {
             "forecast: deleted, since its workload has fewer replicas, and it is among the first to be deleted"
@@ -271,7 +272,7 @@ fn foretold(
             format!("forecast: it gets {named} {of}, if nothing else prevents that")
         }
     };
-    Some(line(None, Verdict::Inactive, told))
+    Some(line(None, Verdict::Inactive, message))
 }
 
 /// The usage of each unit, the destination of the next pod, and the problems of the policy.
@@ -286,11 +287,11 @@ fn explain_policy(
         workload.namespace() == identity.namespace() && policy.pod_selector.selects(&pod.labels)
     };
     let workloads = scheduling.workloads().filter(of_policy);
-    let mut asked = scheduling.clone();
+    let mut simulation = scheduling.clone();
     let next: Vec<(String, Vec<Next>)> = workloads
         .map(|(workload, pod)| {
             let name = format!("{}/{}", workload.kind(), workload.name());
-            (name, where_next(&mut asked, (identity, policy), pod))
+            (name, where_next(&mut simulation, (identity, policy), pod))
         })
         .collect();
     let unit_indexes = (0..policy.units.len()).map(Some).chain([None]);
@@ -338,17 +339,17 @@ fn explain_unit(
             format!("{}{group_name}{over}", count_of_pods(count, max))
         })
     });
-    let mut told: Vec<String> = counted.collect();
-    if told.is_empty() {
+    let mut parts: Vec<String> = counted.collect();
+    if parts.is_empty() {
         unit?;
-        told.push(match unit.and_then(|unit| unit.max) {
+        parts.push(match unit.and_then(|unit| unit.max) {
             Some(0) => "closed".to_owned(),
             Some(max) => count_of_pods(0, Some(max)),
             None => "no pods".to_owned(),
         });
     }
     if let Some(unit) = unit {
-        told.push(format!(
+        parts.push(format!(
             "a pod of a ReplicaSet costs {} to delete",
             super::price(Some(unit.priority), None)
         ));
@@ -363,20 +364,20 @@ fn explain_unit(
     let lacks = |space| whose(&|it| it.verdict == PodVerdict::UnknownNode && it.space == space);
     if unit.is_some() {
         let without_node = named(&lacks(Space::Taken));
-        told.extend(without_node.map(|of| format!("no node has room for the next pod of {of}")));
+        parts.extend(without_node.map(|of| format!("no node has room for the next pod of {of}")));
         let [is_cordoned, has_none] =
             [Space::Cordoned, Space::NoNodes].map(|space| !lacks(space).is_empty());
-        told.extend(is_cordoned.then(|| "all its nodes are cordoned".to_owned()));
-        told.extend(has_none.then(|| "it has no nodes".to_owned()));
+        parts.extend(is_cordoned.then(|| "all its nodes are cordoned".to_owned()));
+        parts.extend(has_none.then(|| "it has no nodes".to_owned()));
     }
     let verdict = if chosen.is_empty() {
         let worst = of_next.clone().map(|(_, it)| as_rule(it.verdict)).max();
         worst.unwrap_or(Verdict::Inactive)
     } else {
-        told.extend(named(&chosen).map(|of| format!("the next pod of {of} goes here")));
+        parts.extend(named(&chosen).map(|of| format!("the next pod of {of} goes here")));
         Verdict::Won
     };
-    Some(line(Some(name_of(policy, unit_index)), verdict, told.join("; ")))
+    Some(line(Some(name_of(policy, unit_index)), verdict, parts.join("; ")))
 }
 
 /// Workloads, the first of them by name; nothing without any.

@@ -37,22 +37,22 @@ pub use binds::{Bound, Confirmed, ReservationId};
 pub use costs::CostChange;
 pub(super) use costs::price;
 pub use explain::PodExplanation;
-pub use lead::{NotServing, Standing, TooEarly};
+pub use lead::{LedgerState, NotServing, TooEarly};
 pub use nominations::StaleNominations;
 pub use preemption::Eviction;
 pub use prepared::{LabelSnapshot, PreparedPolicy};
-pub use refusals::Unreserved;
+pub use refusals::ReserveError;
 pub(super) use refusals::count_of_pods;
 pub use report::{Conflict, GroupReport, PolicyReport, UnitCount};
-pub use settling::{BindOutcome, Unsettled};
+pub use settling::{BindOutcome, UnsettledBinding};
 pub use verdicts::{FilterOutcome, Verdict, Verdicts};
 
 use self::binds::Reservations;
 use self::leases::Lease;
 use self::nominations::Nominations;
-use self::report::CostTold;
-use self::usage::{PolicyUsage, Rank, Since, UnitIndex};
-use self::waiting::Waiting;
+use self::report::CostEntry;
+use self::usage::{BoundSince, PolicyUsage, Rank, UnitIndex};
+use self::waiting::RefusedPods;
 use super::slots::{GroupId, NodeId, PodId, PolicyId, ShapeId, Slots};
 use super::{DeletionCost, Elapsed, Owner, Ungoverned};
 use crate::{Identity, Labels};
@@ -60,7 +60,7 @@ use crate::{Identity, Labels};
 /// Policies, nodes and pods, and their counts.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    standing: Standing,
+    standing: LedgerState,
     usages: Slots<PolicyId, PolicyUsage>,
     namespaces: BTreeMap<Arc<str>, Namespace>,
     shapes: Slots<ShapeId, Shape>,
@@ -82,7 +82,7 @@ pub struct Ledger {
     leases: BTreeMap<PodId, Lease>,
     lease_ends: BTreeSet<(Elapsed, PodId)>,
     nominations: Nominations,
-    waiting: Waiting,
+    waiting: RefusedPods,
     /// Pods whose wanted cost may be another one than they have.
     unpriced: BTreeSet<PodId>,
     /// Pods whose binding annotations may name a deleted policy.
@@ -150,7 +150,7 @@ struct PodSlot {
     /// The allocations of the pod: one, unless policies conflict or its binding changes its labels.
     allocations: Vec<Allocation>,
     /// The entry of a report about its cost.
-    told: Option<(PolicyId, CostTold)>,
+    cost_entry: Option<(PolicyId, CostEntry)>,
     /// Its entry among the refused pods.
     waiting: Option<u64>,
     /// The end of the time in which it is expected to be scheduled after it was requeued.
@@ -170,7 +170,7 @@ struct CountedIn {
 struct Allocation {
     at: CountedIn,
     /// The instant of its binding, for its rank.
-    since: Since,
+    since: BoundSince,
     /// The number of pods over the cap of the unit that precede it, if it is over the cap.
     over: Option<u32>,
 }
@@ -185,7 +185,7 @@ impl Ledger {
     /// A ledger without another one next to it, as in a forecast.
     #[must_use]
     pub fn alone() -> Ledger {
-        Ledger { standing: Standing::Serving { generation: 0 }, ..Ledger::default() }
+        Ledger { standing: LedgerState::Serving { generation: 0 }, ..Ledger::default() }
     }
 
     /// The number of a node; `None` if it is unknown. A caller that reads thousands of nodes at a time can keep a table
@@ -228,8 +228,8 @@ impl Ledger {
 }
 
 /// Whether a version of an object is older than the known one, or the same.
-fn is_old_news(known: Option<u64>, news: Option<u64>) -> bool {
-    matches!((known, news), (Some(known), Some(news)) if news <= known)
+fn is_outdated(known: Option<u64>, version: Option<u64>) -> bool {
+    matches!((known, version), (Some(known), Some(version)) if version <= known)
 }
 
 /// Whether the known state is newer than a list.

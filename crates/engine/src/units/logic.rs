@@ -179,14 +179,14 @@ impl PolicyFamily for Units {
         if by_revision && !has_revision {
             all.push(presumed::one_revision(identity));
         }
-        let asked = view.peers.replicas_asked_for();
+        let maximums = view.peers.max_replicas_by_workload();
         for (workload, _) in selected_workloads(view, identity, checked) {
-            let asked = asked.get(workload).copied();
+            let maximum = maximums.get(workload).copied();
             if let Some(autoscaler) = view.state.extra.pods_and_nodes.autoscalers.get(workload) {
                 all.push(presumed::within_bounds(autoscaler, workload));
             }
             let there = view.objects.workloads.get(workload).and_then(|it| it.replicas);
-            if there.max(asked).is_some_and(|most| most > MOST_PODS) {
+            if there.max(maximum).is_some_and(|most| most > MOST_PODS) {
                 all.push(presumed::too_many_pods(workload, MOST_PODS));
             } else if there.is_none() {
                 all.push(presumed::unknown_number(workload));

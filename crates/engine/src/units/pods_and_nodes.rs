@@ -71,7 +71,7 @@ impl<'w> Replicas<'w> {
     }
 
     /// The replicas of a workload, if they are known. An autoscaler does not change a workload without replicas.
-    pub(super) fn of(&self, workload: &Identity) -> Option<u32> {
+    pub(super) fn get(&self, workload: &Identity) -> Option<u32> {
         let set = self.workloads.get(workload)?.replicas?;
         let autoscaler = self.autoscaler_of.get(workload);
         let bounds = autoscaler.and_then(|autoscaler| self.autoscalers.get(autoscaler));
@@ -133,7 +133,7 @@ impl<'f> Makers<'f> {
     }
 
     /// The workload that a pod is of. The `ReplicaSet` of a `Deployment` is named after it and its revision.
-    pub(super) fn of(&self, namespace: &str, pod: &Pod) -> Option<&'f Identity> {
+    pub(super) fn workload_of(&self, namespace: &str, pod: &Pod) -> Option<&'f Identity> {
         let owner = pod.owner.as_deref()?;
         let named = |kind: &str, name: &str| self.by_name.get(&(namespace, kind, name)).copied();
         named(&owner.kind, &owner.name).or_else(|| {

@@ -67,7 +67,8 @@ impl Renamed {
     pub fn value(&self, object: &Identity, value: &Value) -> Value {
         match (self.0.get(object), value) {
             (Some(names), Value::Numbers(numbers)) => {
-                let renamed = numbers.iter().map(|(name, number)| (names.of(name), *number));
+                let renamed =
+                    numbers.iter().map(|(name, number)| (names.new_name_of(name), *number));
                 Value::Numbers(Arc::new(renamed.collect()))
             }
             _ => value.clone(),
@@ -77,18 +78,19 @@ impl Renamed {
 
 impl Names {
     /// The new name of a unit; the name of its group may follow it.
-    fn of(&self, told: &Arc<str>) -> Arc<str> {
+    fn new_name_of(&self, full_name: &Arc<str>) -> Arc<str> {
         let group = |name: &str| {
-            let rest = told.strip_prefix(name)?;
+            let rest = full_name.strip_prefix(name)?;
             let is_group = rest.is_empty() || rest.starts_with(" with");
             is_group.then_some(rest)
         };
         if group(OUTSIDE).is_some() {
-            return Arc::clone(told);
+            return Arc::clone(full_name);
         }
         let fitting = self.units.iter().filter_map(|(old, new)| Some((old, new, group(old)?)));
         let longest = fitting.max_by_key(|(old, ..)| old.len());
-        longest.map_or_else(|| Arc::clone(told), |(_, new, group)| format!("{new}{group}").into())
+        longest
+            .map_or_else(|| Arc::clone(full_name), |(_, new, group)| format!("{new}{group}").into())
     }
 }
 

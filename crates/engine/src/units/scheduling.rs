@@ -148,7 +148,7 @@ impl SchedulingSimulation {
             if pod.node.is_none() {
                 self.let_wait(identity, pod);
             }
-            if let Some(workload) = makers.of(namespace, pod) {
+            if let Some(workload) = makers.workload_of(namespace, pod) {
                 of_workloads.entry(workload).or_default().push((identity, pod));
             }
         }
@@ -344,15 +344,15 @@ impl SchedulingSimulation {
         for (created, identity) in &self.pending {
             let Some(pod) = self.pods.get_mut(identity) else { continue };
             let Resources { milli_cpu, memory, .. } = pod.requests;
-            let alike = (identity.namespace().into(), pod.labels.clone(), milli_cpu, memory);
-            if refused.contains(&alike) {
+            let properties = (identity.namespace().into(), pod.labels.clone(), milli_cpu, memory);
+            if refused.contains(&properties) {
                 continue;
             }
             let candidates = self.rooms.candidates(pod.requests);
             let node =
                 chosen_node(&self.ledger, &self.rooms, identity, pod.uid.as_deref(), &candidates);
             let Some(node) = node else {
-                refused.insert(alike);
+                refused.insert(properties);
                 continue;
             };
             pod.bound = Some(now);
@@ -399,16 +399,16 @@ impl SchedulingSimulation {
     }
 
     /// Evaluates the ledger with one pod more.
-    pub(crate) fn with_pod<Told>(
+    pub(crate) fn with_pod<T>(
         &mut self,
         identity: &Identity,
         pod: &Pod,
-        ask: impl FnOnce(&Ledger) -> Told,
-    ) -> Told {
+        evaluate: impl FnOnce(&Ledger) -> T,
+    ) -> T {
         self.ledger.set_pod(identity, pod);
-        let told = ask(&self.ledger);
+        let result = evaluate(&self.ledger);
         self.ledger.remove_pod(identity, None, None);
-        told
+        result
     }
 
     /// Whether synthetic nodes stand in for nodes that the input lacks.
@@ -424,7 +424,7 @@ pub(crate) fn group_of(policy: &ResourcePolicy, labels: &Labels) -> GroupKey {
 
 /// The desired number of pods of a workload, as far as they are distinguished.
 fn wanted(replicas: Replicas<'_>, workload: &Identity) -> Option<usize> {
-    usize::try_from(replicas.of(workload)?.min(MOST_PODS)).ok()
+    usize::try_from(replicas.get(workload)?.min(MOST_PODS)).ok()
 }
 
 /// No pod of a cluster has such a name. The order of the names is that of their creation.
@@ -443,7 +443,7 @@ fn chosen_node(
 ) -> Option<Arc<str>> {
     let outcome = ledger.verdicts(pod, uid, candidates);
     let is_allowed = |node: &NodeId| match &outcome {
-        FilterOutcome::ByNode(verdicts) => verdicts.of(Some(*node)) == Verdict::Chosen,
+        FilterOutcome::ByNode(verdicts) => verdicts.get(Some(*node)) == Verdict::Chosen,
         FilterOutcome::Untouched => true,
         FilterOutcome::Conflict(_)
         | FilterOutcome::NotPending

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use almanac_engine::cron_scaling::HeldBack;
 use almanac_engine::metric_scaling::MetricScaling;
 use almanac_engine::{
-    Family, Field, Identity, PolicyName, World, begin_anew, decides, goes_on, keep_creation,
-    known_until,
+    Family, Field, Identity, PolicyName, World, decides, goes_on, keep_creation, known_until,
+    start_as_new,
 };
 use jiff::Timestamp;
 
@@ -85,7 +85,7 @@ impl<'a> Takeover<'a> {
                 || !self.goes_on(&world, policy) && !has_history(&world, policy)
             {
                 // The values that its rules have set are among those left.
-                begin_anew(&mut world, policy, from);
+                start_as_new(&mut world, policy, from);
             }
         }
         // A status later than everything known of the other version outweighs the values that the version has left,

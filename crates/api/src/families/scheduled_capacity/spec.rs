@@ -5,7 +5,7 @@ use std::ops::Range;
 use almanac_calendar::{
     Pattern as CalendarPattern, PatternError, PatternText, PatternWindow, Windows, Zone,
 };
-use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
+use almanac_engine::scheduled_capacity::{Behavior, ScheduledCapacity};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::families::Checked;
@@ -70,7 +70,7 @@ fn check_schedule(
     let default_value =
         check_count(schedule.default_replicas, &path.key("defaultReplicas"), findings);
     let list = path.key("behaviors");
-    let behaviours: Vec<_> = schedule
+    let behaviors: Vec<_> = schedule
         .behaviors
         .iter()
         .enumerate()
@@ -78,8 +78,8 @@ fn check_schedule(
             check_behaviour(behaviour, zone, &list.index(position), findings)
         })
         .collect();
-    let behaviours = behaviours.into_iter().collect::<Option<Box<[_]>>>()?;
-    Some(ScheduledCapacity { zone: zone?, default_value: default_value?, behaviours })
+    let behaviors = behaviors.into_iter().collect::<Option<Box<[_]>>>()?;
+    Some(ScheduledCapacity { zone: zone?, default_value: default_value?, behaviors })
 }
 
 fn check_behaviour(
@@ -87,12 +87,12 @@ fn check_behaviour(
     zone: Option<Zone>,
     path: &Path<'_>,
     findings: &mut Vec<Finding>,
-) -> Option<Behaviour> {
+) -> Option<Behavior> {
     let value = check_count(behaviour.replicas, &path.key("replicas"), findings);
     let start = check_pattern(&behaviour.start, &path.key("start"), findings);
     let end = check_pattern(&behaviour.end, &path.key("end"), findings);
     let windows = check_window(start?, end?, zone, path, findings);
-    Some(Behaviour { windows: windows?, value: value?, priority: behaviour.priority.unwrap_or(0) })
+    Some(Behavior { windows: windows?, value: value?, priority: behaviour.priority.unwrap_or(0) })
 }
 
 fn check_count(count: i32, field: &Path<'_>, findings: &mut Vec<Finding>) -> Option<u32> {

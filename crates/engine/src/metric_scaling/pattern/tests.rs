@@ -94,7 +94,7 @@ fn a_pattern_with_a_large_table_is_refused_and_nothing_is_compiled_after_it() {
         );
         assert_eq!(budget.keep(pattern).err(), Some(PatternExcess::Pattern), "{pattern}");
         assert_eq!(budget.keep("b").err(), Some(PatternExcess::Earlier));
-        assert!(matches!(budget.known("b"), CachedPattern::Read { .. }), "it is only read");
+        assert!(matches!(budget.cached("b"), CachedPattern::Read { .. }), "it is only read");
     }
 }
 

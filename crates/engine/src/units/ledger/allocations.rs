@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::usage::{Crossing, Rank, Since, UnitIndex};
+use super::usage::{BoundSince, Crossing, Rank, UnitIndex};
 use super::{Allocation, CountedIn, Ledger, PodSlot, Shape};
 use crate::Labels;
 use crate::units::slots::{GroupId, PodId, PolicyId, ShapeId};
@@ -29,7 +29,7 @@ impl Ledger {
             let crossings = self.usages[at.policy].count(at.group, at.unit_index, &rank);
             self.note_crossings(at, &crossings);
         }
-        self.tell_cost(pod);
+        self.record_cost_entry(pod);
     }
 
     /// Counts a pod nowhere.
@@ -46,7 +46,7 @@ impl Ledger {
             self.wake_for_room(at.policy, at.group);
         }
         self.unpriced.insert(pod);
-        self.tell_cost(pod);
+        self.record_cost_entry(pod);
     }
 
     /// Notes who is over a cap, or no longer.
@@ -68,12 +68,12 @@ impl Ledger {
     /// The allocations of a pod. A pod without a node, or that has finished, has none. One that several policies
     /// select has one under each, so that their caps apply when the conflict ends. One whose binding may change its
     /// labels has one under both. A terminating pod has no allocation under a policy that ignores terminating pods.
-    fn allocations_of(&self, pod: PodId) -> Vec<(CountedIn, Since)> {
+    fn allocations_of(&self, pod: PodId) -> Vec<(CountedIn, BoundSince)> {
         let slot = &self.pods[pod];
         let Some(node) = self.node_of(slot).filter(|_| !slot.is_finished) else {
             return Vec::new();
         };
-        let mut allocations: Vec<(CountedIn, Since)> = Vec::new();
+        let mut allocations: Vec<(CountedIn, BoundSince)> = Vec::new();
         let will_be = self.will_be(pod).filter(|_| slot.ungoverned.is_none());
         let to_come = will_be.map_or(&[][..], |shape| &self.shapes[shape].governing);
         for (policy, group) in self.governing(slot).iter().chain(to_come).copied() {
@@ -84,7 +84,7 @@ impl Ledger {
                 continue;
             }
             let has_cap = usage.unit(at.unit_index).is_some_and(|unit| unit.max.is_some());
-            let since = if has_cap { bound_since(slot) } else { Since::default() };
+            let since = if has_cap { bound_since(slot) } else { BoundSince::default() };
             allocations.push((at, since));
         }
         allocations
@@ -150,7 +150,7 @@ impl Ledger {
         for (policy, group) in &governing {
             self.usages[*policy].conflicts.remove(&id);
             if self.usages[*policy].leave_group(*group) {
-                self.forget_group(*policy, *group);
+                self.discard_group(*policy, *group);
             }
         }
         governing.iter().map(|(policy, _)| *policy).collect()
@@ -188,8 +188,8 @@ impl Ledger {
     }
 
     /// Removes the entries of a group that is gone.
-    fn forget_group(&mut self, policy: PolicyId, group: GroupId) {
-        self.waiting.forget(policy, group);
+    fn discard_group(&mut self, policy: PolicyId, group: GroupId) {
+        self.waiting.discard_group(policy, group);
         let at = |unit_index| CountedIn { policy, group, unit_index };
         let all = at(UnitIndex::FIRST)..=at(UnitIndex::OUTSIDE);
         let reordered: Vec<CountedIn> = self.reordered.range(all).map(|(at, _)| *at).collect();
@@ -200,13 +200,13 @@ impl Ledger {
 }
 
 /// The instant of a pod's binding. Without a recorded instant, it is the pod's creation.
-fn bound_since(slot: &PodSlot) -> Since {
+fn bound_since(slot: &PodSlot) -> BoundSince {
     match (slot.node, slot.reservation) {
-        (None, Some(number)) => Since::BeingBound(number),
-        _ => Since::Bound(slot.bound.or(slot.created)),
+        (None, Some(number)) => BoundSince::BeingBound(number),
+        _ => BoundSince::Bound(slot.bound.or(slot.created)),
     }
 }
 
-pub(super) fn rank_of(slot: &PodSlot, pod: PodId, since: Since) -> Rank {
+pub(super) fn rank_of(slot: &PodSlot, pod: PodId, since: BoundSince) -> Rank {
     Rank { since, uid: slot.uid.clone(), name: slot.identity.clone(), pod }
 }

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::costs::price;
-use super::refusals::Unreserved;
-use super::{Ledger, Standing};
+use super::refusals::ReserveError;
+use super::{Ledger, LedgerState};
 use crate::units::slots::{GroupId, NodeId, PodId, PolicyId, ShapeId};
 use crate::units::{DeletionCost, Elapsed, LongestBind, Node, Pod, Strategy};
 use crate::{Identity, Labels};
@@ -84,15 +84,15 @@ impl Ledger {
         (node, read_node): (&str, &Node),
         now: Elapsed,
         longest: LongestBind,
-    ) -> Result<ReservationId, Unreserved> {
-        let Standing::Serving { generation } = self.standing else {
-            return Err(Unreserved::NotServing);
+    ) -> Result<ReservationId, ReserveError> {
+        let LedgerState::Serving { generation } = self.standing else {
+            return Err(ReserveError::NotServing);
         };
         let is_there = self.read_pod(pod, read_pod);
         let known = self.pod_of(pod, read_pod.uid.as_deref()).filter(|_| is_there);
-        let id = known.ok_or(Unreserved::UnknownPod)?;
+        let id = known.ok_or(ReserveError::UnknownPod)?;
         self.read_node(node, read_node);
-        let node = self.node(node).ok_or(Unreserved::UnknownNode)?;
+        let node = self.node(node).ok_or(ReserveError::UnknownNode)?;
         self.check_pending(id)?;
         let will_be = self.shape_when_bound(id, node);
         if let Err(why) = self.check_room(id, node, will_be, 0) {
@@ -138,13 +138,13 @@ impl Ledger {
         id: ReservationId,
         now: Elapsed,
         longest: LongestBind,
-    ) -> Result<Confirmed, Unreserved> {
-        let pod = self.reserved_pod(id).ok_or(Unreserved::Withdrawn)?;
+    ) -> Result<Confirmed, ReserveError> {
+        let pod = self.reserved_pod(id).ok_or(ReserveError::Withdrawn)?;
         let reservation = &self.reservations[id.number];
         let node = reservation.node;
         if reservation.is_posted {
             let node = Arc::clone(&self.nodes[node].name);
-            return Err(Unreserved::UnderWay { node });
+            return Err(ReserveError::UnderWay { node });
         }
         let checked = self.check_reserved(pod, id, now);
         let bound = checked.inspect_err(|_| self.give_back(pod))?;
@@ -159,34 +159,34 @@ impl Ledger {
         pod: PodId,
         id: ReservationId,
         now: Elapsed,
-    ) -> Result<Option<Bound>, Unreserved> {
-        if self.standing != (Standing::Serving { generation: id.generation }) {
-            return Err(Unreserved::NotServing);
+    ) -> Result<Option<Bound>, ReserveError> {
+        if self.standing != (LedgerState::Serving { generation: id.generation }) {
+            return Err(ReserveError::NotServing);
         }
         let reservation = &self.reservations[id.number];
         let slot = &self.pods[pod];
         if reservation.ends_by <= now || slot.version != reservation.version {
-            return Err(Unreserved::Withdrawn);
+            return Err(ReserveError::Withdrawn);
         }
         if slot.is_finished || slot.is_terminating {
-            return Err(Unreserved::NotPending);
+            return Err(ReserveError::NotPending);
         }
         if !self.nodes[reservation.node].is_registered {
-            return Err(Unreserved::UnknownNode);
+            return Err(ReserveError::UnknownNode);
         }
         self.check_room(pod, reservation.node, reservation.will_be, 1)
     }
 
-    fn check_pending(&self, id: PodId) -> Result<(), Unreserved> {
+    fn check_pending(&self, id: PodId) -> Result<(), ReserveError> {
         let slot = &self.pods[id];
         let name = |node: NodeId| Arc::clone(&self.nodes[node].name);
         if let Some(node) = slot.node {
-            return Err(Unreserved::AlreadyBound { node: name(node) });
+            return Err(ReserveError::AlreadyBound { node: name(node) });
         }
         if let Some(node) = self.node_of(slot) {
-            return Err(Unreserved::UnderWay { node: name(node) });
+            return Err(ReserveError::UnderWay { node: name(node) });
         }
-        if slot.is_finished || slot.is_terminating { Err(Unreserved::NotPending) } else { Ok(()) }
+        if slot.is_finished || slot.is_terminating { Err(ReserveError::NotPending) } else { Ok(()) }
     }
 
     /// Whether there is free capacity for a pod that is already counted this number of times, with its current
@@ -197,7 +197,7 @@ impl Ledger {
         node: NodeId,
         will_be: Option<ShapeId>,
         counted: u32,
-    ) -> Result<Option<Bound>, Unreserved> {
+    ) -> Result<Option<Bound>, ReserveError> {
         let shapes = [Some(self.pods[id].shape), will_be];
         let mut bound = None;
         for shape in shapes.into_iter().flatten() {
@@ -208,7 +208,7 @@ impl Ledger {
             bound = match *governing {
                 [] => None,
                 [(policy, group)] => Some(self.check_unit(id, node, policy, group, counted)?),
-                [_, _, ..] => return Err(Unreserved::Conflict(self.selecting_names(shape))),
+                [_, _, ..] => return Err(ReserveError::Conflict(self.selecting_names(shape))),
             };
         }
         Ok(bound)
@@ -221,12 +221,12 @@ impl Ledger {
         policy: PolicyId,
         group: GroupId,
         counted: u32,
-    ) -> Result<Bound, Unreserved> {
+    ) -> Result<Bound, ReserveError> {
         let usage = &self.usages[policy];
         let unit_index = usage.unit_of(node);
         let unit = usage.unit(unit_index);
         if unit.is_none() && usage.policy.strategy == Strategy::Required {
-            return Err(Unreserved::Outside { policy: usage.identity.clone() });
+            return Err(ReserveError::Outside { policy: usage.identity.clone() });
         }
         if let Some(unit) = unit
             && let Some(max) = unit.max
@@ -240,7 +240,7 @@ impl Ledger {
             );
             if used.saturating_add(kept) >= max {
                 let (policy, unit) = (usage.identity.clone(), Arc::clone(&unit.name));
-                return Err(Unreserved::Full { policy, unit, used, kept, max });
+                return Err(ReserveError::Full { policy, unit, used, kept, max });
             }
         }
         Ok(Bound {

@@ -7,7 +7,7 @@ use crate::units::{Elapsed, LongestBind};
 
 /// Whether a ledger decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Standing {
+pub enum LedgerState {
     /// The ledger does not lead.
     #[default]
     Standby,
@@ -39,12 +39,12 @@ pub struct TooEarly {
 impl Ledger {
     /// Whether it decides.
     #[must_use]
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> LedgerState {
         self.standing
     }
 
     pub(super) fn is_serving(&self) -> bool {
-        matches!(self.standing, Standing::Serving { .. })
+        matches!(self.standing, LedgerState::Serving { .. })
     }
 
     /// Acquires leadership. A bind request of the previous term can be in progress for at most `longest`; the ledger
@@ -52,27 +52,27 @@ impl Ledger {
     pub fn take_lead(&mut self, generation: u64, now: Elapsed, longest: LongestBind) {
         self.drop_all_leases();
         self.end_unnominated(Elapsed::MAX);
-        self.standing = Standing::Waiting { generation, until: longest.after(now) };
+        self.standing = LedgerState::Waiting { generation, until: longest.after(now) };
     }
 
     /// The lead is lost, or may be.
     pub fn lose_lead(&mut self) {
         self.drop_all_leases();
         self.end_unnominated(Elapsed::MAX);
-        self.standing = Standing::Standby;
+        self.standing = LedgerState::Standby;
     }
 
     /// The ledger has the result of quorum reads of all policies, nodes and pods, the earliest of which started at
     /// that instant. From now on it decides.
     pub fn serve(&mut self, lists_begun_at: Elapsed) -> Result<(), TooEarly> {
         match self.standing {
-            Standing::Serving { .. } => Ok(()),
-            Standing::Standby => Err(TooEarly { until: None }),
-            Standing::Waiting { until, .. } if lists_begun_at < until => {
+            LedgerState::Serving { .. } => Ok(()),
+            LedgerState::Standby => Err(TooEarly { until: None }),
+            LedgerState::Waiting { until, .. } if lists_begun_at < until => {
                 Err(TooEarly { until: Some(until) })
             }
-            Standing::Waiting { generation, .. } => {
-                self.standing = Standing::Serving { generation };
+            LedgerState::Waiting { generation, .. } => {
+                self.standing = LedgerState::Serving { generation };
                 self.drop_ended_reservations(lists_begun_at);
                 self.let_all_wait();
                 self.price_all_again();
@@ -87,9 +87,9 @@ impl Ledger {
     /// after it acquired leadership.
     pub fn start_over(&mut self, now: Elapsed, longest: LongestBind) {
         let standing = match self.standing {
-            Standing::Standby => Standing::Standby,
-            Standing::Waiting { generation, .. } | Standing::Serving { generation } => {
-                Standing::Waiting { generation, until: longest.after(now) }
+            LedgerState::Standby => LedgerState::Standby,
+            LedgerState::Waiting { generation, .. } | LedgerState::Serving { generation } => {
+                LedgerState::Waiting { generation, until: longest.after(now) }
             }
         };
         *self = Ledger {

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Ledger, NodeSlot, is_newer, is_old_news};
+use super::{Ledger, NodeSlot, is_newer, is_outdated};
 use crate::units::Node;
 use crate::units::slots::{NodeId, PodId, PolicyId};
 
@@ -30,7 +30,7 @@ impl Ledger {
     pub fn remove_node(&mut self, name: &str, version: Option<u64>) {
         self.nodes_seen = self.nodes_seen.max(version);
         let Some(id) = self.node(name) else { return };
-        if !is_old_news(self.nodes[id].version, version) {
+        if !is_outdated(self.nodes[id].version, version) {
             self.unregister_node(id);
         }
     }
@@ -60,22 +60,22 @@ impl Ledger {
 
     /// The watch covers every node: one that it should have and that is not here is gone.
     fn is_gone_node(&self, name: &str, node: &Node) -> bool {
-        self.node(name).is_none() && is_old_news(self.nodes_seen, node.version)
+        self.node(name).is_none() && is_outdated(self.nodes_seen, node.version)
     }
 
     fn apply_node(&mut self, name: &str, node: &Node) {
         let id = self.node_slot(name);
         let slot = &mut self.nodes[id];
-        if is_old_news(slot.version, node.version) {
+        if is_outdated(slot.version, node.version) {
             return;
         }
         slot.version = node.version;
         let is_new = !std::mem::replace(&mut slot.is_registered, true);
-        let is_relabelled = slot.labels.as_ref() != Some(&node.labels);
-        if is_relabelled {
+        let is_relabeled = slot.labels.as_ref() != Some(&node.labels);
+        if is_relabeled {
             slot.labels = Some(node.labels.clone());
         }
-        if is_new || is_relabelled {
+        if is_new || is_relabeled {
             self.assign_unit(id, is_new);
         }
     }

@@ -22,7 +22,7 @@ const NOMINATED_WITHIN: Duration = Duration::from_secs(10);
 /// in the meantime.
 const LOOKED_AT_AT_ONCE: usize = 256;
 
-/// How many schedulers are in `asking`. Beyond that all are removed, each until its next request: users choose the
+/// The maximum number of recorded schedulers. Beyond that all are removed, each until its next request: users choose the
 /// schedulers of their pods.
 const MAX_SCHEDULERS: usize = 100;
 
@@ -64,7 +64,7 @@ pub(super) struct Nominations {
     pub(super) refused: BTreeSet<PodId>,
     /// The schedulers that have sent requests about a pod. The ledger does not take back the nominations of other
     /// components.
-    asking: BTreeSet<Option<Arc<str>>>,
+    schedulers: BTreeSet<Option<Arc<str>>>,
     /// The pod of `shown` that was looked at last, if some after it have yet to be.
     looked_at: Option<PodId>,
     next: u64,
@@ -93,14 +93,14 @@ impl Ledger {
     }
 
     /// The scheduler of a pod sends a request about it.
-    pub(super) fn note_asking(&mut self, pod: PodId) {
+    pub(super) fn record_scheduler(&mut self, pod: PodId) {
         let scheduler = &self.pods[pod].scheduler;
-        let asking = &mut self.nominations.asking;
-        if !asking.contains(scheduler) {
-            if asking.len() >= MAX_SCHEDULERS {
-                asking.clear();
+        let schedulers = &mut self.nominations.schedulers;
+        if !schedulers.contains(scheduler) {
+            if schedulers.len() >= MAX_SCHEDULERS {
+                schedulers.clear();
             }
-            asking.insert(scheduler.clone());
+            schedulers.insert(scheduler.clone());
         }
     }
 
@@ -116,7 +116,7 @@ impl Ledger {
         let Some(node) = slot.nominated.as_deref().and_then(|node| self.node(node)) else {
             return false;
         };
-        if self.is_under_way(pod) || !self.nominations.asking.contains(&slot.scheduler) {
+        if self.is_under_way(pod) || !self.nominations.schedulers.contains(&slot.scheduler) {
             return false;
         }
         match *self.governing(slot) {
@@ -125,7 +125,7 @@ impl Ledger {
             [(policy, group)] => {
                 let verdicts = self.verdicts_under(Some(pod), policy, group, &[node]);
                 let at = CountedIn { policy, group, unit_index: self.usages[policy].unit_of(node) };
-                verdicts.of(Some(node)).is_unresolvable() && !self.is_being_vacated(node, at)
+                verdicts.get(Some(node)).is_unresolvable() && !self.is_being_vacated(node, at)
             }
             [_, _, ..] => true,
         }
@@ -335,8 +335,8 @@ mod tests {
             let scheduler: Option<Arc<str>> = Some(format!("scheduler-{number}").into());
             ledger.set_pod(&identity, &Pod { scheduler: scheduler.clone(), ..Pod::default() });
             let pod = ledger.pod_of(&identity, None).unwrap();
-            ledger.note_asking(pod);
-            let listed = &ledger.nominations.asking;
+            ledger.record_scheduler(pod);
+            let listed = &ledger.nominations.schedulers;
             assert!(listed.contains(&scheduler) && listed.len() <= MAX_SCHEDULERS);
             ledger.remove_pod(&identity, None, None);
         }

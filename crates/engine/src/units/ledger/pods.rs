@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Ledger, PodSlot, is_newer, is_old_news};
+use super::{Ledger, PodSlot, is_newer, is_outdated};
 use crate::Identity;
 use crate::units::Pod;
 use crate::units::slots::{NodeId, PodId};
@@ -49,7 +49,7 @@ impl Ledger {
         let Some(id) = self.pod_ids.get(identity).copied() else { return };
         let slot = &self.pods[id];
         if is_same_uid(slot, uid) && !is_newer(slot.version, version) {
-            self.forget_pod(id);
+            self.discard_pod(id);
         }
     }
 
@@ -74,7 +74,7 @@ impl Ledger {
         for id in unlisted {
             // A pod that was read after the list is there.
             if !self.pods.get(id).is_none_or(|slot| is_newer(slot.version, version)) {
-                self.forget_pod(id);
+                self.discard_pod(id);
             }
         }
         self.keeps_unused_nodes = false;
@@ -86,18 +86,18 @@ impl Ledger {
 
     /// The watch covers every pod: one that it should have and that is not here is gone.
     fn is_gone_pod(&self, identity: &Identity, pod: &Pod) -> bool {
-        !self.pod_ids.contains_key(identity) && is_old_news(self.pods_seen, pod.version)
+        !self.pod_ids.contains_key(identity) && is_outdated(self.pods_seen, pod.version)
     }
 
     fn apply_pod(&mut self, identity: &Identity, pod: &Pod) {
         let Some(id) = self.pod_ids.get(identity).copied() else {
             return self.add_pod(identity, pod);
         };
-        if is_old_news(self.pods[id].version, pod.version) {
+        if is_outdated(self.pods[id].version, pod.version) {
             return;
         }
         if !is_same_uid(&self.pods[id], pod.uid.as_ref()) {
-            self.forget_pod(id);
+            self.discard_pod(id);
             return self.add_pod(identity, pod);
         }
         self.update_pod(id, identity.namespace(), pod);
@@ -124,7 +124,7 @@ impl Ledger {
             bound_policy: None,
             reservation: None,
             allocations: Vec::new(),
-            told: None,
+            cost_entry: None,
             waiting: None,
             woken_until: None,
         };
@@ -179,7 +179,7 @@ impl Ledger {
             self.heed_nomination(id);
         }
         self.allocate(id);
-        self.tell_cost(id);
+        self.record_cost_entry(id);
     }
 
     /// Whether the binding that is reserved for a pod is conditional on a version that is past.
@@ -253,14 +253,14 @@ impl Ledger {
         }
     }
 
-    fn forget_pod(&mut self, id: PodId) {
+    fn discard_pod(&mut self, id: PodId) {
         self.end_lease(id);
         self.drop_nomination(id);
         self.stop_waiting(id);
         self.end_waking(id);
         self.unseat(id);
         self.take_reservation(id);
-        self.untell_cost(id);
+        self.remove_cost_entry(id);
         self.unpriced.remove(&id);
         self.unchecked_annotations.remove(&id);
         self.leave_shape(id);

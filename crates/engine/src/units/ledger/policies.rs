@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::prepared::PreparedPolicy;
 use super::usage::PolicyUsage;
-use super::{CountedIn, Ledger, is_newer, is_old_news};
+use super::{CountedIn, Ledger, is_newer, is_outdated};
 use crate::Identity;
 use crate::units::slots::{PolicyId, ShapeId, SlotId as _};
 use crate::units::{ResourcePolicy, Unit};
@@ -41,8 +41,8 @@ impl Ledger {
     pub fn remove_policy(&mut self, identity: &Identity, version: Option<u64>) {
         self.policies_seen = self.policies_seen.max(version);
         let Some(id) = self.policy(identity) else { return };
-        if !is_old_news(self.usages[id].version, version) {
-            self.forget_policy(id);
+        if !is_outdated(self.usages[id].version, version) {
+            self.discard_policy(id);
         }
     }
 
@@ -57,7 +57,7 @@ impl Ledger {
             unlisted.remove(&identity);
             // The watch covers every policy: one that it should have and that is not here is gone.
             let is_known = self.policy(&identity).is_some();
-            if is_known || !is_old_news(self.policies_seen, of_policy) {
+            if is_known || !is_outdated(self.policies_seen, of_policy) {
                 let labels = self.label_snapshot(identity.namespace());
                 self.apply_policy(&identity, &PreparedPolicy::new(policy, &labels), of_policy);
             }
@@ -66,7 +66,7 @@ impl Ledger {
             if let Some(id) = self.policy(&identity)
                 && !is_newer(self.usages[id].version, version)
             {
-                self.forget_policy(id);
+                self.discard_policy(id);
             }
         }
         self.policies_seen = self.policies_seen.max(version);
@@ -92,7 +92,7 @@ impl Ledger {
         };
         let policy = &prepared.policy;
         let usage = &mut self.usages[id];
-        if is_old_news(usage.version, version) {
+        if is_outdated(usage.version, version) {
             return;
         }
         usage.version = version;
@@ -116,7 +116,7 @@ impl Ledger {
         self.govern_selected(id, prepared, Released::new());
     }
 
-    fn forget_policy(&mut self, id: PolicyId) {
+    fn discard_policy(&mut self, id: PolicyId) {
         let released = self.release_governed(id);
         let identity = self.usages[id].identity.clone();
         if let Some(namespace) = self.namespaces.get_mut(identity.namespace()) {
@@ -204,8 +204,8 @@ fn differ_only_in_caps(one: &ResourcePolicy, other: &ResourcePolicy) -> bool {
     let differs_only_in_cap = |(one, other): (&Unit, &Unit)| {
         let Unit { name, priority, max, nodes } = one;
         let is_capped = max.is_some();
-        let is_named_alike = *name == other.name && *priority == other.priority;
-        is_named_alike && is_capped == other.max.is_some() && *nodes == other.nodes
+        let has_same_name = *name == other.name && *priority == other.priority;
+        has_same_name && is_capped == other.max.is_some() && *nodes == other.nodes
     };
     *pod_selector == other.pod_selector
         && *group_keys == other.group_keys

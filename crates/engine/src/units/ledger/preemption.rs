@@ -56,7 +56,7 @@ impl Ledger {
         let Some(id) = self.pod_of(pod, uid).filter(|id| self.is_pending(*id)) else {
             return Ok(Vec::new());
         };
-        self.note_asking(id);
+        self.record_scheduler(id);
         Ok(match *self.governing(&self.pods[id]) {
             [] => evictions.iter().map(|eviction| eviction.node).collect(),
             [(policy, group)] => self.preempt_under(id, policy, group, evictions, now),

@@ -56,7 +56,7 @@ impl Verdicts<'_> {
 
     /// The reason for the verdict on a node, as a line for users. The same for all nodes of a unit.
     #[must_use]
-    pub fn why(&self, node: Option<NodeId>) -> String {
+    pub fn reason(&self, node: Option<NodeId>) -> String {
         match node {
             Some(node) => self.why_unit(self.usage.unit_of(node).index()),
             None => {

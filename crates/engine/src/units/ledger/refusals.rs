@@ -9,7 +9,7 @@ use crate::{Identity, counted, few};
 
 /// The reason that a binding cannot be reserved, or must not be posted.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Unreserved {
+pub enum ReserveError {
     /// This ledger does not lead, or is not complete yet.
     NotServing,
     /// The pod is gone, or a new pod has its name.
@@ -88,7 +88,7 @@ pub(super) fn kept_places(kept: u32) -> String {
     }
 }
 
-impl fmt::Display for Unreserved {
+impl fmt::Display for ReserveError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotServing => formatter.write_str("this replica does not decide at the moment"),
@@ -122,4 +122,4 @@ impl fmt::Display for Unreserved {
     }
 }
 
-impl std::error::Error for Unreserved {}
+impl std::error::Error for ReserveError {}

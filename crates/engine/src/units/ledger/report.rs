@@ -57,7 +57,7 @@ pub struct Conflict {
 
 /// The entry of a report about the cost of a pod.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum CostTold {
+pub(super) enum CostEntry {
     /// Owners of this kind do not use the cost.
     Without(Arc<str>),
     /// The user has set a cost.
@@ -136,32 +136,32 @@ impl Ledger {
     }
 
     /// Records the report entry about the cost of a pod.
-    pub(super) fn tell_cost(&mut self, pod: PodId) {
+    pub(super) fn record_cost_entry(&mut self, pod: PodId) {
         let slot = &self.pods[pod];
         let governing = self.governing(slot);
-        let told = match (governing, &slot.allocations[..], slot.node) {
-            (&[(policy, _)], [_, ..], Some(_)) => slot.told_cost().map(|told| (policy, told)),
+        let entry = match (governing, &slot.allocations[..], slot.node) {
+            (&[(policy, _)], [_, ..], Some(_)) => slot.cost_entry().map(|entry| (policy, entry)),
             _ => None,
         };
-        if slot.told == told {
+        if slot.cost_entry == entry {
             return;
         }
-        self.untell_cost(pod);
-        let Some((policy, cost)) = told.clone() else { return };
+        self.remove_cost_entry(pod);
+        let Some((policy, cost)) = entry.clone() else { return };
         let costs = &mut self.usages[policy].costs;
         match cost {
-            CostTold::Without(kind) => *costs.without.entry(kind).or_default() += 1,
-            CostTold::OfOthers => costs.of_others += 1,
+            CostEntry::Without(kind) => *costs.without.entry(kind).or_default() += 1,
+            CostEntry::OfOthers => costs.of_others += 1,
         }
-        self.pods[pod].told = told;
+        self.pods[pod].cost_entry = entry;
     }
 
-    pub(super) fn untell_cost(&mut self, pod: PodId) {
-        let Some((policy, cost)) = self.pods[pod].told.take() else { return };
+    pub(super) fn remove_cost_entry(&mut self, pod: PodId) {
+        let Some((policy, cost)) = self.pods[pod].cost_entry.take() else { return };
         let costs = &mut self.usages[policy].costs;
         match cost {
-            CostTold::OfOthers => costs.of_others -= 1,
-            CostTold::Without(kind) => {
+            CostEntry::OfOthers => costs.of_others -= 1,
+            CostEntry::Without(kind) => {
                 if let Some(count) = costs.without.get_mut(&kind) {
                     *count -= 1;
                     if *count == 0 {
@@ -174,12 +174,12 @@ impl Ledger {
 }
 
 impl PodSlot {
-    fn told_cost(&self) -> Option<CostTold> {
+    fn cost_entry(&self) -> Option<CostEntry> {
         if self.has_cost() {
             let is_of_others = matches!(self.cost, DeletionCost::Others(_));
-            return is_of_others.then_some(CostTold::OfOthers);
+            return is_of_others.then_some(CostEntry::OfOthers);
         }
         let kind = self.owner.as_ref().map_or_else(|| "".into(), |owner| Arc::clone(&owner.kind));
-        Some(CostTold::Without(kind))
+        Some(CostEntry::Without(kind))
     }
 }

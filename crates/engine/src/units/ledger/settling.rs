@@ -25,7 +25,7 @@ pub enum BindOutcome {
 
 /// A binding that must be resolved by reading its pod.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unsettled {
+pub struct UnsettledBinding {
     /// The name of the reservation.
     pub id: ReservationId,
     /// The pod.
@@ -44,8 +44,8 @@ impl Ledger {
     }
 
     /// The bindings that should have ended by now and have not been seen. Each is settled by reading its pod.
-    pub fn unsettled(&self, now: Elapsed) -> impl Iterator<Item = Unsettled> {
-        self.reservations.ended(now).map(|(number, it)| Unsettled {
+    pub fn unsettled(&self, now: Elapsed) -> impl Iterator<Item = UnsettledBinding> {
+        self.reservations.ended(now).map(|(number, it)| UnsettledBinding {
             id: ReservationId { generation: it.generation, number },
             pod: self.pods[it.pod].identity.clone(),
         })

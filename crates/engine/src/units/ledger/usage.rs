@@ -89,16 +89,16 @@ pub(super) struct UnitUsage {
 
 /// The instant of a pod's binding. Pods that are being bound come after all bound pods.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Since {
+pub(super) enum BoundSince {
     /// The instant in the API server; pods without one come first.
     Bound(Option<Timestamp>),
     /// By the number of its reservation.
     BeingBound(u64),
 }
 
-impl Default for Since {
-    fn default() -> Since {
-        Since::Bound(None)
+impl Default for BoundSince {
+    fn default() -> BoundSince {
+        BoundSince::Bound(None)
     }
 }
 
@@ -106,7 +106,7 @@ impl Default for Since {
 /// UIDs.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Rank {
-    pub(super) since: Since,
+    pub(super) since: BoundSince,
     pub(super) uid: Option<Arc<str>>,
     pub(super) name: Identity,
     pub(super) pod: PodId,

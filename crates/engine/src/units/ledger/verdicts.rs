@@ -61,12 +61,12 @@ pub struct Verdicts<'l> {
     pub(super) chosen: Vec<usize>,
     /// Of which units nodes are candidates; last, whether any outside all units is.
     pub(super) is_candidate: Vec<bool>,
-    pub(super) own: Own,
+    pub(super) own: HeldCapacity,
 }
 
 /// The capacity that the pod itself holds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Own {
+pub(super) struct HeldCapacity {
     /// The unit in which it has a lease.
     leased: Option<usize>,
     /// The unit in which capacity is kept for it, because it evicts others.
@@ -126,7 +126,7 @@ impl Ledger {
         self.end_leases(now);
         self.end_unnominated(now);
         if let Some(id) = self.pod_of(pod, uid) {
-            self.note_asking(id);
+            self.record_scheduler(id);
             if self.is_pending(id) {
                 self.keep_place(id, candidates, now + lease);
             } else if let Some(reservation) = self.pods[id].reservation {
@@ -236,8 +236,8 @@ impl Ledger {
         let least = i64::from(usage.policy.strategy == Strategy::Prefer);
         let score = |unit: Option<&Unit>| {
             let Some(unit) = unit else { return 0 };
-            let normalised = (raw(unit) * HIGHEST_SCORE).checked_div(highest).unwrap_or(0);
-            u8::try_from(normalised.clamp(least, HIGHEST_SCORE)).unwrap_or(0)
+            let normalized = (raw(unit) * HIGHEST_SCORE).checked_div(highest).unwrap_or(0);
+            u8::try_from(normalized.clamp(least, HIGHEST_SCORE)).unwrap_or(0)
         };
         Ok(units.into_iter().map(score).collect())
     }
@@ -246,7 +246,7 @@ impl Ledger {
 impl Verdicts<'_> {
     /// The verdict on a candidate; `None` stands for an unknown node.
     #[must_use]
-    pub fn of(&self, node: Option<NodeId>) -> Verdict {
+    pub fn get(&self, node: Option<NodeId>) -> Verdict {
         let Some(node) = node else { return Verdict::UnknownNode };
         match self.usage.unit_of(node).index() {
             Some(unit) => self.of_units.get(unit).copied().unwrap_or(self.of_outside),
@@ -292,9 +292,9 @@ impl Verdicts<'_> {
 }
 
 impl Ledger {
-    fn own(&self, pod: PodId, policy: PolicyId, group: GroupId) -> Own {
+    fn own(&self, pod: PodId, policy: PolicyId, group: GroupId) -> HeldCapacity {
         let kept = self.kept_in(pod, (policy, group));
-        Own {
+        HeldCapacity {
             leased: self.leased_in(pod, policy).and_then(UnitIndex::index),
             kept: kept.and_then(|(at, turn)| Some((at.unit_index.index()?, turn))),
         }
@@ -305,7 +305,7 @@ impl Ledger {
     }
 }
 
-impl Own {
+impl HeldCapacity {
     /// The capacity of a unit that is kept for other pods that evict others, and precede the pod.
     pub(super) fn kept_ahead(&self, unit_usage: &UnitUsage, unit: usize) -> u32 {
         unit_usage.kept(self.kept.filter(|(own, _)| *own == unit).map(|(_, turn)| turn))

@@ -23,7 +23,7 @@ const AT_A_TIME: u32 = 100;
 
 /// The state of refused pods, except for the queue of each group.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct RefusedPods {
     next: u64,
     /// Pods to be woken whether or not there is room: no policy governs them any more, or they were not bound.
     at_once: BTreeMap<u64, PodId>,
@@ -47,8 +47,8 @@ pub(super) struct Queue {
     silent: u32,
 }
 
-impl Waiting {
-    pub(super) fn forget(&mut self, policy: PolicyId, group: GroupId) {
+impl RefusedPods {
+    pub(super) fn discard_group(&mut self, policy: PolicyId, group: GroupId) {
         self.changed.remove(&(policy, group));
     }
 

@@ -1,7 +1,9 @@
 //! A partly known past: a status, a creation time, a read of the cluster.
 
 use almanac_engine::cron_scaling::{Cause, Memory};
-use almanac_engine::{Autoscaler, Field, PolicyObject, Replayed, Slim, World, begin_anew, goes_on};
+use almanac_engine::{
+    Autoscaler, Field, PolicyObject, Replayed, Slim, World, goes_on, start_as_new,
+};
 use jiff::Timestamp;
 
 use crate::support::cron::{Rule, Scaling, autoscaler, bounds, checked, rule, workload};
@@ -169,13 +171,13 @@ fn a_policy_that_starts_over_fires_from_that_instant() {
     let rules = [rule("open", "0 9 * * *", 5), rule("close", "0 20 * * *", 2)];
     let mut scaling = Scaling::of_workload(1, &rules);
     let name = scaling.name();
-    begin_anew(&mut scaling.world, &name, tuesday("09:00"));
+    start_as_new(&mut scaling.world, &name, tuesday("09:00"));
     let mut run = Run::beginning(scaling.world.clone(), tuesday("09:00"));
     assert_eq!((run.last_writes.len(), run.start.replayed), (0, Replayed::default()));
     run.until(tuesday("09:01"));
     let held = run.last_write_of(&scaling.target(), Field::Replicas).unwrap();
     assert_eq!((held.value, held.since), (Some(5), Some(tuesday("09:00"))));
-    begin_anew(&mut scaling.world, &name, tuesday("09:01"));
+    start_as_new(&mut scaling.world, &name, tuesday("09:01"));
     let run = Run::beginning(scaling.world, tuesday("10:00"));
     assert_eq!((run.last_writes.len(), run.start.replayed), (0, Replayed::default()));
 }

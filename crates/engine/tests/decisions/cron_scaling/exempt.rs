@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use almanac_checker::check_cron_scaling;
-use almanac_engine::cron_scaling::{Decision, Ending, Execution, Pending, decide, firing_backlog};
+use almanac_engine::cron_scaling::{
+    Decision, Execution, FiringOutcome, Pending, decide, firing_backlog,
+};
 use almanac_engine::{Exemptions, NamespaceMark, Outcome};
 use jiff::Timestamp;
 
@@ -155,7 +157,7 @@ fn the_checker_rejects_a_decision_in_an_unreadable_namespace() {
     let faults: [fn(&mut Decision); 3] = [
         |it| it.memory.rules[0].handled = monday("09:03"),
         |it| {
-            let missed = Execution::new(monday("09:03"), monday("09:04"), Ending::Missed);
+            let missed = Execution::new(monday("09:03"), monday("09:04"), FiringOutcome::Missed);
             it.memory.rules[0].executions = [missed].into();
         },
         |it| it.memory.rules[0].pending = Some(Box::new(pending(monday("09:03")))),

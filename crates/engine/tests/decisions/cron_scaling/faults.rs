@@ -2,8 +2,8 @@
 //! must notice them.
 
 use almanac_engine::cron_scaling::{
-    Applied, CronScaling, Decision, DesiredScale, Ending, Execution, Input, Recorded, TargetState,
-    decide,
+    Applied, CronScaling, Decision, DesiredScale, Execution, FiringOutcome, Input, Recorded,
+    TargetState, decide,
 };
 use almanac_engine::turn::Turn;
 use almanac_engine::{Action, Autoscaler, Value, Workload};
@@ -61,7 +61,7 @@ const FAULTY_DECISIONS: [(&str, Spoil); 17] = [
     ("forgets that a firing was superseded", |it, now| {
         for rule in &mut it.memory.rules {
             let is_kept = |it: &&Execution| {
-                !matches!(it.ending, Ending::Superseded { .. }) || it.executed() < now
+                !matches!(it.ending, FiringOutcome::Superseded { .. }) || it.executed() < now
             };
             rule.executions = rule.executions.iter().filter(is_kept).cloned().collect();
         }
@@ -180,7 +180,7 @@ fn a_decision_in_which_the_first_due_rule_wins_is_caught() {
         let settings = input.policy.rules.iter().map(|rule| rule.desired);
         let first = settings.zip(&decision.memory.rules).find_map(|(desired, memory)| {
             let superseded = |it: &&Execution| {
-                it.executed() == now && matches!(it.ending, Ending::Superseded { .. })
+                it.executed() == now && matches!(it.ending, FiringOutcome::Superseded { .. })
             };
             memory.executions.iter().find(superseded).map(|_| desired)
         });
@@ -238,7 +238,8 @@ fn pushing_bound(input: &Input<'_>, decision: &Decision, now: Timestamp) -> Opti
     let TargetState::Autoscaler(live) = input.target else { return None };
     decision.recorded.iter().find_map(|it| {
         let Recorded::Ended { rule, execution } = it else { return None };
-        let is_superseded = matches!(&execution.ending, Ending::Superseded { by } if by != rule);
+        let is_superseded =
+            matches!(&execution.ending, FiringOutcome::Superseded { by } if by != rule);
         let rule = input.policy.rules.iter().find(|it| it.name == *rule);
         let desired = rule.filter(|_| is_superseded && execution.executed() == now)?.desired;
         let DesiredScale::Bounds(bounds) = desired else { return None };
@@ -273,8 +274,8 @@ fn a_superseded_firing_reported_as_having_set_its_field_is_caught() {
                 DesiredScale::Bounds(bounds) => Applied::bounds(bounds.min(), bounds.max(), false),
             };
             let boast = |it: &mut Execution| {
-                if it.executed() == now && matches!(it.ending, Ending::Superseded { .. }) {
-                    it.ending = Ending::Done(own);
+                if it.executed() == now && matches!(it.ending, FiringOutcome::Superseded { .. }) {
+                    it.ending = FiringOutcome::Done(own);
                 }
             };
             let mut executions = memory.executions.to_vec();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use almanac_engine::cron_scaling::{CronScaling, Ending, Memory};
+use almanac_engine::cron_scaling::{CronScaling, FiringOutcome, Memory};
 use jiff::Timestamp;
 
 /// A firing, by the name of its rule.
@@ -23,7 +23,7 @@ pub(super) struct Ledger {
     start: BTreeMap<String, Timestamp>,
     /// How often each field was written for each firing.
     effects: BTreeMap<(Firing, &'static str), u32>,
-    records: BTreeMap<Firing, Vec<Ending>>,
+    records: BTreeMap<Firing, Vec<FiringOutcome>>,
     stretches: Vec<Stretch>,
     /// The latest instant any turn was taken at.
     pub(super) latest: Option<Timestamp>,

@@ -204,7 +204,7 @@ impl<'a> Life<'a> {
         let name = self.scaling.name();
         let mut open = turn::open(&self.scaling.world, &name, &self.scaling.reach, now)
             .ok_or_else(|| fail("it has no turn"))?;
-        if let Some(opened) = open.decision_mut().of_mut::<CronRules>() {
+        if let Some(opened) = open.decision_mut().get_mut::<CronRules>() {
             opened.decision = decision.clone();
         }
         let before = self.scaling.memory().cloned();

@@ -273,7 +273,7 @@ impl Life<'_> {
         let reach = Reach::everything();
         let mut open = turn::open(&self.scaling.world, &self.scaling.name, &reach, now)
             .ok_or_else(|| fail("it has no turn"))?;
-        if let Some(opened) = open.decision_mut().of_mut::<Autoscalers>() {
+        if let Some(opened) = open.decision_mut().get_mut::<Autoscalers>() {
             opened.decision = decision;
         }
         let expected = match self.answers {

@@ -126,7 +126,7 @@ fn a_number_that_multiplies_the_replicas_counts_once() {
     let mut scaling = Scaling::new(policy.down(at_once(Select::Max)), 5);
     let answer = |scaling: &mut Scaling, number: f64, at: Timestamp| {
         let value = Ok(FiniteNumber::new(number).unwrap());
-        let sample = Sample::asked(Arc::from("q"), at, value);
+        let sample = Sample::requested(Arc::from("q"), at, value);
         scaling.world.metric_scaling.extra.hold(&scaling.name.identity.clone(), sample);
     };
     answer(&mut scaling, 2.0, monday("09:00"));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use almanac_engine::placement::{
-    Cluster, ClusterSet, HubObject, Placement, Satisfaction, Standing, unsatisfied,
+    Cluster, ClusterSet, HubObject, Placement, PlacementState, Satisfaction, unsatisfied,
 };
 use almanac_engine::{Exemptions, Reach, Slim, turn};
 use almanac_fixtures::levels::label_selector;
@@ -126,7 +126,7 @@ fn a_placement_that_cannot_be_used_is_disabled_deleted_or_exempt_keeps_what_it_h
         turn::open(&fleet.world, &name, &Reach::everything(), monday("12:00")).is_none()
     };
     assert!(!is_left_alone(&fleet));
-    for standing in [Standing::Disabled, Standing::Terminating] {
+    for standing in [PlacementState::Disabled, PlacementState::Terminating] {
         fleet.set(Placement { standing, ..Placement::default() });
         assert!(is_left_alone(&fleet), "{standing:?}");
     }

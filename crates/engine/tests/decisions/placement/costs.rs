@@ -283,7 +283,7 @@ fn woken(placements: &[(&str, &str)], before: Cluster, after: Cluster) -> String
     for (name, expression) in placements {
         add_placement(&mut fleet.world, name, by(&[&[expression]]));
     }
-    let readers = ExpressionReaders::of(fleet.world.view(), "a");
+    let readers = ExpressionReaders::for_cluster(fleet.world.view(), "a");
     let woken = readers.concerned(&fleet.cluster("a"), &Arc::new(after), monday("12:00"));
     woken.iter().map(|it| it.identity.name()).collect::<Vec<_>>().join(" ")
 }
@@ -312,7 +312,7 @@ fn heartbeats_of_a_cluster_that_costs_too_much_wake_no_placement() {
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..1, 100);
     let said = |fleet: &Fleet| {
-        let readers = ExpressionReaders::of(fleet.world.view(), "c000");
+        let readers = ExpressionReaders::for_cluster(fleet.world.view(), "c000");
         readers.matched(&fleet.cluster("c000"), monday("12:00"))
     };
     assert_eq!(said(&fleet), [None], "it is decided what that comes to");
@@ -329,7 +329,7 @@ fn a_placement_that_no_longer_finds_a_cluster_costly_is_named_to_readers_from_be
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..1, 100);
     let _turn = fleet.turn(monday("12:00"));
-    let readers = ExpressionReaders::of(fleet.world.view(), "c000");
+    let readers = ExpressionReaders::for_cluster(fleet.world.view(), "c000");
     assert_eq!(readers.no_longer_costly(fleet.world.view()), []);
     zones(&mut fleet, 0..1, 1);
     let _turn = fleet.turn(monday("12:10"));

@@ -201,7 +201,7 @@ fn what_only_expressions_read_matters_to_those_that_say_something_else_of_it() {
     let mut changed = |to: Cluster| {
         let a = object("ManagedCluster", "", "a");
         let change = hub_change(fleet.world.view(), &a, &HubObject::Cluster(to.clone()));
-        let readers = ExpressionReaders::of(fleet.world.view(), "a");
+        let readers = ExpressionReaders::for_cluster(fleet.world.view(), "a");
         let after = Arc::new(to.clone());
         let concerned = readers.concerned(&fleet.cluster("a"), &after, monday("12:00"));
         add_cluster(&mut fleet.world, "a", to);

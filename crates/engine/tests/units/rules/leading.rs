@@ -1,8 +1,8 @@
 //! Who decides, and from when on.
 
 use almanac_engine::units::{
-    Elapsed, FilterOutcome, Ledger, Node, NotServing, Pod, ReservationId, Standing, TooEarly,
-    Unreserved,
+    Elapsed, FilterOutcome, Ledger, LedgerState, Node, NotServing, Pod, ReservationId,
+    ReserveError, TooEarly,
 };
 
 use crate::support::{
@@ -17,7 +17,7 @@ fn standby() -> Ledger {
     ledger
 }
 
-fn reserve(ledger: &mut Ledger, now: Elapsed) -> Result<ReservationId, Unreserved> {
+fn reserve(ledger: &mut Ledger, now: Elapsed) -> Result<ReservationId, ReserveError> {
     let read = Pod { uid: Some("one".into()), ..pod("app=a") };
     ledger.reserve((&pod_name("one"), &read), ("n-a", &node("zone=a")), now, LONGEST_BIND)
 }
@@ -29,7 +29,7 @@ fn a_standby_has_everything_and_decides_nothing() {
     let name = pod_name("one");
     let outcome = ledger.filter(&name, Some("one"), &candidates, at(0), LEASE);
     assert!(matches!(outcome, FilterOutcome::NotServing));
-    assert_eq!(reserve(&mut ledger, at(0)).unwrap_err(), Unreserved::NotServing);
+    assert_eq!(reserve(&mut ledger, at(0)).unwrap_err(), ReserveError::NotServing);
     assert_eq!(ledger.serve(at(9)), Err(TooEarly { until: None }));
     assert_eq!(ledger.scores(&name, Some("one"), &candidates), Err(NotServing));
     assert_eq!(ledger.preempt(&name, Some("one"), &[], at(0)), Err(NotServing));
@@ -59,12 +59,12 @@ fn a_new_leader_waits_out_the_longest_bind_before_it_lists() {
     let mut ledger = standby();
     ledger.take_lead(4, at(0), LONGEST_BIND);
     let until = at(10);
-    assert_eq!(ledger.standing(), Standing::Waiting { generation: 4, until });
+    assert_eq!(ledger.standing(), LedgerState::Waiting { generation: 4, until });
     assert_eq!(ledger.serve(at(9)), Err(TooEarly { until: Some(until) }));
     assert_eq!(ledger.serve(until), Ok(()));
-    assert_eq!(ledger.standing(), Standing::Serving { generation: 4 });
+    assert_eq!(ledger.standing(), LedgerState::Serving { generation: 4 });
     ledger.lose_lead();
-    assert_eq!(ledger.standing(), Standing::Standby);
+    assert_eq!(ledger.standing(), LedgerState::Standby);
 }
 
 #[test]
@@ -148,12 +148,12 @@ fn a_restart_drops_all_versions_and_waits_for_new_lists() {
     ledger.set_pod(&name, &pod_at(900));
     let id = reserve(&mut ledger, at(12)).unwrap();
     ledger.start_over(at(20), LONGEST_BIND);
-    assert_eq!(ledger.standing(), Standing::Waiting { generation: 1, until: at(30) });
+    assert_eq!(ledger.standing(), LedgerState::Waiting { generation: 1, until: at(30) });
     ledger.set_policy(&policy_name("p"), required([unit("a", 1, 1, "zone=a")]), Some(5));
     ledger.replace_nodes([("n-a", &node("zone=a"))], Some(7));
     ledger.replace_pods([(&name, &pod_at(6))], Some(7));
     ledger.serve(at(30)).unwrap();
     assert!(ledger.has_pod(&name));
     assert_ne!(id, reserve(&mut ledger, at(31)).unwrap(), "a name from before names nothing");
-    assert_eq!(ledger.confirm(id, at(31), LONGEST_BIND).unwrap_err(), Unreserved::Withdrawn);
+    assert_eq!(ledger.confirm(id, at(31), LONGEST_BIND).unwrap_err(), ReserveError::Withdrawn);
 }

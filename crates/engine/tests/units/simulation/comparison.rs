@@ -101,7 +101,7 @@ fn compare_verdicts(
         let candidates: Vec<NodeId> = nodes.iter().copied().flatten().collect();
         match ledger.verdicts(pod, view.pods[pod].uid.as_deref(), &candidates) {
             FilterOutcome::ByNode(verdicts) => {
-                Ok(nodes.into_iter().map(|node| verdicts.of(node)).collect())
+                Ok(nodes.into_iter().map(|node| verdicts.get(node)).collect())
             }
             other => Err(other.why_refused().unwrap_or_default()),
         }

@@ -75,7 +75,7 @@ impl World {
         {
             FilterOutcome::Untouched => (0..names.len()).collect(),
             FilterOutcome::ByNode(verdicts) => {
-                let is_let_through = |place: &usize| match verdicts.of(ids[*place]) {
+                let is_let_through = |place: &usize| match verdicts.get(ids[*place]) {
                     Verdict::Chosen => true,
                     Verdict::Lower => fault == Some(Fault::AllowsLowerUnits),
                     Verdict::Full => fault == Some(Fault::AllowsFullUnits),
@@ -130,7 +130,7 @@ impl World {
         let FilterOutcome::ByNode(verdicts) = unleased.verdicts(pod, uid, &candidates) else {
             return Err(wrong(Check::Order, format!("{pod} is ruled on as a whole")));
         };
-        let found: Vec<Verdict> = ids.iter().map(|node| verdicts.of(*node)).collect();
+        let found: Vec<Verdict> = ids.iter().map(|node| verdicts.get(*node)).collect();
         if found != expected {
             let why = format!("verdicts on {pod}: {found:?}, expected {expected:?}");
             return Err(wrong(Check::Order, why));

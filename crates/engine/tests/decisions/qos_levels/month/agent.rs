@@ -111,7 +111,7 @@ impl<'a> Agent<'a> {
                     return Err(format!("the decision breaks a rule:\n{violations}"));
                 }
             }
-            let opened = open.decision_mut().of_mut::<Levels>().unwrap();
+            let opened = open.decision_mut().get_mut::<Levels>().unwrap();
             opened.decision = decision;
             let mut outcomes: Vec<Outcome> = Vec::new();
             for action in open.actions() {
