@@ -54,7 +54,7 @@ pub enum Exclusion {
 /// not kept: they are deterministic, and evaluated at little cost.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Matches {
-    of: Vec<Matched>,
+    by_candidate: Vec<Matched>,
     /// Whether the expressions take too many steps over every cluster that they are evaluated over, and not just over
     /// one with too much data.
     is_costly_everywhere: bool,
@@ -68,7 +68,7 @@ impl Matches {
         let known = input.memory.as_ref().map(|it| it.known.of_each(&input.candidates));
         let known = known.unwrap_or_default();
         let named = named_scores(input);
-        let of = evaluate_each(STEPS_OF_A_DECISION, input.candidates.len(), |position, steps| {
+        let by_candidate = evaluate_each(STEPS_OF_A_DECISION, input.candidates.len(), |position, steps| {
             let candidate = &input.candidates[position];
             if candidate.cluster.is_terminating {
                 return Matched::default();
@@ -79,24 +79,24 @@ impl Matches {
                 matched(input.policy, scores, candidate, now, steps)
             })
         });
-        let evaluated = || of.iter().filter(|it| it.spent > 0);
+        let evaluated = || by_candidate.iter().filter(|it| it.spent > 0);
         let is_costly_everywhere =
             evaluated().nth(1).is_some() && evaluated().all(Matched::is_unfinished);
-        Matches { of, is_costly_everywhere }
+        Matches { by_candidate, is_costly_everywhere }
     }
 
     /// The part that can be kept for the next turn.
     pub(super) fn to_keep(&self, input: &Input<'_>) -> KnownMatches {
-        KnownMatches::from_matched(input, &self.of)
+        KnownMatches::from_matched(input, &self.by_candidate)
     }
 
     pub(super) fn get(&self, candidate: u32) -> Option<&Matched> {
-        self.of.get(usize::try_from(candidate).ok()?)
+        self.by_candidate.get(usize::try_from(candidate).ok()?)
     }
 
     /// The candidates over which the expressions take too many steps.
     pub(super) fn unfinished(&self) -> impl Iterator<Item = u32> {
-        (0..).zip(&self.of).filter(|(_, it)| it.is_unfinished()).map(|(position, _)| position)
+        (0..).zip(&self.by_candidate).filter(|(_, it)| it.is_unfinished()).map(|(position, _)| position)
     }
 
     /// The candidates for which it is unknown whether they match.

@@ -187,7 +187,7 @@ pub(super) fn named_scores<'a>(input: &Input<'a>) -> Vec<OfCandidates<'a>> {
     let named: BTreeSet<&Arc<str>> = named.flatten().collect();
     let objects = named.into_iter().filter_map(|name| input.scores.get_key_value(name));
     let objects = objects.take(NAMED_SCORES_FOUND);
-    objects.map(|(name, of)| (name, scores(Some(of), &input.candidates))).collect()
+    objects.map(|(name, by_cluster)| (name, scores(Some(by_cluster), &input.candidates))).collect()
 }
 
 /// For up to this number of objects, the scores of all candidates are looked up before they are read.

@@ -18,7 +18,7 @@ const MOST_KEPT: usize = 1_000_000;
 #[derive(Clone, Debug, Default)]
 pub struct KnownMatches {
     /// In the order of the clusters' names.
-    of: Arc<[KnownMatch]>,
+    matches: Arc<[KnownMatch]>,
 }
 
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl KnownMatches {
     pub(super) fn from_matched(input: &Input<'_>, matched: &[Matched]) -> KnownMatches {
         // Several predicates share the steps, so that it matters to each how many there are.
         let is_alone = input.policy.predicates.len() == 1;
-        let of = input.candidates.iter().zip(matched).filter_map(|(candidate, it)| {
+        let matches = input.candidates.iter().zip(matched).filter_map(|(candidate, it)| {
             let is_kept = it.spent > 0 && it.follows_from_cluster;
             let bound = if is_alone && !it.is_unfinished() { it.spent } else { it.granted };
             Some(KnownMatch {
@@ -63,7 +63,7 @@ impl KnownMatches {
                 bound: u32::try_from(bound).ok()?,
             })
         });
-        KnownMatches { of: of.collect() }
+        KnownMatches { matches: matches.collect() }
     }
 
     /// The kept results for the candidates, in their order.
@@ -71,7 +71,7 @@ impl KnownMatches {
         &'k self,
         candidates: &[Candidate<'_>],
     ) -> Vec<Option<CachedMatch<'k>>> {
-        let mut known = self.of.iter().peekable();
+        let mut known = self.matches.iter().peekable();
         let of_candidate = |candidate: &Candidate<'_>| {
             while known.next_if(|it| it.name < *candidate.name).is_some() {}
             let known = known.next_if(|it| it.name == *candidate.name)?;
@@ -82,8 +82,8 @@ impl KnownMatches {
 
     /// The kept result for one candidate.
     pub(super) fn of_one(&self, candidate: &Candidate<'_>) -> Option<CachedMatch<'_>> {
-        let position = self.of.binary_search_by(|it| it.name.cmp(candidate.name)).ok()?;
-        let known = self.of.get(position).filter(|it| it.is_of(candidate))?;
+        let position = self.matches.binary_search_by(|it| it.name.cmp(candidate.name)).ok()?;
+        let known = self.matches.get(position).filter(|it| it.is_of(candidate))?;
         Some(CachedMatch(known))
     }
 
@@ -93,14 +93,14 @@ impl KnownMatches {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.of.len()
+        self.matches.len()
     }
 }
 
 /// The number of results that each placement keeps, so that a turn does not have to iterate over the others.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct KeptMatches {
-    of: BTreeMap<Identity, usize>,
+    by_placement: BTreeMap<Identity, usize>,
     in_all: usize,
 }
 
@@ -108,16 +108,16 @@ impl KeptMatches {
     /// Records how many a placement keeps now.
     pub(super) fn note(&mut self, placement: &Identity, count: usize) {
         let before = if count == 0 {
-            self.of.remove(placement)
+            self.by_placement.remove(placement)
         } else {
-            self.of.insert(placement.clone(), count)
+            self.by_placement.insert(placement.clone(), count)
         };
         self.in_all = self.in_all + count - before.unwrap_or_default();
     }
 
     /// The number of results that all others keep.
     pub(super) fn of_others(&self, placement: &Identity) -> usize {
-        self.in_all - self.of.get(placement).copied().unwrap_or_default()
+        self.in_all - self.by_placement.get(placement).copied().unwrap_or_default()
     }
 }
 

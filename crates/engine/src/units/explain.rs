@@ -263,13 +263,13 @@ fn forecast_line(
             let unit_index =
                 node.and_then(|node| scheduling.ledger().unit_of(policy_identity, node));
             let unit = unit_index.and_then(|unit_index| policy.units.get(unit_index));
-            let of = unit.map_or(OUTSIDE.to_owned(), |unit| format!("of unit \"{}\"", unit.name));
-            let named = if scheduling.has_stand_ins() {
+            let location = unit.map_or(OUTSIDE.to_owned(), |unit| format!("of unit \"{}\"", unit.name));
+            let node = if scheduling.has_stand_ins() {
                 "a node".to_owned()
             } else {
                 format!("node {name}")
             };
-            format!("forecast: it gets {named} {of}, if nothing else prevents that")
+            format!("forecast: it gets {node} {location}, if nothing else prevents that")
         }
     };
     Some(line(None, Verdict::Inactive, message))
@@ -364,7 +364,7 @@ fn explain_unit(
     let lacks = |space| whose(&|it| it.verdict == PodVerdict::UnknownNode && it.space == space);
     if unit.is_some() {
         let without_node = named(&lacks(Space::Taken));
-        parts.extend(without_node.map(|of| format!("no node has room for the next pod of {of}")));
+        parts.extend(without_node.map(|names| format!("no node has room for the next pod of {names}")));
         let [is_cordoned, has_none] =
             [Space::Cordoned, Space::NoNodes].map(|space| !lacks(space).is_empty());
         parts.extend(is_cordoned.then(|| "all its nodes are cordoned".to_owned()));
@@ -374,7 +374,7 @@ fn explain_unit(
         let worst = of_next.clone().map(|(_, it)| as_rule(it.verdict)).max();
         worst.unwrap_or(Verdict::Inactive)
     } else {
-        parts.extend(named(&chosen).map(|of| format!("the next pod of {of} goes here")));
+        parts.extend(named(&chosen).map(|names| format!("the next pod of {names} goes here")));
         Verdict::Won
     };
     Some(line(Some(name_of(policy, unit_index)), verdict, parts.join("; ")))

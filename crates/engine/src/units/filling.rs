@@ -41,8 +41,8 @@ pub(super) fn filling(
     let counts = counts(scheduling, identity, policy)?;
     let spaces = spaces(scheduling, identity, policy, &counts);
     let is_one_group = counts.len() == 1;
-    let named = |of: &str, group: &GroupKey| -> Arc<str> {
-        if is_one_group { of.into() } else { format!("{of}{}", described(policy, group)).into() }
+    let named = |unit: &str, group: &GroupKey| -> Arc<str> {
+        if is_one_group { unit.into() } else { format!("{unit}{}", described(policy, group)).into() }
     };
     let mut unit_pods: BTreeMap<Arc<str>, u32> = BTreeMap::new();
     let mut pending_pods: BTreeMap<Arc<str>, u32> = BTreeMap::new();
