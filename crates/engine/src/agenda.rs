@@ -113,8 +113,8 @@ mod tests {
         agenda.set(&policy("c"), Some(at(10)));
         agenda.set(&policy("later"), Some(at(21)));
         assert_eq!(agenda.take_due(at(9)), None);
-        let taken: Vec<PolicyName> = std::iter::from_fn(|| agenda.take_due(at(20))).collect();
-        assert_eq!(taken, [policy("c"), policy("a"), policy("b")]);
+        let turns: Vec<PolicyName> = std::iter::from_fn(|| agenda.take_due(at(20))).collect();
+        assert_eq!(turns, [policy("c"), policy("a"), policy("b")]);
         assert_eq!(agenda.next(), Some(at(21)));
     }
 

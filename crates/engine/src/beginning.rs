@@ -20,10 +20,10 @@ pub type PriorWrite = crate::seam::PriorWrite<EffectReason>;
 /// The latest instant for which the state of a world is known; `None` if it is only in files without a status.
 #[must_use]
 pub fn known_until(world: &World) -> Option<Timestamp> {
-    let known = world.policies().filter_map(|policy| of_policy(world, &policy));
+    let instants = world.policies().filter_map(|policy| of_policy(world, &policy));
     // A status that is newer than `seen_at` was written during the listing. The state of the other objects at that
     // instant is unknown.
-    world.objects.seen_at.or_else(|| known.max())
+    world.objects.seen_at.or_else(|| instants.max())
 }
 
 fn of_policy(world: &World, policy: &PolicyName) -> Option<Timestamp> {
@@ -34,10 +34,10 @@ fn of_policy(world: &World, policy: &PolicyName) -> Option<Timestamp> {
 pub fn begin(world: &mut World, from: Timestamp) -> RunStart {
     let mut start = RunStart::default();
     for island in islands(world) {
-        let known = island.iter().filter_map(|policy| of_policy(world, policy)).max();
-        let seen = world.objects.seen_at.or(known);
-        let state_at = seen.filter(|seen| *seen <= from);
-        let is_behind = seen.is_some() && state_at.is_none();
+        let known_until = island.iter().filter_map(|policy| of_policy(world, policy)).max();
+        let observed_at = world.objects.seen_at.or(known_until);
+        let state_at = observed_at.filter(|observed_at| *observed_at <= from);
+        let is_behind = observed_at.is_some() && state_at.is_none();
         let beginning = Beginning { from, state_at, is_behind };
         // Policies of one family follow each other.
         for policies in island.chunk_by(|one, other| one.family == other.family) {

@@ -361,8 +361,8 @@ impl Peers for World {
             .flat_map(|family| of_family!(family, F => replica_maximums::<F>(self)));
         let mut highest = BTreeMap::new();
         for (workload, most) in all {
-            let known = highest.entry(workload).or_default();
-            *known = most.max(*known);
+            let maximum = highest.entry(workload).or_default();
+            *maximum = most.max(*maximum);
         }
         highest
     }

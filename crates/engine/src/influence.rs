@@ -31,8 +31,8 @@ impl Influences {
         let due = self.due(world, policy, at);
         if !due.is_empty() {
             let count = self.in_a_row(policy, at).map_or(0, |it| it.count);
-            let written = Writes { count: count.saturating_add(1), last: at };
-            self.writes.insert(policy.clone(), written);
+            let writes = Writes { count: count.saturating_add(1), last: at };
+            self.writes.insert(policy.clone(), writes);
         }
         due
     }
@@ -48,8 +48,8 @@ impl Influences {
         let limit = policy.family.influence();
         let due = |other: PolicyName| match self.in_a_row(&other, at) {
             Some(it) if it.count >= limit.at_once => {
-                let due = it.last.saturating_add(limit.interval?).ok()?;
-                Some((other, due.max(at)))
+                let due_at = it.last.saturating_add(limit.interval?).ok()?;
+                Some((other, due_at.max(at)))
             }
             _ => Some((other, at)),
         };

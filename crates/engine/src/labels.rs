@@ -127,8 +127,8 @@ impl LabelSelector {
         let mut rest = labels.iter().peekable();
         self.requirements.iter().all(|requirement| {
             while rest.next_if(|(key, _)| **key < *requirement.key).is_some() {}
-            let found = rest.peek().filter(|(key, _)| **key == *requirement.key);
-            let value = found.map(|(_, value)| *value);
+            let label = rest.peek().filter(|(key, _)| **key == *requirement.key);
+            let value = label.map(|(_, value)| *value);
             let is_one_of = |values: &[Arc<str>]| {
                 value.is_some_and(|value| values.iter().any(|known| **known == *value))
             };

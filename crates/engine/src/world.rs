@@ -293,8 +293,8 @@ impl World {
                 part.upsert(policy.identity.clone(), slim);
             }
             let footprint = self.footprint(policy);
-            let written = footprint.writes.iter().map(|(object, _)| object);
-            for object in footprint.reads.iter().chain(written) {
+            let written_objects = footprint.writes.iter().map(|(object, _)| object);
+            for object in footprint.reads.iter().chain(written_objects) {
                 self.add_object(object, &mut part);
             }
         }

@@ -110,11 +110,11 @@ fn is_overdue(
     at: Timestamp,
 ) -> bool {
     checked.rules.iter().filter(|rule| !rule.suspended).any(|rule| {
-        let known = object.memory.as_ref().map(|memory| {
+        let known_until = object.memory.as_ref().map(|memory| {
             let rule = memory.rules.iter().find(|it| it.name == rule.name);
             rule.map_or(at, |rule| rule.handled)
         });
-        let handled = known.or(object.created).unwrap_or(at);
+        let handled = known_until.or(object.created).unwrap_or(at);
         rule.firings.previous(at).is_some_and(|last| last > handled)
     })
 }
@@ -123,12 +123,12 @@ fn is_overdue(
 /// firing that did not have to move it.
 fn last_set(writer: &Writer, memory: &Memory) -> Vec<LastWrite> {
     let Writer { policy, checked, .. } = writer;
-    let mut held = Vec::new();
+    let mut writes = Vec::new();
     for (index, rule) in (0..).zip(&checked.rules) {
         // A rule that was changed since may have set something else, or another target.
         let is_same = |it: &&RuleMemory| it.name == rule.name && it.fingerprint == rule.fingerprint;
-        let known = memory.rules.iter().find(is_same);
-        let executions = known.map_or(&[][..], |known| &known.executions);
+        let rule_memory = memory.rules.iter().find(is_same);
+        let executions = rule_memory.map_or(&[][..], |rule_memory| &rule_memory.executions);
         for field in Field::of_target(&checked.target) {
             let last = executions.iter().find_map(|execution| {
                 let FiringOutcome::Done(applied) = execution.ending else { return None };
@@ -137,7 +137,7 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<LastWrite> {
             });
             let Some((execution, value, moved)) = last else { continue };
             let cause = if moved { Cause::MovedOtherBound } else { Cause::Fired };
-            held.push(PriorWrite {
+            writes.push(PriorWrite {
                 target: checked.target.identity().clone(),
                 field: *field,
                 value: Value::Number(value),
@@ -148,7 +148,7 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<LastWrite> {
             });
         }
     }
-    held
+    writes
 }
 
 /// All rules fire from the instant at which the field that was named longest ago was last named.
@@ -182,8 +182,10 @@ fn run_from(
     start: &mut Start,
 ) {
     if let Target::Autoscaler(autoscaler) = target {
-        let named = last_named(target, writers, first);
-        for field in Field::of_target(target).iter().filter(|field| !named.contains_key(field)) {
+        let last_firings = last_named(target, writers, first);
+        for field in
+            Field::of_target(target).iter().filter(|field| !last_firings.contains_key(field))
+        {
             start.prior_writes.extend(made_way(view, autoscaler, *field, writers, first));
         }
     }
@@ -217,7 +219,7 @@ fn last_before(
 /// For each field that a rule names, the last instant before the given one at which a firing named
 /// it.
 fn last_named(target: &Target, writers: &[Writer], from: Timestamp) -> BTreeMap<Field, Timestamp> {
-    let mut named = BTreeMap::new();
+    let mut last_firings = BTreeMap::new();
     for field in Field::of_target(target) {
         let last = writers.iter().flat_map(|writer| {
             let rules = writer.checked.rules.iter();
@@ -225,9 +227,9 @@ fn last_named(target: &Target, writers: &[Writer], from: Timestamp) -> BTreeMap<
             let last = naming.filter_map(|rule| rule.firings.previous(before(from)));
             last.filter(|at| writer.since.is_none_or(|since| *at > since))
         });
-        named.extend(last.max().map(|at| (*field, at)));
+        last_firings.extend(last.max().map(|at| (*field, at)));
     }
-    named
+    last_firings
 }
 
 fn names(desired: DesiredScale, field: Field) -> bool {
@@ -252,8 +254,8 @@ fn made_way(
     let live = view.objects.number(autoscaler, field)?;
     let is_upper = field == Field::MaxReplicas;
     let pushes = |bounds: Bounds| {
-        let named = if is_upper { bounds.min() } else { bounds.max() };
-        named.filter(|bound| if is_upper { *bound > live } else { *bound < live })
+        let bound = if is_upper { bounds.min() } else { bounds.max() };
+        bound.filter(|bound| if is_upper { *bound > live } else { *bound < live })
     };
     let mut furthest: Option<(u32, Option<Timestamp>, u32, &Identity)> = None;
     for Writer { policy, checked, since } in writers {

@@ -51,8 +51,8 @@ pub fn skip_stopped(
     for (index, (rule, memory)) in input.policy.rules.iter().zip(&mut memory.rules).enumerate() {
         let exempt = input.exempt;
         let at_instant = RuleAtInstant { rule, index, now, was_ahead_until: None, exempt };
-        let due = at_instant.due_firing(memory, &mut recorded, &mut Winners(Vec::new()));
-        if let Some(at) = due.filter(|at| *at <= until) {
+        let due_at = at_instant.due_firing(memory, &mut recorded, &mut Winners(Vec::new()));
+        if let Some(at) = due_at.filter(|at| *at <= until) {
             at_instant.record(memory, at, FiringOutcome::Stopped, &mut recorded);
         }
     }
@@ -63,7 +63,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     let policy = input.policy;
     let mut recorded = Vec::new();
     let mut memory = Memory::carried_over(input, now, &mut recorded);
-    let mut due = Vec::new();
+    let mut due_firings = Vec::new();
     for (index, (rule, memory)) in policy.rules.iter().zip(&mut memory.rules).enumerate() {
         let was_ahead_until = recorded.iter().find_map(|it| match it {
             Recorded::ClockWasAhead { rule: of, until } if *of == rule.name => Some(*until),
@@ -72,11 +72,11 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
         let exempt = input.exempt;
         let at_instant = RuleAtInstant { rule, index, now, was_ahead_until, exempt };
         if let Some(at) = at_instant.due_firing(memory, &mut recorded, reasons) {
-            due.push(Due { at, rule: index });
+            due_firings.push(Due { at, rule: index });
         }
     }
-    due.sort_by_key(|firing| (firing.at, firing.rule));
-    let action = carry_out(input, &due, &mut memory, now, &mut recorded, reasons);
+    due_firings.sort_by_key(|firing| (firing.at, firing.rule));
+    let action = carry_out(input, &due_firings, &mut memory, now, &mut recorded, reasons);
     Decision {
         actions: action.into_iter().collect(),
         reasons: Vec::new(),

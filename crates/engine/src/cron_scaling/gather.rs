@@ -43,7 +43,7 @@ pub fn gather<'a>(
 ) -> Option<Input<'a>> {
     let object = view.state.policies.get(scaling)?;
     let policy = object.policy.as_deref()?;
-    let found = || match &policy.target {
+    let target_state = || match &policy.target {
         Target::Workload(target) => {
             view.objects.workloads.get(target).copied().map(TargetState::Workload)
         }
@@ -53,7 +53,7 @@ pub fn gather<'a>(
     };
     let target = match reach.lacks(policy.target.identity()) {
         Some(why) => TargetState::Unreachable(why),
-        None => found().unwrap_or(TargetState::Missing),
+        None => target_state().unwrap_or(TargetState::Missing),
     };
     let exempt = Exempt::for_policy(&view.objects.exempt, scaling, Some(policy.target.identity()));
     let (created, memory) = (object.created, object.memory.as_ref());

@@ -33,17 +33,17 @@ impl HeldBack {
         }
         let object = state.policies.get_mut(&policy.identity)?;
         let stored_rules = object.memory.iter().flat_map(|memory| &memory.rules);
-        let mut known: Vec<(Arc<str>, Fingerprint)> =
+        let mut known_rules: Vec<(Arc<str>, Fingerprint)> =
             stored_rules.map(|rule| (Arc::clone(&rule.name), rule.fingerprint)).collect();
         let earlier = earlier.and_then(|state| state.policies.get(&policy.identity));
         let earlier = earlier.and_then(|object| object.policy.as_deref());
         let rules = earlier.into_iter().flat_map(|policy| &policy.rules);
-        known.extend(rules.map(|rule| (Arc::clone(&rule.name), rule.fingerprint)));
+        known_rules.extend(rules.map(|rule| (Arc::clone(&rule.name), rule.fingerprint)));
         let is_new = |rule: &CronRule| {
             let is_it = |(name, fingerprint): &(Arc<str>, Fingerprint)| {
                 *name == rule.name && *fingerprint == rule.fingerprint
             };
-            !rule.suspended && !known.iter().any(is_it)
+            !rule.suspended && !known_rules.iter().any(is_it)
         };
         let checked = object.policy.as_mut()?;
         if !checked.rules.iter().any(is_new) {

@@ -389,10 +389,10 @@ pub fn firing_backlog(view: View<'_, CronRules>, now: Timestamp) -> FiringBacklo
     for (rule, memory) in rules.filter(|(rule, _)| !rule.suspended) {
         firing_backlog.retrying +=
             u64::from(memory.pending.as_ref().is_some_and(|it| it.attempts > 0));
-        let due = rule.firings.next(memory.handled);
-        let next = match due {
-            Some(due) if due <= now => {
-                firing_backlog.oldest_overdue = earliest(firing_backlog.oldest_overdue, due);
+        let due_at = rule.firings.next(memory.handled);
+        let next = match due_at {
+            Some(due_at) if due_at <= now => {
+                firing_backlog.oldest_overdue = earliest(firing_backlog.oldest_overdue, due_at);
                 next_firing(rule, memory, now)
             }
             next => next,

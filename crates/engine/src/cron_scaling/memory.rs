@@ -75,11 +75,11 @@ impl Memory {
             (None, Some(created)) => created.min(now),
             _ => now,
         };
-        let known = input.memory.map_or(&[][..], |memory| &memory.rules);
+        let stored_rules = input.memory.map_or(&[][..], |memory| &memory.rules);
         let of_rule = |index: usize, name: &str| {
             // Mostly the rules are where they were before.
-            let same_place = known.get(index).filter(|it| *it.name == *name);
-            same_place.or_else(|| known.iter().find(|it| *it.name == *name))
+            let same_place = stored_rules.get(index).filter(|it| *it.name == *name);
+            same_place.or_else(|| stored_rules.iter().find(|it| *it.name == *name))
         };
         let policy = input.policy;
         let mut rules = Vec::with_capacity(policy.rules.len() + policy.unusable_rules.len());
@@ -90,8 +90,8 @@ impl Memory {
             }
         }));
         for unusable in &policy.unusable_rules {
-            let known = of_rule(rules.len(), &unusable.name);
-            rules.extend(known.map(|it| it.invalidated(now, recorded)));
+            let rule_memory = of_rule(rules.len(), &unusable.name);
+            rules.extend(rule_memory.map(|it| it.invalidated(now, recorded)));
         }
         Memory { rules }
     }
@@ -271,9 +271,10 @@ impl RuleMemory {
         }
         let (mut successes, mut failures) = limits;
         let mut is_kept = |execution: &&Execution| {
-            let left = if execution.ending.is_success() { &mut successes } else { &mut failures };
-            let keep = *left > 0;
-            *left = left.saturating_sub(1);
+            let remaining =
+                if execution.ending.is_success() { &mut successes } else { &mut failures };
+            let keep = *remaining > 0;
+            *remaining = remaining.saturating_sub(1);
             keep
         };
         self.executions = self.executions.iter().filter(|it| is_kept(it)).cloned().collect();

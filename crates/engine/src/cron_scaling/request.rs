@@ -52,10 +52,10 @@ pub(super) fn last_firing(memory: &Memory, rule: &CronRule) -> Option<Timestamp>
 /// The executions of the current version of a rule; none after an edit, until it fires again. The edit counts as
 /// handled, and is in no history.
 fn executions<'a>(memory: &'a Memory, rule: &'a CronRule) -> impl Iterator<Item = &'a Execution> {
-    let known = memory.rules.iter().find(|it| {
+    let rule_memory = memory.rules.iter().find(|it| {
         let is_same = it.name == rule.name && it.fingerprint == rule.fingerprint;
         is_same && it.executions.iter().any(|last| last.scheduled() == it.handled)
     });
-    let all = known.into_iter().flat_map(|it| it.executions.iter());
+    let all = rule_memory.into_iter().flat_map(|it| it.executions.iter());
     all.filter(move |execution| can_be_of(rule, execution))
 }

@@ -39,8 +39,8 @@ pub(super) fn begin(
             continue;
         }
         start.replayed.predates_state |= beginning.is_behind;
-        let known = object.memory.as_ref().and_then(Memory::known_until);
-        if known.is_some_and(|known| known > beginning.from) {
+        let known_until = object.memory.as_ref().and_then(Memory::known_until);
+        if known_until.is_some_and(|known_until| known_until > beginning.from) {
             object.memory = None;
         }
         start.arriving.push(name.clone());
@@ -70,8 +70,8 @@ pub(super) fn arrive(
     let object = view.state.policies.get(autoscaler)?;
     let policy = object.policy.as_deref()?;
     let created = object.created.filter(|created| *created <= from);
-    let known = object.memory.as_ref().and_then(Memory::known_until);
-    let since = created.max(known);
+    let known_until = object.memory.as_ref().and_then(Memory::known_until);
+    let since = created.max(known_until);
     let (memory, changes_at) = recommended_before(view, autoscaler, policy, since, from);
     Some((memory, changes_at != Some(from)))
 }

@@ -183,8 +183,8 @@ impl DesiredReplicas {
         };
         memory.recommend(recommendation, now);
         // Where the replicas that are set are unknown, no rate limits them.
-        let held = || highest_held(policy, memory, recommendation, now);
-        let from = set.unwrap_or_else(|| policy.bounds.nearest(held()));
+        let highest = || highest_held(policy, memory, recommendation, now);
+        let from = set.unwrap_or_else(|| policy.bounds.nearest(highest()));
         let limited = limit(policy, memory, from, recommendation, now);
         DesiredReplicas { metric: Some(metric), limited, set, recommended }
     }

@@ -95,8 +95,8 @@ fn evaluated<'a>(
 
 /// The elements of the left side, and those of the right side that have no counterpart there.
 fn joined<'a>(mut left: Vec<Element<'a>>, right: Vec<Element<'a>>) -> Vec<Element<'a>> {
-    let known: BTreeSet<_> = left.iter().map(|it| it.schedule).collect();
-    left.extend(right.into_iter().filter(|it| !known.contains(&it.schedule)));
+    let schedules: BTreeSet<_> = left.iter().map(|it| it.schedule).collect();
+    left.extend(right.into_iter().filter(|it| !schedules.contains(&it.schedule)));
     left
 }
 

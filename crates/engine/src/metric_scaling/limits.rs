@@ -62,8 +62,9 @@ fn stabilize(
     let within = |seconds: u32| {
         let cutoff = before(now, seconds);
         // Each applies until the next one begins.
-        let held = memory.recommendations.windows(2).filter(move |pair| pair[1].since > cutoff);
-        held.map(|pair| pair[0].replicas).filter(move |_| seconds > 0)
+        let earlier_pairs =
+            memory.recommendations.windows(2).filter(move |pair| pair[1].since > cutoff);
+        earlier_pairs.map(|pair| pair[0].replicas).filter(move |_| seconds > 0)
     };
     let least = within(policy.up.window_seconds).fold(recommended, u32::min);
     let most = within(policy.down.window_seconds).fold(recommended, u32::max);
@@ -137,7 +138,7 @@ pub fn changes_at(
     let current = limit(policy, memory, from, recommended, now).replicas;
     let windows = [policy.up.window_seconds, policy.down.window_seconds];
     let ends = memory.recommendations.iter().skip(1).map(|it| it.since);
-    let leave = ends.flat_map(|end| windows.into_iter().filter_map(move |it| after(end, it)));
+    let window_ends = ends.flat_map(|end| windows.into_iter().filter_map(move |it| after(end, it)));
     let rules = [&policy.up, &policy.down];
     let periods = || rules.into_iter().flat_map(|it| &it.policies).map(|it| it.period_seconds);
     let period_ends = |event: &ScaleEvent| {
@@ -145,10 +146,11 @@ pub fn changes_at(
         periods().filter_map(move |period| after(at, period)).collect::<Vec<_>>()
     };
     let period_ends = memory.scale_events.iter().flat_map(period_ends);
-    let mut instants: Vec<Timestamp> = leave.chain(period_ends).filter(|at| *at > now).collect();
+    let mut instants: Vec<Timestamp> =
+        window_ends.chain(period_ends).filter(|at| *at > now).collect();
     instants.sort_unstable();
     instants.dedup();
-    let differs =
+    let is_different =
         |at: &Timestamp| limit(policy, memory, from, recommended, *at).replicas != current;
-    instants.into_iter().find(differs)
+    instants.into_iter().find(is_different)
 }

@@ -199,8 +199,8 @@ impl PolicyFamily for Autoscalers {
     /// The autoscalers whose queries Almanac answers from this number, among others.
     fn readers_of_number(view: View<'_, Self>, publisher: &Identity) -> Vec<Identity> {
         let reads = |policy: &MetricScaling| {
-            let named = policy.metrics.iter().flat_map(|metric| &metric.query.names);
-            named.into_iter().any(|selects| selects.includes(publisher))
+            let selections = policy.metrics.iter().flat_map(|metric| &metric.query.names);
+            selections.into_iter().any(|selects| selects.includes(publisher))
         };
         let all = view.state.policies.iter();
         let readers = all.filter(|(_, it)| it.policy.as_deref().is_some_and(reads));

@@ -129,10 +129,10 @@ impl PatternBudget {
         if self.is_refused {
             return Err(PatternExcess::Earlier);
         }
-        let kept = self.keep_another(text);
+        let result = self.keep_another(text);
         // Nothing is compiled for an object that is refused.
-        self.is_refused = kept.is_err();
-        kept
+        self.is_refused = result.is_err();
+        result
     }
 
     fn keep_another(&mut self, text: &str) -> Result<Pattern, PatternExcess> {
@@ -181,8 +181,8 @@ impl PatternBudget {
 
     fn cached(&mut self, text: &str) -> &CachedPattern {
         if !self.known.contains_key(text) {
-            let known = self.read(text);
-            self.known.insert(text.into(), known);
+            let pattern = self.read(text);
+            self.known.insert(text.into(), pattern);
         }
         self.known.get(text).unwrap_or(&CachedPattern::Invalid)
     }
@@ -320,10 +320,10 @@ impl PatternPool {
     /// The usage of the pool for a namespace.
     #[must_use]
     pub fn fullness(&self, namespace: &str) -> PatternFullness {
-        let kept = self.lock();
-        let of_namespace = kept.by_namespace.get(namespace).map_or(0, |it| it.bytes);
-        let is_nearly_full = self.0.most.saturating_sub(kept.bytes) < MAX_OBJECT_PATTERN_BYTES;
-        PatternFullness { of_namespace, of_process: kept.bytes, is_nearly_full }
+        let content = self.lock();
+        let of_namespace = content.by_namespace.get(namespace).map_or(0, |it| it.bytes);
+        let is_nearly_full = self.0.most.saturating_sub(content.bytes) < MAX_OBJECT_PATTERN_BYTES;
+        PatternFullness { of_namespace, of_process: content.bytes, is_nearly_full }
     }
 
     fn lock(&self) -> MutexGuard<'_, PoolContent> {
@@ -334,17 +334,17 @@ impl PatternPool {
 impl Share {
     /// The same pattern, if the pool has it.
     fn cached(&self, text: &str) -> Option<Pattern> {
-        let kept = self.pool.lock();
-        let own = kept.by_namespace.get(&self.namespace)?;
+        let content = self.pool.lock();
+        let own = content.by_namespace.get(&self.namespace)?;
         own.by_text.get(text).and_then(Weak::upgrade).map(Pattern)
     }
 
     /// Adds a pattern to the pool, or returns the same one that is in it.
     fn count(&self, compiled: Compiled) -> Result<Pattern, PatternExcess> {
         let most = self.pool.0.most;
-        let mut kept = self.pool.lock();
-        let bytes = kept.bytes + compiled.bytes;
-        let own = kept.by_namespace.get(&self.namespace);
+        let mut content = self.pool.lock();
+        let bytes = content.bytes + compiled.bytes;
+        let own = content.by_namespace.get(&self.namespace);
         let same = own.and_then(|own| own.by_text.get(&compiled.text)).and_then(Weak::upgrade);
         if let Some(same) = same {
             return Ok(Pattern(same));
@@ -356,12 +356,12 @@ impl Share {
         if bytes > most {
             return Err(PatternExcess::Process);
         }
-        let own = kept.by_namespace.entry(self.namespace.clone()).or_default();
+        let own = content.by_namespace.entry(self.namespace.clone()).or_default();
         own.bytes = of_namespace;
         let text = compiled.text.clone();
         let counted = Arc::new(Counted { compiled, pool: Some(self.clone()) });
         own.by_text.insert(text, Arc::downgrade(&counted));
-        kept.bytes = bytes;
+        content.bytes = bytes;
         Ok(Pattern(counted))
     }
 }
@@ -369,9 +369,9 @@ impl Share {
 impl Drop for Counted {
     fn drop(&mut self) {
         let Some(Share { pool, namespace }) = &self.pool else { return };
-        let mut kept = pool.lock();
-        kept.bytes = kept.bytes.saturating_sub(self.compiled.bytes);
-        let Some(own) = kept.by_namespace.get_mut(namespace) else { return };
+        let mut content = pool.lock();
+        content.bytes = content.bytes.saturating_sub(self.compiled.bytes);
+        let Some(own) = content.by_namespace.get_mut(namespace) else { return };
         own.bytes = own.bytes.saturating_sub(self.compiled.bytes);
         // An equal one may have been added since this one lost its last owner.
         let text = &self.compiled.text;
@@ -380,7 +380,7 @@ impl Drop for Counted {
         }
         // Another one of the namespace may be about to be taken off, too.
         if own.by_text.is_empty() && own.bytes == 0 {
-            kept.by_namespace.remove(namespace);
+            content.by_namespace.remove(namespace);
         }
     }
 }

@@ -115,8 +115,9 @@ pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
         }
         Cause::Recommends { sample, replicas } => recommended(sample, replicas),
         Cause::Holds { limited } => {
-            let held = format!("{} until the next answer", of_replicas(limited.recommended));
-            [held, limits(policy, limited)].concat()
+            let recommendation =
+                format!("{} until the next answer", of_replicas(limited.recommended));
+            [recommendation, limits(policy, limited)].concat()
         }
         Cause::NoSample => {
             let query = metric.map_or("its query", |metric| &*metric.query.text);

@@ -144,8 +144,8 @@ impl Samples {
 
     /// The answers for some of the policies, with the same settings.
     pub(crate) fn part<'a>(&self, policies: impl Iterator<Item = &'a Identity>) -> Samples {
-        let known = policies.filter_map(|it| self.by_policy.get_key_value(it));
-        let by_policy = known.map(|(policy, all)| (policy.clone(), all.clone())).collect();
+        let samples = policies.filter_map(|it| self.by_policy.get_key_value(it));
+        let by_policy = samples.map(|(policy, all)| (policy.clone(), all.clone())).collect();
         Samples { by_policy, settings: self.settings }
     }
 }

@@ -166,8 +166,8 @@ mod tests {
             (Some(""), None, None, None),
             (Some("rubbish"), Some(" "), Some("rubbish"), Some(" ")),
         ] {
-            let found = annotations(level, original, applied).level_of_user();
-            assert_eq!(found.as_deref(), user, "{level:?} {original:?} {applied:?}");
+            let level_of_user = annotations(level, original, applied).level_of_user();
+            assert_eq!(level_of_user.as_deref(), user, "{level:?} {original:?} {applied:?}");
         }
     }
 

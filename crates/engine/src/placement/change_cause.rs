@@ -138,7 +138,7 @@ impl ChangeCauseSearch<'_, '_> {
     }
 
     fn expired_scores(&self) -> Vec<ScoreCause> {
-        let mut found = Vec::new();
+        let mut causes = Vec::new();
         for (position, prioritizer) in self.input.policy.prioritizers.iter().enumerate() {
             let ScoreSource::AddOn { .. } = prioritizer.score else { continue };
             for it in &self.ranking.ranked {
@@ -147,10 +147,10 @@ impl ChangeCauseSearch<'_, '_> {
                     && self.is_recent(at)
                 {
                     let cause = Cause::ScoreExpired { candidate: it.candidate };
-                    found.push((Some(number(position)), cause));
+                    causes.push((Some(number(position)), cause));
                 }
             }
         }
-        found
+        causes
     }
 }

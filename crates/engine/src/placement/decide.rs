@@ -55,9 +55,9 @@ impl Decision {
     /// The selection at the last report, in order.
     pub(super) fn last_reported(&self) -> Vec<Arc<str>> {
         let stay = self.clusters.iter().filter(|it| self.added.binary_search(it).is_err());
-        let mut known: Vec<Arc<str>> = stay.chain(&self.removed).cloned().collect();
-        known.sort_unstable();
-        known
+        let mut clusters: Vec<Arc<str>> = stay.chain(&self.removed).cloned().collect();
+        clusters.sort_unstable();
+        clusters
     }
 }
 

@@ -370,8 +370,8 @@ mod tests {
     fn score_weights(mode: PrioritizerMode, listed: &[(ScoreSource, i64)]) -> String {
         let listed = listed.iter().map(|(score, weight)| (score.clone(), Weight::new(*weight)));
         let all = mode.prioritizers(listed);
-        let shown = all.iter().map(|it| format!("{} {}", it.score, it.weight));
-        shown.collect::<Vec<_>>().join(", ")
+        let scores = all.iter().map(|it| format!("{} {}", it.score, it.weight));
+        scores.collect::<Vec<_>>().join(", ")
     }
 
     #[test]

@@ -101,14 +101,14 @@ pub(super) fn matches_until(
     candidate: &Candidate<'_>,
     now: &Matched,
 ) -> Option<Timestamp> {
-    let mut left = now.granted;
+    let mut remaining = now.granted;
     let mut end = now.until?;
     loop {
-        let next = matched(input.policy, input.scores.into(), candidate, end, left);
+        let next = matched(input.policy, input.scores.into(), candidate, end, remaining);
         if next.verdict != MatchVerdict::Matches {
             return Some(end);
         }
-        left = left.saturating_sub(next.spent.max(1));
+        remaining = remaining.saturating_sub(next.spent.max(1));
         end = next.until?;
     }
 }

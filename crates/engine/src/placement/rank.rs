@@ -165,11 +165,11 @@ impl Ranking {
         };
         // An undated taint is reported for every matching cluster, even for one that a taint excludes.
         let undated_until = |candidate: u32| {
-            let found = self.matches.get(candidate)?;
+            let matched = self.matches.get(candidate)?;
             let position = usize::try_from(candidate).unwrap_or(usize::MAX);
             let candidate = input.candidates.get(position)?;
             let is_undated = input.policy.has_undated_taint(candidate.cluster);
-            is_undated.then(|| matches_until(input, candidate, found)).flatten()
+            is_undated.then(|| matches_until(input, candidate, matched)).flatten()
         };
         let ends = (0..).zip(&self.eligibility).filter_map(|(candidate, it)| match it {
             Eligibility::Eligible { until, .. } if stays(candidate) => *until,

@@ -134,9 +134,9 @@ fn rule_name(input: &Input<'_>, reason: &Reason<Cause>) -> Option<Arc<str>> {
 }
 
 fn scores(policy: &Placement) -> String {
-    let named = policy.prioritizers.iter().map(|it| format!("{} {}", it.score, it.weight));
-    let named = few(named);
-    if named.is_empty() { "name".to_owned() } else { named }
+    let parts = policy.prioritizers.iter().map(|it| format!("{} {}", it.score, it.weight));
+    let parts = few(parts);
+    if parts.is_empty() { "name".to_owned() } else { parts }
 }
 
 fn position(index: u32) -> usize {
@@ -221,15 +221,16 @@ fn verdicts(
     now: Timestamp,
     is_wanted: impl Fn(u32) -> bool,
 ) -> Vec<RuleExplanation> {
-    let wanted = input.policy.number_of_clusters.map_or(ranked.len(), position).min(ranked.len());
-    let last = ranked.get(..wanted).and_then(<[RankedCandidate]>::last).copied();
+    let wanted_count =
+        input.policy.number_of_clusters.map_or(ranked.len(), position).min(ranked.len());
+    let last = ranked.get(..wanted_count).and_then(<[RankedCandidate]>::last).copied();
     let mut lines = Vec::new();
     for (index, it) in ranked.iter().enumerate().filter(|(_, it)| is_wanted(it.candidate)) {
-        let is_selected = index < wanted;
+        let is_selected = index < wanted_count;
         let scored = scored(input, ranking, it, now);
         let mut message = format!("rank {} of {}", index + 1, ranked.len());
-        if wanted < ranked.len() {
-            let _ = write!(message, ", {wanted} wanted");
+        if wanted_count < ranked.len() {
+            let _ = write!(message, ", {wanted_count} wanted");
         }
         let _ = write!(message, ": total {}", scored.total);
         if !scored.scores.is_empty() {

@@ -27,10 +27,11 @@ pub(super) fn evaluate_each(
     let mut all: Vec<Matched> = (0..count).map(|position| evaluate(position, share)).collect();
     let spent: usize = all.iter().map(|it| it.spent).sum();
     let unfinished = all.iter().filter(|it| it.is_unfinished()).count();
-    let left = steps.saturating_sub(spent) / unfinished.max(1);
-    if left > share && share < MOST_STEPS {
+    let larger_share = steps.saturating_sub(spent) / unfinished.max(1);
+    if larger_share > share && share < MOST_STEPS {
         let unfinished = all.iter_mut().enumerate().filter(|(_, it)| it.is_unfinished());
-        unfinished.for_each(|(position, it)| *it = evaluate(position, left.min(MOST_STEPS)));
+        unfinished
+            .for_each(|(position, it)| *it = evaluate(position, larger_share.min(MOST_STEPS)));
     }
     all
 }

@@ -63,9 +63,9 @@ fn is_as_wanted(input: &Input<'_>, found: &PlacementDecision, wanted: &WantedDec
 /// A number that no decision of the placement has.
 fn free_number(input: &Input<'_>, wanted: &[WantedDecision<'_>]) -> u32 {
     let name = input.identity.name();
-    let known = input.decisions.keys().filter_map(|it| decision_number(it.name(), name));
-    let wanted = u32::try_from(wanted.len()).unwrap_or(u32::MAX);
-    known.max().unwrap_or_default().max(wanted).saturating_add(1)
+    let numbers = input.decisions.keys().filter_map(|it| decision_number(it.name(), name));
+    let count = u32::try_from(wanted.len()).unwrap_or(u32::MAX);
+    numbers.max().unwrap_or_default().max(count).saturating_add(1)
 }
 
 /// The decisions of a placement while they are written.
@@ -144,9 +144,11 @@ impl Update {
 
     /// The clusters that stay selected, and that a decision loses if it has this content.
     fn lost(&self, object: &Identity, content: Option<&PlacementDecision>) -> Vec<Arc<str>> {
-        let kept: BTreeSet<&Arc<str>> = content.into_iter().flat_map(|it| &it.clusters).collect();
-        let held = self.state.get(object).into_iter().flatten();
-        let lost = held.filter(|it| self.is_selected.contains(*it) && !kept.contains(it));
+        let kept_clusters: BTreeSet<&Arc<str>> =
+            content.into_iter().flat_map(|it| &it.clusters).collect();
+        let current_clusters = self.state.get(object).into_iter().flatten();
+        let lost = current_clusters
+            .filter(|it| self.is_selected.contains(*it) && !kept_clusters.contains(it));
         lost.cloned().collect()
     }
 

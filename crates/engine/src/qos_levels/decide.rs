@@ -54,8 +54,8 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let mut open = OpenPolicies::at(now);
     let pods: Vec<DecidedPod> =
         input.pods.iter().filter_map(|pod| decide_pod(pod, &mut open, input.format)).collect();
-    let written = pods.iter().filter(|pod| pod.is_written());
-    let actions = written.map(|it| Action::Annotate {
+    let pods_to_write = pods.iter().filter(|pod| pod.is_written());
+    let actions = pods_to_write.map(|it| Action::Annotate {
         pod: it.pod.clone(),
         annotations: Box::new(it.wanted.clone()),
     });

@@ -28,17 +28,17 @@ pub struct Levels;
 /// The pods that a `ConfigMap` may ever change, with their nodes.
 fn concerned<'a>(input: &Input<'a>) -> impl Iterator<Item = FollowingPod<'a>> {
     let without_labels = input.policy.in_force(Some(&Labels::default()));
-    let mut known: BTreeMap<(Option<u32>, &Labels), bool> = BTreeMap::new();
+    let mut results: BTreeMap<(Option<u32>, &Labels), bool> = BTreeMap::new();
     input.pods.iter().copied().filter(move |following| {
         let list = match following.list {
             // Without a cluster, such a node is assumed to have no labels.
             ListInForce::UnknownNode => without_labels,
-            known => known,
+            results => results,
         };
         let labels = &following.pod.labels;
         let is_selected = match list {
             ListInForce::Known(entry, policies) => {
-                *known.entry((entry, labels)).or_insert_with(|| {
+                *results.entry((entry, labels)).or_insert_with(|| {
                     policies.iter().any(|it| it.is_enabled && it.selector.selects(labels))
                 })
             }

@@ -196,13 +196,13 @@ fn why_pending(identity: &Identity, policy: &ResourcePolicy, pod: &Pod, next: &[
     }
     let names = |verdict: PodVerdict| {
         let those = next.iter().filter(move |it| it.verdict == verdict);
-        let named = those.map(|it| {
+        let locations = those.map(|it| {
             match it.unit_index.and_then(|unit_index| policy.units.get(unit_index)) {
                 Some(unit) => format!("of unit \"{}\"", unit.name),
                 None => OUTSIDE.to_owned(),
             }
         });
-        few_joined(named, " or ")
+        few_joined(locations, " or ")
     };
     let (chosen, without_node) = (names(PodVerdict::Chosen), names(PodVerdict::UnknownNode));
     let policy = format!("ResourcePolicy {}/{}", identity.namespace(), identity.name());
@@ -364,7 +364,9 @@ fn explain_unit(
     let lacks = |space| whose(&|it| it.verdict == PodVerdict::UnknownNode && it.space == space);
     if unit.is_some() {
         let without_node = named(&lacks(Space::Taken));
-        parts.extend(without_node.map(|names| format!("no node has room for the next pod of {names}")));
+        parts.extend(
+            without_node.map(|names| format!("no node has room for the next pod of {names}")),
+        );
         let [is_cordoned, has_none] =
             [Space::Cordoned, Space::NoNodes].map(|space| !lacks(space).is_empty());
         parts.extend(is_cordoned.then(|| "all its nodes are cordoned".to_owned()));

@@ -185,10 +185,10 @@ impl PolicyFamily for Units {
             if let Some(autoscaler) = view.state.extra.pods_and_nodes.autoscalers.get(workload) {
                 all.push(presumed::within_bounds(autoscaler, workload));
             }
-            let there = view.objects.workloads.get(workload).and_then(|it| it.replicas);
-            if there.max(maximum).is_some_and(|most| most > MOST_PODS) {
+            let replicas = view.objects.workloads.get(workload).and_then(|it| it.replicas);
+            if replicas.max(maximum).is_some_and(|most| most > MOST_PODS) {
                 all.push(presumed::too_many_pods(workload, MOST_PODS));
-            } else if there.is_none() {
+            } else if replicas.is_none() {
                 all.push(presumed::unknown_number(workload));
             }
         }

@@ -26,23 +26,23 @@ impl Renamed {
     #[must_use]
     pub fn between(old: &FamilyState<Units>, new: &FamilyState<Units>) -> Renamed {
         let mut renamed = BTreeMap::new();
-        let mut taken: BTreeSet<&Identity> = BTreeSet::new();
+        let mut matched_policies: BTreeSet<&Identity> = BTreeSet::new();
         for (identity, policy) in policies(old) {
-            let found = if let Some(object) = new.policies.get(identity) {
+            let counterpart = if let Some(object) = new.policies.get(identity) {
                 let same = object.policy.as_deref();
                 same.and_then(|same| Some((identity, units_renamed(policy, same)?)))
             } else {
                 let is_free = |other: &Identity| {
                     other.namespace() == identity.namespace()
                         && !old.policies.contains_key(other)
-                        && !taken.contains(other)
+                        && !matched_policies.contains(other)
                 };
                 policies(new)
                     .filter(|(other, _)| is_free(other))
                     .find_map(|(other, same)| Some((other, units_renamed(policy, same)?)))
             };
-            let Some((new, units)) = found else { continue };
-            taken.insert(new);
+            let Some((new, units)) = counterpart else { continue };
+            matched_policies.insert(new);
             if new != identity || units.iter().any(|(old, new)| old != new) {
                 renamed.insert(identity.clone(), Names { new: new.clone(), units });
             }

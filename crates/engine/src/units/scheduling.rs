@@ -197,14 +197,14 @@ impl SchedulingSimulation {
     }
 
     fn groups_of(&self, identity: &Identity, policy: &ResourcePolicy) -> BTreeSet<GroupKey> {
-        let there = self.pods.iter().filter(|(pod, it)| {
+        let running_pods = self.pods.iter().filter(|(pod, it)| {
             pod.namespace() == identity.namespace() && it.ungoverned.is_none() && !it.is_finished
         });
         let made = self
             .workloads
             .iter()
             .filter(|(workload, _)| workload.namespace() == identity.namespace());
-        let labels = there.map(|(_, pod)| &pod.labels);
+        let labels = running_pods.map(|(_, pod)| &pod.labels);
         let labels = labels.chain(made.map(|(_, members)| &members.next.labels));
         let selected = labels.filter(|labels| policy.pod_selector.selects(labels));
         selected.map(|labels| group_of(policy, labels)).collect()

@@ -8,11 +8,11 @@ fn budget(pool: &PatternPool, namespace: &str) -> PatternBudget {
 
 /// Keeps one pattern after the other, until one is refused.
 fn fill(pool: &PatternPool, namespace: &str) -> (Vec<Pattern>, PatternExcess) {
-    let mut kept = Vec::new();
+    let mut patterns = Vec::new();
     loop {
-        match budget(pool, namespace).keep(&format!("{}.*", kept.len())) {
-            Ok(pattern) => kept.push(pattern),
-            Err(excess) => return (kept, excess),
+        match budget(pool, namespace).keep(&format!("{}.*", patterns.len())) {
+            Ok(pattern) => patterns.push(pattern),
+            Err(excess) => return (patterns, excess),
         }
     }
 }
@@ -102,9 +102,13 @@ fn a_pattern_with_a_large_table_is_refused_and_nothing_is_compiled_after_it() {
 fn hundreds_of_names_are_a_pattern() {
     let name = |number: usize| format!("team-{}-shop-{number:04}-v2", number % 7);
     let names = (0..150).map(name).collect::<Vec<_>>().join("|");
-    let known = Pattern::parse(&names).unwrap();
-    assert!(known.is_match(&name(149)) && !known.is_match(&name(150)));
-    assert!(known.0.compiled.bytes < MAX_PATTERN_BYTES / 4, "{}", known.0.compiled.bytes);
+    let pattern_of_names = Pattern::parse(&names).unwrap();
+    assert!(pattern_of_names.is_match(&name(149)) && !pattern_of_names.is_match(&name(150)));
+    assert!(
+        pattern_of_names.0.compiled.bytes < MAX_PATTERN_BYTES / 4,
+        "{}",
+        pattern_of_names.0.compiled.bytes
+    );
 }
 
 #[test]

@@ -100,8 +100,8 @@ impl Ledger {
 
     /// The pods with these labels in a namespace, none so far if they are the first.
     pub(super) fn shape(&mut self, namespace: &str, labels: &Labels) -> ShapeId {
-        let known = self.namespaces.get(namespace);
-        if let Some(id) = known.and_then(|namespace| namespace.shapes.get(labels)) {
+        let entry = self.namespaces.get(namespace);
+        if let Some(id) = entry.and_then(|namespace| namespace.shapes.get(labels)) {
             return *id;
         }
         let namespace: Arc<str> = match self.namespaces.get_key_value(namespace) {

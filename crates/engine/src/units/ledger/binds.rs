@@ -89,8 +89,8 @@ impl Ledger {
             return Err(ReserveError::NotServing);
         };
         let is_there = self.read_pod(pod, read_pod);
-        let known = self.pod_of(pod, read_pod.uid.as_deref()).filter(|_| is_there);
-        let id = known.ok_or(ReserveError::UnknownPod)?;
+        let known_pod = self.pod_of(pod, read_pod.uid.as_deref()).filter(|_| is_there);
+        let id = known_pod.ok_or(ReserveError::UnknownPod)?;
         self.read_node(node, read_node);
         let node = self.node(node).ok_or(ReserveError::UnknownNode)?;
         self.check_pending(id)?;
@@ -261,9 +261,9 @@ impl Ledger {
         let slot = &self.pods[id];
         let shape = &self.shapes[slot.shape];
         let of_node = self.nodes[node].labels.as_ref()?.iter();
-        let mut given = of_node.filter(|(key, _)| GIVEN_WHEN_BOUND.contains(key)).peekable();
-        given.peek()?;
-        let labels = Labels::new(shape.labels.iter().chain(given));
+        let mut added_labels = of_node.filter(|(key, _)| GIVEN_WHEN_BOUND.contains(key)).peekable();
+        added_labels.peek()?;
+        let labels = Labels::new(shape.labels.iter().chain(added_labels));
         if labels == shape.labels {
             return None;
         }
@@ -343,8 +343,8 @@ impl Reservations {
 
     /// The reservations that have ended by then, with their numbers.
     pub(super) fn ended(&self, by: Elapsed) -> impl Iterator<Item = (u64, &Reservation)> {
-        let ended = self.ends.iter().take_while(move |(ends_by, _)| *ends_by <= by);
-        ended.filter_map(|(_, number)| Some((*number, self.all.get(number)?)))
+        let reservations = self.ends.iter().take_while(move |(ends_by, _)| *ends_by <= by);
+        reservations.filter_map(|(_, number)| Some((*number, self.all.get(number)?)))
     }
 
     pub(super) fn next_end(&self) -> Option<Elapsed> {

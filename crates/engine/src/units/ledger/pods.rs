@@ -34,8 +34,8 @@ impl Ledger {
             return false;
         }
         self.apply_pod(identity, pod);
-        let known = self.pod_ids.get(identity).map(|id| &self.pods[*id]);
-        known.is_some_and(|known| is_same_uid(known, pod.uid.as_ref()))
+        let slot = self.pod_ids.get(identity).map(|id| &self.pods[*id]);
+        slot.is_some_and(|slot| is_same_uid(slot, pod.uid.as_ref()))
     }
 
     /// A watch event: a pod was deleted.

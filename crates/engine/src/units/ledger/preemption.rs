@@ -183,9 +183,9 @@ fn helps(
     }
     let victims = counted();
     let unit_usage: &UnitUsage = verdicts.group.unit_usage(unit_index);
-    let taken = unit_usage.used.saturating_add(verdicts.own.kept_ahead(unit_usage, index)) as usize;
+    let used = unit_usage.used.saturating_add(verdicts.own.kept_ahead(unit_usage, index)) as usize;
     // Of a unit over its cap, the excess and one more must go.
-    let has_room_then = !victims.is_empty() && taken.saturating_sub(victims.len()) < max as usize;
+    let has_room_then = !victims.is_empty() && used.saturating_sub(victims.len()) < max as usize;
     has_room_then.then_some((true, victims))
 }
 
@@ -196,8 +196,8 @@ fn free_capacity(verdicts: &Verdicts<'_>, unit_index: UnitIndex) -> u32 {
     let unit_usage = verdicts.group.unit_usage(unit_index);
     if verdicts.own.has_kept(index) {
         // Holds of other pods do not reduce the capacity that is kept.
-        let taken = unit_usage.used.saturating_add(verdicts.own.kept_ahead(unit_usage, index));
-        return unit.max.unwrap_or(u32::MAX).saturating_sub(taken);
+        let used = unit_usage.used.saturating_add(verdicts.own.kept_ahead(unit_usage, index));
+        return unit.max.unwrap_or(u32::MAX).saturating_sub(used);
     }
     verdicts.own.spare(unit, unit_usage, index)
 }

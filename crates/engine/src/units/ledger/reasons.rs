@@ -67,8 +67,9 @@ impl Verdicts<'_> {
 
     fn why_unit(&self, index: Option<usize>) -> String {
         let policy = short(self.policy());
-        let known = index.and_then(|index| Some((index, self.usage.policy.units.get(index)?)));
-        let Some((index, unit)) = known else { return self.why_outside(&policy) };
+        let indexed_unit =
+            index.and_then(|index| Some((index, self.usage.policy.units.get(index)?)));
+        let Some((index, unit)) = indexed_unit else { return self.why_outside(&policy) };
         let unit_name = format!("unit \"{}\" of ResourcePolicy {policy}", unit.name);
         let is_as_good = self
             .chosen

@@ -77,8 +77,8 @@ impl UnitSelection {
                     self.without[key] &= !unit;
                     values.other &= !unit;
                     let accepted: BTreeSet<&Arc<str>> = accepted.iter().collect();
-                    let known = only.entry(key).or_insert_with(|| accepted.clone());
-                    known.retain(|value| accepted.contains(value));
+                    let common_values = only.entry(key).or_insert_with(|| accepted.clone());
+                    common_values.retain(|value| accepted.contains(value));
                 }
                 ValueRequirement::NotIn(refused) => {
                     for value in refused {

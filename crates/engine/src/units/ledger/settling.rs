@@ -83,9 +83,9 @@ impl Ledger {
 
     /// Drops the bindings that cannot be in progress any more, and whose outcome is in a complete list.
     pub(super) fn drop_ended_reservations(&mut self, listed_at: Elapsed) {
-        let ended: Vec<PodId> =
+        let ended_pods: Vec<PodId> =
             self.reservations.ended(listed_at).map(|(_, reservation)| reservation.pod).collect();
-        for pod in ended {
+        for pod in ended_pods {
             self.give_back(pod);
         }
     }

@@ -203,9 +203,9 @@ impl PolicyUsage {
 
     /// Whether the group is gone.
     pub(super) fn leave_group(&mut self, group: GroupId) -> bool {
-        let left = &mut self.groups[group];
-        left.shapes -= 1;
-        if left.shapes > 0 {
+        let group_usage = &mut self.groups[group];
+        group_usage.shapes -= 1;
+        if group_usage.shapes > 0 {
             return false;
         }
         if let Some(gone) = self.groups.remove(group) {
@@ -346,8 +346,8 @@ impl Group {
 impl UnitUsage {
     /// The number of pods for which capacity is kept; for a pod that is one of them, the number before it.
     pub(super) fn kept(&self, own: Option<Turn>) -> u32 {
-        let kept = own.map_or(self.kept.len(), |own| self.kept.range(..own).count());
-        u32::try_from(kept).unwrap_or(u32::MAX)
+        let count = own.map_or(self.kept.len(), |own| self.kept.range(..own).count());
+        u32::try_from(count).unwrap_or(u32::MAX)
     }
 
     /// The pods over the cap from this rank on, in the order in which they were bound.

@@ -314,11 +314,11 @@ impl HeldCapacity {
     /// The capacity of a unit without allocations and holds of other pods.
     pub(super) fn spare(&self, unit: &Unit, unit_usage: &UnitUsage, index: usize) -> u32 {
         let leased = unit_usage.leased - u32::from(self.leased == Some(index));
-        let taken = unit_usage
+        let used = unit_usage
             .used
             .saturating_add(leased)
             .saturating_add(self.kept_ahead(unit_usage, index));
-        unit.max.unwrap_or(u32::MAX).saturating_sub(taken)
+        unit.max.unwrap_or(u32::MAX).saturating_sub(used)
     }
 
     pub(super) fn has_kept(&self, unit: usize) -> bool {

@@ -143,14 +143,14 @@ impl Ledger {
         let usage = &self.usages[policy];
         let units = &usage.policy.units;
         let units = units.iter().zip(usage.groups[group].in_units(units.len()));
-        let left = units.filter_map(|(unit, unit_usage)| {
-            let taken = unit_usage
+        let free_capacities = units.filter_map(|(unit, unit_usage)| {
+            let used = unit_usage
                 .used
                 .saturating_add(unit_usage.leased)
                 .saturating_add(unit_usage.kept(None));
-            Some(unit.max?.saturating_sub(taken))
+            Some(unit.max?.saturating_sub(used))
         });
-        left.fold(0, u32::saturating_add)
+        free_capacities.fold(0, u32::saturating_add)
     }
 
     /// Pods of a group are no longer counted, or a cap was raised.

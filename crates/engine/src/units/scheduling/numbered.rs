@@ -59,11 +59,13 @@ impl Members {
         wanted: usize,
         pods: &BTreeMap<Identity, Pod>,
     ) -> Vec<Identity> {
-        let there: BTreeSet<u64> = self.pods.iter().filter_map(number_of).collect();
-        let named = self.numbers(wanted).filter(|number| !there.contains(number)).map(|number| {
-            let name = format!("{}-{number}", workload.name());
-            Identity::new("", "Pod", workload.namespace(), name)
-        });
+        let existing_numbers: BTreeSet<u64> = self.pods.iter().filter_map(number_of).collect();
+        let named = self.numbers(wanted).filter(|number| !existing_numbers.contains(number)).map(
+            |number| {
+                let name = format!("{}-{number}", workload.name());
+                Identity::new("", "Pod", workload.namespace(), name)
+            },
+        );
         named.filter(|it| pods.get(it).is_none_or(|pod| pod.is_finished)).collect()
     }
 }

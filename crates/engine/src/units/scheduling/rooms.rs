@@ -135,13 +135,13 @@ impl Rooms {
         let request = (requests.milli_cpu, requests.memory);
         let nodes = &self.nodes;
         let first = |class: &mut Class| {
-            let known = class.full_before.get(&request).copied().unwrap_or(0);
-            let others = class.nodes.get(known..).unwrap_or_default();
+            let full_count = class.full_before.get(&request).copied().unwrap_or(0);
+            let others = class.nodes.get(full_count..).unwrap_or_default();
             let has_room = |index: &usize| {
                 nodes[*index].takes_pods && nodes[*index].free.is_enough_for(requests)
             };
             let found = others.iter().position(has_room);
-            let full = known + found.unwrap_or(others.len());
+            let full = full_count + found.unwrap_or(others.len());
             class.full_before.insert(request, full);
             class.nodes.get(full).map(|index| nodes[*index].id)
         };
