@@ -57,7 +57,7 @@ impl fmt::Display for Inactive {
             Self::NotNamed => "none of its rules names the field",
             Self::Suspended => "all rules that name the field are suspended",
             Self::NotFired => "no rule has fired since it was created or edited",
-            Self::NoAnswer => "a query has no answer that could be used",
+            Self::NoAnswer => "a query has no usable sample",
             Self::TargetUnknown => "the target or its current value is unknown",
             Self::Exempt(exempt) => return exempt.fmt(formatter),
         };

@@ -228,7 +228,7 @@ impl fmt::Display for RequestOutcome {
             }
             Self::Won(WinReason::HasValue) => formatter.write_str("the field has its value"),
             Self::Won(WinReason::Latest) => {
-                formatter.write_str("it is the latest request; the current value is unknown")
+                formatter.write_str("the request is the latest one; the current value is unknown")
             }
             Self::Equal { to } => write!(formatter, "{to} requests the same value"),
             Self::Lost { to, because } => match because {

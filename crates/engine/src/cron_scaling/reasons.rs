@@ -90,7 +90,7 @@ pub fn render(policy: &CronScaling, reason: &Reason<Cause>) -> String {
             format!("{schedule}: fired; gave up after {attempts} attempts")
         }
         Cause::Stopped => format!("{schedule}: fired, but everything was stopped"),
-        Cause::Exempt(exempt) => format!("{schedule}: not carried out; {exempt}"),
+        Cause::Exempt(exempt) => format!("{schedule}: not applied; {exempt}"),
         Cause::Suspended => format!("{schedule}: suspended"),
         Cause::NotDue => format!("{schedule}: not due"),
         Cause::ClockWasAhead { until } => {

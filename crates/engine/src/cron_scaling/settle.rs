@@ -56,7 +56,7 @@ pub fn settle(
                 Arc::from("another client changed the target at the same time")
             }
             Some(Outcome::Refused(message) | Outcome::Unknown(message)) => Arc::clone(message),
-            None => Arc::from("it was not attempted"),
+            None => Arc::from("the write was not attempted"),
         };
         memory.attempt_failed(&message, now, &mut recorded);
     }

@@ -101,7 +101,7 @@ impl PolicyFamily for Autoscalers {
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
         if let Some(exempt) = exempt(view, policy) {
-            let message = format!("not carried out; {exempt}");
+            let message = format!("not applied; {exempt}");
             return vec![RuleExplanation::new(None, Verdict::Excluded, message)];
         }
         let reach = Reach::everything();

@@ -25,6 +25,6 @@ pub(super) fn answered(query: &Arc<str>, answer: &Arc<str>) -> Presumption {
 
 /// A target reaches the set replicas immediately.
 pub(super) fn follows_at_once(target: &Identity) -> Presumption {
-    let sentence = format!("{target} reaches the set replicas at once");
+    let sentence = format!("{target} reaches the set replicas immediately");
     Presumption::new(6, [target], sentence).with_subject(target.to_string())
 }

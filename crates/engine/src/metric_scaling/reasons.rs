@@ -123,7 +123,7 @@ pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
             let query = metric.map_or("its query", |metric| &*metric.query.text);
             format!("{query} has no usable sample, so nothing is scaled")
         }
-        Cause::ReplicasUnknown => "depends on the current replicas, which are not known".to_owned(),
+        Cause::ReplicasUnknown => "depends on the current replicas, which are unknown".to_owned(),
         Cause::OnlyBounds { limited } => {
             ["no metrics".to_owned(), limits(policy, limited)].concat()
         }

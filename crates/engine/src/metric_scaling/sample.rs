@@ -161,7 +161,7 @@ impl fmt::Display for SampleProblem {
                 "yields {count} samples instead of one; select one series, or aggregate them with \
                  max, min or sum"
             ),
-            SampleProblem::NotFinite => formatter.write_str("yields no finite number"),
+            SampleProblem::NotFinite => formatter.write_str("does not yield a finite number"),
             SampleProblem::NoAnswer { why, .. } => write!(formatter, "was not answered: {why}"),
             SampleProblem::NotAsked => formatter.write_str("has not been answered yet"),
             SampleProblem::External(why) => {

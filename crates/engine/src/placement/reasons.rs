@@ -90,7 +90,7 @@ pub fn render(input: &Input<'_>, reason: &Reason<Cause>) -> String {
             format!("all matching clusters selected: {eligible}")
         }
         Cause::TooCostly { unsaid, selected } => format!(
-            "{} selected; for {} it is not known whether they match, because expressions take too many \
+            "{} selected; for {} it is unknown whether they match, because expressions take too many \
              steps: those of them that were selected stay, and no others are added",
             counted(selected, "cluster"),
             counted(unsaid, "cluster")
@@ -352,7 +352,7 @@ fn unsaid(input: &Input<'_>, found: &Matched) -> String {
         "as over every other cluster".to_owned()
     };
     format!(
-        "its expressions take more than {steps} steps, {whose}, so it is not known whether it matches"
+        "its expressions take more than {steps} steps, {whose}, so it is unknown whether the cluster matches"
     )
 }
 
@@ -364,7 +364,7 @@ fn excluded(
     now: Timestamp,
 ) -> (String, Option<Timestamp>) {
     match why {
-        Exclusion::Terminating => ("it is being deleted".to_owned(), None),
+        Exclusion::Terminating => ("the cluster is being deleted".to_owned(), None),
         Exclusion::NoPredicate { .. } => {
             let found = ranking.matches.get(candidate);
             let Some(candidate) = input.candidates.get(position(candidate)) else {

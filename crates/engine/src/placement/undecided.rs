@@ -16,8 +16,8 @@ use crate::{Action, Exempt, Identity, Reason, Verdict};
 pub(crate) fn why_not_decided(view: View<'_, Placements>, placement: &Identity) -> Option<String> {
     let policy = policy_of(view, placement)?;
     Some(match policy.standing {
-        PlacementState::Disabled => "an annotation disables it".to_owned(),
-        PlacementState::Terminating => "it is being deleted".to_owned(),
+        PlacementState::Disabled => "an annotation disables the placement".to_owned(),
+        PlacementState::Terminating => "the placement is being deleted".to_owned(),
         PlacementState::Unusable => "its spec has an error".to_owned(),
         PlacementState::Active => match Exempt::for_policy(&view.objects.exempt, placement, None) {
             Some(exempt) => exempt.to_string(),

@@ -250,14 +250,14 @@ fn why_not_applied(view: View<'_, Levels>, config: &Identity) -> Option<String> 
     match role(view, config) {
         ConfigMapRole::InForce => {
             let exempt = Exempt::for_policy(&view.objects.exempt, config, None)?;
-            Some(format!("not carried out; {exempt}"))
+            Some(format!("not applied; {exempt}"))
         }
         ConfigMapRole::After(first) => {
-            Some(format!("not carried out; {first} exists too, and takes precedence"))
+            Some(format!("not applied; {first} exists too, and takes precedence"))
         }
         ConfigMapRole::OtherNamespace => {
             let namespace = view.state.extra.config_namespace.as_deref().unwrap_or_default();
-            Some(format!("not carried out; the agent's ConfigMap is in the namespace {namespace}"))
+            Some(format!("not applied; the agent's ConfigMap is in the namespace {namespace}"))
         }
     }
 }
@@ -271,9 +271,12 @@ fn why_left_alone(view: View<'_, Levels>, object: &Identity) -> Option<String> {
             super::LeftAlone::Terminating => "the pod is being deleted",
             super::LeftAlone::Mirror => "the pod is a mirror pod",
         };
-        return Some(format!("it is unchanged; {why}"));
+        return Some(format!("the pod is unchanged; {why}"));
     }
-    view.objects.exempt.get(object).map(|why| format!("it is unchanged; {}", Exempt::Target(why)))
+    view.objects
+        .exempt
+        .get(object)
+        .map(|why| format!("the pod is unchanged; {}", Exempt::Target(why)))
 }
 
 /// The state of every policy, independent of the pods.

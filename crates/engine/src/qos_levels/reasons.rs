@@ -78,7 +78,7 @@ pub fn render(levels: &QosLevels, reason: &Reason<Cause>) -> String {
         }
         Cause::Closed { .. } => format!("{window}: closed"),
         Cause::Disabled { .. } => "disabled".to_owned(),
-        Cause::NotSelected { .. } => format!("it selects other pods: {selector}"),
+        Cause::NotSelected { .. } => format!("the policy selects other pods: {selector}"),
         Cause::ListedAfter { than, .. } => {
             let than = self::policy(list, Some(than)).map_or("another one", |it| &*it.name);
             format!("{window}: open, but {than} is listed before it")
@@ -87,7 +87,7 @@ pub fn render(levels: &QosLevels, reason: &Reason<Cause>) -> String {
             "the list of policies cannot be used, so the pod is unchanged".to_owned()
         }
         Cause::UnknownNode => {
-            "the labels of the node are not known, so the pod is unchanged".to_owned()
+            "the labels of the node are unknown, so the pod is unchanged".to_owned()
         }
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn explain(
     object: Option<&Identity>,
 ) -> Vec<RuleExplanation> {
     if let Some(exempt) = Exempt::for_policy(&view.objects.exempt, identity, None) {
-        return vec![line(None, Verdict::Excluded, format!("not carried out; {exempt}"))];
+        return vec![line(None, Verdict::Excluded, format!("not applied; {exempt}"))];
     }
     let Some((identity, policy)) = in_force(view.objects, view.state, identity) else {
         return Vec::new();
@@ -136,7 +136,7 @@ fn explain_pod(
         pod.filter(|it| !it.is_finished).and_then(|it| it.deleted).filter(is_overdue)
     {
         let message = format!(
-            "it was due to be gone at {gone:.0}, and is not counted any more; a node that does not respond, or a \
+            "the pod was due to be gone at {gone:.0}, and is not counted any more; a node that does not respond, or a \
              finalizer, may keep it"
         );
         return vec![line(None, Verdict::Excluded, message)];
@@ -237,9 +237,9 @@ fn cost_of(found: &SchedulingSimulation, identity: &Identity, pod: &Pod) -> Stri
         },
         (DeletionCost::Ours(cost), None) => format!("its deletion cost is {cost}"),
         (DeletionCost::Unset, None) if !is_ours => {
-            "it gets no deletion cost, which only a ReplicaSet uses".to_owned()
+            "the pod gets no deletion cost; only a ReplicaSet uses it".to_owned()
         }
-        (DeletionCost::Unset, None) => "it has no deletion cost".to_owned(),
+        (DeletionCost::Unset, None) => "the pod has no deletion cost".to_owned(),
     }
 }
 
@@ -269,7 +269,7 @@ fn forecast_line(
             } else {
                 format!("node {name}")
             };
-            format!("forecast: it gets {node} {location}, if nothing else prevents that")
+            format!("forecast: the pod gets {node} {location}, if nothing else prevents that")
         }
     };
     Some(line(None, Verdict::Inactive, message))
@@ -315,7 +315,7 @@ fn explain_policy(
     }));
     if report.with_others_cost > 0 {
         let pods = counted(report.with_others_cost, "pod");
-        let message = format!("a deletion cost set by their users, which is kept: {pods}");
+        let message = format!("deletion costs set by users are kept: {pods}");
         lines.push(line(None, Verdict::Inactive, message));
     }
     lines
@@ -370,7 +370,7 @@ fn explain_unit(
         let [is_cordoned, has_none] =
             [Space::Cordoned, Space::NoNodes].map(|space| !lacks(space).is_empty());
         parts.extend(is_cordoned.then(|| "all its nodes are cordoned".to_owned()));
-        parts.extend(has_none.then(|| "it has no nodes".to_owned()));
+        parts.extend(has_none.then(|| "the unit has no nodes".to_owned()));
     }
     let verdict = if chosen.is_empty() {
         let worst = of_next.clone().map(|(_, it)| as_rule(it.verdict)).max();

@@ -41,7 +41,7 @@ pub fn one_revision(policy: &Identity) -> Presumption {
 #[must_use]
 pub fn unknown_number(workload: &Identity) -> Presumption {
     let sentence =
-        format!("the number of pods of {workload} is not known; only those in the input count");
+        format!("the number of pods of {workload} is unknown; only those in the input are counted");
     Presumption::new(11, [workload], sentence)
 }
 

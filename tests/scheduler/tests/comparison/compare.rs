@@ -158,7 +158,7 @@ fn verdicts(expected: &Schedule) -> Vec<String> {
     }
     for (cluster, exclusion) in &expected.excluded {
         lines.push(match exclusion {
-            Exclusion::Terminating => format!("{cluster} Excluded it is being deleted"),
+            Exclusion::Terminating => format!("{cluster} Excluded the cluster is being deleted"),
             Exclusion::Predicates => format!("{cluster} Excluded no predicate matches"),
             Exclusion::Taint { taint, ended: None } => {
                 format!("{cluster} Excluded {taint} is not tolerated")

@@ -98,7 +98,7 @@ fn a_call_that_cannot_be_used_is_answered_with_a_sentence_and_the_next_one_as_ev
         let filtered = json_of(&call(port, "/filter", &argument.to_string(), None).await?)?;
         assert_eq!(filtered["NodeNames"], json!([]), "{filtered}");
         let ghost = filtered["FailedNodes"]["ghost"].as_str();
-        assert!(ghost.is_some_and(|it| it.starts_with("the node is not known yet")), "{filtered}");
+        assert!(ghost.is_some_and(|it| it.starts_with("the node is still unknown")), "{filtered}");
         assert!(filtered["FailedAndUnresolvableNodes"][&best_1].is_string(), "{filtered}");
         Ok(())
     })

@@ -86,8 +86,8 @@ impl Ledger {
             return;
         }
         explanation.next = Some(match to_go {
-            Ok(nodes) => format!("the next one may go to {nodes}"),
-            Err(why) => format!("the next one has to wait: {why}"),
+            Ok(nodes) => format!("the next pod may go to {nodes}"),
+            Err(why) => format!("the next pod must wait: {why}"),
         });
         if let Some(allocation) =
             slot.allocations.iter().find(|allocation| allocation.at.group == group)
@@ -97,7 +97,7 @@ impl Ledger {
             explanation.summary = self.describe_allocation(slot, *allocation);
         } else {
             let what = if slot.is_finished { "has finished" } else { "is being deleted" };
-            explanation.summary = format!("it {what} and is not counted");
+            explanation.summary = format!("the pod {what} and is not counted");
         }
     }
 
@@ -118,7 +118,7 @@ impl Ledger {
         let mut units: Vec<String> = slot.allocations.iter().map(described).collect();
         units.sort_unstable();
         let (node, units) = (&self.nodes[node].name, few_joined(units, " and "));
-        format!("{conflict}; it is on node {node}, and counts {units}")
+        format!("{conflict}; the pod is on node {node}, and counts {units}")
     }
 
     fn describe_allocation(
@@ -132,14 +132,14 @@ impl Ledger {
         let is_there = if slot.node.is_some() { "is on" } else { "is being bound to" };
         let Some(unit) = usage.unit(at.unit_index) else {
             return format!(
-                "it {is_there} node {node}, outside every unit of ResourcePolicy {policy}"
+                "the pod {is_there} node {node}, outside every unit of ResourcePolicy {policy}"
             );
         };
         let over = if over.is_some() { ", and over its cap" } else { "" };
         let used = usage.groups[at.group].unit_usage(at.unit_index).used;
         let count = count_of_pods(used, unit.max);
         format!(
-            "it {is_there} node {node}, in unit \"{}\" of ResourcePolicy {policy} ({count}){over}",
+            "the pod {is_there} node {node}, in unit \"{}\" of ResourcePolicy {policy} ({count}){over}",
             unit.name
         )
     }
@@ -170,9 +170,9 @@ fn where_to_go(verdicts: &Verdicts<'_>) -> Result<String, String> {
 
 fn why_ungoverned(slot: &PodSlot) -> &'static str {
     match slot.ungoverned {
-        Some(Ungoverned::DaemonSet) => "no ResourcePolicy governs it: a DaemonSet owns it",
-        Some(Ungoverned::Mirror) => "no ResourcePolicy governs it: it is a mirror pod",
-        Some(Ungoverned::Exempt) => "no ResourcePolicy governs it: it is exempt",
-        None => "no ResourcePolicy selects it",
+        Some(Ungoverned::DaemonSet) => "no ResourcePolicy governs the pod: a DaemonSet owns it",
+        Some(Ungoverned::Mirror) => "no ResourcePolicy governs the pod: it is a mirror pod",
+        Some(Ungoverned::Exempt) => "no ResourcePolicy governs the pod: it is exempt",
+        None => "no ResourcePolicy selects the pod",
     }
 }

@@ -28,7 +28,7 @@ impl FilterOutcome<'_> {
                 Some("this replica does not decide at the moment".to_owned())
             }
             FilterOutcome::UnknownPod => {
-                Some("no ResourcePolicy decides on a pod that is not known, or is gone".to_owned())
+                Some("no ResourcePolicy decides on a pod that is unknown or gone".to_owned())
             }
             FilterOutcome::NotPending => Some(
                 "no ResourcePolicy decides on a pod that is on a node or being bound to one"
@@ -60,7 +60,7 @@ impl Verdicts<'_> {
         match node {
             Some(node) => self.why_unit(self.usage.unit_of(node).index()),
             None => {
-                format!("the node is not known yet to ResourcePolicy {}", short(self.policy()))
+                format!("the node is still unknown to ResourcePolicy {}", short(self.policy()))
             }
         }
     }

@@ -100,7 +100,7 @@ impl fmt::Display for ReserveError {
             Self::AlreadyBound { node } => write!(formatter, "the pod is on node {node} already"),
             Self::UnderWay { node } => write!(
                 formatter,
-                "a bind of the pod to node {node} is under way, and its result is not known yet"
+                "a bind of the pod to node {node} is under way, and its result is still unknown"
             ),
             Self::Withdrawn => formatter.write_str(
                 "the pod has changed since its reservation, or the reservation has expired",

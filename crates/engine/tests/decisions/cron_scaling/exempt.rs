@@ -38,7 +38,7 @@ fn an_exempt_target_is_not_changed_and_no_firing_is_missed() {
     assert_eq!(scaling.replicas(), Some(1));
     assert_eq!(scaling.history("r"), Vec::<String>::new());
     let [explained] = scaling.explained(monday("12:30")).try_into().unwrap();
-    let why = "not carried out; the target is marked with almanac.dev/ignore";
+    let why = "not applied; the target is marked with almanac.dev/ignore";
     assert!(explained.ends_with(why), "{explained}");
     assert_eq!(scaling.world.footprint(&scaling.name()).writes, []);
     assert!(!scaling.world.is_armed(&scaling.name()));
@@ -91,7 +91,7 @@ fn what_falls_due_while_a_namespace_cannot_be_read_is_carried_out_once_it_can() 
     let backlog = firing_backlog(scaling.world.view(), monday("09:04"));
     assert_eq!((backlog.armed, backlog.oldest_overdue), (1, Some(monday("09:03"))));
     let [explained] = scaling.explained(monday("09:04")).try_into().unwrap();
-    let why = "not carried out; the namespace of the object cannot be read, and may be marked with almanac.dev/ignore";
+    let why = "not applied; the namespace of the object cannot be read, and may be marked with almanac.dev/ignore";
     assert!(explained.ends_with(why), "{explained}");
     assert_eq!(scaling.world.footprint(&scaling.name()).writes, []);
     mark_namespace(&mut scaling, NamespaceMark::Absent);

@@ -72,7 +72,7 @@ fn a_cluster_that_is_being_deleted_is_not_selected() {
     let leaving = Cluster { is_terminating: true, ..cluster("") };
     let fleet = Fleet::new(&["a"], Placement::default()).with("b", leaving);
     assert_eq!(fleet.selects(), "a");
-    assert_eq!(fleet.explained(monday("12:00"))[1], "b Excluded: it is being deleted");
+    assert_eq!(fleet.explained(monday("12:00"))[1], "b Excluded: the cluster is being deleted");
 }
 
 #[test]
@@ -130,8 +130,9 @@ fn a_placement_that_cannot_be_used_is_disabled_deleted_or_exempt_keeps_what_it_h
         fleet.set(Placement { standing, ..Placement::default() });
         assert!(is_left_alone(&fleet), "{standing:?}");
     }
-    let expected =
-        [" Excluded: not decided, so the PlacementDecisions are unchanged; it is being deleted"];
+    let expected = [
+        " Excluded: not decided, so the PlacementDecisions are unchanged; the placement is being deleted",
+    ];
     assert_eq!(fleet.explained(monday("12:00")), expected);
     fleet.set(Placement::default());
     fleet.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));

@@ -92,8 +92,8 @@ fn an_expression_too_costly_everywhere_changes_nothing_and_is_explained() {
     zones(&mut fleet, 3..4, 100);
     assert_eq!(after(&mut fleet, "12:00"), "c000 c001 c002", "a new one does not come");
     let lines = fleet.explained(monday("12:00"));
-    let why = "its expressions take more than 100000 steps, as over every other cluster, so it is not known whether it \
-               matches";
+    let why = "its expressions take more than 100000 steps, as over every other cluster, so it is unknown whether the \
+               cluster matches";
     assert_eq!(lines[0], format!("c000 Won: rank 1 of 3: total 0; {why}, and it stays"));
     assert_eq!(lines[3], format!("c003 Excluded: {why}, and it is not selected"));
     zones(&mut fleet, 1..2, 1);
@@ -120,10 +120,13 @@ fn clusters_over_which_expressions_cost_much_leave_all_others_as_they_are() {
         lines.into_iter().find(|it| it.starts_with(name)).unwrap()
     };
     assert!(
-        of_one("c000")
-            .ends_with("over 56 clusters, so it is not known whether it matches, and it stays")
+        of_one("c000").ends_with(
+            "over 56 clusters, so it is unknown whether the cluster matches, and it stays"
+        )
     );
-    assert!(of_one("c061").ends_with("not known whether it matches, and it is not selected"));
+    assert!(
+        of_one("c061").ends_with("unknown whether the cluster matches, and it is not selected")
+    );
 }
 
 #[test]
@@ -224,7 +227,7 @@ fn the_reason_is_that_it_costs_too_much_as_long_as_it_does_and_no_longer() {
     };
     assert_eq!(
         why(&mut fleet, "12:00"),
-        "3 clusters selected; for 3 clusters it is not known whether they match, because expressions take too many steps: those \
+        "3 clusters selected; for 3 clusters it is unknown whether they match, because expressions take too many steps: those \
          of them that were selected stay, and no others are added"
     );
     let gone = Cluster { is_terminating: true, ..with_zones(100) };

@@ -32,7 +32,7 @@ fn the_design_counts_when_both_are_there() {
     let why = cluster.world.why_not_applied(&config_map(SECOND)).unwrap();
     assert_eq!(
         why,
-        "not carried out; ConfigMap volcano-system/volcano-agent-config exists too, and takes precedence"
+        "not applied; ConfigMap volcano-system/volcano-agent-config exists too, and takes precedence"
     );
 }
 
@@ -64,7 +64,7 @@ fn one_in_another_namespace_is_not_looked_for() {
         AgentSettings { config_namespace: elsewhere, ..AgentSettings::default() };
     assert!(cluster.turn_of(&config_map(FIRST), monday("09:30"), World::apply).is_none());
     let why = cluster.world.why_not_applied(&config_map(FIRST)).unwrap();
-    assert_eq!(why, "not carried out; the agent's ConfigMap is in the namespace kube-agents");
+    assert_eq!(why, "not applied; the agent's ConfigMap is in the namespace kube-agents");
 }
 
 #[test]
