@@ -11,9 +11,9 @@ pub struct Decision<Cause, Memory, Recorded> {
     pub actions: Vec<Action>,
     /// The reasons: normally only the winner.
     pub reasons: Vec<Reason<Cause>>,
-    /// When time alone could next change the decision, if ever: always later than the instant it
-    /// was made for, never later than the true next change, and not needlessly early. It holds when
-    /// there is nothing to do; when there is, the outcomes decide (see [`crate::turn`]).
+    /// The next instant at which time alone could change the decision, if any: always later than the instant of the
+    /// decision, never later than the true next change, and not needlessly early. It applies if there are no actions.
+    /// Otherwise the outcomes determine it (see [`crate::turn`]).
     pub wake_at: Option<Timestamp>,
     /// The memory if no action is required; otherwise the outcomes settle it.
     pub memory: Memory,

@@ -29,9 +29,8 @@ pub struct World {
     pub cron_scaling: FamilyState<CronRules>,
     /// Policies that set replicas by samples of queries; next to them the samples, and their sources.
     pub metric_scaling: FamilyState<Autoscalers>,
-    /// Policies that set the QoS levels of pods, and the settings of the agent of the cluster that applies them.
-    /// Callers insert an empty entry once the `ConfigMap` is known to be absent, and remove it before the first
-    /// policy.
+    /// Policies that set the QoS levels of pods, and the settings of the agent that applies them. Callers insert an
+    /// empty entry once the `ConfigMap` is known to be absent, and remove it before the first policy.
     pub qos_levels: FamilyState<Levels>,
     /// Policies that select clusters.
     pub placement: FamilyState<Placements>,
@@ -39,7 +38,7 @@ pub struct World {
     pub units: FamilyState<Units>,
 }
 
-/// Why a policy set a value, in the terms of its family.
+/// The reason for a value, in the terms of its family.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EffectReason {
     /// A policy that publishes a number by schedule.
@@ -110,7 +109,7 @@ pub trait WorldFamily: PolicyFamily {
     /// The same, to be changed, with the objects.
     fn view_mut(world: &mut World) -> ViewMut<'_, Self>;
 
-    /// Why a value was set.
+    /// The reason for a value.
     fn effect_reason(reason: Reason<Self::Cause>) -> EffectReason;
 
     /// A record of the family as one of any family.
@@ -368,7 +367,7 @@ impl Peers for World {
     }
 }
 
-/// How many replicas each policy of a family may set of a workload.
+/// The maximum number of replicas that each policy of a family can set for a workload.
 fn replica_maximums<F: WorldFamily>(world: &World) -> Vec<(Identity, u32)> {
     let policies = F::state_in(world).policies.keys();
     let maximums = policies.filter_map(|policy| F::replica_maximum(world.view(), policy));
@@ -383,8 +382,7 @@ impl Family {
         of_family!(self, F => F::FOLLOWS_SCHEDULES)
     }
 
-    /// Whether its policies only bound values that others set for the same target, so that they do not contend with
-    /// them.
+    /// Whether its policies only bound values that others set for the same target, so that they do not contend.
     #[must_use]
     pub fn shares_targets(self) -> bool {
         of_family!(self, F => F::SHARES_TARGETS)
@@ -395,7 +393,7 @@ impl Family {
         of_family!(self, F => F::DECIDES_TOGETHER)
     }
 
-    /// How often its policies are decided in a row because of each other.
+    /// The limit on consecutive decisions of its policies that influence each other.
     pub(crate) fn influence(self) -> InfluenceLimit {
         of_family!(self, F => F::INFLUENCE)
     }

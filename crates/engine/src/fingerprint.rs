@@ -1,6 +1,6 @@
 //! A short, stable hash of a text, by which a later process recognizes whether it is still the same.
 //!
-//! It is stored in the status of objects, so it must not change between releases, machines or processes. It protects
+//! The status of objects stores it, so it must not change between releases, machines or processes. It protects
 //! against mistakes, not against malice. Its input is up to the modules that compose it: that of a rule is in
 //! `cron_scaling/fingerprint.rs`; those of findings in SARIF and of events in calendars are in the binary.
 

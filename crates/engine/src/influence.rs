@@ -1,4 +1,4 @@
-//! When a policy is decided again because another one of its family has written: placements that rank by `Balance`, and
+//! The decisions of policies after another one of their family has written: placements that rank by `Balance`, and
 //! policies of units that share nodes. A controller and a forecast decide at the same instants.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::{PolicyName, World};
 
-/// Which policies write, and how often in a row.
+/// The policies that write, and the number of their consecutive writes.
 #[derive(Clone, Debug, Default)]
 pub struct Influences {
     writes: BTreeMap<PolicyName, Writes>,

@@ -88,13 +88,13 @@ pub struct LabelRequirement {
 /// A requirement for a label.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ValueRequirement {
-    /// It is there, with one of these values.
+    /// The label exists, with one of these values.
     In(Box<[Arc<str>]>),
-    /// It is not there, or has none of these values.
+    /// The label does not exist, or has none of these values.
     NotIn(Box<[Arc<str>]>),
-    /// It is there.
+    /// The label exists.
     Exists,
-    /// It is not there.
+    /// The label does not exist.
     DoesNotExist,
 }
 

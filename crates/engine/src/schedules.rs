@@ -10,12 +10,12 @@ use crate::{Field, RuleClockEffect};
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// When a rule fires, or when it is open.
+/// The firings or the windows of a rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Schedule {
-    /// It fires.
+    /// The rule fires.
     Firings(Firings),
-    /// It is open.
+    /// The rule is open in windows.
     Windows(Windows),
 }
 
@@ -28,7 +28,7 @@ pub struct RuleSchedule {
     pub position: u32,
     /// Whether it does nothing: it is suspended or disabled.
     pub is_off: bool,
-    /// When it fires or is open.
+    /// The firings or the windows of the rule.
     pub schedule: Schedule,
     /// Where of several that are open the highest priority decides, and the order only among equals: the priority,
     /// and what it sets.
@@ -55,7 +55,7 @@ impl RuleSchedule {
         self.is_open(from) || self.begins(from, to).next().is_some()
     }
 
-    /// When it last fired, opened or closed, at an instant or before.
+    /// The last instant at which it fired, opened or closed, at an instant or before.
     #[must_use]
     pub fn last(&self, at: Timestamp) -> Option<Timestamp> {
         match &self.schedule {
@@ -73,7 +73,7 @@ impl RuleSchedule {
         }
     }
 
-    /// When it fires or opens in `[from, to)`, in order.
+    /// The instants at which it fires or opens in `[from, to)`, in order.
     #[must_use]
     pub fn begins(
         &self,
@@ -106,7 +106,7 @@ impl RuleSchedule {
         }
     }
 
-    /// When it closes after an instant; never for one that fires.
+    /// The instant at which it closes after an instant; `None` for one that fires.
     #[must_use]
     pub fn closes(&self, after: Timestamp) -> Option<Timestamp> {
         let Schedule::Windows(windows) = &self.schedule else { return None };

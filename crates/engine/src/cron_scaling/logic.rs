@@ -60,7 +60,7 @@ impl PolicyFamily for CronRules {
         let settled = settle(&open.policy, open.decision, outcomes, times.now);
         let wake_at = wake_at(&open.policy, &settled.memory, times.opened_at);
         if let Some(object) = state.policies.get_mut(policy) {
-            // It may have become invalid in the meantime. Its history stays.
+            // The rule may have become invalid in the meantime. Its history stays.
             let is_usable = object.policy.is_some();
             let memory = settled.memory;
             object.memory = Some(if is_usable { memory } else { memory.invalidated() });

@@ -182,7 +182,7 @@ impl DesiredReplicas {
             return DesiredReplicas { metric: None, limited, set, recommended };
         };
         memory.recommend(recommendation, now);
-        // Where the replicas that are set are unknown, no rate limits them.
+        // If the set replicas are unknown, no rate limits them.
         let highest = || highest_held(policy, memory, recommendation, now);
         let from = set.unwrap_or_else(|| policy.bounds.nearest(highest()));
         let limited = limit(policy, memory, from, recommendation, now);

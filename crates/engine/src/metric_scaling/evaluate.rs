@@ -93,7 +93,7 @@ fn evaluated<'a>(
     results.pop().unwrap_or(Evaluated::Vector(Vec::new()))
 }
 
-/// The elements of the left side, and those of the right side that have no counterpart there.
+/// The elements of the left side, and those of the right side without a counterpart there.
 fn joined<'a>(mut left: Vec<Element<'a>>, right: Vec<Element<'a>>) -> Vec<Element<'a>> {
     let schedules: BTreeSet<_> = left.iter().map(|it| it.schedule).collect();
     left.extend(right.into_iter().filter(|it| !schedules.contains(&it.schedule)));

@@ -31,7 +31,7 @@ pub struct Input<'a> {
     /// The scores of add-ons: for each score of the policy the objects, in the order of the candidates; empty for a
     /// built-in score.
     pub add_on_scores: Vec<Vec<Option<&'a Scores>>>,
-    /// All that add-ons say, for expressions: by the name of the object, and by the cluster.
+    /// All scores of add-ons, for expressions: by the name of the object, and by the cluster.
     pub scores: &'a BTreeMap<Arc<str>, BTreeMap<Arc<str>, Scores>>,
     /// The number of selections of the cluster that other placements have selected most often.
     pub busiest: u32,

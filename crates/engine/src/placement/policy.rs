@@ -58,7 +58,7 @@ impl Placement {
     }
 }
 
-/// Selects clusters by their labels, their claims and expressions: all of them have to match.
+/// Selects clusters by their labels, their claims and expressions: all of them must match.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ClusterSelector {
     /// Of the labels.

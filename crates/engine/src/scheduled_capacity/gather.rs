@@ -15,8 +15,8 @@ pub struct Input<'a> {
     pub published: Option<&'a PublishedNumber>,
 }
 
-/// Gathers the inputs of a decision about the schedule of this name. Nothing has to be fetched. There is
-/// no decision about one that is exempt: no number is published.
+/// Gathers the inputs of a decision about the schedule of this name. Nothing must be fetched. There is no decision
+/// about one that is exempt: no number is published.
 #[must_use]
 pub fn gather<'a>(view: View<'a, Schedules>, schedule: &Identity) -> Option<Input<'a>> {
     let (identity, object) = view.state.policies.get_key_value(schedule)?;

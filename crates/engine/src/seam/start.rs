@@ -64,7 +64,7 @@ impl Beginning {
     }
 }
 
-// A derived one would ask it of the reason.
+// A derived one would require it of the reason.
 impl<R> Default for RunStart<R> {
     fn default() -> Self {
         let (first_turns, arriving, prior_writes) = (Vec::new(), Vec::new(), Vec::new());

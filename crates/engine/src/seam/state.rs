@@ -44,7 +44,7 @@ pub struct FamilyState<F: PolicyFamily> {
     pub extra: F::Extra,
 }
 
-// A derived one would ask it of the family.
+// A derived one would require it of the family.
 impl<F: PolicyFamily> Default for FamilyState<F> {
     fn default() -> Self {
         Self { policies: Policies::new(), extra: F::Extra::default() }

@@ -1,4 +1,4 @@
-//! Decides whether pods have to be scheduled in the simulation, and until when they stay unchanged.
+//! Decides whether pods must be scheduled in the simulation, and until when they stay unchanged.
 
 use jiff::Timestamp;
 

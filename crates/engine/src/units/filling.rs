@@ -183,7 +183,7 @@ fn cause(
         cause.conflicting = cause.conflicting.saturating_add(count.conflicting);
         cause.gated = cause.gated.saturating_add(count.gated);
     }
-    // How many there are is what the value says.
+    // The value has the number of placed pods.
     cause.placed = cause.placed.min(1);
     let is_beyond = cause.outside > 0 || cause.pending > 0;
     let last = last.filter(|_| !is_beyond).map(|rank| in_order[rank]);

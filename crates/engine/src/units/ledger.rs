@@ -111,7 +111,7 @@ struct Shape {
     ungoverned: usize,
 }
 
-/// A node, or the name of one that pods say they are on.
+/// A node, or the name of one that pods have in their spec.
 #[derive(Clone, Debug)]
 struct NodeSlot {
     name: Arc<str>,
@@ -176,7 +176,7 @@ struct Allocation {
 }
 
 impl Ledger {
-    /// A ledger that decides nothing before it has the lead.
+    /// A ledger that decides nothing before it leads.
     #[must_use]
     pub fn new() -> Ledger {
         Ledger::default()

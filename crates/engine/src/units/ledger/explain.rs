@@ -23,11 +23,11 @@ pub struct PodExplanation {
     pub unit: Option<Arc<str>>,
     /// The state, as a line for the user.
     pub summary: String,
-    /// Where the next pod with the same labels would go, as a line for a person; `None` for a pod that has yet to go
-    /// somewhere itself, or that no policy governs.
+    /// The destination of the next pod with the same labels, as a line for users; `None` for a pod that is itself
+    /// pending, or that no policy governs.
     pub next: Option<String>,
-    /// For this pod if it has no node, and otherwise for the next one: the verdict on each unit, and why; last, on the
-    /// nodes outside all units, if there are any.
+    /// For this pod if it has no node, and otherwise for the next one: the verdict on each unit, with the reason;
+    /// last, on the nodes outside all units, if there are any.
     pub units: Vec<(Verdict, String)>,
 }
 

@@ -55,7 +55,7 @@ impl Ledger {
         self.standing = LedgerState::Waiting { generation, until: longest.after(now) };
     }
 
-    /// The lead is lost, or may be.
+    /// Loses leadership, or might have lost it.
     pub fn lose_lead(&mut self) {
         self.drop_all_leases();
         self.end_unnominated(Elapsed::MAX);

@@ -65,7 +65,7 @@ pub(super) struct Nominations {
     /// The schedulers that have sent requests about a pod. The ledger does not take back the nominations of other
     /// components.
     schedulers: BTreeSet<Option<Arc<str>>>,
-    /// The pod of `shown` that was looked at last, if some after it have yet to be.
+    /// The last checked pod of `shown`, if some after it remain.
     looked_at: Option<PodId>,
     next: u64,
 }
@@ -236,7 +236,7 @@ impl Ledger {
         let Some(name) = slot.nominated.as_ref().filter(|_| self.is_pending(pod)) else {
             self.nominations.shown.remove(&pod);
             self.nominations.refused.remove(&pod);
-            // The next one may be about to come.
+            // The next one may be about to arrive.
             let kept = self.nominations.kept.get(&pod);
             let is_awaited = kept.is_some_and(|kept| kept.until.is_some());
             if !is_awaited || !self.is_pending(pod) {
@@ -262,7 +262,7 @@ impl Ledger {
             }
             return self.begin_keeping(pod, at, BTreeSet::new(), None);
         };
-        // Those on other nodes stay.
+        // Victims on other nodes stay.
         let there = |victim: &&PodId| self.node_of(&self.pods[**victim]) == Some(node);
         let (victims, was_counted) = (victims.iter().filter(there).copied().collect(), *is_counted);
         self.begin_keeping(pod, at, victims, None);

@@ -188,7 +188,7 @@ impl Ledger {
             {
                 Verdict::Full
             }
-            // Until the best one is known.
+            // Until the best priority is known.
             Some(_) | None => Verdict::Lower,
         };
         let mut of_units: Box<[Verdict]> =

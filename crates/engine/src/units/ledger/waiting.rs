@@ -25,9 +25,9 @@ const AT_A_TIME: u32 = 100;
 #[derive(Clone, Debug, Default)]
 pub(super) struct RefusedPods {
     next: u64,
-    /// Pods to be woken whether or not there is room: no policy governs them any more, or they were not bound.
+    /// Pods to requeue with or without free capacity: no policy governs them any more, or they were not bound.
     at_once: BTreeMap<u64, PodId>,
-    /// The groups of which some may have to be woken.
+    /// The groups that may have pods to requeue.
     changed: BTreeSet<(PolicyId, GroupId)>,
     woken: BTreeSet<(Elapsed, PodId)>,
 }
@@ -69,7 +69,7 @@ impl Queue {
         self.is_open |= is_open;
     }
 
-    /// The pods to wake of those called, for this number of permits.
+    /// The called pods to requeue, for this number of permits.
     fn next(&mut self, permits: u32) -> Vec<PodId> {
         let permits = if self.is_open { permits.max(AT_A_TIME) } else { permits };
         // Pods that are never tried do not block the others.
@@ -121,7 +121,7 @@ impl Ledger {
         self.pod_ids.get(pod).is_some_and(|id| self.is_pending(*id))
     }
 
-    /// The caller failed to wake a pod: it is named again.
+    /// The caller failed to requeue a pod: it is returned again.
     pub fn wake_again(&mut self, pod: &Identity) {
         let Some(id) = self.pod_ids.get(pod).copied() else { return };
         if self.is_pending(id) {
@@ -252,7 +252,7 @@ impl Ledger {
                 usage.groups[group].queue.refused.insert(number, pod);
                 self.call(policy, group, is_open);
             }
-            // Until they do not conflict any more.
+            // Until the conflict ends.
             [_, _, ..] => {}
         }
     }

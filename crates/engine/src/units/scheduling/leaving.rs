@@ -21,7 +21,7 @@ impl SchedulingSimulation {
         if surplus == 0 {
             return Vec::new();
         }
-        // Those over a cap are numbered once, and not for each of them.
+        // Pods over a cap are numbered once, and not for each of them.
         self.ledger.cost_changes();
         let Some(members) = self.workloads.get(workload) else { return Vec::new() };
         let rank = |identity: &Identity| {

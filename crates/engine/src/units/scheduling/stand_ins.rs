@@ -47,7 +47,7 @@ fn labels_in(policy: &ResourcePolicy, unit_index: Option<usize>) -> Option<Label
             ValueRequirement::Exists | ValueRequirement::DoesNotExist => {}
         }
     }
-    // Only values that the unit itself requires lead to it; any other label is best left out.
+    // Only values that the unit itself requires lead to it; any other label is best omitted.
     let keys = named.into_iter().map(|(key, named)| {
         let other = Some(OTHER).filter(|other| !named.contains(other));
         let named_values = named.iter().copied().chain(other).map(Some);
