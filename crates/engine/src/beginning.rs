@@ -79,8 +79,8 @@ pub fn start_as_new(world: &mut World, policy: &PolicyName, at: Timestamp) {
 /// Whether a policy continues from an earlier version of the world. A new or edited rule does not: to a controller, it
 /// is new when the object is applied.
 #[must_use]
-pub fn goes_on(world: &World, policy: &PolicyName, before: &World) -> bool {
-    of_family!(policy.family, F => F::goes_on(F::state_in(world), &policy.identity, F::state_in(before)))
+pub fn continues(world: &World, policy: &PolicyName, before: &World) -> bool {
+    of_family!(policy.family, F => F::continues(F::state_in(world), &policy.identity, F::state_in(before)))
 }
 
 /// Copies the creation of a policy from an earlier version of the world that has it, too. It is the same object, even

@@ -308,13 +308,13 @@ macro_rules! families {
             /// The same object, combined with an earlier form that has a memory. If both have a value, the later one
             /// is used.
             #[must_use]
-            pub fn remembering(self, before: Slim) -> Slim {
+            pub fn with_memory_from(self, before: Slim) -> Slim {
                 match (self, before) {
                     $((
                         Slim::$variant(mut object),
                         Slim::$variant(PolicyObject { memory: Some(memory), .. }),
                     ) => {
-                        object.memory = <$marker>::remembering(object.memory.take(), memory);
+                        object.memory = <$marker>::with_memory_from(object.memory.take(), memory);
                         Slim::$variant(object)
                     })*
                     (object, _) => object,

@@ -123,7 +123,8 @@ pub use answers::{
     ScorePart, Unmatched, WeightedScores,
 };
 pub use beginning::{
-    PriorWrite, RunStart, arrive, begin, decides, goes_on, keep_creation, known_until, start_as_new,
+    PriorWrite, RunStart, arrive, begin, continues, decides, keep_creation, known_until,
+    start_as_new,
 };
 pub use decision::Decision;
 pub use demand::{Allowance, Amounts, Bound, Bounding, Consumer, Demand, Quantified, Resource};

@@ -98,7 +98,7 @@ impl Leader {
             // After a panic, a count may be too low. No decision may use it.
             self.starts_over.notify_one();
             let mut state = poisoned.into_inner();
-            state.ledger.lose_lead();
+            state.ledger.lose_leadership();
             state
         })
     }

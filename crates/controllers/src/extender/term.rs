@@ -52,7 +52,7 @@ impl Term<'_> {
         } else {
             longest_bind()
         };
-        leader.lock().ledger.take_lead(generation, leader.elapsed(), longest);
+        leader.lock().ledger.acquire_leadership(generation, leader.elapsed(), longest);
         runtime.health.set_waiting_for("bindings of the replica that led before to end");
         if !running.is_reached(nothing_under_way(&leader)).await {
             return;
@@ -81,7 +81,7 @@ impl Term<'_> {
         let _in_time = timeout(BIND_TIME, leader.binding.acquire_many(BINDINGS_AT_ONCE)).await;
         // Late binds are not confirmed any more, even without a Lease that closes the fence.
         leader.binding.close();
-        leader.lock().ledger.lose_lead();
+        leader.lock().ledger.lose_leadership();
         end_work.cancel();
         let _in_time = timeout(SHUTDOWN_TIMEOUT, running.finish(WORK)).await;
         running.flush_events().await;

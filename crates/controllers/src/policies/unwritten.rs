@@ -38,7 +38,7 @@ impl UnwrittenStatuses {
         let key = (policy.clone(), Box::from(uid));
         let kept = self.lock().get(&key).cloned();
         match kept {
-            Some(kept) => told.remembering(kept),
+            Some(kept) => told.with_memory_from(kept),
             None => told,
         }
     }

@@ -186,7 +186,7 @@ fn run_from(
         for field in
             Field::of_target(target).iter().filter(|field| !last_firings.contains_key(field))
         {
-            start.prior_writes.extend(made_way(view, autoscaler, *field, writers, first));
+            start.prior_writes.extend(moved_bound(view, autoscaler, *field, writers, first));
         }
     }
     for Writer { policy, checked, since } in writers {
@@ -244,7 +244,7 @@ fn names(desired: DesiredScale, field: Field) -> bool {
 /// A bound that no rule names was moved by the rule that moves it furthest. Of several that move it equally far, the
 /// first one is used. If that is unknown, the first one in order is used, so that the result does not depend on the
 /// start of a run.
-fn made_way(
+fn moved_bound(
     view: &mut ViewMut<'_, CronRules>,
     autoscaler: &Identity,
     field: Field,
@@ -322,7 +322,7 @@ pub(super) fn start_as_new(state: &mut FamilyState<CronRules>, policy: &Identity
 
 /// Whether an object has the rules that it had in an earlier version of the world: the same names, in the same order, and
 /// nothing of them edited.
-pub(super) fn goes_on(
+pub(super) fn continues(
     state: &FamilyState<CronRules>,
     policy: &Identity,
     earlier: &FamilyState<CronRules>,

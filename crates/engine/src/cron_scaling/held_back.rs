@@ -77,8 +77,8 @@ impl HeldBack {
             let stored = position.map(|position| known.remove(position));
             let before_it = held.as_ref().and_then(|held| held.rules.get(index));
             let is_new = before_it.is_none_or(|it| it.suspended && !rule.suspended);
-            let goes_on = stored.filter(|_| !is_new);
-            rules.push(goes_on.unwrap_or_else(|| RuleMemory::beginning(rule, before(at))));
+            let kept_memory = stored.filter(|_| !is_new);
+            rules.push(kept_memory.unwrap_or_else(|| RuleMemory::beginning(rule, before(at))));
         }
         // Unusable rules come last.
         rules.append(&mut known);

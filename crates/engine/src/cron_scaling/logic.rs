@@ -118,7 +118,7 @@ impl PolicyFamily for CronRules {
                     explained(input.policy, &Reason { cause, ..reason })
                 }
                 Some(execution) if Some(execution.scheduled()) == last => {
-                    what_became(&input, reason, execution)
+                    outcome_of(&input, reason, execution)
                 }
                 _ => explained(input.policy, &reason),
             }
@@ -150,7 +150,7 @@ impl PolicyFamily for CronRules {
         object
     }
 
-    fn remembering(from_status: Option<Memory>, before: Memory) -> Option<Memory> {
+    fn with_memory_from(from_status: Option<Memory>, before: Memory) -> Option<Memory> {
         Some(from_status.unwrap_or_default().joined(before))
     }
 
@@ -248,8 +248,8 @@ impl PolicyFamily for CronRules {
         begin::start_as_new(state, policy, at);
     }
 
-    fn goes_on(state: &FamilyState<Self>, policy: &Identity, before: &FamilyState<Self>) -> bool {
-        begin::goes_on(state, policy, before)
+    fn continues(state: &FamilyState<Self>, policy: &Identity, before: &FamilyState<Self>) -> bool {
+        begin::continues(state, policy, before)
     }
 
     fn moves_other_bound(cause: Cause) -> bool {
@@ -305,11 +305,9 @@ pub(super) fn can_be_of(rule: &CronRule, execution: &Execution) -> bool {
 }
 
 /// The outcome of a rule's last firing.
-fn what_became(input: &Input<'_>, reason: Reason<Cause>, execution: &Execution) -> RuleExplanation {
+fn outcome_of(input: &Input<'_>, reason: Reason<Cause>, execution: &Execution) -> RuleExplanation {
     let (verdict, cause) = match &execution.ending {
-        FiringOutcome::Done(applied) if applied.moved_other_bound() => {
-            (Verdict::Won, Cause::MovedOtherBound)
-        }
+        FiringOutcome::Done(it) if it.moved_other_bound() => (Verdict::Won, Cause::MovedOtherBound),
         FiringOutcome::Done(_) => (Verdict::Won, Cause::Fired),
         FiringOutcome::Superseded { by } => {
             let by = input.policy.rules.iter().position(|rule| rule.name == *by);
@@ -323,8 +321,8 @@ fn what_became(input: &Input<'_>, reason: Reason<Cause>, execution: &Execution) 
         }
     };
     let since = Some(execution.scheduled());
-    let explained =
-        explained(input.policy, &Reason { verdict, cause, since, until: None, ..reason });
+    let reason = Reason { verdict, cause, since, until: None, ..reason };
+    let explained = explained(input.policy, &reason);
     let memory = input.memory.and_then(|memory| {
         memory.rules.iter().find(|it| explained.rule.as_deref() == Some(&*it.name))
     });
@@ -354,10 +352,8 @@ fn explained(policy: &CronScaling, reason: &Reason<Cause>) -> RuleExplanation {
     let rule = reason.rule.and_then(|index| policy.rules.get(index as usize));
     let name = rule.map(|rule| Arc::clone(&rule.name));
     let position = rule.map(|rule| rule.position);
-    RuleExplanation {
-        position,
-        ..RuleExplanation::from_reason(reason, name, render(policy, reason))
-    }
+    let explanation = RuleExplanation::from_reason(reason, name, render(policy, reason));
+    RuleExplanation { position, ..explanation }
 }
 
 /// The pending and overdue firings of the rules of a world.
@@ -384,23 +380,22 @@ pub fn firing_backlog(view: View<'_, CronRules>, now: Timestamp) -> FiringBacklo
         exempt.is_none_or(Exempt::is_unread).then_some((policy, memory))
     });
     let rules = usable.flat_map(|(policy, memory)| policy.rules.iter().zip(&memory.rules));
-    let mut firing_backlog = FiringBacklog::default();
+    let mut backlog = FiringBacklog::default();
     let earliest = |one: Option<Timestamp>, other| Some(one.map_or(other, |one| one.min(other)));
     for (rule, memory) in rules.filter(|(rule, _)| !rule.suspended) {
-        firing_backlog.retrying +=
-            u64::from(memory.pending.as_ref().is_some_and(|it| it.attempts > 0));
+        backlog.retrying += u64::from(memory.pending.as_ref().is_some_and(|it| it.attempts > 0));
         let due_at = rule.firings.next(memory.handled);
         let next = match due_at {
             Some(due_at) if due_at <= now => {
-                firing_backlog.oldest_overdue = earliest(firing_backlog.oldest_overdue, due_at);
+                backlog.oldest_overdue = earliest(backlog.oldest_overdue, due_at);
                 next_firing(rule, memory, now)
             }
             next => next,
         };
         if let Some(next) = next {
-            firing_backlog.armed += 1;
-            firing_backlog.next = earliest(firing_backlog.next, next);
+            backlog.armed += 1;
+            backlog.next = earliest(backlog.next, next);
         }
     }
-    firing_backlog
+    backlog
 }

@@ -79,9 +79,9 @@ fn plan_bounds(policy: &CronScaling, due: &[Due], live: Autoscaler) -> Plan {
     {
         match (min.from, max.from) {
             (Some(from), other) if other.is_none_or(|other| from > other) => {
-                max.make_way(lower, from);
+                max.move_bound(lower, from);
             }
-            (_, Some(from)) => min.make_way(upper, from),
+            (_, Some(from)) => min.move_bound(upper, from),
             // An autoscaler with contradicting bounds is not changed.
             _ => {}
         }
@@ -134,7 +134,7 @@ impl Field {
         *self = Field { value: Some(value), from: Some(from), moved: false, ..*self };
     }
 
-    fn make_way(&mut self, value: u32, from: usize) {
+    fn move_bound(&mut self, value: u32, from: usize) {
         *self = Field { value: Some(value), from: Some(from), moved: true, ..*self };
     }
 

@@ -254,7 +254,7 @@ fn carry_out(
     }
     let period = input.settings.query_period;
     if let (Some(last), Some(found)) = (memory.last_scale, wanted.set)
-        && (last.replicas == replicas || last.is_fought_over() && last.replicas != found)
+        && (last.replicas == replicas || last.is_contested() && last.replicas != found)
     {
         note_contest(memory, last, found, now, &mut decision.recorded);
         let again = last.at.checked_add(last.pause(period)).ok();

@@ -133,7 +133,7 @@ impl PolicyFamily for Autoscalers {
         begin::begin(view, policies, from)
     }
 
-    fn remembering(from_status: Option<Memory>, before: Memory) -> Option<Memory> {
+    fn with_memory_from(from_status: Option<Memory>, before: Memory) -> Option<Memory> {
         Some(match from_status {
             Some(from_status) => from_status.joined(before),
             None => before,
@@ -292,7 +292,7 @@ impl PolicyFamily for Autoscalers {
         begin::start_as_new(state, policy, at);
     }
 
-    fn goes_on(_: &FamilyState<Self>, policy: &Identity, before: &FamilyState<Self>) -> bool {
+    fn continues(_: &FamilyState<Self>, policy: &Identity, before: &FamilyState<Self>) -> bool {
         before.policies.contains_key(policy)
     }
 

@@ -99,7 +99,7 @@ impl LastScale {
     }
 
     /// Whether another writer has replaced it so often that anything is set with pauses only.
-    pub(super) fn is_fought_over(&self) -> bool {
+    pub(super) fn is_contested(&self) -> bool {
         self.again >= AT_ONCE
     }
 
@@ -146,7 +146,7 @@ impl Memory {
         }
         if let Some((written, replicas)) = memory.written_with.zip(replicas) {
             memory.written_with = None;
-            memory.make_up_for_what_was_not_written(written, replicas, now);
+            memory.record_unwritten_scaling(written, replicas, now);
         }
         if let Some(replicas) = replicas.filter(|_| memory.is_lost) {
             memory.is_lost = false;
@@ -161,7 +161,7 @@ impl Memory {
     /// If the replicas differ from the status, a process might have set them and ended before it wrote the status.
     /// Then this is recorded as a change now, and as recommended until now: it delays later changes, and accelerates
     /// none.
-    fn make_up_for_what_was_not_written(&mut self, written: u32, replicas: u32, now: Timestamp) {
+    fn record_unwritten_scaling(&mut self, written: u32, replicas: u32, now: Timestamp) {
         if written != replicas {
             self.recommend(replicas, now);
             self.scaled(written, replicas, now);

@@ -285,7 +285,7 @@ pub struct PatternFullness {
 impl PatternFullness {
     /// Whether there is more room now, so that the object may fit.
     #[must_use]
-    pub fn has_eased(self, now: PatternFullness) -> bool {
+    pub fn has_more_room(self, now: PatternFullness) -> bool {
         now.of_namespace < self.of_namespace
             || (self.is_nearly_full && now.of_process < self.of_process)
     }

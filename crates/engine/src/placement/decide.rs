@@ -237,9 +237,9 @@ fn wanted_decisions(groups: &[DecidedGroup]) -> Vec<WantedDecision<'_>> {
 /// The cause of a selection, if no toleration or score has ended.
 fn cause(ranking: &Ranking, selected: usize) -> Cause {
     let selected = number(selected);
-    match ranking.matches.unsaid().count() {
+    match ranking.matches.undecided().count() {
         0 => Cause::Ranked { eligible: number(ranking.ranked.len()), selected },
-        unsaid => Cause::TooCostly { unsaid: number(unsaid), selected },
+        undecided => Cause::TooCostly { undecided: number(undecided), selected },
     }
 }
 
@@ -254,14 +254,14 @@ fn costly(input: &Input<'_>, ranking: &Ranking, selected: &[u32]) -> BTreeMap<Ar
 
 fn satisfaction(input: &Input<'_>, ranking: &Ranking, selected: &[u32]) -> Satisfaction {
     let has_enough = input.policy.number_of_clusters.is_some_and(|it| it <= number(selected.len()));
-    let are_known = selected.iter().all(|it| !ranking.matches.is_unsaid(*it));
+    let are_known = selected.iter().all(|it| !ranking.matches.is_undecided(*it));
     let available = input.candidates.iter().filter(|it| !it.cluster.is_terminating).count();
     let wanted = input.policy.number_of_clusters.unwrap_or_default();
     match () {
         () if input.bound_sets == 0 => Satisfaction::NothingBound,
         () if input.sets.is_empty() => Satisfaction::NoneOfItsSets,
         () if available == 0 => Satisfaction::NoClusters,
-        () if !(has_enough && are_known) && ranking.matches.unsaid().next().is_some() => {
+        () if !(has_enough && are_known) && ranking.matches.undecided().next().is_some() => {
             Satisfaction::TooCostly
         }
         () if ranking.ranked.is_empty() => Satisfaction::NoneMatches,

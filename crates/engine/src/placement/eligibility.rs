@@ -68,17 +68,18 @@ impl Matches {
         let known = input.memory.as_ref().map(|it| it.known.of_each(&input.candidates));
         let known = known.unwrap_or_default();
         let named = named_scores(input);
-        let by_candidate = evaluate_each(STEPS_OF_A_DECISION, input.candidates.len(), |position, steps| {
-            let candidate = &input.candidates[position];
-            if candidate.cluster.is_terminating {
-                return Matched::default();
-            }
-            let known = known.get(position).copied().flatten();
-            known.and_then(|it| it.within(steps)).unwrap_or_else(|| {
-                let scores = FoundScores::new(input.scores, &named, position);
-                matched(input.policy, scores, candidate, now, steps)
-            })
-        });
+        let by_candidate =
+            evaluate_each(STEPS_OF_A_DECISION, input.candidates.len(), |position, steps| {
+                let candidate = &input.candidates[position];
+                if candidate.cluster.is_terminating {
+                    return Matched::default();
+                }
+                let known = known.get(position).copied().flatten();
+                known.and_then(|it| it.within(steps)).unwrap_or_else(|| {
+                    let scores = FoundScores::new(input.scores, &named, position);
+                    matched(input.policy, scores, candidate, now, steps)
+                })
+            });
         let evaluated = || by_candidate.iter().filter(|it| it.spent > 0);
         let is_costly_everywhere =
             evaluated().nth(1).is_some() && evaluated().all(Matched::is_unfinished);
@@ -96,18 +97,21 @@ impl Matches {
 
     /// The candidates over which the expressions take too many steps.
     pub(super) fn unfinished(&self) -> impl Iterator<Item = u32> {
-        (0..).zip(&self.by_candidate).filter(|(_, it)| it.is_unfinished()).map(|(position, _)| position)
+        (0..)
+            .zip(&self.by_candidate)
+            .filter(|(_, it)| it.is_unfinished())
+            .map(|(position, _)| position)
     }
 
     /// The candidates for which it is unknown whether they match.
-    pub(super) fn unsaid(&self) -> impl Iterator<Item = u32> {
-        self.unfinished().filter(|it| self.is_unsaid(*it))
+    pub(super) fn undecided(&self) -> impl Iterator<Item = u32> {
+        self.unfinished().filter(|it| self.is_undecided(*it))
     }
 
     /// Whether it is unknown if a candidate matches: its share of the steps was too small because there are too many
     /// others, or the expressions are too costly for every cluster. If even the largest share is too small for this
     /// cluster alone, it does not match.
-    pub(super) fn is_unsaid(&self, candidate: u32) -> bool {
+    pub(super) fn is_undecided(&self, candidate: u32) -> bool {
         self.get(candidate).is_some_and(|it| {
             it.is_unfinished() && (it.granted < MOST_STEPS || self.is_costly_everywhere)
         })
@@ -125,8 +129,8 @@ impl Matches {
         }
         let found = self.get(position);
         let until = found.and_then(|it| it.until);
-        let is_kept = self.is_unsaid(position);
-        if is_kept && !stays_unsaid(input, candidate) {
+        let is_kept = self.is_undecided(position);
+        if is_kept && !stays_selected(input, candidate) {
             return Eligibility::Excluded(Exclusion::TooCostly { until });
         }
         let matches = found.map_or_else(
@@ -149,7 +153,7 @@ impl Matches {
 
 /// Whether a candidate stays selected while it is unknown whether it matches. The decision at the start of that time
 /// applies, and not later changes of the decisions by other field managers.
-fn stays_unsaid(input: &Input<'_>, candidate: &Candidate<'_>) -> bool {
+fn stays_selected(input: &Input<'_>, candidate: &Candidate<'_>) -> bool {
     let known = input.memory.as_ref().and_then(|memory| memory.costly.get(candidate.name));
     known.copied().unwrap_or(candidate.is_selected)
 }

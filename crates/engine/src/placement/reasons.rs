@@ -30,7 +30,7 @@ pub enum Cause {
     /// It is unknown whether some candidates match. Those of them that were selected stay, and no others are added.
     TooCostly {
         /// The number of these candidates.
-        unsaid: u32,
+        undecided: u32,
         /// The number of selected candidates.
         selected: u32,
     },
@@ -89,11 +89,11 @@ pub fn render(input: &Input<'_>, reason: &Reason<Cause>) -> String {
         Cause::Ranked { eligible, .. } => {
             format!("all matching clusters selected: {eligible}")
         }
-        Cause::TooCostly { unsaid, selected } => format!(
+        Cause::TooCostly { undecided, selected } => format!(
             "{} selected; for {} it is unknown whether they match, because expressions take too many \
              steps: those of them that were selected stay, and no others are added",
             counted(selected, "cluster"),
-            counted(unsaid, "cluster")
+            counted(undecided, "cluster")
         ),
         Cause::TolerationEnded { candidate, .. } => {
             let taint = rule_name(input, reason).unwrap_or_default();
@@ -255,8 +255,8 @@ fn verdicts(
         message.push_str(&missing(input, ranking, it, now));
         if let Some(found) = ranking.matches.get(it.candidate) {
             message.push_str(&render_expired(&found.expired));
-            if ranking.matches.is_unsaid(it.candidate) {
-                let _ = write!(message, "; {}, and it stays", unsaid(input, found));
+            if ranking.matches.is_undecided(it.candidate) {
+                let _ = write!(message, "; {}, and it stays", why_match_unknown(input, found));
             }
         }
         let verdict = if is_selected { Verdict::Won } else { Verdict::Lost };
@@ -344,7 +344,7 @@ fn missing(input: &Input<'_>, ranking: &Ranking, it: &RankedCandidate, now: Time
 }
 
 /// The message that it is unknown whether a candidate matches.
-fn unsaid(input: &Input<'_>, found: &Matched) -> String {
+fn why_match_unknown(input: &Input<'_>, found: &Matched) -> String {
     let (steps, clusters) = (found.granted, input.candidates.len());
     let whose = if steps < MOST_STEPS {
         format!("its share of {STEPS_OF_A_DECISION} over {}", counted(clusters, "cluster"))
@@ -376,7 +376,7 @@ fn excluded(
         }
         Exclusion::TooCostly { .. } => {
             let found = ranking.matches.get(candidate);
-            let why = found.map(|it| unsaid(input, it)).unwrap_or_default();
+            let why = found.map(|it| why_match_unknown(input, it)).unwrap_or_default();
             (format!("{why}, and it is not selected"), None)
         }
         Exclusion::Tainted { taint, ended } => {

@@ -152,7 +152,7 @@ impl Update {
         lost.cloned().collect()
     }
 
-    fn is_nowhere_else(&self, cluster: &Arc<str>) -> bool {
+    fn is_in_no_other_decision(&self, cluster: &Arc<str>) -> bool {
         self.places.get(cluster).is_some_and(|places| *places < 2)
     }
 
@@ -162,7 +162,7 @@ impl Update {
             pending.into_iter().rev().partition(|(_, content)| content.is_some());
         for (index, (object, content)) in written.into_iter().chain(removed).enumerate() {
             let lost = self.lost(&object, content.as_ref());
-            let blocked_by = lost.iter().filter(|it| self.is_nowhere_else(it)).count();
+            let blocked_by = lost.iter().filter(|it| self.is_in_no_other_decision(it)).count();
             for cluster in lost {
                 self.changes.losing.entry(cluster).or_default().push(index);
             }
@@ -213,7 +213,7 @@ impl Update {
         content: Option<&PlacementDecision>,
     ) -> Vec<Identity> {
         let mut lost = self.lost(object, content);
-        lost.retain(|cluster| self.is_nowhere_else(cluster));
+        lost.retain(|cluster| self.is_in_no_other_decision(cluster));
         let mut spares = Vec::new();
         for clusters in lost.chunks(CLUSTERS_PER_DECISION) {
             let name = format!("{}-decision-{}", input.identity.name(), self.spare);

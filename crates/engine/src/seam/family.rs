@@ -143,7 +143,10 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     }
 
     /// The memory of an object, from its status and from its memory so far.
-    fn remembering(from_status: Option<Self::Memory>, _: Self::Memory) -> Option<Self::Memory> {
+    fn with_memory_from(
+        from_status: Option<Self::Memory>,
+        _: Self::Memory,
+    ) -> Option<Self::Memory> {
         from_status
     }
 
@@ -326,7 +329,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     fn start_as_new(_: &mut FamilyState<Self>, _: &Identity, _: Timestamp) {}
 
     /// Whether a policy continues from an earlier state.
-    fn goes_on(_: &FamilyState<Self>, _: &Identity, _before: &FamilyState<Self>) -> bool {
+    fn continues(_: &FamilyState<Self>, _: &Identity, _before: &FamilyState<Self>) -> bool {
         true
     }
 

@@ -65,7 +65,7 @@ fn name_of(policy: &ResourcePolicy, unit_index: Option<usize>) -> Arc<str> {
 }
 
 /// The destination of a pod without a node: the verdict on each unit, in the order of the policy, and on the outside.
-fn where_next(
+fn destinations(
     scheduling: &mut SchedulingSimulation,
     (identity, policy): (&Identity, &ResourcePolicy),
     pod: &Pod,
@@ -141,7 +141,7 @@ fn explain_pod(
         );
         return vec![line(None, Verdict::Excluded, message)];
     }
-    found.let_go(scheduling.from());
+    found.remove_departed(scheduling.from());
     let (Some(pod), Some(explanation)) = (pod, found.ledger().explain(identity)) else {
         return Vec::new();
     };
@@ -151,7 +151,7 @@ fn explain_pod(
     }
     let group = Some(&explanation.group).filter(|group| !group.is_empty());
     let group = group.map_or(String::new(), |group| format!("; counted among the pods {group}"));
-    let next = where_next(&mut found, (policy_identity, policy), pod);
+    let next = destinations(&mut found, (policy_identity, policy), pod);
     let is_pending = pod.node.is_none() && !pod.is_finished && pod.deleted.is_none();
     let mut lines = Vec::new();
     if is_pending {
@@ -291,7 +291,7 @@ fn explain_policy(
     let next: Vec<(String, Vec<Next>)> = workloads
         .map(|(workload, pod)| {
             let name = format!("{}/{}", workload.kind(), workload.name());
-            (name, where_next(&mut simulation, (identity, policy), pod))
+            (name, destinations(&mut simulation, (identity, policy), pod))
         })
         .collect();
     let unit_indexes = (0..policy.units.len()).map(Some).chain([None]);

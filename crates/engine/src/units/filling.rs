@@ -42,7 +42,11 @@ pub(super) fn filling(
     let spaces = spaces(scheduling, identity, policy, &counts);
     let is_one_group = counts.len() == 1;
     let named = |unit: &str, group: &GroupKey| -> Arc<str> {
-        if is_one_group { unit.into() } else { format!("{unit}{}", described(policy, group)).into() }
+        if is_one_group {
+            unit.into()
+        } else {
+            format!("{unit}{}", described(policy, group)).into()
+        }
     };
     let mut unit_pods: BTreeMap<Arc<str>, u32> = BTreeMap::new();
     let mut pending_pods: BTreeMap<Arc<str>, u32> = BTreeMap::new();

@@ -146,7 +146,7 @@ impl SchedulingSimulation {
                 continue;
             }
             if pod.node.is_none() {
-                self.let_wait(identity, pod);
+                self.add_pending(identity, pod);
             }
             if let Some(workload) = makers.workload_of(namespace, pod) {
                 of_workloads.entry(workload).or_default().push((identity, pod));
@@ -174,7 +174,7 @@ impl SchedulingSimulation {
 
     /// A pod has no node. A scheduler looks for one, unless the pod has gates: the instant of their removal is
     /// unknown.
-    fn let_wait(&mut self, identity: &Identity, pod: &Pod) {
+    fn add_pending(&mut self, identity: &Identity, pod: &Pod) {
         if pod.gates.is_empty() {
             self.pending.insert((pod.created, identity.clone()));
         } else {
@@ -273,7 +273,7 @@ impl SchedulingSimulation {
     /// created, each in the order of the workloads; then a scheduler assigns the pods without a node. Whether
     /// anything has changed.
     pub(crate) fn schedule_pods(&mut self, replicas: Replicas<'_>, now: Timestamp) -> bool {
-        let mut is_changed = self.let_go(now);
+        let mut is_changed = self.remove_departed(now);
         let wanted: Vec<(Identity, usize)> = self
             .workloads
             .keys()
@@ -299,7 +299,7 @@ impl SchedulingSimulation {
     }
 
     /// Removes the pods whose deletion is complete by now. Whether there were any.
-    pub(crate) fn let_go(&mut self, now: Timestamp) -> bool {
+    pub(crate) fn remove_departed(&mut self, now: Timestamp) -> bool {
         let mut is_changed = false;
         while let Some((gone, pod)) = self.departures.first().cloned()
             && gone <= now
@@ -320,7 +320,7 @@ impl SchedulingSimulation {
             let missing = wanted.saturating_sub(members.pods.len()) as u64;
             let first = members.made + 1;
             members.made += missing;
-            (first..first + missing).map(|number| made_up(workload, number)).collect()
+            (first..first + missing).map(|number| synthetic_pod(workload, number)).collect()
         };
         members.pods.extend(made.iter().cloned());
         let is_any_made = !made.is_empty();
@@ -330,7 +330,7 @@ impl SchedulingSimulation {
                 self.ledger.remove_pod(&identity, finished.uid.as_ref(), None);
             }
             self.ledger.set_pod(&identity, &pod);
-            self.let_wait(&identity, &pod);
+            self.add_pending(&identity, &pod);
             self.pods.insert(identity, pod.clone());
         }
         is_any_made
@@ -373,7 +373,7 @@ impl SchedulingSimulation {
         let Some(pod) = pod else { return };
         self.ledger.remove_pod(identity, pod.uid.as_ref(), None);
         if let Some(node) = &pod.node {
-            self.rooms.give_back(node, pod.requests);
+            self.rooms.free(node, pod.requests);
         }
         self.pending.remove(&(pod.created, identity.clone()));
         self.gated.remove(identity);
@@ -428,7 +428,7 @@ fn wanted(replicas: Replicas<'_>, workload: &Identity) -> Option<usize> {
 }
 
 /// No pod of a cluster has such a name. The order of the names is that of their creation.
-fn made_up(workload: &Identity, number: u64) -> Identity {
+fn synthetic_pod(workload: &Identity, number: u64) -> Identity {
     let name = format!("{}/{}#{number:020}", workload.kind(), workload.name());
     Identity::new("", "Pod", workload.namespace(), name)
 }

@@ -20,7 +20,7 @@ impl Ledger {
         if known.eq(allocations.iter().copied()) {
             return;
         }
-        self.unseat(pod);
+        self.remove_allocations(pod);
         self.unpriced.insert(pod);
         for (at, since) in allocations {
             let slot = &mut self.pods[pod];
@@ -33,7 +33,7 @@ impl Ledger {
     }
 
     /// Counts a pod nowhere.
-    pub(super) fn unseat(&mut self, pod: PodId) {
+    pub(super) fn remove_allocations(&mut self, pod: PodId) {
         let slot = &mut self.pods[pod];
         if slot.allocations.is_empty() {
             return;
@@ -144,7 +144,7 @@ impl Ledger {
             self.end_lease(*pod);
             self.end_keeping(*pod);
             self.suspend_waiting(*pod);
-            self.unseat(*pod);
+            self.remove_allocations(*pod);
         }
         let governing = std::mem::take(&mut self.shapes[id].governing);
         for (policy, group) in &governing {
@@ -183,7 +183,7 @@ impl Ledger {
             self.allocate(pod);
             self.unpriced.insert(pod);
             self.resume_waiting(pod);
-            self.heed_nomination(pod);
+            self.apply_nomination(pod);
         }
     }
 

@@ -147,7 +147,7 @@ impl Ledger {
             return Err(ReserveError::UnderWay { node });
         }
         let checked = self.check_reserved(pod, id, now);
-        let bound = checked.inspect_err(|_| self.give_back(pod))?;
+        let bound = checked.inspect_err(|_| self.return_permit(pod))?;
         let ends_by = longest.after(now);
         self.reservations.post(id.number, ends_by);
         let (uid, version) = (self.pods[pod].uid.clone(), self.reservations[id.number].version);
@@ -284,7 +284,7 @@ impl Ledger {
     /// Removes the reservation of a pod. The caller decides where the pod counts now.
     pub(super) fn take_reservation(&mut self, pod: PodId) -> Option<Reservation> {
         if self.will_be(pod).is_some() {
-            self.unseat(pod);
+            self.remove_allocations(pod);
         }
         let number = self.pods[pod].reservation.take()?;
         let reservation = self.reservations.remove(number)?;
@@ -325,7 +325,7 @@ impl Reservations {
         self.ends.insert((ends_by, number));
     }
 
-    pub(super) fn put_off(&mut self, number: u64) {
+    pub(super) fn postpone(&mut self, number: u64) {
         if let Some(reservation) = self.all.get_mut(&number) {
             reservation.is_put_off = true;
         }

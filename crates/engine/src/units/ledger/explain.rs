@@ -76,7 +76,7 @@ impl Ledger {
                 _ => (on.verdict, on.why),
             })
             .collect();
-        let to_go = where_to_go(&verdicts);
+        let to_go = destination(&verdicts);
         if is_pending {
             let policy = short(&usage.identity);
             explanation.summary = match to_go {
@@ -146,7 +146,7 @@ impl Ledger {
 }
 
 /// `a node of unit "a" or a node outside all units`, or why there is none.
-fn where_to_go(verdicts: &Verdicts<'_>) -> Result<String, String> {
+fn destination(verdicts: &Verdicts<'_>) -> Result<String, String> {
     let chosen = verdicts.by_unit().filter(|on| on.is_candidate && on.verdict == Verdict::Chosen);
     let chosen: Vec<String> = chosen
         .map(|on| match on.unit {

@@ -49,14 +49,14 @@ impl Ledger {
 
     /// Acquires leadership. A bind request of the previous term can be in progress for at most `longest`; the ledger
     /// waits until then.
-    pub fn take_lead(&mut self, generation: u64, now: Elapsed, longest: LongestBind) {
+    pub fn acquire_leadership(&mut self, generation: u64, now: Elapsed, longest: LongestBind) {
         self.drop_all_leases();
         self.end_unnominated(Elapsed::MAX);
         self.standing = LedgerState::Waiting { generation, until: longest.after(now) };
     }
 
     /// Loses leadership, or might have lost it.
-    pub fn lose_lead(&mut self) {
+    pub fn lose_leadership(&mut self) {
         self.drop_all_leases();
         self.end_unnominated(Elapsed::MAX);
         self.standing = LedgerState::Standby;
@@ -74,7 +74,7 @@ impl Ledger {
             LedgerState::Waiting { generation, .. } => {
                 self.standing = LedgerState::Serving { generation };
                 self.drop_ended_reservations(lists_begun_at);
-                self.let_all_wait();
+                self.queue_refused_pods();
                 self.price_all_again();
                 self.recheck_all_binding_annotations();
                 Ok(())

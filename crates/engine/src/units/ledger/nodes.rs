@@ -85,7 +85,7 @@ impl Ledger {
         slot.is_registered = false;
         slot.version = None;
         self.renumberings += 1;
-        self.heed_nominations_for(id);
+        self.apply_nominations_for(id);
         self.drop_node_if_unused(id);
     }
 
@@ -134,7 +134,7 @@ impl Ledger {
             }
         }
         if is_new || !moved.is_empty() {
-            self.heed_nominations_for(id);
+            self.apply_nominations_for(id);
         }
         if moved.is_empty() {
             return;

@@ -231,7 +231,7 @@ impl Ledger {
     }
 
     /// Keeps capacity for a pod that is nominated in the API server, in the current unit of the node.
-    pub(super) fn heed_nomination(&mut self, pod: PodId) {
+    pub(super) fn apply_nomination(&mut self, pod: PodId) {
         let slot = &self.pods[pod];
         let Some(name) = slot.nominated.as_ref().filter(|_| self.is_pending(pod)) else {
             self.nominations.shown.remove(&pod);
@@ -272,12 +272,12 @@ impl Ledger {
     }
 
     /// The unit of a node may be another one, or the node is gone.
-    pub(super) fn heed_nominations_for(&mut self, node: NodeId) {
+    pub(super) fn apply_nominations_for(&mut self, node: NodeId) {
         let Some(name) = self.nodes.get(node).map(|slot| &slot.name) else { return };
         let is_there = |pod: &&PodId| self.pods[**pod].nominated.as_ref() == Some(name);
         let there: Vec<PodId> = self.nominations.shown.iter().filter(is_there).copied().collect();
         for pod in there {
-            self.heed_nomination(pod);
+            self.apply_nomination(pod);
         }
     }
 
@@ -312,7 +312,7 @@ impl Ledger {
             } else {
                 self.end_keeping(pod);
             }
-            self.heed_nomination(pod);
+            self.apply_nomination(pod);
         }
     }
 

@@ -159,7 +159,7 @@ impl Ledger {
             self.unchecked_annotations.insert(id);
         }
         if pod.node.is_none() && self.is_conditional_on_earlier(id) {
-            self.give_back(id);
+            self.return_permit(id);
         }
         self.set_shape(id, namespace, pod);
         self.set_ungoverned(id, pod);
@@ -176,7 +176,7 @@ impl Ledger {
             self.end_waking(id);
             self.drop_nomination(id);
         } else if is_renominated {
-            self.heed_nomination(id);
+            self.apply_nomination(id);
         }
         self.allocate(id);
         self.record_cost_entry(id);
@@ -197,14 +197,14 @@ impl Ledger {
         self.end_lease(id);
         self.end_keeping(id);
         self.suspend_waiting(id);
-        self.unseat(id);
+        self.remove_allocations(id);
         let slot = &mut self.pods[id];
         let was = std::mem::replace(&mut slot.ungoverned, pod.ungoverned).is_some();
         let shape = &mut self.shapes[slot.shape];
         shape.ungoverned += usize::from(pod.ungoverned.is_some());
         shape.ungoverned -= usize::from(was);
         self.resume_waiting(id);
-        self.heed_nomination(id);
+        self.apply_nomination(id);
         self.unpriced.insert(id);
         self.unchecked_annotations.insert(id);
     }
@@ -230,7 +230,7 @@ impl Ledger {
         self.end_lease(id);
         self.end_keeping(id);
         self.suspend_waiting(id);
-        self.unseat(id);
+        self.remove_allocations(id);
         self.leave_shape(id);
         let shape = self.shape(namespace, &pod.labels);
         let slot = &mut self.pods[id];
@@ -240,7 +240,7 @@ impl Ledger {
         self.drop_shape_if_empty(before);
         self.unpriced.insert(id);
         self.resume_waiting(id);
-        self.heed_nomination(id);
+        self.apply_nomination(id);
     }
 
     /// A pod no longer has its labels, unless its binding gives it the same ones.
@@ -258,7 +258,7 @@ impl Ledger {
         self.drop_nomination(id);
         self.stop_waiting(id);
         self.end_waking(id);
-        self.unseat(id);
+        self.remove_allocations(id);
         self.take_reservation(id);
         self.remove_cost_entry(id);
         self.unpriced.remove(&id);

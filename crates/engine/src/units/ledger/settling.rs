@@ -39,7 +39,7 @@ impl Ledger {
         if outcome == BindOutcome::Failed
             && let Some(pod) = self.reserved_pod(id)
         {
-            self.give_back(pod);
+            self.return_permit(pod);
         }
     }
 
@@ -76,7 +76,7 @@ impl Ledger {
         let Some(pod) = self.reserved_pod(id) else { return true };
         let is_unbound = found.node.is_none() && self.reservations[id.number].ends_by <= begun_at;
         if is_unbound {
-            self.give_back(pod);
+            self.return_permit(pod);
         }
         is_unbound
     }
@@ -86,16 +86,16 @@ impl Ledger {
         let ended_pods: Vec<PodId> =
             self.reservations.ended(listed_at).map(|(_, reservation)| reservation.pod).collect();
         for pod in ended_pods {
-            self.give_back(pod);
+            self.return_permit(pod);
         }
     }
 
     /// A pod was not bound, and its permit is free. If its scheduler received the response that this binding must be
     /// resolved first, the pod is requeued now.
-    pub(super) fn give_back(&mut self, pod: PodId) {
+    pub(super) fn return_permit(&mut self, pod: PodId) {
         let is_put_off = self.take_reservation(pod).is_some_and(|it| it.is_put_off);
         self.allocate(pod);
-        self.heed_nomination(pod);
+        self.apply_nomination(pod);
         if is_put_off && self.is_pending(pod) {
             self.wake_at_once(pod);
         }

@@ -130,7 +130,7 @@ impl Ledger {
             if self.is_pending(id) {
                 self.keep_place(id, candidates, now + lease);
             } else if let Some(reservation) = self.pods[id].reservation {
-                self.reservations.put_off(reservation);
+                self.reservations.postpone(reservation);
             }
         }
         self.verdicts(pod, uid, candidates)

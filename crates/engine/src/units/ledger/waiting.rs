@@ -209,7 +209,7 @@ impl Ledger {
 
     /// A ledger that has just acquired leadership has no refusals of its own. Pods are queued whose condition reports
     /// a refusal of an earlier term.
-    pub(super) fn let_all_wait(&mut self) {
+    pub(super) fn queue_refused_pods(&mut self) {
         let refused = self.pods.iter().filter(|(id, slot)| slot.is_refused && self.is_pending(*id));
         let mut refused: Vec<(Option<Timestamp>, Identity, PodId)> =
             refused.map(|(id, slot)| (slot.created, slot.identity.clone(), id)).collect();

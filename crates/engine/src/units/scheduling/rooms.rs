@@ -89,7 +89,7 @@ impl Rooms {
     }
 
     /// A pod is no longer on a node.
-    pub(super) fn give_back(&mut self, node: &str, requests: Resources) {
+    pub(super) fn free(&mut self, node: &str, requests: Resources) {
         if let Some(index) = self.by_name.get(node) {
             let room = &mut self.nodes[*index];
             room.free.change(requests, 1);

@@ -2,7 +2,7 @@
 
 use almanac_engine::cron_scaling::{Cause, Memory};
 use almanac_engine::{
-    Autoscaler, Field, PolicyObject, Replayed, Slim, World, goes_on, start_as_new,
+    Autoscaler, Field, PolicyObject, Replayed, Slim, World, continues, start_as_new,
 };
 use jiff::Timestamp;
 
@@ -186,20 +186,20 @@ fn a_policy_that_starts_over_fires_from_that_instant() {
 fn an_object_goes_on_if_its_rules_have_their_names_and_do_the_same() {
     let [open, close] = [rule("open", "0 9 * * *", 5), rule("close", "0 20 * * *", 2)];
     let before = Scaling::of_workload(1, &[open.clone(), close.clone()]);
-    let goes_on = |rules: &[Rule]| {
+    let continues = |rules: &[Rule]| {
         let mut after = before.clone();
         after.edit(rules);
-        goes_on(&after.world, &before.name(), &before.world)
+        continues(&after.world, &before.name(), &before.world)
     };
-    assert!(goes_on(&[open.clone(), close.clone()]));
-    assert!(goes_on(&[open.clone().delay(1).keeps(1, 1), close.clone()]));
+    assert!(continues(&[open.clone(), close.clone()]));
+    assert!(continues(&[open.clone().delay(1).keeps(1, 1), close.clone()]));
     let edited = [rule("open", "0 9 * * *", 6), close.clone()];
     let renamed = [rule("opens", "0 9 * * *", 5), close.clone()];
     let added = [open.clone(), close.clone(), rule("noon", "0 12 * * *", 3)];
     for changed in [&edited[..], &renamed, &added, &[close.clone(), open.clone()], &[open]] {
-        assert!(!goes_on(changed), "{changed:?}");
+        assert!(!continues(changed), "{changed:?}");
     }
     let mut empty = before.world.clone();
     empty.remove_policy(&before.name());
-    assert!(!almanac_engine::goes_on(&before.world, &before.name(), &empty));
+    assert!(!almanac_engine::continues(&before.world, &before.name(), &empty));
 }

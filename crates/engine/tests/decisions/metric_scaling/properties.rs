@@ -155,9 +155,9 @@ impl WrittenReplicas {
 
     fn puts_off(self, from: u32, expected: u32, now: Timestamp) -> bool {
         let is_same = self.replicas == expected;
-        let is_fought_over = self.again >= 3 && self.replicas != from;
+        let is_contested = self.again >= 3 && self.replicas != from;
         from != expected
-            && (is_same || is_fought_over)
+            && (is_same || is_contested)
             && now < self.at + seconds(self.pause().max(10))
     }
 

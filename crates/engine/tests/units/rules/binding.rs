@@ -125,7 +125,7 @@ fn a_pod_that_is_seen_without_a_node_at_a_later_version_was_not_bound() {
 fn what_changes_before_a_binding_is_posted_withdraws_it() {
     type Change = fn(&mut Scene);
     let changes: [(&str, Change, ReserveError); 8] = [
-        ("lead", |scene| scene.ledger.lose_lead(), ReserveError::NotServing),
+        ("lead", |scene| scene.ledger.lose_leadership(), ReserveError::NotServing),
         (
             "cap",
             |scene| scene.set_policy("p", required([unit("a", 5, 0, "zone=a")])),

@@ -47,7 +47,7 @@ fn a_standby_returns_no_costs_and_no_pods_to_requeue_and_keeps_all() {
         ledger.remove_policy(&policy_name("p"), None);
         ledger.set_policy(&policy_name("p"), required([unit("a", 1, 2, "zone=a")]), None);
         assert_eq!(ledger.wake(at(0)), []);
-        ledger.take_lead(4, at(0), LONGEST_BIND);
+        ledger.acquire_leadership(4, at(0), LONGEST_BIND);
     }
     ledger.serve(at(10)).unwrap();
     assert_eq!(ledger.cost_changes().len(), 1);
@@ -57,26 +57,26 @@ fn a_standby_returns_no_costs_and_no_pods_to_requeue_and_keeps_all() {
 #[test]
 fn a_new_leader_waits_out_the_longest_bind_before_it_lists() {
     let mut ledger = standby();
-    ledger.take_lead(4, at(0), LONGEST_BIND);
+    ledger.acquire_leadership(4, at(0), LONGEST_BIND);
     let until = at(10);
     assert_eq!(ledger.standing(), LedgerState::Waiting { generation: 4, until });
     assert_eq!(ledger.serve(at(9)), Err(TooEarly { until: Some(until) }));
     assert_eq!(ledger.serve(until), Ok(()));
     assert_eq!(ledger.standing(), LedgerState::Serving { generation: 4 });
-    ledger.lose_lead();
+    ledger.lose_leadership();
     assert_eq!(ledger.standing(), LedgerState::Standby);
 }
 
 #[test]
 fn a_leader_that_returns_resolves_its_bindings_by_its_list() {
     let mut ledger = standby();
-    ledger.take_lead(1, at(0), LONGEST_BIND);
+    ledger.acquire_leadership(1, at(0), LONGEST_BIND);
     ledger.serve(at(10)).unwrap();
     let id = reserve(&mut ledger, at(12)).unwrap();
     ledger.confirm(id, at(12), LONGEST_BIND).unwrap();
-    ledger.lose_lead();
+    ledger.lose_leadership();
     assert_eq!(ledger.reservations(), 1, "it may yet be carried out");
-    ledger.take_lead(3, at(15), LONGEST_BIND);
+    ledger.acquire_leadership(3, at(15), LONGEST_BIND);
     ledger.serve(at(25)).unwrap();
     assert_eq!(ledger.reservations(), 0, "the list shows that it was not");
 }
@@ -101,11 +101,11 @@ fn a_leader_that_returns_lists_all_unwritten_costs() {
     let mut ledger = standby();
     let bound = Pod { uid: Some("two".into()), ..on("n-a", pod("app=a")) };
     ledger.set_pod(&pod_name("two"), &bound);
-    ledger.take_lead(1, at(0), LONGEST_BIND);
+    ledger.acquire_leadership(1, at(0), LONGEST_BIND);
     ledger.serve(at(10)).unwrap();
     assert_eq!(ledger.cost_changes().len(), 1);
     assert_eq!(ledger.cost_changes().len(), 0, "that is named already");
-    ledger.take_lead(3, at(15), LONGEST_BIND);
+    ledger.acquire_leadership(3, at(15), LONGEST_BIND);
     ledger.serve(at(25)).unwrap();
     assert_eq!(ledger.cost_changes().len(), 1, "it may have been named and not written");
 }
@@ -141,7 +141,7 @@ fn what_the_watch_has_shown_since_is_newer_than_a_list() {
 #[test]
 fn a_restart_drops_all_versions_and_waits_for_new_lists() {
     let mut ledger = standby();
-    ledger.take_lead(1, at(0), LONGEST_BIND);
+    ledger.acquire_leadership(1, at(0), LONGEST_BIND);
     ledger.serve(at(10)).unwrap();
     let name = pod_name("one");
     let pod_at = |version| Pod { version: Some(version), uid: Some("one".into()), ..pod("app=a") };

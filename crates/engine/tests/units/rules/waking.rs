@@ -155,7 +155,7 @@ fn a_new_leader_requeues_only_pods_rejected_in_the_term_before() {
     scene.set_pod("freed", &Pod { is_refused: true, ..pod("app=z") });
     scene.set_pod("going", &Pod { deleted: Some(second(0)), ..refused.clone() });
     scene.set_pod("bound", &on("n-b", refused));
-    scene.ledger.take_lead(2, scene.now, LONGEST_BIND);
+    scene.ledger.acquire_leadership(2, scene.now, LONGEST_BIND);
     scene.remove_pod("n-a-0");
     scene.now = LONGEST_BIND.after(scene.now);
     scene.ledger.serve(scene.now).unwrap();

@@ -95,7 +95,7 @@ fn compare_verdicts(
         view.pods.iter().filter(|(_, pod)| pod.node.is_none()).map(|(name, _)| name).collect();
     let Some(pod) = rng.choice(pending) else { return Ok(()) };
     let mut unleased = replica.ledger.clone();
-    unleased.lose_lead();
+    unleased.lose_leadership();
     let of = |ledger: &Ledger| -> Result<Vec<Verdict>, String> {
         let nodes: Vec<Option<NodeId>> = view.nodes.keys().map(|name| ledger.node(name)).collect();
         let candidates: Vec<NodeId> = nodes.iter().copied().flatten().collect();

@@ -123,7 +123,7 @@ impl World {
         let view = replica.view();
         let Some(expected) = view.verdicts(pod, names) else { return Ok(()) };
         let mut unleased = replica.ledger.clone();
-        unleased.lose_lead();
+        unleased.lose_leadership();
         let ids: Vec<Option<NodeId>> = names.iter().map(|name| unleased.node(name)).collect();
         let candidates: Vec<NodeId> = ids.iter().copied().flatten().collect();
         let uid = view.pods[pod].uid.as_deref();

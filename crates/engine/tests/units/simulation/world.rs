@@ -196,7 +196,7 @@ impl World {
         let replica = &mut self.replicas[index];
         if replica.leads_until.is_some_and(|until| now >= until) && !ignores_time {
             replica.leads_until = None;
-            replica.ledger.lose_lead();
+            replica.ledger.lose_leadership();
         }
         replica.leads_until.is_some()
     }
@@ -215,7 +215,7 @@ impl World {
         replica.leads_until = Some(self.now + RELIES);
         if !is_leading {
             self.generation += 1;
-            replica.ledger.take_lead(self.generation, self.now, LONGEST_BIND);
+            replica.ledger.acquire_leadership(self.generation, self.now, LONGEST_BIND);
             if self.fault == Some(Fault::ServesWithoutAList) {
                 let _ = replica.ledger.serve(Elapsed::MAX);
             }
