@@ -148,7 +148,7 @@ impl Scene {
         self.ledger.remove_pod(&pod_name(name), Some(&name.into()), None);
     }
 
-    /// How many pods on a node, bound one after the other, named by the node and a number.
+    /// The number of pods on a node, bound one after the other, named by the node and a number.
     pub(crate) fn fill(&mut self, node: &str, count: usize, of: &Pod) {
         for number in 0..count {
             let bound = Some(second(i64::try_from(number).unwrap()));

@@ -11,7 +11,7 @@ use crate::support::instant;
 use crate::support::monday;
 use crate::support::run::{Run, object_name};
 
-/// The object of these rules as it is after a life of its own until an instant, with its status.
+/// The object of these rules after some turns until an instant, with its status.
 fn lived(rules: &[Rule], until: Timestamp) -> World {
     let mut scaling = Scaling::of_autoscaler(2, 5, rules).turned("00:00");
     scaling.run_until(until);
@@ -19,7 +19,7 @@ fn lived(rules: &[Rule], until: Timestamp) -> World {
     scaling.world
 }
 
-/// The same, of which only the time of its creation is known.
+/// The same object, with only its creation time known.
 fn created(rules: &[Rule], at: Timestamp) -> World {
     Scaling::of_autoscaler(2, 5, rules).created(at).world
 }

@@ -1,4 +1,4 @@
-//! Rules that are not carried out, because their object or its target is exempt.
+//! Rules that are not applied, because their object or its target is exempt.
 
 use std::sync::Arc;
 
@@ -75,11 +75,7 @@ fn everything_in_an_exempt_namespace_is_left_alone() {
     let [explained] = scaling.explained(monday("09:30")).try_into().unwrap();
     assert!(explained.ends_with("the namespace of the object is exempt"), "{explained}");
     scaling.skip_stopped(monday("10:30"), monday("10:30"));
-    assert_eq!(
-        scaling.history("r"),
-        Vec::<String>::new(),
-        "it would not have been carried out anyway"
-    );
+    assert_eq!(scaling.history("r"), Vec::<String>::new(), "it would not have been applied anyway");
 }
 
 #[test]
@@ -129,7 +125,7 @@ fn a_rule_that_is_edited_or_added_while_its_namespace_cannot_be_read_counts_from
     assert!(!scaling.turn(monday("09:08")));
     let overdue = |scaling: &Scaling, at| firing_backlog(scaling.world.view(), at).oldest_overdue;
     assert_eq!(overdue(&scaling, monday("09:08")), Some(monday("09:07")));
-    // Only firings after the edit are carried out.
+    // Only firings after the edit are applied.
     mark_namespace(&mut scaling, NamespaceMark::Absent);
     assert!(scaling.turn(monday("09:08:30")));
     assert!(scaling.turn(monday("09:09")));
@@ -144,7 +140,7 @@ fn what_is_stopped_in_a_namespace_that_cannot_be_read_is_neither_skipped_nor_rec
     assert_eq!(scaling.history("r"), Vec::<String>::new());
     mark_namespace(&mut scaling, NamespaceMark::Absent);
     scaling.skip_stopped(monday("09:04"), monday("09:05"));
-    assert_eq!(scaling.history("r").len(), 1, "that it was stopped is told once it is known");
+    assert_eq!(scaling.history("r").len(), 1, "the stop is recorded once it is known");
     assert!(!scaling.turn(monday("09:06")));
 }
 

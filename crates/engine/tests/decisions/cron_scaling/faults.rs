@@ -113,7 +113,10 @@ const FAULTY_TURNS: [(&str, SpoilTurn); 9] = [
 #[test]
 fn every_fault_in_the_result_of_a_turn_is_caught() {
     for (fault, spoil) in FAULTY_TURNS {
-        assert!(live(&decide, &spoil, true, false).is_err(), "nobody notices a turn that {fault}");
+        assert!(
+            live(&decide, &spoil, true, false).is_err(),
+            "no check notices a turn that {fault}"
+        );
     }
 }
 
@@ -144,7 +147,7 @@ fn every_fault_in_a_decision_is_caught() {
             spoil(&mut decision, now);
             decision
         };
-        assert!(is_caught(&faulty, true, false), "nobody notices a decision that {fault}");
+        assert!(is_caught(&faulty, true, false), "no check notices a decision that {fault}");
     }
 }
 
@@ -156,7 +159,7 @@ fn every_way_to_misread_a_policy_is_caught() {
             misread(&mut policy);
             decide(&Input { policy: &policy, ..*input }, now)
         };
-        assert!(is_caught(&misreading, true, true), "nobody notices a decision that {fault}");
+        assert!(is_caught(&misreading, true, true), "no check notices a decision that {fault}");
     }
 }
 
@@ -296,7 +299,7 @@ fn a_superseded_firing_reported_as_having_set_its_field_is_caught() {
 
 #[test]
 fn the_ledger_alone_catches_firings_carried_out_again_after_a_restart() {
-    // It treats the firings of the last minute as not carried out, as if they had not been recorded.
+    // It treats the firings of the last minute as not applied, as if they had not been recorded.
     let forgetful = |input: &Input<'_>, now: Timestamp| {
         let mut memory = input.memory.cloned();
         if input.target != TargetState::Missing && now.as_second() % 2 == 1 {

@@ -17,7 +17,7 @@ pub(super) fn recorded(scaling: &Scaling) -> Vec<String> {
                 let how = match &execution.ending {
                     FiringOutcome::Done(_) => "done".to_owned(),
                     FiringOutcome::Failed { attempts, .. } => format!("failed after {attempts}"),
-                    FiringOutcome::Missed => panic!("what is missed is told together"),
+                    FiringOutcome::Missed => panic!("missed firings are recorded together"),
                     FiringOutcome::Superseded { by } => format!("superseded by {by}"),
                     FiringOutcome::Stopped => "stopped".to_owned(),
                 };

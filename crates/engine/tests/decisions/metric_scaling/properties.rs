@@ -148,7 +148,7 @@ struct WrittenReplicas {
 }
 
 impl WrittenReplicas {
-    /// How long nothing is set against another writer, beyond a query period.
+    /// The time for which nothing is set against another writer, beyond a query period.
     fn pause(self) -> i64 {
         if self.again < 3 { 0 } else { (60 << (self.again - 3).min(10)).min(1200) }
     }

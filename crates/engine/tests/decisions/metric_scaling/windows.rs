@@ -1,4 +1,4 @@
-//! Earlier recommendations count as long as they are in the window.
+//! Earlier recommendations are considered as long as they are in the window.
 
 use std::sync::Arc;
 
@@ -136,5 +136,5 @@ fn a_number_that_multiplies_the_replicas_counts_once() {
     answer(&mut scaling, 1.0, monday("09:00:10"));
     assert_eq!(scaling.turn(monday("09:00:10.1")), 10);
     answer(&mut scaling, 2.0, monday("09:00:20"));
-    assert_eq!(scaling.turn(monday("09:00:20.1")), 20, "another number counts anew");
+    assert_eq!(scaling.turn(monday("09:00:20.1")), 20, "another number starts again");
 }

@@ -1,4 +1,4 @@
-//! Which clusters may be selected: sets, bindings, predicates, and placements that are not decided.
+//! The clusters that may be selected: sets, bindings, predicates, and placements that are not decided.
 
 use std::sync::Arc;
 

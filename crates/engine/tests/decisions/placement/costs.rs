@@ -233,7 +233,7 @@ fn the_reason_is_that_it_costs_too_much_as_long_as_it_does_and_no_longer() {
     let gone = Cluster { is_terminating: true, ..with_zones(100) };
     add_cluster(&mut fleet.world, "c002", gone);
     assert!(
-        why(&mut fleet, "12:10").starts_with("2 clusters selected; for 2 clusters it is not known")
+        why(&mut fleet, "12:10").starts_with("2 clusters selected; for 2 clusters it is unknown")
     );
     zones(&mut fleet, 0..2, 1);
     assert_eq!(why(&mut fleet, "12:20"), "all matching clusters selected: 2");

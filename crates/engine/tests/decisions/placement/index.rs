@@ -1,4 +1,5 @@
-//! Which placements read an object, and how they are connected: an index answers as a scan of all placements does.
+//! The placements that read an object, and their connections: an index has the same result as a scan of all
+//! placements.
 
 use std::collections::BTreeSet;
 

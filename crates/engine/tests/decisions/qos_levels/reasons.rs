@@ -1,4 +1,4 @@
-//! Why a pod has its level, in words.
+//! The reasons for the level of a pod, in words.
 
 use almanac_engine::qos_levels::{LeftAlone, QosLevels};
 use almanac_engine::{Identity, Verdict};

@@ -207,7 +207,7 @@ impl Scaling {
         !self.written.is_empty()
     }
 
-    /// One turn in which nothing is carried out that fell due until then.
+    /// One turn that skips everything due until then.
     pub(crate) fn skip_stopped(&mut self, until: Timestamp, now: Timestamp) {
         let name = self.name();
         let turn = turn::skip_stopped(&mut self.world, &name, until, now).unwrap();

@@ -1,4 +1,4 @@
-//! Who decides, and from when on.
+//! The replica that decides, and the instant from which it does.
 
 use almanac_engine::units::{
     Elapsed, FilterOutcome, Ledger, LedgerState, Node, NotServing, Pod, ReservationId,
@@ -75,7 +75,7 @@ fn a_leader_that_returns_resolves_its_bindings_by_its_list() {
     let id = reserve(&mut ledger, at(12)).unwrap();
     ledger.confirm(id, at(12), LONGEST_BIND).unwrap();
     ledger.lose_leadership();
-    assert_eq!(ledger.reservations(), 1, "it may yet be carried out");
+    assert_eq!(ledger.reservations(), 1, "it might still be applied");
     ledger.acquire_leadership(3, at(15), LONGEST_BIND);
     ledger.serve(at(25)).unwrap();
     assert_eq!(ledger.reservations(), 0, "the list shows that it was not");

@@ -1,4 +1,4 @@
-//! Which nodes a pod may go to.
+//! The nodes to which a pod may go.
 
 use almanac_engine::units::{Eviction, NodeId, Verdict};
 

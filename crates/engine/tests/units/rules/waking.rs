@@ -1,4 +1,4 @@
-//! Which pods are woken, and when.
+//! The pods that are requeued, and the instants.
 
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ fn a_pod_that_was_put_off_until_its_binding_was_settled_is_woken_when_it_was_not
         }
         let unbound = Pod { uid: Some("one".into()), ..pod("app=a") };
         assert!(scene.ledger.settle_by_read(id, Some(&unbound), confirmed.ends_by));
-        assert_eq!(scene.woken(), ["one"], "to be told whatever is the case");
+        assert_eq!(scene.woken(), ["one"], "to get the result of its request");
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Violation>
         return Err(wrong(Check::Counts, why));
     }
     if let Some(pod) = view.pods.keys().find(|pod| !replica.ledger.has_pod(pod)) {
-        return Err(wrong(Check::Counts, format!("{pod} is not known")));
+        return Err(wrong(Check::Counts, format!("{pod} is unknown")));
     }
     // A pod that is being bound gets its cost with the binding.
     let mut costs: BTreeMap<Identity, Option<i32>> = view.cost_changes();
@@ -45,7 +45,7 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Violation>
     let view = ClusterView { being_bound: BTreeMap::new(), ..view };
     let rebuilt = rebuilt(&view, rng);
     if let Some(why) = view.difference(&rebuilt) {
-        return Err(wrong(Check::Counts, format!("made anew, {why}")));
+        return Err(wrong(Check::Counts, format!("rebuilt, {why}")));
     }
     if gives_labels { Ok(()) } else { compare_verdicts(replica, &view, &rebuilt, rng) }
 }
@@ -106,10 +106,10 @@ fn compare_verdicts(
             other => Err(other.why_refused().unwrap_or_default()),
         }
     };
-    let (kept, anew) = (of(&unleased), of(rebuilt));
-    if kept == anew {
+    let (kept, again) = (of(&unleased), of(rebuilt));
+    if kept == again {
         Ok(())
     } else {
-        Err(wrong(Check::Order, format!("verdicts on {pod}: {kept:?}, made anew {anew:?}")))
+        Err(wrong(Check::Order, format!("verdicts on {pod}: {kept:?}, rebuilt {again:?}")))
     }
 }

@@ -156,7 +156,7 @@ pub(super) fn fits(pod: &Pod, node: &str) -> bool {
     bytes.fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 8 < 5
 }
 
-/// How many places are leased.
+/// The number of leases.
 fn leases(ledger: &Ledger) -> u32 {
     let reports = ledger.policies().filter_map(|policy| ledger.report(policy));
     let groups = reports.flat_map(|report| report.groups);
