@@ -55,7 +55,7 @@ impl From<u32> for Value {
     }
 }
 
-/// For people: `3`, `best-effort`, `east, west`, `spot 3, on-demand 5`; `none` for an empty list or nothing.
+/// For users: `3`, `best-effort`, `east, west`, `spot 3, on-demand 5`; `none` for an empty list or nothing.
 impl fmt::Display for Value {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let listed = |formatter: &mut fmt::Formatter<'_>, items: Vec<String>| {

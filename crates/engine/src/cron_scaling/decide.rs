@@ -76,7 +76,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
         }
     }
     due_firings.sort_by_key(|firing| (firing.at, firing.rule));
-    let action = carry_out(input, &due_firings, &mut memory, now, &mut recorded, reasons);
+    let action = plan_action(input, &due_firings, &mut memory, now, &mut recorded, reasons);
     Decision {
         actions: action.into_iter().collect(),
         reasons: Vec::new(),
@@ -199,7 +199,7 @@ impl RuleAtInstant<'_> {
 }
 
 /// Turns the due firings into one write, or into records when there is nothing to write.
-fn carry_out(
+fn plan_action(
     input: &Input<'_>,
     due: &[Due],
     memory: &mut Memory,

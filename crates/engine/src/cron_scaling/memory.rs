@@ -31,7 +31,7 @@ pub struct Memory {
 pub struct RuleMemory {
     /// The rule's name.
     pub name: Arc<str>,
-    /// The rule as it was when its firings were last handled; [`Fingerprint::of_nothing`] while it
+    /// The rule as it was when its firings were last handled; [`Fingerprint::empty`] while it
     /// cannot be used.
     pub fingerprint: Fingerprint,
     /// Every firing until then, inclusively, has been handled.

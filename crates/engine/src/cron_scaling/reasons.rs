@@ -54,7 +54,7 @@ pub enum Cause {
     },
 }
 
-/// A reason as a line for a person.
+/// A reason as a line for users.
 #[must_use]
 pub fn render(policy: &CronScaling, reason: &Reason<Cause>) -> String {
     let rule_at = |position: u32| policy.rules.get(position as usize);

@@ -55,18 +55,18 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     note_interference(&mut memory, set, now, &mut decision.recorded);
     let samples = usable(input, reasons);
     if let (Some(samples), Some(current)) = (samples, current_replicas(input, reasons)) {
-        let until = waits(input, &memory, now);
+        let until = waits_for_sample(input, &memory, now);
         if let Some(wanted) =
-            until.and_then(|_| DesiredReplicas::again(input.policy, &memory, set, now))
+            until.and_then(|_| DesiredReplicas::from_last(input.policy, &memory, set, now))
         {
             decision.wake_at = earliest([decision.wake_at, until.flatten()]);
             let cause = Cause::Holds { limited: wanted.limited };
             reasons.won(reason(None, Verdict::Won, cause));
-            carry_out(input, &wanted, now, &mut memory, &mut decision, reasons);
+            plan_write(input, &wanted, now, &mut memory, &mut decision, reasons);
         } else if let Some(recommended) = recommended(input, &samples, (current, set), reasons) {
             let wanted = DesiredReplicas::new(input.policy, &mut memory, recommended, set, now);
             give_reasons(&wanted, &samples, reasons);
-            carry_out(input, &wanted, now, &mut memory, &mut decision, reasons);
+            plan_write(input, &wanted, now, &mut memory, &mut decision, reasons);
         }
     }
     let quiet = memory.contest_ends();
@@ -96,7 +96,11 @@ pub(super) fn only_recommend(input: &Input<'_>, memory: Memory, now: Timestamp) 
 /// it twice: the last recommendation applies until there is a new sample. The inner instant is the one at which time
 /// alone brings one, for a metric that is not queried.
 #[expect(clippy::option_option, reason = "it does not wait, or for an instant, or for an answer")]
-fn waits(input: &Input<'_>, memory: &Memory, now: Timestamp) -> Option<Option<Timestamp>> {
+fn waits_for_sample(
+    input: &Input<'_>,
+    memory: &Memory,
+    now: Timestamp,
+) -> Option<Option<Timestamp>> {
     let last = memory.last_scale?.at;
     let all = input.policy.metrics.iter().zip(&input.sampled_at);
     let mut multiplied = all.filter(|(metric, _)| metric.target_type.multiplies());
@@ -192,7 +196,7 @@ impl DesiredReplicas {
 
 impl DesiredReplicas {
     /// The desired replicas if the last recommendation still applies.
-    fn again(
+    fn from_last(
         policy: &MetricScaling,
         memory: &Memory,
         set: Option<u32>,
@@ -237,7 +241,7 @@ fn give_reasons(
 
 /// Turns the desired replicas into a write, unless they are set already. They may also have been set so recently that
 /// another write would only fight the writer that has changed them since.
-fn carry_out(
+fn plan_write(
     input: &Input<'_>,
     wanted: &DesiredReplicas,
     now: Timestamp,

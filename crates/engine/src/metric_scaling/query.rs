@@ -25,7 +25,7 @@ pub struct Query {
 pub enum QueryEvaluator {
     /// Almanac: it is about nothing but the numbers of schedules.
     Published(Expression),
-    /// Only Prometheus; why, and what to change so that Almanac can, in words for a person.
+    /// Only Prometheus; why, and what to change so that Almanac can, in words for users.
     External(Arc<str>),
 }
 

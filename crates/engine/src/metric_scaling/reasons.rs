@@ -95,7 +95,7 @@ impl Cause {
     }
 }
 
-/// A reason as a line for a person.
+/// A reason as a line for users.
 #[must_use]
 pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
     let metric = reason.rule.and_then(|rule| policy.metrics.get(rule as usize));

@@ -58,7 +58,7 @@ pub enum SampleProblem {
     NoAnswer {
         /// The kind of reason.
         kind: &'static str,
-        /// The reason, in words for a person.
+        /// The reason, in words for users.
         why: Arc<str>,
     },
     /// No request was sent yet.

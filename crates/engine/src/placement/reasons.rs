@@ -78,7 +78,7 @@ impl Cause {
     }
 }
 
-/// A reason as a line for a person.
+/// A reason as a line for users.
 #[must_use]
 pub fn render(input: &Input<'_>, reason: &Reason<Cause>) -> String {
     match reason.cause {
@@ -151,7 +151,7 @@ fn name<'a>(input: &Input<'a>, candidate: u32) -> &'a str {
     input.candidates.get(position(candidate)).map_or("", |it| &**it.name)
 }
 
-/// The score or taint of a reason by name, and the reason as a line for a person.
+/// The score or taint of a reason by name, and the reason as a line for users.
 pub(crate) fn describe(
     view: View<'_, Placements>,
     placement: &Identity,

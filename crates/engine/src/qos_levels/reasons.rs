@@ -61,7 +61,7 @@ impl Cause {
     }
 }
 
-/// A reason as a line for a person.
+/// A reason as a line for users.
 #[must_use]
 pub fn render(levels: &QosLevels, reason: &Reason<Cause>) -> String {
     let list = list(levels, reason.cause.entry());

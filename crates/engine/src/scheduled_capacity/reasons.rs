@@ -26,7 +26,7 @@ pub enum Cause {
     },
 }
 
-/// A reason as a line for a person.
+/// A reason as a line for users.
 #[must_use]
 pub fn render(policy: &ScheduledCapacity, reason: &Reason<Cause>) -> String {
     let behavior = reason.rule.and_then(|rule| policy.behaviors.get(rule as usize));

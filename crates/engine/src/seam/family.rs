@@ -16,7 +16,7 @@ use crate::{
     Reason, ReplicaMaximum, Requested, RuleExplanation, RuleSchedule, TargetReference, Unmatched,
 };
 
-/// A rule by name, and a line for a person.
+/// A rule by name, and a line for users.
 pub type ReasonText = (Option<Arc<str>>, String);
 
 /// An occurrence, and its rule.

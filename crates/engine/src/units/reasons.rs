@@ -68,7 +68,7 @@ impl UnitSet {
     }
 }
 
-/// A reason as a line for a person.
+/// A reason as a line for users.
 #[must_use]
 pub fn render(policy: &ResourcePolicy, reason: &Reason<Cause>) -> String {
     let cause = reason.cause;

@@ -60,7 +60,7 @@ impl Ledger {
     }
 }
 
-/// `namespace/name`, as a person refers to a policy.
+/// `namespace/name`, as messages name a policy.
 pub(super) fn short(policy: &Identity) -> String {
     format!("{}/{}", policy.namespace(), policy.name())
 }
