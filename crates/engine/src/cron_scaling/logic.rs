@@ -384,8 +384,7 @@ pub fn firing_backlog(view: View<'_, CronRules>, now: Timestamp) -> FiringBacklo
     let earliest = |one: Option<Timestamp>, other| Some(one.map_or(other, |one| one.min(other)));
     for (rule, memory) in rules.filter(|(rule, _)| !rule.suspended) {
         backlog.retrying += u64::from(memory.pending.as_ref().is_some_and(|it| it.attempts > 0));
-        let due_at = rule.firings.next(memory.handled);
-        let next = match due_at {
+        let next = match rule.firings.next(memory.handled) {
             Some(due_at) if due_at <= now => {
                 backlog.oldest_overdue = earliest(backlog.oldest_overdue, due_at);
                 next_firing(rule, memory, now)
