@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use almanac_engine::cron_scaling::{
-    self, Applied, CronRule, CronScaling, Ending, Execution, Memory, RuleMemory,
+    self, Applied, CronRule, CronScaling, Execution, FiringOutcome, Memory, RuleMemory,
 };
 use almanac_engine::scheduled_capacity::{self, ScheduledCapacity};
 use almanac_engine::{
@@ -63,11 +63,11 @@ fn object(index: usize, is_due: bool, executions: i64) -> PolicyObject<CronScali
     let history = (0..executions).map(|day| {
         let scheduled = yesterday - SignedDuration::from_hours(24 * day);
         let ending = if day % 2 == 0 {
-            Ending::Done(Applied::Replicas(3))
+            FiringOutcome::Done(Applied::Replicas(3))
         } else {
             // As read from a status: each with a message of its own.
             let message = Arc::from("Deployment.apps production/shop not found");
-            Ending::Failed { attempts: 10, message }
+            FiringOutcome::Failed { attempts: 10, message }
         };
         Execution::new(scheduled, scheduled + SignedDuration::from_secs(1), ending)
     });

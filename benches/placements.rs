@@ -239,7 +239,7 @@ fn with_expressions(criterion: &mut Criterion, mut world: World) {
     criterion.bench_function(
         "placements/10000 clusters, those of 1000 expressions that may select one",
         |bencher| {
-            bencher.iter(|| black_box(ExpressionReaders::of(world.view(), &name(7))));
+            bencher.iter(|| black_box(ExpressionReaders::for_cluster(world.view(), &name(7))));
         },
     );
     criterion.bench_function(
@@ -248,7 +248,7 @@ fn with_expressions(criterion: &mut Criterion, mut world: World) {
             bencher.iter(|| {
                 number += 1;
                 let changed = name(number % CLUSTERS);
-                let readers = ExpressionReaders::of(world.view(), &changed);
+                let readers = ExpressionReaders::for_cluster(world.view(), &changed);
                 let known = |world: &World| {
                     Arc::clone(&world.placement.extra.hub.clusters[changed.as_str()])
                 };

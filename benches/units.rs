@@ -27,7 +27,8 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 const NODES: usize = 5_000;
 const NAMESPACES: usize = 10;
 const WORKLOADS: usize = 500;
-const LONGEST_BIND: LongestBind = LongestBind::of(Duration::from_secs(5), Duration::from_secs(5));
+const LONGEST_BIND: LongestBind =
+    LongestBind::from_timeouts(Duration::from_secs(5), Duration::from_secs(5));
 
 fn now() -> Timestamp {
     "2026-03-02T08:00:00Z".parse().unwrap()
@@ -155,7 +156,7 @@ fn verdicts(criterion: &mut Criterion) {
             };
             let mut chosen = 0;
             for node in &nodes {
-                chosen += usize::from(verdicts.of(Some(*node)) == Verdict::Chosen);
+                chosen += usize::from(verdicts.get(Some(*node)) == Verdict::Chosen);
             }
             assert_eq!(chosen, NODES / 4);
             black_box(chosen)

@@ -111,7 +111,7 @@ async fn await_nodes(connection: &mut Connection, arguments: &str, nodes: usize)
         let (_, answer) = connection.post("/filter", arguments.as_bytes()).await?;
         let answer: Value = serde_json::from_slice(answer)?;
         let remaining = answer["NodeNames"].as_array().context("no names")?.len();
-        if remaining == nodes.div_ceil(UNITS.len()) && !answer.to_string().contains("not known yet")
+        if remaining == nodes.div_ceil(UNITS.len()) && !answer.to_string().contains("still unknown")
         {
             return Ok(());
         }

@@ -87,7 +87,7 @@ fn uid(event: &CalendarEvent<'_>) -> String {
         (instant(event.from), event.from.to_string())
     };
     let parts = event.unique_parts.iter().copied().chain(event.place).chain([&*exact]);
-    format!("{short}-{}@almanac.dev", Fingerprint::of(parts))
+    format!("{short}-{}@almanac.dev", Fingerprint::from_parts(parts))
 }
 
 /// `20261127T170000Z`.

@@ -38,10 +38,13 @@ impl FamilyController for CronFederatedHpas {
         let checked = object.policy.as_deref();
         let target = checked.map(|checked| checked.target.identity());
         let memory = object.memory.as_ref();
-        let mut condition_states = match Exempt::of(&state.world.objects.exempt, policy, target) {
-            Some(exempt) => of_exempt(exempt),
-            None => condition_states(checked, &entry.findings, entry.problem.as_deref(), memory),
-        };
+        let mut condition_states =
+            match Exempt::for_policy(&state.world.objects.exempt, policy, target) {
+                Some(exempt) => of_exempt(exempt),
+                None => {
+                    condition_states(checked, &entry.findings, entry.problem.as_deref(), memory)
+                }
+            };
         let name = PolicyName::new(Family::CronScaling, policy.clone());
         name_rivals(&mut condition_states, &state.rivals(&name));
         let generation = entry.revision.generation();

@@ -118,11 +118,11 @@ impl FamilyController for HorizontalAutoscalers {
             if is_waiting {
                 return None;
             }
-            let mut condition_states = match Exempt::of(&state.world.objects.exempt, policy, target)
-            {
-                Some(exempt) => of_exempt(exempt).into(),
-                None => condition_states(&entry.findings, entry.problem.as_deref(), decided),
-            };
+            let mut condition_states =
+                match Exempt::for_policy(&state.world.objects.exempt, policy, target) {
+                    Some(exempt) => of_exempt(exempt).into(),
+                    None => condition_states(&entry.findings, entry.problem.as_deref(), decided),
+                };
             let name = PolicyName::new(Family::MetricScaling, policy.clone());
             name_rivals(&mut condition_states, &state.rivals(&name));
             let conditions =

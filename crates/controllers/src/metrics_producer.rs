@@ -29,7 +29,7 @@ impl FamilyController for MetricsProducers {
         now: Timestamp,
     ) -> Option<ComposedStatus> {
         let object = state.world.scheduled_capacity.policies.get(policy);
-        let exempt = Exempt::of(&state.world.objects.exempt, policy, None);
+        let exempt = Exempt::for_policy(&state.world.objects.exempt, policy, None);
         let published = match object.filter(|object| object.policy.is_some() && exempt.is_none()) {
             Some(object) => Some(object.memory?),
             None => None,

@@ -20,7 +20,7 @@ use almanac_api::status::conditions::conditions;
 use almanac_api::status::placement::{
     StatusInput, UndecidedReason, condition_states, selected, write,
 };
-use almanac_engine::placement::{Standing, unsatisfied};
+use almanac_engine::placement::{PlacementState, unsatisfied};
 use almanac_engine::{Exempt, Family, Identity, PolicyName, Recorded};
 use almanac_shell::clock::Clock;
 use almanac_shell::event_log::EventLog;
@@ -130,16 +130,17 @@ impl FamilyController for Placements {
 fn undecided(
     state: &ClusterState,
     placement: &PolicyName,
-    standing: Standing,
+    standing: PlacementState,
 ) -> Option<UndecidedReason> {
-    if let Some(exempt) = Exempt::of(&state.world.objects.exempt, &placement.identity, None) {
+    if let Some(exempt) = Exempt::for_policy(&state.world.objects.exempt, &placement.identity, None)
+    {
         return Some(UndecidedReason::Exempt(exempt));
     }
-    if standing == Standing::Disabled {
+    if standing == PlacementState::Disabled {
         return Some(UndecidedReason::Disabled);
     }
     if let Some(kind) = state.hub.missing_kind() {
         return Some(UndecidedReason::NotServed(kind));
     }
-    state.world.why_not_carried_out(placement).map(UndecidedReason::Unusable)
+    state.world.why_not_applied(placement).map(UndecidedReason::Unusable)
 }

@@ -132,7 +132,7 @@ impl PolicyFollower {
     /// Whether the budget had no room for the patterns of an object, and has more room now.
     fn has_room_again(&self, policy: &PolicyName, entry: &PolicyEntry) -> bool {
         let now = || self.cluster.patterns.fullness(policy.identity.namespace());
-        entry.lacked_room.as_ref().is_some_and(|before| before.has_eased(now()))
+        entry.lacked_room.as_ref().is_some_and(|before| before.has_more_room(now()))
     }
 
     /// Stores the content of an object. `entry` is new, or the entry of the same object.

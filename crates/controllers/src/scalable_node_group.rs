@@ -243,7 +243,7 @@ impl NodeGroups {
         let state = self.cluster.lock();
         let is_marked = state.node_groups.get(group).is_some_and(|entry| entry.is_marked);
         let marked = is_marked.then_some(Exempt::Policy(Exemption::Marked));
-        let of_namespace = state.world.objects.exempt.of(group).map(Exempt::Policy);
+        let of_namespace = state.world.objects.exempt.get(group).map(Exempt::Policy);
         of_namespace.filter(|it| !it.is_unread()).or(marked).or(of_namespace)
     }
 

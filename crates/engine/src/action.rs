@@ -22,7 +22,7 @@ pub enum Action {
     SetReplicas {
         /// The workload.
         target: Identity,
-        /// How many.
+        /// The number of replicas.
         replicas: u32,
     },
     /// Set one bound of an autoscaler or both, in one write; a bound that is `None` stays.
@@ -39,14 +39,14 @@ pub enum Action {
     Annotate {
         /// The pod.
         pod: Identity,
-        /// All of them.
+        /// All annotations about the level.
         annotations: Box<QosAnnotations>,
     },
     /// Create a `PlacementDecision`, or replace its content.
     WriteDecision {
         /// The object.
         decision: Identity,
-        /// All that it says.
+        /// The content.
         content: Box<PlacementDecision>,
     },
     /// Delete a `PlacementDecision`.
@@ -59,7 +59,7 @@ pub enum Action {
     SchedulePods {
         /// The policy.
         policy: Identity,
-        /// When.
+        /// The instant.
         at: Timestamp,
     },
 }
@@ -83,19 +83,17 @@ impl Action {
 /// The outcome of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was carried out.
+    /// The action was applied.
     Done,
     /// The value was already set; nothing was written.
     Unchanged,
     /// The object was changed concurrently, so nothing was written.
     Conflict,
-    /// It was not carried out, for this reason.
+    /// The action was not applied, for this reason.
     Refused(Arc<str>),
-    /// It was not sent: by the time it could be, the write was no longer wanted, or it was too
-    /// late.
+    /// The action was not sent: it was no longer wanted, or it was too late.
     Withdrawn,
-    /// It is unknown whether it was carried out, for this reason: for example, the response was
-    /// lost.
+    /// It is unknown whether the action was applied, for this reason: for example, the response was lost.
     Unknown(Arc<str>),
 }
 

@@ -1,4 +1,4 @@
-//! Which policies want another turn, and when.
+//! The policies with a next turn, by its instant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,9 @@ use crate::PolicyName;
 
 /// The next turn of every policy that has one, in order of time.
 ///
-/// The shell sleeps until [`Agenda::next`]; the forecast jumps there. Policies of the same instant take their turns in
-/// the order of their names, so that a run can be repeated. An entry that is not a policy is named by another type.
+/// The shell sleeps until [`Agenda::next`]; the forecast jumps there. Policies of the same instant take their turns
+/// in the order of their names, so that a run can be repeated. An entry that is not a policy is named by another
+/// type.
 #[derive(Clone, Debug)]
 pub struct Agenda<Name = PolicyName> {
     in_order: BTreeSet<(Timestamp, Name)>,
@@ -67,7 +68,7 @@ impl<Name: Ord + Clone> Agenda<Name> {
         self.in_order.first().map(|(at, policy)| (*at, policy))
     }
 
-    /// Takes a policy whose turn has come at `now`, the longest overdue first.
+    /// Removes and returns a policy whose turn is due at `now`, the longest overdue first.
     pub fn take_due(&mut self, now: Timestamp) -> Option<Name> {
         if self.next()? > now {
             return None;
@@ -112,8 +113,8 @@ mod tests {
         agenda.set(&policy("c"), Some(at(10)));
         agenda.set(&policy("later"), Some(at(21)));
         assert_eq!(agenda.take_due(at(9)), None);
-        let taken: Vec<PolicyName> = std::iter::from_fn(|| agenda.take_due(at(20))).collect();
-        assert_eq!(taken, [policy("c"), policy("a"), policy("b")]);
+        let turns: Vec<PolicyName> = std::iter::from_fn(|| agenda.take_due(at(20))).collect();
+        assert_eq!(turns, [policy("c"), policy("a"), policy("b")]);
         assert_eq!(agenda.next(), Some(at(21)));
     }
 

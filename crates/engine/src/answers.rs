@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use crate::number::FiniteNumber;
 use crate::{Identity, Reason, Verdict};
 
-/// How many replicas a policy may ever set of a workload.
+/// The maximum number of replicas that a policy can set for a workload.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ReplicasAskedFor {
+pub struct ReplicaMaximum {
     /// The workload.
     pub workload: Identity,
     /// The highest number.
@@ -22,22 +22,22 @@ pub struct ReplicasAskedFor {
 /// A selector that selects nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unmatched {
-    /// The position of the rule or the unit that it is of; `None` for that of the policy as a whole.
+    /// The position of the rule or the unit with this selector; `None` for the selector of the policy as a whole.
     pub position: Option<u32>,
-    /// The objects that it selects, in the plural.
+    /// The kind of the objects that it selects, in the plural.
     pub what: &'static str,
-    /// How many of that there are.
+    /// The number of these objects in the world.
     pub seen: usize,
 }
 
-/// A score that has ended.
+/// A score that has expired.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct EndedScore {
-    /// The name of the object that says it.
+    /// The name of the object with the score.
     pub resource: Arc<str>,
-    /// The cluster that it says it of.
+    /// The cluster of the score.
     pub cluster: Arc<str>,
-    /// When it ended.
+    /// The instant at which it expired.
     pub end: Timestamp,
 }
 
@@ -46,7 +46,7 @@ pub struct EndedScore {
 pub struct RuleClockEffect {
     /// The name of the rule.
     pub rule: Arc<str>,
-    /// Its place in the spec, from 0.
+    /// The position of the rule in the spec, from 0.
     pub position: u32,
     /// The zone whose clock changes.
     pub zone: Zone,
@@ -63,16 +63,16 @@ pub struct RuleExplanation {
     pub position: Option<u32>,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why, as a line for a person.
+    /// The explanation, as a line for users.
     pub message: String,
-    /// Since when this holds.
+    /// The instant from which the verdict applies.
     pub since: Option<Timestamp>,
-    /// Until when, if time alone ends it.
+    /// The end of the verdict, if time alone ends it.
     pub until: Option<Timestamp>,
     /// The scores it is ranked by, if it is.
-    pub scored: Option<Scored>,
+    pub scored: Option<WeightedScores>,
     /// The sample of its query, if it has one.
-    pub answered: Option<Answered>,
+    pub answered: Option<MetricRecommendation>,
 }
 
 impl RuleExplanation {
@@ -83,7 +83,11 @@ impl RuleExplanation {
     }
 
     /// A reason about a rule of this name, in words.
-    pub(crate) fn of<C>(reason: &Reason<C>, rule: Option<Arc<str>>, message: String) -> Self {
+    pub(crate) fn from_reason<C>(
+        reason: &Reason<C>,
+        rule: Option<Arc<str>>,
+        message: String,
+    ) -> Self {
         let (position, since, until) = (reason.rule, reason.since, reason.until);
         Self { position, since, until, ..Self::new(rule, reason.verdict, message) }
     }
@@ -91,10 +95,10 @@ impl RuleExplanation {
 
 /// The sample of a metric's query, and the replicas that it recommends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Answered {
-    /// The answer.
+pub struct MetricRecommendation {
+    /// The sample.
     pub sample: FiniteNumber,
-    /// How many replicas, before any limit.
+    /// The recommended replicas, before any limit.
     pub recommendation: u32,
 }
 
@@ -103,30 +107,30 @@ pub struct Answered {
 pub struct Division {
     /// The name of the object.
     pub object: Arc<str>,
-    /// The index of its group; `None` if it does not say.
+    /// The index of the group; `None` if the object does not name it.
     pub group: Option<u32>,
     /// The name of the group; empty for none.
     pub group_name: Arc<str>,
-    /// Its members, in order.
+    /// The members, in order.
     pub names: Vec<Arc<str>>,
 }
 
 /// The scores that something is ranked by.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Scored {
-    /// Their sum, each times its weight.
+pub struct WeightedScores {
+    /// The sum of the scores, each multiplied by its weight.
     pub total: i64,
-    /// Each of them.
+    /// The scores.
     pub scores: Vec<ScorePart>,
 }
 
 /// One score of several.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScorePart {
-    /// Its name.
+    /// The name of the score.
     pub of: Arc<str>,
     /// The score.
     pub raw: i8,
-    /// Its weight.
+    /// The weight of the score.
     pub weight: i8,
 }

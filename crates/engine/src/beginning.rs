@@ -6,45 +6,45 @@
 
 use jiff::Timestamp;
 
-use crate::families::{EffectReason, Listed, World, of_family};
+use crate::families::{EffectReason, World, WorldFamily, of_family};
 use crate::islands::islands;
 use crate::seam::{Beginning, PolicyFamily as _};
 use crate::{Identity, PolicyName};
 
-/// Where a run of a world begins.
+/// The start of a run of a world.
 pub type RunStart = crate::seam::RunStart<EffectReason>;
 
 /// The last write of a field before the first turn.
 pub type PriorWrite = crate::seam::PriorWrite<EffectReason>;
 
-/// The latest instant at which anything is known of the state of a world; `None` when it is only in files without a status.
+/// The latest instant for which the state of a world is known; `None` if it is only in files without a status.
 #[must_use]
 pub fn known_until(world: &World) -> Option<Timestamp> {
-    let known = world.policies().filter_map(|policy| of_policy(world, &policy));
-    // A status that is newer than `seen_at` was written during the listing. The other objects are not known to be so
-    // at that instant.
-    world.objects.seen_at.or_else(|| known.max())
+    let instants = world.policies().filter_map(|policy| of_policy(world, &policy));
+    // A status that is newer than `seen_at` was written during the listing. The state of the other objects at that
+    // instant is unknown.
+    world.objects.seen_at.or_else(|| instants.max())
 }
 
 fn of_policy(world: &World, policy: &PolicyName) -> Option<Timestamp> {
-    of_family!(policy.family, F => F::known_until(F::of(world), &policy.identity))
+    of_family!(policy.family, F => F::known_until(F::state_in(world), &policy.identity))
 }
 
 /// Brings every policy of a world to where a run from an instant begins.
 pub fn begin(world: &mut World, from: Timestamp) -> RunStart {
     let mut start = RunStart::default();
     for island in islands(world) {
-        let known = island.iter().filter_map(|policy| of_policy(world, policy)).max();
-        let seen = world.objects.seen_at.or(known);
-        let state_at = seen.filter(|seen| *seen <= from);
-        let is_behind = seen.is_some() && state_at.is_none();
+        let known_until = island.iter().filter_map(|policy| of_policy(world, policy)).max();
+        let observed_at = world.objects.seen_at.or(known_until);
+        let state_at = observed_at.filter(|observed_at| *observed_at <= from);
+        let is_behind = observed_at.is_some() && state_at.is_none();
         let beginning = Beginning { from, state_at, is_behind };
         // Policies of one family follow each other.
         for policies in island.chunk_by(|one, other| one.family == other.family) {
             let Some(first) = policies.first() else { continue };
             let names: Vec<&Identity> = policies.iter().map(|policy| &policy.identity).collect();
             of_family!(first.family, F => {
-                let of_family = F::begin(F::of_mut(world), &names, beginning);
+                let of_family = F::begin(F::view_mut(world), &names, beginning);
                 start.first_turns.extend(of_family.first_turns);
                 start.arriving.extend(of_family.arriving);
                 let prior_writes = of_family.prior_writes.into_iter();
@@ -63,32 +63,32 @@ pub fn arrive(world: &mut World, policy: &PolicyName, from: Timestamp) -> bool {
     of_family!(policy.family, F => arrived::<F>(world, &policy.identity, from))
 }
 
-fn arrived<F: Listed>(world: &mut World, policy: &Identity, from: Timestamp) -> bool {
+fn arrived<F: WorldFamily>(world: &mut World, policy: &Identity, from: Timestamp) -> bool {
     let Some((memory, is_unchanged)) = F::arrive(world.view(), policy, from) else { return false };
-    if let Some(object) = F::of_mut(world).state.policies.get_mut(policy) {
+    if let Some(object) = F::view_mut(world).state.policies.get_mut(policy) {
         object.memory = memory;
     }
     is_unchanged
 }
 
 /// Makes a policy new at an instant: it has done nothing before. A firing due at that very instant is its first one.
-pub fn begin_anew(world: &mut World, policy: &PolicyName, at: Timestamp) {
-    of_family!(policy.family, F => F::begin_anew(F::of_mut(world).state, &policy.identity, at));
+pub fn start_as_new(world: &mut World, policy: &PolicyName, at: Timestamp) {
+    of_family!(policy.family, F => F::start_as_new(F::view_mut(world).state, &policy.identity, at));
 }
 
 /// Whether a policy continues from an earlier version of the world. A new or edited rule does not: to a controller, it
 /// is new when the object is applied.
 #[must_use]
-pub fn goes_on(world: &World, policy: &PolicyName, before: &World) -> bool {
-    of_family!(policy.family, F => F::goes_on(F::of(world), &policy.identity, F::of(before)))
+pub fn continues(world: &World, policy: &PolicyName, before: &World) -> bool {
+    of_family!(policy.family, F => F::continues(F::state_in(world), &policy.identity, F::state_in(before)))
 }
 
 /// Copies the creation of a policy from an earlier version of the world that has it, too. It is the same object, even
 /// if its manifest states another creation.
 pub fn keep_creation(world: &mut World, policy: &PolicyName, before: &World) {
     of_family!(policy.family, F => {
-        let object = F::of_mut(world).state.policies.get_mut(&policy.identity);
-        let before = F::of(before).policies.get(&policy.identity);
+        let object = F::view_mut(world).state.policies.get_mut(&policy.identity);
+        let before = F::state_in(before).policies.get(&policy.identity);
         if let Some((object, before)) = object.zip(before).filter(|_| F::IS_DATED) {
             object.created = before.created;
         }

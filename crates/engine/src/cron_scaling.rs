@@ -46,7 +46,7 @@ mod settle;
 mod undone;
 
 pub use decide::{Decision, decide, explain, next_firing, skip_stopped, wake_at};
-pub use execution::{Applied, Ending, Execution, MAX_COUNTED, Recorded};
+pub use execution::{Applied, Execution, FiringOutcome, MAX_COUNTED, Recorded};
 pub use fingerprint::{RuleContent, stored_fingerprint};
 pub use gather::{Input, TargetState, gather};
 pub use held_back::HeldBack;
@@ -54,7 +54,7 @@ pub use memory::{Memory, Pending, RuleMemory};
 pub use policy::{Bounds, CronRule, CronScaling, DesiredScale, InvalidBounds, UnusableRule};
 pub use reasons::{Cause, render};
 pub use settle::{Settlement, settle};
-pub use undone::{ANOTHER_WRITER, Undone};
+pub use undone::{ANOTHER_WRITER, UndoneValue};
 
 use decide::deadline;
 pub use logic::{CronRules, FiringBacklog, SUPERSEDED, firing_backlog};

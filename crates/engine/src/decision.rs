@@ -7,15 +7,15 @@ use crate::{Action, Reason};
 /// The decision of a policy at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision<Cause, Memory, Recorded> {
-    /// The actions. Nothing is listed that is already in place.
+    /// The actions. Values that are already set need none.
     pub actions: Vec<Action>,
-    /// Why: what won.
+    /// The reasons: normally only the winner.
     pub reasons: Vec<Reason<Cause>>,
-    /// When time alone could next change the decision, if ever: always later than the instant it
-    /// was made for, never later than the true next change, and not needlessly early. It holds when
-    /// there is nothing to do; when there is, the outcomes decide (see [`crate::turn`]).
+    /// The next instant at which time alone could change the decision, if any: always later than the instant of the
+    /// decision, never later than the true next change, and not needlessly early. It applies if there are no actions.
+    /// Otherwise the outcomes determine it (see [`crate::turn`]).
     pub wake_at: Option<Timestamp>,
-    /// The memory if nothing has to be done; otherwise the outcomes settle it.
+    /// The memory if no action is required; otherwise the outcomes settle it.
     pub memory: Memory,
     /// The records of the decision alone, independent of the outcomes.
     pub recorded: Vec<Recorded>,

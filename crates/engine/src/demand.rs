@@ -44,14 +44,14 @@ pub enum Bounding {
     Quota(Identity),
     /// All nodes with these labels together.
     Nodes {
-        /// How many nodes.
+        /// The number of nodes.
         count: usize,
         /// The node selector of the pods; empty for all pods on all nodes.
         selector: Labels,
     },
     /// Each of the nodes with these labels: none is large enough for a pod of the only consumer.
     EachNode {
-        /// How many nodes.
+        /// The number of nodes.
         count: usize,
         /// The node selector of the pods.
         selector: Labels,
@@ -92,7 +92,7 @@ pub struct Demand {
 }
 
 impl Resource {
-    /// All of them, in their order.
+    /// All resources, in their order.
     pub const ALL: [Resource; 5] = [
         Resource::RequestsCpu,
         Resource::RequestsMemory,
@@ -133,7 +133,7 @@ impl Resource {
     }
 }
 
-/// An amount of a resource, shown as a quantity: `12`, `500m`, `64Gi`, `100M`.
+/// An amount of a resource, displayed as a quantity: `12`, `500m`, `64Gi`, `100M`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Quantified {
     resource: Resource,
@@ -155,7 +155,7 @@ const SUFFIXES: [(&str, u128); 9] = [
     ("", 1),
 ];
 
-/// Bytes that no suffix shows in a few digits are rounded up to mebibytes.
+/// Bytes that no suffix displays in a few digits are rounded up to mebibytes.
 impl fmt::Display for Quantified {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let amount = self.amount;

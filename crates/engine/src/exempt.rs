@@ -21,31 +21,31 @@ pub struct Exemptions {
 /// Whether a namespace has the ignore annotation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NamespaceMark {
-    /// It does not.
+    /// The namespace does not have it.
     Absent,
-    /// It does.
+    /// The namespace has it.
     Present,
-    /// It may: reading it is not permitted.
+    /// The namespace might have it: reading the namespace is not permitted.
     Unread,
 }
 
-/// Why an object is exempt.
+/// The reason that an object is exempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exemption {
-    /// Its namespace is, by its name.
+    /// The name of its namespace is exempt.
     Namespace,
     /// Its namespace has the ignore annotation.
     MarkedNamespace,
-    /// Its namespace may have the ignore annotation: reading it is not permitted.
+    /// Its namespace might have the ignore annotation: reading the namespace is not permitted.
     UnreadNamespace,
-    /// It has the ignore annotation itself.
+    /// The object itself has the ignore annotation.
     Marked,
 }
 
-/// Which object that a decision is about is exempt, and why.
+/// The exempt object of a decision, and the reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exempt {
-    /// The policy.
+    /// The policy is exempt.
     Policy(Exemption),
     /// Its target is exempt.
     Target(Exemption),
@@ -69,9 +69,9 @@ impl Exemptions {
         self
     }
 
-    /// Why an object is exempt, if it is.
+    /// The reason that an object is exempt, if it is.
     #[must_use]
-    pub fn of(&self, object: &Identity) -> Option<Exemption> {
+    pub fn get(&self, object: &Identity) -> Option<Exemption> {
         let namespace = object.namespace();
         if self.namespaces.contains(namespace) {
             Some(Exemption::Namespace)
@@ -121,21 +121,21 @@ impl Exemptions {
 }
 
 impl Exempt {
-    /// Whether the object may yet turn out not to be exempt. Then nothing of it is skipped: it is carried out later.
+    /// Whether the object might turn out not to be exempt. Then nothing is skipped: the policy is applied later.
     #[must_use]
     pub fn is_unread(self) -> bool {
         matches!(self, Self::Policy(why) | Self::Target(why) if why == Exemption::UnreadNamespace)
     }
 
-    /// Why a policy is not carried out, if it or its target is exempt.
+    /// The reason that a policy is not applied, if it or its target is exempt.
     #[must_use]
-    pub fn of(
+    pub fn for_policy(
         exemptions: &Exemptions,
         policy: &Identity,
         target: Option<&Identity>,
     ) -> Option<Self> {
-        let of_policy = exemptions.of(policy).map(Self::Policy);
-        let of_target = || exemptions.of(target?).map(Self::Target);
+        let of_policy = exemptions.get(policy).map(Self::Policy);
+        let of_target = || exemptions.get(target?).map(Self::Target);
         match of_policy {
             // An exempt target decides, even if the namespace turns out to be unmarked.
             Some(may_be) if may_be.is_unread() => {
@@ -179,26 +179,30 @@ mod tests {
         let mut exempt = Exemptions::of_namespaces(["kube-system"]);
         let [dns, shop, cart] = [("kube-system", "dns"), ("shop", "web"), ("shop", "cart")]
             .map(|(namespace, name)| object(namespace, name));
-        assert_eq!(exempt.of(&dns), Some(Exemption::Namespace));
-        assert_eq!(exempt.of(&shop), None);
+        assert_eq!(exempt.get(&dns), Some(Exemption::Namespace));
+        assert_eq!(exempt.get(&shop), None);
         assert!(exempt.mark(&shop, true));
         assert!(!exempt.mark(&shop, true), "that is known");
-        assert_eq!(exempt.of(&shop), Some(Exemption::Marked));
-        assert_eq!(exempt.of(&cart), None);
+        assert_eq!(exempt.get(&shop), Some(Exemption::Marked));
+        assert_eq!(exempt.get(&cart), None);
         assert!(exempt.mark_namespace("shop", NamespaceMark::Present));
-        assert_eq!(exempt.of(&cart), Some(Exemption::MarkedNamespace));
+        assert_eq!(exempt.get(&cart), Some(Exemption::MarkedNamespace));
         assert!(exempt.mark_namespace("shop", NamespaceMark::Unread));
         assert!(!exempt.mark_namespace("shop", NamespaceMark::Unread), "that is known");
-        assert_eq!(exempt.of(&cart), Some(Exemption::UnreadNamespace));
-        assert_eq!(exempt.of(&shop), Some(Exemption::Marked), "it is, whatever its namespace says");
-        assert!(Exempt::of(&exempt, &cart, None).is_some_and(Exempt::is_unread));
-        assert!(Exempt::of(&exempt, &cart, Some(&cart)).is_some_and(Exempt::is_unread));
-        let of_target = Exempt::of(&exempt, &cart, Some(&shop));
+        assert_eq!(exempt.get(&cart), Some(Exemption::UnreadNamespace));
+        assert_eq!(
+            exempt.get(&shop),
+            Some(Exemption::Marked),
+            "it is, whatever its namespace says"
+        );
+        assert!(Exempt::for_policy(&exempt, &cart, None).is_some_and(Exempt::is_unread));
+        assert!(Exempt::for_policy(&exempt, &cart, Some(&cart)).is_some_and(Exempt::is_unread));
+        let of_target = Exempt::for_policy(&exempt, &cart, Some(&shop));
         assert_eq!(of_target, Some(Exempt::Target(Exemption::Marked)));
-        let of_policy = Exempt::of(&exempt, &shop, Some(&cart));
+        let of_policy = Exempt::for_policy(&exempt, &shop, Some(&cart));
         assert_eq!(of_policy, Some(Exempt::Policy(Exemption::Marked)));
         assert!(exempt.mark_namespace("shop", NamespaceMark::Absent) && exempt.mark(&shop, false));
-        assert_eq!([exempt.of(&shop), exempt.of(&cart)], [None, None]);
+        assert_eq!([exempt.get(&shop), exempt.get(&cart)], [None, None]);
         assert!(
             !exempt.mark(&shop, false) && !exempt.mark_namespace("shop", NamespaceMark::Absent)
         );
@@ -208,8 +212,8 @@ mod tests {
     fn what_is_in_no_namespace_is_exempt_only_by_a_mark_of_its_own() {
         let mut exempt = Exemptions::of_namespaces([""]);
         let group = object("", "pool");
-        assert_eq!(exempt.of(&group), None);
+        assert_eq!(exempt.get(&group), None);
         exempt.mark(&group, true);
-        assert_eq!(exempt.of(&group), Some(Exemption::Marked));
+        assert_eq!(exempt.get(&group), Some(Exemption::Marked));
     }
 }

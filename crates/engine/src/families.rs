@@ -1,6 +1,6 @@
 //! The one module that lists all families: the state of each in a world, its own types, and the dispatch to it.
 //!
-//! To add a family, add a line to each list here; the compiler points at every place. The behavior of a family is in
+//! To add a family, add a line to each list here; the compiler points at every one. The behavior of a family is in
 //! its own directory. `world`, `turn` and `beginning` combine the results, and name no family.
 
 use std::collections::BTreeMap;
@@ -29,8 +29,8 @@ pub struct World {
     pub cron_scaling: FamilyState<CronRules>,
     /// Policies that set replicas by samples of queries; next to them the samples, and their sources.
     pub metric_scaling: FamilyState<Autoscalers>,
-    /// Policies that set the QoS levels of pods, and how the agent of the cluster runs that carries them out. Callers
-    /// insert an empty entry once the `ConfigMap` is known to be absent, and remove it before the first policy.
+    /// Policies that set the QoS levels of pods, and the settings of the agent that applies them. Callers insert an
+    /// empty entry once the `ConfigMap` is known to be absent, and remove it before the first policy.
     pub qos_levels: FamilyState<Levels>,
     /// Policies that select clusters.
     pub placement: FamilyState<Placements>,
@@ -38,7 +38,7 @@ pub struct World {
     pub units: FamilyState<Units>,
 }
 
-/// Why a policy set a value, in the terms of its family.
+/// The reason for a value, in the terms of its family.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EffectReason {
     /// A policy that publishes a number by schedule.
@@ -95,21 +95,21 @@ pub enum Slim {
     Workload(Workload),
     /// Something with bounds.
     Autoscaler(Autoscaler),
-    /// A pod, or what stands for the pods of a workload.
+    /// A pod, or the template that represents the pods of a workload.
     Pod(Pod),
     /// A node.
     Node(Node),
 }
 
 /// A family in the lists here.
-pub trait Listed: PolicyFamily {
+pub trait WorldFamily: PolicyFamily {
     /// The state of this family in a world.
-    fn of(world: &World) -> &FamilyState<Self>;
+    fn state_in(world: &World) -> &FamilyState<Self>;
 
     /// The same, to be changed, with the objects.
-    fn of_mut(world: &mut World) -> ViewMut<'_, Self>;
+    fn view_mut(world: &mut World) -> ViewMut<'_, Self>;
 
-    /// Why a value was set.
+    /// The reason for a value.
     fn effect_reason(reason: Reason<Self::Cause>) -> EffectReason;
 
     /// A record of the family as one of any family.
@@ -156,12 +156,12 @@ pub(crate) use of_family;
 /// The code that differs only in the family: its field of the world and its variants of the other lists.
 macro_rules! families {
     ($($variant:ident: $marker:ty, $state:ident;)*) => {
-        $(impl Listed for $marker {
-            fn of(world: &World) -> &FamilyState<Self> {
+        $(impl WorldFamily for $marker {
+            fn state_in(world: &World) -> &FamilyState<Self> {
                 &world.$state
             }
 
-            fn of_mut(world: &mut World) -> ViewMut<'_, Self> {
+            fn view_mut(world: &mut World) -> ViewMut<'_, Self> {
                 ViewMut { objects: &mut world.objects, state: &mut world.$state }
             }
 
@@ -210,7 +210,7 @@ macro_rules! families {
                 }
             }
 
-            /// The same world without what only policies about pods look at, which may be much.
+            /// The same world without data for policies about pods only, which may be large.
             #[must_use]
             pub fn without_pods(&self) -> World {
                 World {
@@ -240,7 +240,7 @@ macro_rules! families {
                 }
             }
 
-            /// The same reason without the instants between which it holds.
+            /// The same reason without its instants.
             #[must_use]
             pub fn without_span(self) -> EffectReason {
                 match self {
@@ -305,16 +305,16 @@ macro_rules! families {
                 }
             }
 
-            /// The same object, combined with an earlier form that has a memory. Where both know something,
-            /// the later one counts.
+            /// The same object, combined with an earlier form that has a memory. If both have a value, the later one
+            /// is used.
             #[must_use]
-            pub fn remembering(self, before: Slim) -> Slim {
+            pub fn with_memory_from(self, before: Slim) -> Slim {
                 match (self, before) {
                     $((
                         Slim::$variant(mut object),
                         Slim::$variant(PolicyObject { memory: Some(memory), .. }),
                     ) => {
-                        object.memory = <$marker>::remembering(object.memory.take(), memory);
+                        object.memory = <$marker>::with_memory_from(object.memory.take(), memory);
                         Slim::$variant(object)
                     })*
                     (object, _) => object,
@@ -336,8 +336,8 @@ families! {
 impl World {
     /// The view that a family has of this world.
     #[must_use]
-    pub fn view<F: Listed>(&self) -> View<'_, F> {
-        View { objects: &self.objects, state: F::of(self), peers: self }
+    pub fn view<F: WorldFamily>(&self) -> View<'_, F> {
+        View { objects: &self.objects, state: F::state_in(self), peers: self }
     }
 }
 
@@ -354,23 +354,24 @@ impl Peers for World {
         Some((identity, object.policy.as_deref()?))
     }
 
-    fn replicas_asked_for(&self) -> BTreeMap<Identity, u32> {
-        let all =
-            Family::ALL.into_iter().flat_map(|family| of_family!(family, F => asked::<F>(self)));
+    fn max_replicas_by_workload(&self) -> BTreeMap<Identity, u32> {
+        let all = Family::ALL
+            .into_iter()
+            .flat_map(|family| of_family!(family, F => replica_maximums::<F>(self)));
         let mut highest = BTreeMap::new();
         for (workload, most) in all {
-            let known = highest.entry(workload).or_default();
-            *known = most.max(*known);
+            let maximum = highest.entry(workload).or_default();
+            *maximum = most.max(*maximum);
         }
         highest
     }
 }
 
-/// How many replicas each policy of a family may set of a workload.
-fn asked<F: Listed>(world: &World) -> Vec<(Identity, u32)> {
-    let policies = F::of(world).policies.keys();
-    let asked = policies.filter_map(|policy| F::asks_for(world.view(), policy));
-    asked.map(|it| (it.workload, it.most)).collect()
+/// The maximum number of replicas that each policy of a family can set for a workload.
+fn replica_maximums<F: WorldFamily>(world: &World) -> Vec<(Identity, u32)> {
+    let policies = F::state_in(world).policies.keys();
+    let maximums = policies.filter_map(|policy| F::replica_maximum(world.view(), policy));
+    maximums.map(|it| (it.workload, it.most)).collect()
 }
 
 impl Family {
@@ -381,7 +382,7 @@ impl Family {
         of_family!(self, F => F::FOLLOWS_SCHEDULES)
     }
 
-    /// Whether its policies only bound what others set of the same target, so that they do not contend with them.
+    /// Whether its policies only bound values that others set for the same target, so that they do not contend.
     #[must_use]
     pub fn shares_targets(self) -> bool {
         of_family!(self, F => F::SHARES_TARGETS)
@@ -392,7 +393,7 @@ impl Family {
         of_family!(self, F => F::DECIDES_TOGETHER)
     }
 
-    /// How often its policies are decided in a row because of each other.
+    /// The limit on consecutive decisions of its policies that influence each other.
     pub(crate) fn influence(self) -> InfluenceLimit {
         of_family!(self, F => F::INFLUENCE)
     }

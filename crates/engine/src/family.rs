@@ -6,8 +6,7 @@ use crate::Identity;
 
 /// A family of policies.
 ///
-/// In the order in which policies of the same instant take their turns: a policy that is read comes
-/// before those that read it.
+/// In the order in which policies of the same instant take their turns: a policy that is read precedes its readers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Family {
     /// Schedules that publish a number.
@@ -25,7 +24,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// All of them, in their order.
+    /// All families, in their order.
     pub const ALL: [Family; 6] = [
         Family::ScheduledCapacity,
         Family::CronScaling,

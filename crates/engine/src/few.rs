@@ -1,8 +1,8 @@
-//! Lists in messages, which name a few and count the rest, and numbers of things: how many there are is up to users.
+//! Lists in messages that name a few items and count the rest, and counts of items.
 
 use std::fmt::Display;
 
-/// How many names a message has.
+/// The maximum number of names in a message.
 pub const NAMED: usize = 5;
 
 /// `1 pod`, `7 pods`.

@@ -26,7 +26,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// All of them, in their order.
+    /// All fields, in their order.
     pub const ALL: [Field; 8] = [
         Field::Replicas,
         Field::MinReplicas,

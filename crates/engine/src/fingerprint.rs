@@ -1,20 +1,20 @@
 //! A short, stable hash of a text, by which a later process recognizes whether it is still the same.
 //!
-//! It is stored in the status of objects, so it must not change between releases, machines or processes. It protects
+//! The status of objects stores it, so it must not change between releases, machines or processes. It protects
 //! against mistakes, not against malice. Its input is up to the modules that compose it: that of a rule is in
 //! `cron_scaling/fingerprint.rs`; those of findings in SARIF and of events in calendars are in the binary.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Sixteen hexadecimal digits that stand for something as it was written.
+/// Sixteen hexadecimal digits that represent something as it was written.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
     /// The fingerprint of a list of texts. `["ab", "c"]` and `["a", "bc"]` differ.
     #[must_use]
-    pub fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn from_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
         // FNV-1a, 64 bits: simple enough to stay the same forever. Each part is closed with a byte
         // that occurs in no UTF-8 text.
         const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
@@ -28,10 +28,10 @@ impl Fingerprint {
         Self(hash)
     }
 
-    /// The fingerprint of an empty list, which stands for something that is not there.
+    /// The fingerprint of an empty list, which represents an absent value.
     #[must_use]
-    pub fn of_nothing() -> Self {
-        Self::of(std::iter::empty())
+    pub fn empty() -> Self {
+        Self::from_parts(std::iter::empty())
     }
 }
 
@@ -69,18 +69,18 @@ mod tests {
 
     #[test]
     fn a_fingerprint_never_changes_between_releases() {
-        assert_eq!(Fingerprint::of(["0 8 * * *", "UTC"]).to_string(), "934f7ed3cedef691");
+        assert_eq!(Fingerprint::from_parts(["0 8 * * *", "UTC"]).to_string(), "934f7ed3cedef691");
     }
 
     #[test]
     fn the_boundaries_between_parts_matter() {
-        assert_ne!(Fingerprint::of(["ab", "c"]), Fingerprint::of(["a", "bc"]));
-        assert_ne!(Fingerprint::of(["a", ""]), Fingerprint::of(["a"]));
+        assert_ne!(Fingerprint::from_parts(["ab", "c"]), Fingerprint::from_parts(["a", "bc"]));
+        assert_ne!(Fingerprint::from_parts(["a", ""]), Fingerprint::from_parts(["a"]));
     }
 
     #[test]
     fn a_printed_fingerprint_reads_back_and_anything_else_is_rejected() {
-        let fingerprint = Fingerprint::of(["x"]);
+        let fingerprint = Fingerprint::from_parts(["x"]);
         assert_eq!(fingerprint.to_string().parse(), Ok(fingerprint));
         for mangled in ["", "12", "+123456789abcdef", "0123456789ABCDEF", "0123456789abcdef0"] {
             assert_eq!(mangled.parse::<Fingerprint>(), Err(NotAFingerprint), "{mangled:?}");

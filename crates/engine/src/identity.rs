@@ -1,7 +1,7 @@
 //! The identity of an object in the world: its group, kind, namespace and name.
 //!
-//! The version is left out, because two versions of a kind are one object. Which version to use with the API
-//! server is up to the shell.
+//! The version is omitted, because two versions of a kind are one object. The shell selects the version for the API
+//! server.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -24,7 +24,7 @@ pub struct Identity {
 impl Identity {
     /// Names an object. The core group is `""`, and so is the namespace of a cluster-scoped object.
     ///
-    /// A NUL, which no name in Kubernetes has, is kept as the replacement character.
+    /// A NUL, which no name in Kubernetes contains, is stored as the replacement character.
     #[must_use]
     pub fn new(
         group: impl AsRef<str>,

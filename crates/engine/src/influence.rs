@@ -1,4 +1,4 @@
-//! When a policy is decided again because another one of its family has written: placements that rank by `Balance`, and
+//! The decisions of policies after another one of their family has written: placements that rank by `Balance`, and
 //! policies of units that share nodes. A controller and a forecast decide at the same instants.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::{PolicyName, World};
 
-/// Which policies write, and how often in a row.
+/// The policies that write, and the number of their consecutive writes.
 #[derive(Clone, Debug, Default)]
 pub struct Influences {
     writes: BTreeMap<PolicyName, Writes>,
@@ -31,8 +31,8 @@ impl Influences {
         let due = self.due(world, policy, at);
         if !due.is_empty() {
             let count = self.in_a_row(policy, at).map_or(0, |it| it.count);
-            let written = Writes { count: count.saturating_add(1), last: at };
-            self.writes.insert(policy.clone(), written);
+            let writes = Writes { count: count.saturating_add(1), last: at };
+            self.writes.insert(policy.clone(), writes);
         }
         due
     }
@@ -48,8 +48,8 @@ impl Influences {
         let limit = policy.family.influence();
         let due = |other: PolicyName| match self.in_a_row(&other, at) {
             Some(it) if it.count >= limit.at_once => {
-                let due = it.last.saturating_add(limit.interval?).ok()?;
-                Some((other, due.max(at)))
+                let due_at = it.last.saturating_add(limit.interval?).ok()?;
+                Some((other, due_at.max(at)))
             }
             _ => Some((other, at)),
         };
@@ -62,8 +62,8 @@ impl Influences {
         self.writes.get(policy).filter(|it| at.duration_since(it.last).abs() <= longest)
     }
 
-    /// Removes a policy that is gone.
-    pub fn forget(&mut self, policy: &PolicyName) {
+    /// Removes a deleted policy.
+    pub fn remove(&mut self, policy: &PolicyName) {
         self.writes.remove(policy);
     }
 }

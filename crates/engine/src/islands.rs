@@ -1,11 +1,11 @@
-//! Which policies are connected by their reads and writes.
+//! The policies that are connected by their reads and writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Footprint, Identity, PolicyName, World};
 
 /// Splits policies into islands: two are connected where one writes what the other reads or writes.
-/// What both only read connects nothing.
+/// Common reads alone connect nothing.
 ///
 /// Policies are in order within their island, and islands in the order of the first object that is
 /// written in each.
@@ -18,17 +18,17 @@ pub fn islands(world: &World) -> Vec<Vec<PolicyName>> {
             (policy, footprint)
         })
         .collect();
-    let mut written: BTreeMap<&Identity, usize> = BTreeMap::new();
+    let mut writers_of_objects: BTreeMap<&Identity, usize> = BTreeMap::new();
     let mut groups = Groups::new(policies.len());
     for (index, (_, footprint)) in policies.iter().enumerate() {
         for (object, _) in &footprint.writes {
-            let first = *written.entry(object).or_insert(index);
+            let first = *writers_of_objects.entry(object).or_insert(index);
             groups.join(first, index);
         }
     }
     for (index, (_, footprint)) in policies.iter().enumerate() {
         for object in &footprint.reads {
-            if let Some(writer) = written.get(object) {
+            if let Some(writer) = writers_of_objects.get(object) {
                 groups.join(*writer, index);
             }
         }
@@ -37,8 +37,8 @@ pub fn islands(world: &World) -> Vec<Vec<PolicyName>> {
     let mut first_written: BTreeMap<usize, &Identity> = BTreeMap::new();
     for (index, (policy, footprint)) in policies.iter().enumerate() {
         let root = groups.root(index);
-        let written = footprint.writes.iter().map(|(object, _)| object).min();
-        let own = written.unwrap_or(&policy.identity);
+        let first_write = footprint.writes.iter().map(|(object, _)| object).min();
+        let own = first_write.unwrap_or(&policy.identity);
         first_written.entry(root).and_modify(|first| *first = own.min(*first)).or_insert(own);
     }
     let mut islands: BTreeMap<(&Identity, usize), Vec<PolicyName>> = BTreeMap::new();
@@ -61,16 +61,16 @@ pub fn with_a_part_in(world: &World, island: &[PolicyName], object: &Identity) -
         }
     }
     let (mut found, mut families) = (BTreeSet::new(), BTreeSet::new());
-    let mut left: Vec<usize> = writers.get(object).cloned().unwrap_or_default();
-    while let Some(index) = left.pop() {
+    let mut pending: Vec<usize> = writers.get(object).cloned().unwrap_or_default();
+    while let Some(index) = pending.pop() {
         if !found.insert(index) {
             continue;
         }
         let of_reads = footprints[index].reads.iter().filter_map(|it| writers.get(it)).flatten();
-        left.extend(of_reads.filter(|it| !found.contains(it)));
+        pending.extend(of_reads.filter(|it| !found.contains(it)));
         let family = island[index].family;
         if family.decides_together() && families.insert(family) {
-            left.extend((0..island.len()).filter(|it| island[*it].family == family));
+            pending.extend((0..island.len()).filter(|it| island[*it].family == family));
         }
     }
     found.into_iter().map(|index| island[index].clone()).collect()

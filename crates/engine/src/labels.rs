@@ -17,7 +17,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Labels, in any order. Of a key that is there twice, the last value counts.
+    /// Labels, in any order. Of a repeated key, the last value is used.
     pub fn new<Key: AsRef<str>, Value: AsRef<str>>(
         labels: impl IntoIterator<Item = (Key, Value)>,
     ) -> Labels {
@@ -69,8 +69,8 @@ impl fmt::Debug for Labels {
     }
 }
 
-/// The labels that an object must have to be selected: all requirements hold. A selector without requirements selects
-/// everything.
+/// The labels that an object must have to be selected: all requirements apply. A selector without requirements
+/// selects everything.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct LabelSelector {
     requirements: Box<[LabelRequirement]>,
@@ -88,13 +88,13 @@ pub struct LabelRequirement {
 /// A requirement for a label.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ValueRequirement {
-    /// It is there, with one of these values.
+    /// The label exists, with one of these values.
     In(Box<[Arc<str>]>),
-    /// It is not there, or has none of these values.
+    /// The label does not exist, or has none of these values.
     NotIn(Box<[Arc<str>]>),
-    /// It is there.
+    /// The label exists.
     Exists,
-    /// It is not there.
+    /// The label does not exist.
     DoesNotExist,
 }
 
@@ -127,8 +127,8 @@ impl LabelSelector {
         let mut rest = labels.iter().peekable();
         self.requirements.iter().all(|requirement| {
             while rest.next_if(|(key, _)| **key < *requirement.key).is_some() {}
-            let found = rest.peek().filter(|(key, _)| **key == *requirement.key);
-            let value = found.map(|(_, value)| *value);
+            let label = rest.peek().filter(|(key, _)| **key == *requirement.key);
+            let value = label.map(|(_, value)| *value);
             let is_one_of = |values: &[Arc<str>]| {
                 value.is_some_and(|value| values.iter().any(|known| **known == *value))
             };

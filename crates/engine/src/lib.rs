@@ -8,7 +8,7 @@
 //! | `gather` | the parts of the [`World`] that a decision depends on |
 //! | `decide` | the decision: a pure function of what was gathered and `now` |
 //! | `settle` | the memory once the outcome of the actions is known |
-//! | `reasons` | why it was decided that way, and how to say it |
+//! | `reasons` | the reasons for the decision, and their texts |
 //! | `logic` | the family's implementation of [`PolicyFamily`] |
 //!
 //! Below them is what the families share: the parts of a decision ([`Decision`], [`Action`], [`Outcome`], [`Reason`]),
@@ -119,16 +119,17 @@ mod writes;
 pub use action::{Action, Outcome};
 pub use agenda::Agenda;
 pub use answers::{
-    Answered, Division, EndedScore, ReplicasAskedFor, RuleClockEffect, RuleExplanation, ScorePart,
-    Scored, Unmatched,
+    Division, EndedScore, MetricRecommendation, ReplicaMaximum, RuleClockEffect, RuleExplanation,
+    ScorePart, Unmatched, WeightedScores,
 };
 pub use beginning::{
-    PriorWrite, RunStart, arrive, begin, begin_anew, decides, goes_on, keep_creation, known_until,
+    PriorWrite, RunStart, arrive, begin, continues, decides, keep_creation, known_until,
+    start_as_new,
 };
 pub use decision::Decision;
 pub use demand::{Allowance, Amounts, Bound, Bounding, Consumer, Demand, Quantified, Resource};
 pub use exempt::{Exempt, Exemption, Exemptions, NamespaceMark};
-pub use families::{EffectReason, Listed, Recorded, Slim, World};
+pub use families::{EffectReason, Recorded, Slim, World, WorldFamily};
 pub use family::{Family, PolicyName};
 pub use few::{NAMED, counted, few, few_joined};
 pub use field::Field;

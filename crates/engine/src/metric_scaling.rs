@@ -20,7 +20,7 @@ pub use crate::number::{FiniteNumber, MetricTarget};
 pub use decide::{Decision, decide, explain};
 pub use evaluate::evaluate;
 pub use gather::{Input, TargetState, gather, next_boundary};
-pub use limits::{Limited, changes_at, limit};
+pub use limits::{LimitedReplicas, changes_at, limit};
 pub use memory::{
     Contest, LastScale, MAX_RECOMMENDATIONS, MAX_SCALE_EVENTS, Memory, Recommendation, ScaleEvent,
 };

@@ -112,7 +112,7 @@ impl MetricTarget {
         NonZeroU128::new(billionths).filter(|it| it.get() <= LARGEST).map(MetricTarget)
     }
 
-    /// How many billionths it is.
+    /// The number in billionths.
     #[must_use]
     pub fn billionths(self) -> u128 {
         self.0.get()
@@ -182,8 +182,8 @@ mod tests {
             (1e300, 1, 3, f64::INFINITY),
             (1e-300, LARGEST, 3, 0.0),
         ] {
-            let found = number(sample).ratio(1, target(of), replicas);
-            assert_eq!(found.total_cmp(&ratio), std::cmp::Ordering::Equal, "{sample}: {found}");
+            let actual = number(sample).ratio(1, target(of), replicas);
+            assert_eq!(actual.total_cmp(&ratio), std::cmp::Ordering::Equal, "{sample}: {actual}");
         }
     }
 

@@ -19,8 +19,8 @@ pub use pod::{LeftAlone, Node, Pod, QosAnnotations};
 /// The objects that all families read, by identity.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
-    /// When this state of the world was observed; `None` for one that is only in files. All that was due before has
-    /// happened, or has been missed.
+    /// The instant at which this state of the world was observed; `None` if it is only in files. All firings due
+    /// before it have been handled or missed.
     pub seen_at: Option<Timestamp>,
     /// The objects that are exempt from all policies. Parts of a world share it.
     pub exempt: Arc<Exemptions>,
@@ -28,7 +28,7 @@ pub struct Objects {
     pub workloads: BTreeMap<Identity, Workload>,
     /// Objects with bounds.
     pub autoscalers: BTreeMap<Identity, Autoscaler>,
-    /// Pods, or what stands for those of a workload.
+    /// Pods, or the templates that represent those of a workload.
     pub pods: BTreeMap<Identity, Pod>,
     /// Nodes, by name.
     pub nodes: BTreeMap<Arc<str>, Node>,

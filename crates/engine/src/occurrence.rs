@@ -7,7 +7,7 @@ pub enum Occurrence {
     Fires,
     /// A cron rule fires and is superseded.
     Superseded,
-    /// A cron rule fired too long ago to be carried out.
+    /// A cron rule fired too long ago to be applied.
     Missed,
     /// A behavior begins to decide, or a policy for levels.
     Opens,
@@ -17,9 +17,9 @@ pub enum Occurrence {
     Scales,
     /// A placement selects other clusters.
     Selects,
-    /// A unit of nodes is full, and pods go elsewhere or wait.
+    /// A unit of nodes is full, and pods go to later nodes or are pending.
     Overflows,
-    /// No pod has to go elsewhere any more because a unit of nodes is full.
+    /// Pods no longer go to later nodes because a unit of nodes is full.
     Suffices,
 }
 

@@ -7,7 +7,7 @@ use crate::Field;
 /// A field of a target that another writer has changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExternalChange {
-    /// Which one.
+    /// The field.
     pub field: Field,
     /// The new value.
     pub to: u32,

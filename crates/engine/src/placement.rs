@@ -39,11 +39,11 @@ pub use known::{KeptMatches, KnownMatches};
 pub use ledger::DecisionLedger;
 pub use logic::{Placements, hub_change, selected_clusters};
 pub use policy::{
-    ClusterSelector, DecisionGroup, GroupSize, Placement, Prioritizer, PrioritizerMode,
-    ScoreSource, Standing, Tolerated, Toleration, Weight,
+    ClusterSelector, DecisionGroup, GroupSize, Placement, PlacementState, Prioritizer,
+    PrioritizerMode, ScoreSource, Tolerated, Toleration, Weight,
 };
 pub use predicates::{MatchVerdict, Matched};
-pub use rank::{Ranked, Ranking, RawScore};
+pub use rank::{RankedCandidate, Ranking, RawScore};
 pub use reasons::{Cause, explain, render};
 pub use settle::{Memory, Recorded, Settlement, settle};
 pub use undecided::unsatisfied;

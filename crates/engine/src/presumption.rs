@@ -9,7 +9,7 @@ use crate::Identity;
 /// Something that is taken for granted, in the order in which it is listed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Presumption {
-    /// Lower ones come first, and those of one rank in the order of what they are about.
+    /// Lower ranks come first. Within one rank, the objects determine the order.
     rank: u8,
     objects: Vec<Identity>,
     texts: Vec<Arc<str>>,
@@ -18,12 +18,12 @@ pub struct Presumption {
     consequence: Consequence,
 }
 
-/// What something that is taken for granted means for an object.
+/// The consequence of an assumption for an object.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Consequence {
     /// No consequence for a single object.
     General,
-    /// It matters to nothing but this object.
+    /// Only this object is affected.
     Only(Identity),
     /// Nothing changes this object.
     Unchanged(Identity),
@@ -46,18 +46,18 @@ impl Presumption {
         }
     }
 
-    /// Nothing is known of a node but its name.
+    /// Only the name of a node is known.
     pub(crate) fn node_without_labels(node: &Arc<str>) -> Self {
         let sentence = format!("Node {node} has no labels; it is not among the objects");
         Self::new(3, [], sentence).with_texts([node]).with_subject(format!("Node {node}"))
     }
 
-    /// Those about the same objects are sorted by these.
+    /// The texts that order assumptions about the same objects.
     pub(crate) fn with_texts<const COUNT: usize>(self, texts: [&Arc<str>; COUNT]) -> Self {
         Self { texts: texts.into_iter().cloned().collect(), ..self }
     }
 
-    /// The same may be taken for granted of others than this subject, with which the sentence begins.
+    /// The same might be assumed for subjects other than this one, with which the sentence begins.
     pub(crate) fn with_subject(self, subject: String) -> Self {
         Self { subject: Some(subject), ..self }
     }

@@ -1,5 +1,5 @@
-//! How far a turn reaches: what could not be fetched before it, so that it must not rely on it, and what it is
-//! about where that is not everything.
+//! The scope of a turn: the objects that could not be fetched, so that the turn must not rely on them, and the
+//! objects that it covers if these are not all.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,18 +14,17 @@ pub struct Reach {
     only: Option<Identity>,
 }
 
-/// Why nothing is known of an object, although it may exist. The text is for people.
+/// The reason that an object is unknown, although it might exist. The text is for users.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unreachable {
-    /// Something that has to be fixed: a missing permission, or a kind that the cluster does not
-    /// serve.
+    /// A cause that must be fixed: a missing permission, or a kind that the cluster does not serve.
     Forbidden(Arc<str>),
     /// Something transient, such as an API server that does not respond.
     Unknown(Arc<str>),
 }
 
 impl Unreachable {
-    /// Why.
+    /// The reason.
     #[must_use]
     pub fn message(&self) -> &Arc<str> {
         match self {
@@ -59,7 +58,7 @@ impl Reach {
         self.only.as_ref()
     }
 
-    /// Why an object could not be fetched, if it could not.
+    /// The reason that an object could not be fetched, if it could not.
     #[must_use]
     pub fn lacks(&self, object: &Identity) -> Option<&Unreachable> {
         self.unreachable.get(object)

@@ -1,28 +1,28 @@
-//! Why something was decided, in a form that all families share.
+//! The reasons for a decision, in a form that all families share.
 //!
-//! A reason is a small value without text. It refers to rules by their position and is rendered later,
-//! against the input it was made from. Normally only what won is recorded; the whole chain, including what
-//! lost and why, is recorded on request, by the same code.
+//! A reason is a small value without text. It refers to rules by their position and is rendered later, against the
+//! input of the decision. Normally only the winner is recorded. The whole chain, with the losers and their reasons,
+//! is recorded on request, by the same code.
 
 use jiff::Timestamp;
 
-/// The verdict on one rule of a policy, and why.
+/// The verdict on one rule of a policy, and its cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reason<Cause> {
     /// The rule, by its position in the policy; `None` for the policy as a whole.
     pub rule: Option<u32>,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
-    /// Since when this holds.
+    /// The instant from which the verdict applies.
     pub since: Option<Timestamp>,
-    /// Until when, if time alone ends it.
+    /// The end of the verdict, if time alone ends it.
     pub until: Option<Timestamp>,
 }
 
 impl<Cause> Reason<Cause> {
-    /// The same without the instants between which it holds.
+    /// The same reason without its instants.
     #[must_use]
     pub(crate) fn without_span(self) -> Self {
         Self { since: None, until: None, ..self }
@@ -32,15 +32,15 @@ impl<Cause> Reason<Cause> {
 /// The part a rule has in a decision.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Verdict {
-    /// It decides.
+    /// The rule decides.
     Won,
-    /// It would decide, but another one does.
+    /// The rule would decide, but another one does.
     Lost,
-    /// It is not its time.
+    /// The rule does not apply at this time.
     Inactive,
-    /// It takes no part at any time.
+    /// The rule applies at no time.
     Excluded,
-    /// It should decide but cannot.
+    /// The rule should decide but cannot.
     Error,
 }
 

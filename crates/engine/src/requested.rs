@@ -1,4 +1,5 @@
-//! What a policy requests for a field, or why it requests nothing. `requests` ranks the requests of a field.
+//! The requests of policies for a field, or the reasons for requesting nothing. `requests` ranks the requests of a
+//! field.
 
 use std::fmt;
 
@@ -11,13 +12,14 @@ use crate::{Exempt, Value};
 pub struct Requested {
     /// The value.
     pub value: Value,
-    /// Since when it is requested, if that is known.
+    /// The instant from which it is requested, if that is known.
     pub since: Option<Timestamp>,
-    /// When the policy set it; `None` if that is unknown, or if the policy sets it again after each change.
+    /// The instant at which the policy set it; `None` if that is unknown, or if the policy sets it again after each
+    /// change.
     pub applied: Option<Timestamp>,
 }
 
-/// Why a policy requests no value.
+/// The reason that a policy requests no value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Inactive {
     /// None of its rules names the field.
@@ -55,7 +57,7 @@ impl fmt::Display for Inactive {
             Self::NotNamed => "none of its rules names the field",
             Self::Suspended => "all rules that name the field are suspended",
             Self::NotFired => "no rule has fired since it was created or edited",
-            Self::NoAnswer => "a query has no answer that could be used",
+            Self::NoAnswer => "a query has no usable sample",
             Self::TargetUnknown => "the target or its current value is unknown",
             Self::Exempt(exempt) => return exempt.fmt(formatter),
         };

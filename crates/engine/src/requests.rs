@@ -1,4 +1,4 @@
-//! Which policies request a field of an object, and why each of them wins or loses.
+//! The policies that request a field of an object, and the outcome of each request.
 //!
 //! A policy requests a value since an instant: a cron rule since its last firing, an autoscaler since its recommendation
 //! last changed. Requests explain a value and never write one: a field keeps the value that was written last.
@@ -18,9 +18,10 @@ pub struct Request {
     pub policy: PolicyName,
     /// The requested value, or why there is none.
     pub value: Result<Value, Inactive>,
-    /// Since when it is requested, if that is known.
+    /// The instant from which it is requested, if that is known.
     pub since: Option<Timestamp>,
-    /// When the policy set it; `None` if that is unknown, or if the policy sets it again after each change.
+    /// The instant at which the policy set it; `None` if that is unknown, or if the policy sets it again after each
+    /// change.
     pub applied: Option<Timestamp>,
 }
 
@@ -36,47 +37,47 @@ pub struct RankedRequest {
 /// Whether a request wins, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RequestOutcome {
-    /// It wins.
+    /// The request wins.
     Won(WinReason),
     /// The policy that wins requests the same value.
     Equal {
-        /// That policy.
+        /// The other policy.
         to: PolicyName,
     },
     /// Another policy wins.
     Lost {
-        /// That policy.
+        /// The other policy.
         to: PolicyName,
-        /// Why that one wins.
+        /// The reason that the other policy wins.
         because: Precedence,
     },
-    /// It would win, but another field manager has set the field.
+    /// The request would win, but another field manager has set the field.
     Replaced,
     /// The policy requests no value.
     Inactive(Inactive),
 }
 
-/// Why a request wins.
+/// The reason that a request wins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WinReason {
     /// No other policy requests the field.
     OnlyRequest,
     /// The field has its value.
     HasValue,
-    /// It is the latest request, and the current value is unknown.
+    /// The request is the latest one, and the current value is unknown.
     Latest,
 }
 
-/// Why one request precedes another one.
+/// The reason that one request precedes another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Precedence {
-    /// It was applied later.
+    /// The request was applied later.
     Later,
     /// Both are of the same instant, and its policy has its turn after the other one.
     LastTurn,
     /// Its policy sets the value again after each change.
     SetsAgain,
-    /// It was applied last, however long ago it was requested.
+    /// The request was applied last, regardless of the instant from which it is requested.
     AppliedLast,
     /// The field has its value. The field manager that set it is unknown.
     HasValue,
@@ -145,7 +146,7 @@ pub fn rank(mut requests: Vec<Request>, held: CurrentValue<'_>) -> Vec<RankedReq
 }
 
 impl Request {
-    /// When it was applied, as far as that is known.
+    /// The instant at which the request was applied, as far as that is known.
     fn date(&self) -> Option<Timestamp> {
         self.applied.or(self.since)
     }
@@ -157,7 +158,8 @@ impl Request {
 }
 
 impl Precedence {
-    /// Why a request precedes another one. Whether its policy has set the field may be assumed from the value only.
+    /// The reason that a request precedes another one. Whether its policy has set the field may be assumed from the
+    /// value only.
     fn between(first: &Request, other: &Request, is_assumed: bool) -> Precedence {
         let dates = first.date().zip(other.date());
         let is_of_family = first.policy.family == other.policy.family;
@@ -217,7 +219,7 @@ impl RequestOutcome {
     }
 }
 
-/// Why it won or lost.
+/// The reason for the outcome.
 impl fmt::Display for RequestOutcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -226,7 +228,7 @@ impl fmt::Display for RequestOutcome {
             }
             Self::Won(WinReason::HasValue) => formatter.write_str("the field has its value"),
             Self::Won(WinReason::Latest) => {
-                formatter.write_str("it is the latest request; the current value is unknown")
+                formatter.write_str("the request is the latest one; the current value is unknown")
             }
             Self::Equal { to } => write!(formatter, "{to} requests the same value"),
             Self::Lost { to, because } => match because {

@@ -10,8 +10,8 @@ mod settle;
 
 pub use decide::{Decision, LOOKS_AHEAD, decide, explain, next_change, value_at};
 pub use gather::{Input, gather};
-pub use policy::{Behaviour, ScheduledCapacity};
+pub use policy::{Behavior, ScheduledCapacity};
 pub use reasons::{Cause, render};
-pub use settle::{Change, Published, Recorded, Settlement, settle};
+pub use settle::{Change, PublishedNumber, Recorded, Settlement, settle};
 
 pub use logic::Schedules;

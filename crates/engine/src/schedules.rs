@@ -10,12 +10,12 @@ use crate::{Field, RuleClockEffect};
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// When a rule fires, or when it is open.
+/// The firings or the windows of a rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Schedule {
-    /// It fires.
+    /// The rule fires.
     Firings(Firings),
-    /// It is open.
+    /// The rule is open in windows.
     Windows(Windows),
 }
 
@@ -24,18 +24,18 @@ pub enum Schedule {
 pub struct RuleSchedule {
     /// The name of the rule.
     pub rule: Arc<str>,
-    /// Its place in the spec, from 0.
+    /// Its position in the spec, from 0.
     pub position: u32,
     /// Whether it does nothing: it is suspended or disabled.
     pub is_off: bool,
-    /// When it fires or is open.
+    /// The firings or the windows of the rule.
     pub schedule: Schedule,
     /// Where of several that are open the highest priority decides, and the order only among equals: the priority,
     /// and what it sets.
     pub ranked: Option<(i32, u32)>,
     /// The number that it requests, to compare with those of other rules of its policy; `None` if there are several.
-    pub asks_for: Option<i64>,
-    /// The values that it sets when it fires, as far as they are known before.
+    pub requested_value: Option<i64>,
+    /// The values that it sets when it fires, as far as they are known in advance.
     pub sets: Vec<(Field, u32)>,
 }
 
@@ -51,11 +51,11 @@ impl RuleSchedule {
 
     /// Whether it fires or is open in `[from, to)`.
     #[must_use]
-    pub fn comes(&self, from: Timestamp, to: Timestamp) -> bool {
+    pub fn applies_within(&self, from: Timestamp, to: Timestamp) -> bool {
         self.is_open(from) || self.begins(from, to).next().is_some()
     }
 
-    /// When it last fired, opened or closed, at an instant or before.
+    /// The last instant at which it fired, opened or closed, at an instant or before.
     #[must_use]
     pub fn last(&self, at: Timestamp) -> Option<Timestamp> {
         match &self.schedule {
@@ -73,7 +73,7 @@ impl RuleSchedule {
         }
     }
 
-    /// When it fires or opens in `[from, to)`, in order.
+    /// The instants at which it fires or opens in `[from, to)`, in order.
     #[must_use]
     pub fn begins(
         &self,
@@ -106,7 +106,7 @@ impl RuleSchedule {
         }
     }
 
-    /// When it closes after an instant; never for one that fires.
+    /// The instant at which it closes after an instant; `None` for one that fires.
     #[must_use]
     pub fn closes(&self, after: Timestamp) -> Option<Timestamp> {
         let Schedule::Windows(windows) = &self.schedule else { return None };
@@ -120,7 +120,7 @@ impl RuleSchedule {
         matches!(self.schedule, Schedule::Windows(_))
     }
 
-    /// What clock changes in `[from, to)` do to it.
+    /// The effects of clock changes in `[from, to)` on it.
     pub(crate) fn clock_effects(&self, from: Timestamp, to: Timestamp) -> Vec<RuleClockEffect> {
         let effects: Vec<ClockEffect> = match &self.schedule {
             Schedule::Firings(firings) => firings.clock_effects(from, to).collect(),

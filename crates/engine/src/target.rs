@@ -14,7 +14,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// Which object it is.
+    /// The name of the object.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         match self {

@@ -1,4 +1,4 @@
-//! One policy's turn: gather and decide, then let the caller carry the actions out, then settle.
+//! One policy's turn: gather and decide, then let the caller apply the actions, then settle.
 //!
 //! This is the whole loop, except for the writes. [`open`] gathers and decides; its actions are in the [`OpenTurn`].
 //! Between that and [`OpenTurn::close`], a controller writes to an API server, a forecast to its world ([`take`]), and
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::families::{EffectReason, Listed, Recorded, World, of_family};
+use crate::families::{EffectReason, Recorded, World, WorldFamily, of_family};
 use crate::seam::{
     DecisionParts as _, OpenDecision, Opening, PolicyDecision, PolicyFamily as _, Settlement, Times,
 };
@@ -31,9 +31,9 @@ pub struct Turn {
     pub done: Vec<(Action, Outcome)>,
     /// The records, one entry each: for Events, metrics and logs.
     pub recorded: Vec<Recorded>,
-    /// Which fields were set, whether or not they had the value before.
+    /// The fields that were set, whether or not they had the value before.
     pub effects: Vec<Effect>,
-    /// When the policy's next turn is due.
+    /// The instant of the policy's next turn.
     pub wake_at: Option<Timestamp>,
 }
 
@@ -51,20 +51,19 @@ pub fn open(world: &World, policy: &PolicyName, reach: &Reach, now: Timestamp) -
     Some(OpenTurn { policy: policy.clone(), at: now, decision })
 }
 
-fn opened<F: Listed>(
+fn opened<F: WorldFamily>(
     world: &World,
     policy: &Identity,
     reach: &Reach,
     now: Timestamp,
 ) -> Option<PolicyDecision<F>> {
     let decision = F::open(world.view(), policy, Opening { now, reach })?;
-    let policy = Arc::clone(F::of(world).policies.get(policy)?.policy.as_ref()?);
+    let policy = Arc::clone(F::state_in(world).policies.get(policy)?.policy.as_ref()?);
     Some(PolicyDecision { policy, decision })
 }
 
-/// A turn that carries out nothing that fell due up to `until`, because everything was stopped then:
-/// this is recorded, and never made up for. `None` for a policy that changes nothing by itself; it has
-/// its normal turns.
+/// A turn that skips everything due up to `until`, because everything was stopped then: this is recorded, and never
+/// made up for. `None` for a policy that changes nothing by itself; it has its normal turns.
 pub fn skip_stopped(
     world: &mut World,
     policy: &PolicyName,
@@ -74,7 +73,7 @@ pub fn skip_stopped(
     of_family!(policy.family, F => skipped::<F>(world, &policy.identity, until, now))
 }
 
-fn skipped<F: Listed>(
+fn skipped<F: WorldFamily>(
     world: &mut World,
     policy: &Identity,
     until: Timestamp,
@@ -85,7 +84,7 @@ fn skipped<F: Listed>(
     }
     let mut settlement = Settlement::NOTHING;
     if let Some((memory, skipped)) = F::skip_stopped(world.view(), policy, until, now) {
-        F::of_mut(world).state.policies.get_mut(policy)?.memory = Some(memory);
+        F::view_mut(world).state.policies.get_mut(policy)?.memory = Some(memory);
         settlement = skipped;
     }
     Some(Turn::new::<F>(Vec::new(), settlement))
@@ -96,13 +95,13 @@ pub fn take(world: &mut World, policy: &PolicyName, now: Timestamp) -> Option<Tu
     of_family!(policy.family, F => taken::<F>(world, &policy.identity, now))
 }
 
-fn taken<F: Listed>(world: &mut World, policy: &Identity, now: Timestamp) -> Option<Turn> {
+fn taken<F: WorldFamily>(world: &mut World, policy: &Identity, now: Timestamp) -> Option<Turn> {
     let open = opened::<F>(world, policy, &Reach::everything(), now)?;
     let outcomes = open.decision.actions().iter().map(|action| world.apply(action)).collect();
     Some(settled(world, policy, open, outcomes, Times { opened_at: now, now }))
 }
 
-fn settled<F: Listed>(
+fn settled<F: WorldFamily>(
     world: &mut World,
     policy: &Identity,
     mut open: PolicyDecision<F>,
@@ -111,12 +110,12 @@ fn settled<F: Listed>(
 ) -> Turn {
     // Settling only needs the outcomes of the actions.
     let actions = open.decision.take_actions();
-    let settlement = F::settle(F::of_mut(world).state, policy, open, &outcomes, times);
+    let settlement = F::settle(F::view_mut(world).state, policy, open, &outcomes, times);
     Turn::new::<F>(actions.into_iter().zip(outcomes).collect(), settlement)
 }
 
 impl Turn {
-    fn new<F: Listed>(done: Vec<(Action, Outcome)>, settlement: Settlement<F>) -> Turn {
+    fn new<F: WorldFamily>(done: Vec<(Action, Outcome)>, settlement: Settlement<F>) -> Turn {
         let Settlement { recorded, effects, wake_at } = settlement;
         let recorded = recorded.into_iter().map(F::recorded).collect();
         let effects = effects.into_iter().map(|it| it.because(F::effect_reason)).collect();
@@ -125,13 +124,13 @@ impl Turn {
 }
 
 impl OpenTurn {
-    /// Whose turn it is.
+    /// The policy of the turn.
     #[must_use]
     pub fn policy(&self) -> &PolicyName {
         &self.policy
     }
 
-    /// When it was opened.
+    /// The instant at which the turn was opened.
     #[must_use]
     pub fn at(&self) -> Timestamp {
         self.at
@@ -141,14 +140,14 @@ impl OpenTurn {
     #[must_use]
     pub fn actions(&self) -> &[Action] {
         of_family!(self.policy.family, F => {
-            self.decision.of::<F>().map_or(&[], |open| open.decision.actions())
+            self.decision.get::<F>().map_or(&[], |open| open.decision.actions())
         })
     }
 
-    /// Until when, inclusively, the actions may be carried out; `None` when they never come too late.
+    /// The last instant at which the actions may be applied; `None` when they are never too late.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
-        of_family!(self.policy.family, F => F::deadline(self.decision.of::<F>()?))
+        of_family!(self.policy.family, F => F::deadline(self.decision.get::<F>()?))
     }
 
     /// The decision.
@@ -164,14 +163,19 @@ impl OpenTurn {
 
     /// Settles the turn in the world, given the outcome of each action.
     ///
-    /// The policy may have been edited since the turn was opened: the memory is settled by the
-    /// policy at that time, and carried over by the next turn. The next wake is computed from the
-    /// opening, so that anything due since then gets its turn at once.
+    /// The policy may have been edited since the turn was opened. The policy at that time settles the memory, and the
+    /// next turn carries it over. The next wake is computed from the opening, so that anything due since then gets
+    /// its turn immediately.
     pub fn close(self, world: &mut World, outcomes: Vec<Outcome>, now: Timestamp) -> Turn {
         of_family!(self.policy.family, F => self.closed::<F>(world, outcomes, now))
     }
 
-    fn closed<F: Listed>(self, world: &mut World, outcomes: Vec<Outcome>, now: Timestamp) -> Turn {
+    fn closed<F: WorldFamily>(
+        self,
+        world: &mut World,
+        outcomes: Vec<Outcome>,
+        now: Timestamp,
+    ) -> Turn {
         let OpenTurn { policy, at: opened_at, decision } = self;
         // The decision is of this family: `open` made it.
         let Some(open) = decision.into::<F>() else {

@@ -1,5 +1,5 @@
-//! Units of nodes: which pods a resource policy governs, which of its units they may use, how many are counted in each,
-//! and what it costs to delete them.
+//! Node units: the pods that a resource policy governs, the units that they may use, the number of pods in each, and
+//! the deletion costs.
 //!
 //! The code that schedules pods, prices them or explains their location reads the ledger. As a family of policies,
 //! units serve a forecast without a scheduler, which assigns the pods of workloads to them by the ledger's verdicts.
@@ -29,8 +29,9 @@ pub use filling::Filling;
 pub use gather::{Input, gather};
 pub use ledger::{
     BindOutcome, Bound, Confirmed, Conflict, CostChange, Eviction, FilterOutcome, GroupReport,
-    LabelSnapshot, Ledger, NotServing, PodExplanation, PolicyReport, PreparedPolicy, ReservationId,
-    StaleNominations, Standing, TooEarly, UnitCount, Unreserved, Unsettled, Verdict, Verdicts,
+    LabelSnapshot, Ledger, LedgerState, NotServing, PodExplanation, PolicyReport, PreparedPolicy,
+    ReservationId, ReserveError, StaleNominations, TooEarly, UnitCount, UnsettledBinding, Verdict,
+    Verdicts,
 };
 pub use node::{Node, Resources, Space};
 pub use pod::{DeletionCost, Owner, Pod, Ungoverned};

@@ -35,8 +35,8 @@ impl Value {
     /// Numbers by name, in any order.
     #[must_use]
     pub fn numbers<'a>(numbers: impl IntoIterator<Item = (&'a str, u32)>) -> Value {
-        let named = numbers.into_iter().map(|(name, number)| (Arc::from(name), number));
-        Value::Numbers(Arc::new(named.collect()))
+        let named_numbers = numbers.into_iter().map(|(name, number)| (Arc::from(name), number));
+        Value::Numbers(Arc::new(named_numbers.collect()))
     }
 
     /// The number, if it is one.
@@ -55,7 +55,7 @@ impl From<u32> for Value {
     }
 }
 
-/// For people: `3`, `best-effort`, `east, west`, `spot 3, on-demand 5`; `none` for an empty list or nothing.
+/// For users: `3`, `best-effort`, `east, west`, `spot 3, on-demand 5`; `none` for an empty list or nothing.
 impl fmt::Display for Value {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let listed = |formatter: &mut fmt::Formatter<'_>, items: Vec<String>| {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_value_is_displayed_in_plain_words() {
-        let shown = [
+        let texts = [
             (Value::Number(3), "3"),
             (Value::text("best-effort"), "best-effort"),
             (Value::names(["west", "east"]), "east, west"),
@@ -91,7 +91,7 @@ mod tests {
             (Value::Nothing, "none"),
             (Value::numbers([("spot", 3), ("on-demand", 5)]), "on-demand 5, spot 3"),
         ];
-        for (value, expected) in shown {
+        for (value, expected) in texts {
             assert_eq!(value.to_string(), expected);
         }
     }

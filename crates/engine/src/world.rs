@@ -1,29 +1,29 @@
 //! The inputs of all decisions: policies, and the slim form of the objects they act on.
 //!
 //! Files or a cluster fill it, through the same [`Slim`] forms, and nothing else depends on the origin of an object.
-//! Which parts of it a decision depends on is up to each family's `gather`.
+//! Each family's `gather` determines the parts on which a decision depends.
 
 use std::sync::Arc;
 
 use almanac_calendar::Zone;
 use jiff::Timestamp;
 
-use crate::families::{Listed, World, of_family};
+use crate::families::{World, WorldFamily, of_family};
 use crate::other_writer::ExternalChange;
 use crate::placement;
 use crate::seam::PolicyFamily as _;
 use crate::{
     Division, EndedScore, Exempt, Family, Field, Footprint, Identity, PolicyName, Presumption,
-    Recorded, ReplicasAskedFor, RuleClockEffect, RuleExplanation, RuleSchedule, Slim,
+    Recorded, ReplicaMaximum, RuleClockEffect, RuleExplanation, RuleSchedule, Slim,
     TargetReference, Unmatched,
 };
 
 impl World {
     /// Every policy, including invalid ones, in the order of their names.
     pub fn policies(&self) -> impl Iterator<Item = PolicyName> {
-        Family::ALL
-            .into_iter()
-            .flat_map(|family| of_family!(family, F => names(F::of(self).policies.keys(), family)))
+        Family::ALL.into_iter().flat_map(
+            |family| of_family!(family, F => names(F::state_in(self).policies.keys(), family)),
+        )
     }
 
     /// The reads and writes of a policy; nothing for an invalid one.
@@ -38,31 +38,31 @@ impl World {
         of_family!(policy.family, F => F::is_armed(self.view(), &policy.identity))
     }
 
-    /// The object that has to be fetched before a policy's turn, if there is one.
+    /// The object that must be fetched before a policy's turn, if there is one.
     #[must_use]
     pub fn target_of(&self, policy: &PolicyName) -> Option<TargetReference> {
         of_family!(policy.family, F => F::target(self.view(), &policy.identity))
     }
 
-    /// Why a policy that is usable as written has no effect; `None` if it has one.
+    /// The reason that a valid policy has no effect; `None` if it has one.
     #[must_use]
-    pub fn why_not_carried_out(&self, policy: &PolicyName) -> Option<String> {
-        of_family!(policy.family, F => F::why_not_carried_out(self.view(), &policy.identity))
+    pub fn why_not_applied(&self, policy: &PolicyName) -> Option<String> {
+        of_family!(policy.family, F => F::why_not_applied(self.view(), &policy.identity))
     }
 
-    /// Why a field of an object is unknown, regardless of its policies; `None` if it is known.
+    /// The reason that a field of an object is unknown, regardless of its policies; `None` if it is known.
     #[must_use]
     pub fn why_unknown(&self, object: &Identity, field: Field) -> Option<&'static str> {
         let is_selection = field == Field::Clusters;
         is_selection.then(|| placement::why_unknown(self.view(), object)).flatten()
     }
 
-    /// Why a policy is not carried out, if it or its target is exempt.
+    /// The reason that a policy is not applied, if it or its target is exempt.
     #[must_use]
     pub fn why_exempt(&self, policy: &PolicyName) -> Option<Exempt> {
         let target = self.target_of(policy);
         let target = target.as_ref().map(|reference| reference.target.identity());
-        Exempt::of(&self.objects.exempt, &policy.identity, target)
+        Exempt::for_policy(&self.objects.exempt, &policy.identity, target)
     }
 
     /// The zones a policy's schedules are written in, each with the name of its rule; without a name
@@ -78,8 +78,8 @@ impl World {
         of_family!(policy.family, F => F::schedules(self.view(), &policy.identity))
     }
 
-    /// What clock changes in `[from, to)` do to the schedules of a policy, in the order of its rules.
-    /// Rules that are suspended are left out.
+    /// The effects of clock changes in `[from, to)` on the schedules of a policy, in the order of its rules.
+    /// Suspended rules have none.
     #[must_use]
     pub fn clock_effects(
         &self,
@@ -121,7 +121,7 @@ impl World {
         of_family!(policy.family, F => F::explain(self.view(), &policy.identity, Some(object), now))
     }
 
-    /// How what a policy has set is divided, if it is.
+    /// The divisions of a policy's value, if it is divided.
     #[must_use]
     pub fn divisions(&self, policy: &PolicyName) -> Vec<Division> {
         of_family!(policy.family, F => F::divisions(self.view(), &policy.identity))
@@ -133,13 +133,13 @@ impl World {
         of_family!(policy.family, F => F::EXPLAINS_PARTS)
     }
 
-    /// Whether a policy decides otherwise once its decision is carried out.
+    /// Whether the decision of a policy changes once it is applied.
     #[must_use]
     pub fn feeds_back(&self, policy: &PolicyName) -> bool {
         of_family!(policy.family, F => F::FEEDS_BACK)
     }
 
-    /// The decision of a policy if it decided once more, where that differs.
+    /// The decision of a policy if it were repeated, where that differs.
     #[must_use]
     pub fn decides_otherwise(
         &self,
@@ -149,7 +149,7 @@ impl World {
         of_family!(policy.family, F => F::decides_otherwise(self.view(), &policy.identity, now))
     }
 
-    /// Whether what a policy sets holds since its rule fired last, even if the rule had set the same before.
+    /// Whether a value applies since the last firing of its rule, even if the rule had set the same value before.
     #[must_use]
     pub fn sets_by_firings(&self, policy: &PolicyName) -> bool {
         of_family!(policy.family, F => F::SETS_BY_FIRINGS)
@@ -161,10 +161,10 @@ impl World {
         of_family!(policy.family, F => F::selects(self.view(), &policy.identity, pod))
     }
 
-    /// How many replicas a policy may ever set of a workload, if it sets any.
+    /// The maximum number of replicas that a policy can set for a workload, if it sets any.
     #[must_use]
-    pub fn asks_for(&self, policy: &PolicyName) -> Option<ReplicasAskedFor> {
-        of_family!(policy.family, F => F::asks_for(self.view(), &policy.identity))
+    pub fn replica_maximum(&self, policy: &PolicyName) -> Option<ReplicaMaximum> {
+        of_family!(policy.family, F => F::replica_maximum(self.view(), &policy.identity))
     }
 
     /// Whether a policy needs a turn at this instant because its target has changed.
@@ -173,7 +173,7 @@ impl World {
         of_family!(policy.family, F => F::reacts_to_changes(self.view(), &policy.identity, now))
     }
 
-    /// How many rules a policy has, if its direction says which of them counts and none lasts.
+    /// The number of rules of a policy, if its direction selects one of them and no rule lasts.
     #[must_use]
     pub fn alternating_rules(&self, policy: &PolicyName) -> Option<usize> {
         of_family!(policy.family, F => F::alternating_rules(self.view(), &policy.identity))
@@ -191,14 +191,14 @@ impl World {
         of_family!(policy.family, F => F::follows(self.view(), &policy.identity))
     }
 
-    /// When a policy has another turn because another one has just changed what it follows, if that matters
-    /// to it.
+    /// The instant of another turn of a policy, because another policy has just changed an object that it follows, if
+    /// that matters to it.
     #[must_use]
     pub fn follows_target(&self, policy: &PolicyName, now: Timestamp) -> Option<Timestamp> {
         of_family!(policy.family, F => F::follows_target(self.view(), &policy.identity, now))
     }
 
-    /// When a policy has another turn because nothing watches its target, if changes of it matter.
+    /// The instant of another turn of a policy whose target is not watched, if changes of the target matter.
     #[must_use]
     pub fn rereads_target(&self, policy: &PolicyName, now: Timestamp) -> Option<Timestamp> {
         of_family!(policy.family, F => F::rereads_target(self.view(), &policy.identity, now))
@@ -211,7 +211,7 @@ impl World {
         influenced.into_iter().map(move |identity| PolicyName::new(family, identity))
     }
 
-    /// The policies that may decide otherwise when this one comes, goes or is edited.
+    /// The policies whose decisions may change when this policy is created, edited or deleted.
     pub fn readers_of<'w>(&'w self, policy: &'w PolicyName) -> impl Iterator<Item = PolicyName> {
         let publishes = of_family!(policy.family, F => F::PUBLISHES);
         let families = Family::ALL.into_iter().filter(move |_| publishes);
@@ -223,8 +223,8 @@ impl World {
         })
     }
 
-    /// The policies that may decide otherwise because an object that they read, other than a policy, is new, was edited
-    /// or is gone. The caller of an edit calls this before and after: not the same policies may read it then.
+    /// The policies whose decisions may change because an object that they read, other than a policy, is new, was
+    /// edited or is gone. The caller of an edit calls this before and after the edit, because the readers can differ.
     pub fn readers_of_object(&self, changed: &Identity) -> impl Iterator<Item = PolicyName> {
         Family::ALL.into_iter().flat_map(|family| {
             let readers = of_family!(family, F => F::readers_of_object(self.view(), changed));
@@ -232,8 +232,8 @@ impl World {
         })
     }
 
-    /// Whether a decision about a policy may take longer than a millisecond. It is then the same in a part of the world
-    /// with this policy alone.
+    /// Whether a decision about a policy may take longer than a millisecond. It is then the same in a part of the
+    /// world with this policy alone.
     #[must_use]
     pub fn is_costly(&self, policy: &PolicyName) -> bool {
         of_family!(policy.family, F => F::is_costly(self.view(), &policy.identity))
@@ -249,7 +249,7 @@ impl World {
     ) -> Vec<Recorded> {
         of_family!(policy.family, F => {
             let identity = &policy.identity;
-            let recorded = F::detect_undone(F::of_mut(self), identity, foreign, now);
+            let recorded = F::detect_undone(F::view_mut(self), identity, foreign, now);
             recorded.into_iter().map(F::recorded).collect()
         })
     }
@@ -257,15 +257,15 @@ impl World {
     /// The slim form of a policy, with its policy state.
     #[must_use]
     pub fn slim_of(&self, policy: &PolicyName) -> Option<Slim> {
-        of_family!(policy.family, F => F::of(self).policies.get(&policy.identity).cloned().map(F::slim))
+        of_family!(policy.family, F => F::state_in(self).policies.get(&policy.identity).cloned().map(F::slim))
     }
 
     /// Removes a policy.
     pub fn remove_policy(&mut self, policy: &PolicyName) {
         of_family!(policy.family, F => {
-            let state = F::of_mut(self).state;
+            let state = F::view_mut(self).state;
             state.policies.remove(&policy.identity);
-            F::forget(&mut state.extra, &policy.identity);
+            F::remove(&mut state.extra, &policy.identity);
         });
     }
 
@@ -293,13 +293,13 @@ impl World {
                 part.upsert(policy.identity.clone(), slim);
             }
             let footprint = self.footprint(policy);
-            let written = footprint.writes.iter().map(|(object, _)| object);
-            for object in footprint.reads.iter().chain(written) {
+            let written_objects = footprint.writes.iter().map(|(object, _)| object);
+            for object in footprint.reads.iter().chain(written_objects) {
                 self.add_object(object, &mut part);
             }
         }
         for family in Family::ALL {
-            of_family!(family, F => F::share(F::of(self), F::of_mut(&mut part).state));
+            of_family!(family, F => F::share(F::state_in(self), F::view_mut(&mut part).state));
         }
         part
     }

@@ -1,6 +1,6 @@
-//! The fields of objects in a world, and what actions make of them.
+//! The fields of objects in a world, and the effects of actions on them.
 //!
-//! A field or an action may be of one family only; here it is known where its value is.
+//! A field or an action may be of one family only; this module locates its value.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ impl World {
             }
             Action::SetReplicas { target, replicas } => {
                 present(self.objects.workloads.get_mut(target), target, |workload| {
-                    // Without a cluster, the workload is assumed to follow at once.
+                    // Without a cluster, the workload is assumed to follow immediately.
                     workload.current = None;
                     replace(&mut workload.replicas, Some(*replicas))
                 })

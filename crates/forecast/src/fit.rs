@@ -226,7 +226,7 @@ impl<'a> Account<'a> {
             let sets = world.schedules(policy).into_iter().flat_map(|it| it.sets);
             let most = sets.map(|(_, number)| number).max().unwrap_or(0);
             let writes = world.footprint(policy).writes.into_iter().map(|(it, _)| (it, most));
-            let requested = world.asks_for(policy).map(|it| (it.workload, it.most));
+            let requested = world.replica_maximum(policy).map(|it| (it.workload, it.most));
             for (object, most) in writes.chain(requested) {
                 let known = highest.entry(object).or_default();
                 *known = most.max(*known);

@@ -89,7 +89,7 @@ impl OfPolicy {
         let rules = world.schedules(policy);
         let rules: Vec<RuleSchedule> =
             rules.into_iter().filter(|rule| rule.has_windows() && !rule.is_off).collect();
-        let differ = rules.iter().any(|rule| rule.asks_for != rules[0].asks_for);
+        let differ = rules.iter().any(|rule| rule.requested_value != rules[0].requested_value);
         if !differ {
             return None;
         }
@@ -110,7 +110,7 @@ impl OfPolicy {
     }
 
     fn record(&mut self, open: &BTreeSet<usize>, from: Timestamp, to: Timestamp) {
-        let mut requested = open.iter().map(|rule| self.rules[*rule].asks_for);
+        let mut requested = open.iter().map(|rule| self.rules[*rule].requested_value);
         let first = requested.next();
         let differ = requested.any(|it| Some(it) != first);
         if from == to || !differ {
@@ -158,10 +158,12 @@ impl OfPolicy {
         let outranked = lost.filter_map(|it| {
             let loser = rule(it.rule.as_ref())?;
             let rank = |it: &RuleSchedule| it.ranked.map(|(rank, _)| rank);
-            (Some(loser.asks_for) != decides.map(|it| it.asks_for)).then(|| Outranked {
-                rule: Writer { policy: self.policy.clone(), rule: it.rule },
-                because: it.message.into(),
-                is_by_rank: loser.ranked.is_none() || decides.and_then(rank) != rank(loser),
+            (Some(loser.requested_value) != decides.map(|it| it.requested_value)).then(|| {
+                Outranked {
+                    rule: Writer { policy: self.policy.clone(), rule: it.rule },
+                    because: it.message.into(),
+                    is_by_rank: loser.ranked.is_none() || decides.and_then(rank) != rank(loser),
+                }
             })
         });
         outranked.collect()
@@ -240,7 +242,7 @@ impl SharedFirings {
         rule: &Arc<str>,
     ) -> Option<i64> {
         let rules = self.rules.entry(policy.clone()).or_insert_with(|| world.schedules(policy));
-        rules.iter().find(|it| it.rule == *rule).and_then(|it| it.asks_for)
+        rules.iter().find(|it| it.rule == *rule).and_then(|it| it.requested_value)
     }
 
     fn note(&mut self, position: usize, at: Timestamp, rule: Writer, because: String) {

@@ -1,7 +1,7 @@
 //! Checks that the records and the memory of cron rules agree.
 
 use almanac_engine::cron_scaling::{
-    CronRule, CronScaling, Ending, Execution, MAX_COUNTED, Memory, Recorded, RuleMemory,
+    CronRule, CronScaling, Execution, FiringOutcome, MAX_COUNTED, Memory, Recorded, RuleMemory,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -93,7 +93,7 @@ fn missed(
         && is_counted
         && *late == now.duration_since(*last);
     violations.unless(holds, || format!("{} misses {all:?}, not {recorded:?}", rule.name));
-    all.into_iter().map(|at| Execution::new(at, now, Ending::Missed)).collect()
+    all.into_iter().map(|at| Execution::new(at, now, FiringOutcome::Missed)).collect()
 }
 
 fn check_attempts(

@@ -2,7 +2,7 @@
 
 use almanac_engine::Exempt;
 use almanac_engine::cron_scaling::{
-    Applied, CronRule, Decision, DesiredScale, Ending, Execution, Input, Memory, Recorded,
+    Applied, CronRule, Decision, DesiredScale, Execution, FiringOutcome, Input, Memory, Recorded,
     RuleMemory, TargetState,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -103,7 +103,8 @@ impl RuleCheck<'_> {
         }
         self.check_pending(violations);
         let is_idle = rule.suspended || self.is_edited();
-        let only_given_up = fresh.iter().all(|it| matches!(it.ending, Ending::Failed { .. }));
+        let only_given_up =
+            fresh.iter().all(|it| matches!(it.ending, FiringOutcome::Failed { .. }));
         violations.unless(!is_idle || (after.pending.is_none() && only_given_up), || {
             format!("{name} is suspended or new, and acts")
         });
@@ -222,7 +223,7 @@ impl RuleCheck<'_> {
         let is_firing = rule.firings.previous(at) == Some(at);
         violations.unless(is_firing || self.is_edited(), || format!("{}, no firing", what()));
         let holds = match &execution.ending {
-            Ending::Done(applied) => {
+            FiringOutcome::Done(applied) => {
                 let is_live = match self.input.target {
                     TargetState::Missing | TargetState::Unreachable(_) => false,
                     TargetState::Workload(it) => applied.replicas() == it.replicas,
@@ -233,20 +234,20 @@ impl RuleCheck<'_> {
                 };
                 is_live && late <= self.max_delay()
             }
-            Ending::Failed { attempts, .. } => {
+            FiringOutcome::Failed { attempts, .. } => {
                 let pending = self.before.and_then(|before| before.pending.as_ref());
                 let was_tried = pending.is_some_and(|it| it.at == at && it.attempts == *attempts);
                 was_tried && (self.is_edited() || late > self.max_delay())
             }
-            Ending::Missed => {
+            FiringOutcome::Missed => {
                 let is_latest = rule.firings.previous(now) == Some(at);
                 !is_latest || late > self.max_delay()
             }
-            Ending::Superseded { by } => {
+            FiringOutcome::Superseded { by } => {
                 self.input.policy.rules.iter().any(|other| other.name == *by)
             }
             // The decision does not know of that.
-            Ending::Stopped => false,
+            FiringOutcome::Stopped => false,
         };
         violations.unless(holds, || format!("{}, which is not how it ended", what()));
     }
@@ -296,7 +297,7 @@ fn check_superseded(
     };
     for (index, rule) in memory.rules.iter().enumerate() {
         for execution in rule.executions.iter().filter(|it| it.executed() == now) {
-            let Ending::Superseded { by } = &execution.ending else { continue };
+            let FiringOutcome::Superseded { by } = &execution.ending else { continue };
             let is_later = latest(by).is_some_and(|latest| latest > (execution.scheduled(), index));
             // At one `now` the rules may have been edited in between.
             let is_old = input.memory.is_some_and(|before| {

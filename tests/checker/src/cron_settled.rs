@@ -1,7 +1,7 @@
 //! Requirements on a settled outcome of a cron rules' write.
 
 use almanac_engine::cron_scaling::{
-    Applied, CronScaling, Decision, Ending, Memory, Recorded, RuleMemory,
+    Applied, CronScaling, Decision, FiringOutcome, Memory, Recorded, RuleMemory,
 };
 use almanac_engine::turn::{Effect, Turn};
 use almanac_engine::{self as engine, EffectReason, Field, Outcome, Value, Verdict, World};
@@ -82,7 +82,7 @@ fn is_done(before: &RuleMemory, after: &RuleMemory, now: Timestamp) -> bool {
         && after.executions.first().is_some_and(|newest| {
             newest.scheduled() == pending.at
                 && newest.executed() == now
-                && matches!(newest.ending, Ending::Done(applied) if Some(applied) == pending.applying)
+                && matches!(newest.ending, FiringOutcome::Done(applied) if Some(applied) == pending.applying)
         })
 }
 
@@ -186,7 +186,7 @@ fn check_effects(violations: &mut Violations, closed: &ClosedTurn<'_>) {
 fn applied_values(recorded: &[Recorded]) -> impl Iterator<Item = (&str, Applied)> {
     recorded.iter().filter_map(|it| match it {
         Recorded::Ended { rule, execution } => match execution.ending {
-            Ending::Done(applied) => Some((&**rule, applied)),
+            FiringOutcome::Done(applied) => Some((&**rule, applied)),
             _ => None,
         },
         _ => None,

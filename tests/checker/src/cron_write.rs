@@ -4,7 +4,7 @@
 //! sets the other one, if the two would contradict each other, and only by a later one.
 
 use almanac_engine::cron_scaling::{
-    Applied, CronRule, Decision, DesiredScale, Ending, Input, Recorded, TargetState,
+    Applied, CronRule, Decision, DesiredScale, FiringOutcome, Input, Recorded, TargetState,
 };
 use almanac_engine::{Action, Field, Target};
 use jiff::Timestamp;
@@ -87,9 +87,9 @@ fn firings<'a>(input: &Input<'a>, decision: &Decision) -> Vec<Firing<'a>> {
         let Recorded::Ended { rule: name, execution } = it else { return None };
         let (index, rule) = rules().find(|(_, rule)| rule.name == *name)?;
         let applied = match &execution.ending {
-            Ending::Done(applied) => Some(*applied),
+            FiringOutcome::Done(applied) => Some(*applied),
             // A later firing of the same rule has superseded it: nothing was left to plan.
-            Ending::Superseded { by } if by != name => None,
+            FiringOutcome::Superseded { by } if by != name => None,
             _ => return None,
         };
         Some(Firing { at: execution.scheduled(), index, rule, applied })

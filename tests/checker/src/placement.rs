@@ -219,9 +219,9 @@ fn check_selection(
             format!("{worst} is selected, though {left} comes before it: {totals:?}")
         });
     }
-    let untold = input.memory.as_ref().and_then(|it| it.untold.as_ref());
-    let before = match untold {
-        Some(untold) => untold.iter().map(|it| &**it).collect(),
+    let unreported = input.memory.as_ref().and_then(|it| it.unreported.as_ref());
+    let before = match unreported {
+        Some(unreported) => unreported.iter().map(|it| &**it).collect(),
         None => selected_before(input),
     };
     let added: Vec<&str> = selected.difference(&before).copied().collect();
@@ -277,7 +277,7 @@ fn divided(input: &Input<'_>, decision: &Decision) -> Vec<(Arc<str>, Vec<Arc<str
         let fits = |candidate| of_policy.iter().position(|group| fits(&group.selector, candidate));
         members[candidate.and_then(fits).unwrap_or(of_policy.len())].push(Arc::clone(name));
     }
-    let size = input.policy.group_size.of(decision.clusters.len());
+    let size = input.policy.group_size.limit(decision.clusters.len());
     let names = of_policy.iter().map(|group| Arc::clone(&group.name)).chain([Arc::default()]);
     let divided = names.zip(&members).flat_map(|(name, members)| {
         members.chunks(size).map(move |clusters| (Arc::clone(&name), clusters.to_vec()))

@@ -60,7 +60,7 @@ fn check_pod(
     let found = following.pod.annotations();
     let ListInForce::Known(_, policies) = following.list else {
         violations.unless(decided.is_none(), || {
-            format!("{pod} is decided, though nobody knows what its list says")
+            format!("{pod} is decided, though its list is unknown")
         });
         return;
     };

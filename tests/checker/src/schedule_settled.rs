@@ -1,6 +1,6 @@
 //! Requirements on a settled publication of a schedule's number.
 
-use almanac_engine::scheduled_capacity::{Decision, Published, Recorded, ScheduledCapacity};
+use almanac_engine::scheduled_capacity::{Decision, PublishedNumber, Recorded, ScheduledCapacity};
 use almanac_engine::turn::Turn;
 use almanac_engine::{
     self as engine, EffectReason, Field, Identity, Occurrence, Outcome, Value, Verdict, World,
@@ -19,7 +19,7 @@ pub struct ClosedSchedule<'a> {
     /// The instant.
     pub opened_at: Timestamp,
     /// The number published before.
-    pub before: Option<Published>,
+    pub before: Option<PublishedNumber>,
     /// The decision.
     pub decision: &'a Decision,
     /// The outcome of each action.
@@ -56,7 +56,7 @@ pub fn check_schedule_settled(closed: &ClosedSchedule<'_>) -> Violations {
 
 /// A published number is the only effect, with its value in the world afterwards.
 fn check_effects(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_published: bool) {
-    let Published { value, winner, .. } = closed.decision.memory;
+    let PublishedNumber { value, winner, .. } = closed.decision.memory;
     let effects = &closed.turn.effects;
     let holds = match &effects[..] {
         [] => !is_published,
@@ -99,7 +99,7 @@ fn check_recorded(violations: &mut Violations, closed: &ClosedSchedule<'_>, is_p
 fn is_what_happened(closed: &ClosedSchedule<'_>, recorded: Recorded) -> bool {
     let won_before = closed.before.and_then(|before| before.winner);
     let is_open = |index: u32| {
-        let behavior = closed.policy.behaviours.get(index as usize);
+        let behavior = closed.policy.behaviors.get(index as usize);
         behavior.is_some_and(|it| it.windows.is_open(closed.opened_at))
     };
     match recorded.occurrence(closed.policy) {

@@ -1,6 +1,6 @@
 //! Requirements on any decision about scheduled capacity.
 
-use almanac_engine::scheduled_capacity::{Decision, Input, Published, ScheduledCapacity};
+use almanac_engine::scheduled_capacity::{Decision, Input, PublishedNumber, ScheduledCapacity};
 use almanac_engine::{Action, Verdict};
 use jiff::{SignedDuration, Timestamp};
 
@@ -46,19 +46,19 @@ fn check_winner(
     violations: &mut Violations,
     policy: &ScheduledCapacity,
     now: Timestamp,
-    published: Published,
+    published: PublishedNumber,
 ) {
-    let open = |index: usize| policy.behaviours[index].windows.is_open(now);
+    let open = |index: usize| policy.behaviors[index].windows.is_open(now);
     let Some(winner) = published.winner.map(|winner| winner as usize) else {
         violations.unless(published.value == policy.default_value, || {
             format!("nothing wins, but {} is not the default", published.value)
         });
-        for index in (0..policy.behaviours.len()).filter(|index| open(*index)) {
+        for index in (0..policy.behaviors.len()).filter(|index| open(*index)) {
             violations.unless(false, || format!("behavior {index} is open, but does not win"));
         }
         return;
     };
-    let Some(behavior) = policy.behaviours.get(winner) else {
+    let Some(behavior) = policy.behaviors.get(winner) else {
         violations.unless(false, || format!("there is no behavior {winner}"));
         return;
     };
@@ -66,7 +66,7 @@ fn check_winner(
     violations.unless(published.value == behavior.value, || {
         format!("{} is not what behavior {winner} says", published.value)
     });
-    for (index, other) in policy.behaviours.iter().enumerate().filter(|(index, _)| open(*index)) {
+    for (index, other) in policy.behaviors.iter().enumerate().filter(|(index, _)| open(*index)) {
         let is_above = other.priority > behavior.priority
             || (other.priority == behavior.priority && index < winner);
         violations.unless(!is_above, || format!("{winner} wins over {index}, which is above it"));
@@ -77,7 +77,7 @@ fn check_next(
     violations: &mut Violations,
     policy: &ScheduledCapacity,
     now: Timestamp,
-    published: Published,
+    published: PublishedNumber,
 ) {
     let Some(next) = published.next else { return };
     violations.unless(next.at > now && next.at.duration_since(now) <= YEAR, || {
@@ -86,7 +86,7 @@ fn check_next(
     violations.unless(next.value != published.value, || {
         format!("the next number is {} again", next.value)
     });
-    let mut open = policy.behaviours.iter().filter(|it| it.windows.is_open(next.at)).peekable();
+    let mut open = policy.behaviors.iter().filter(|it| it.windows.is_open(next.at)).peekable();
     let is_justified = match open.peek() {
         None => next.value == policy.default_value,
         Some(_) => open.any(|behavior| behavior.value == next.value),
@@ -94,10 +94,10 @@ fn check_next(
     violations.unless(is_justified, || {
         format!("nothing that is open at {} has the value {}", next.at, next.value)
     });
-    let changes = |it: &almanac_engine::scheduled_capacity::Behaviour| {
+    let changes = |it: &almanac_engine::scheduled_capacity::Behavior| {
         it.windows.previous_transition(next.at).is_some_and(|change| change.at == next.at)
     };
-    violations.unless(policy.behaviours.iter().any(changes), || {
+    violations.unless(policy.behaviors.iter().any(changes), || {
         format!("nothing opens or closes at {}", next.at)
     });
 }

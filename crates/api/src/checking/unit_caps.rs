@@ -45,7 +45,7 @@ impl PodDemand {
             }
         }
         for policy in world.policies() {
-            let Some(demand) = world.asks_for(&policy) else { continue };
+            let Some(demand) = world.replica_maximum(&policy) else { continue };
             let known = by_workload.entry(demand.workload).or_insert((0, ReplicasSource::Itself));
             if demand.most > known.0 {
                 let rule = demand.rule.map_or(String::new(), |rule| format!(", rule {rule}"));

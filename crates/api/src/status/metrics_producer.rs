@@ -1,6 +1,6 @@
 //! The status of a `MetricsProducer`: the published value, and whether it is published.
 
-use almanac_engine::scheduled_capacity::{Change, Published};
+use almanac_engine::scheduled_capacity::{Change, PublishedNumber};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::Value;
 
@@ -12,12 +12,12 @@ use crate::objects::{MetricsProducerStatus, Observed, ScheduledCapacityStatus};
 /// Reads the last published value, as much of it as can be read: `None` without a number. A next number without its
 /// time is ignored.
 #[must_use]
-pub fn read(status: &Value) -> Option<Published> {
+pub fn read(status: &Value) -> Option<PublishedNumber> {
     let capacity = &status["scheduledCapacity"];
     let value = lenient::count(&capacity["currentValue"])?;
     let at = lenient::instant(&capacity["nextValueTime"]);
     let next = at.zip(lenient::count(&capacity["nextValue"]));
-    Some(Published {
+    Some(PublishedNumber {
         value,
         winner: lenient::count(&capacity["behaviorIndex"]),
         next: next.map(|(at, value)| Change { at, value }),
@@ -27,11 +27,11 @@ pub fn read(status: &Value) -> Option<Published> {
 /// Writes the status. `published` is `None` while nothing is published: then the status has no number either.
 #[must_use]
 pub fn write(
-    published: Option<&Published>,
+    published: Option<&PublishedNumber>,
     conditions: Vec<Condition>,
     observed_generation: Option<i64>,
 ) -> MetricsProducerStatus {
-    let capacity = |published: &Published| ScheduledCapacityStatus {
+    let capacity = |published: &PublishedNumber| ScheduledCapacityStatus {
         current_value: Some(lenient::number(published.value)),
         next_value_time: published.next.map(|next| lenient::time(next.at)),
         next_value: published.next.map(|next| lenient::number(next.value)),

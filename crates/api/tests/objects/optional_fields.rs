@@ -101,11 +101,11 @@ fn an_absent_or_null_field_of_a_schedule_has_its_documented_meaning() {
             "{{defaultReplicas: 0, behaviors: [{behavior}]{fields}}}"
         )));
         assert_eq!((schedule.zone.name(), schedule.default_value), ("UTC", 0));
-        assert_eq!((schedule.behaviours[0].priority, schedule.behaviours[0].value), (0, 2));
-        let opens = schedule.behaviours[0].windows.next_transition(written::now());
+        assert_eq!((schedule.behaviors[0].priority, schedule.behaviors[0].value), (0, 2));
+        let opens = schedule.behaviors[0].windows.next_transition(written::now());
         assert_eq!(opens.map(|it| it.at.to_string()).as_deref(), Some("2026-01-05T09:00:00Z"));
     }
-    assert!(schedule(&producer("{defaultReplicas: 1, behaviors: []}")).behaviours.is_empty());
+    assert!(schedule(&producer("{defaultReplicas: 1, behaviors: []}")).behaviors.is_empty());
 }
 
 #[test]
@@ -113,8 +113,8 @@ fn an_absent_minute_and_hour_are_zero_and_an_absent_day_is_any() {
     let text =
         producer("{defaultReplicas: 0, behaviors: [{replicas: 1, start: {}, end: {hours: 1}}]}");
     let schedule = schedule(&text);
-    assert!(schedule.behaviours[0].windows.is_open(written::now()));
-    assert!(schedule.behaviours[0].windows.describe().contains("00:00"));
+    assert!(schedule.behaviors[0].windows.is_open(written::now()));
+    assert!(schedule.behaviors[0].windows.describe().contains("00:00"));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn the_extremes_of_a_priority_are_accepted() {
         let text = producer(&format!(
             "{{defaultReplicas: 0, behaviors: [{{replicas: 1, start: {{hours: 1}}, end: {{hours: 2}}, priority: {priority}}}]}}"
         ));
-        assert_eq!(schedule(&text).behaviours[0].priority, priority);
+        assert_eq!(schedule(&text).behaviors[0].priority, priority);
     }
 }
 

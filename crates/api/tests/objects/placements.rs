@@ -5,7 +5,7 @@
 use crate::written::{check_one, fails_like, fails_only, findings, messages, only_message};
 use almanac_engine::Slim;
 use almanac_engine::placement::{
-    ClusterSet, Expression, GroupSize, HubObject, Placement, ScoreSource, Scores, Standing,
+    ClusterSet, Expression, GroupSize, HubObject, Placement, PlacementState, ScoreSource, Scores,
 };
 use almanac_fixtures::designs::PLACEMENT;
 
@@ -144,7 +144,7 @@ fn groups_have_a_size_in_clusters_or_in_percent() {
 fn a_placement_can_be_disabled_and_its_name_has_to_fit_in_a_label() {
     let disabled = "metadata: {name: web, annotations: {cluster.open-cluster-management.io/experimental-scheduling-disable: 'true'}}";
     let text = placement("{}").replace("metadata: {name: web}", disabled);
-    assert_eq!(policy_of(&text).unwrap().standing, Standing::Disabled);
+    assert_eq!(policy_of(&text).unwrap().standing, PlacementState::Disabled);
     let long = placement("{}").replace("name: web", &format!("name: {}", "w".repeat(64)));
     fails_like(&long, "invalid-name metadata.name: ");
     assert_eq!(policy_of(&long), None);

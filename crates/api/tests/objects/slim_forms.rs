@@ -15,7 +15,7 @@ use almanac_api::policy_clock::PolicyClock;
 use almanac_api::reading::{OtherObject, Reading, Source, read_objects};
 use almanac_api::slim;
 use almanac_engine::cron_scaling::{CronScaling, Memory};
-use almanac_engine::scheduled_capacity::{Published, ScheduledCapacity};
+use almanac_engine::scheduled_capacity::{PublishedNumber, ScheduledCapacity};
 use almanac_engine::{Autoscaler, Family, PolicyObject, Slim, Target, Workload};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn cron_object(object: CheckedObject) -> PolicyObject<CronScaling, Memory> {
     }
 }
 
-fn schedule_object(object: CheckedObject) -> PolicyObject<ScheduledCapacity, Published> {
+fn schedule_object(object: CheckedObject) -> PolicyObject<ScheduledCapacity, PublishedNumber> {
     match object.slim {
         Some(Slim::ScheduledCapacity(object)) => object,
         other => panic!("{other:?}"),
@@ -105,7 +105,7 @@ fn a_status_is_read_and_a_mangled_one_never_fails_the_object() {
     assert_eq!(published("status: {scheduledCapacity: {currentValue: many}}\n"), None);
     assert_eq!(
         published("status: {scheduledCapacity: {currentValue: 3, behaviorIndex: 0}}\n"),
-        Some(Published { value: 3, winner: Some(0), next: None })
+        Some(PublishedNumber { value: 3, winner: Some(0), next: None })
     );
 }
 

@@ -87,7 +87,7 @@ pub(super) async fn list_pods_and_nodes(
                 .insert(format!("no Pod in {place} was read: missing permission to list pods"));
         }
     }
-    if !policies.asks_for_node_labels() {
+    if !policies.reads_node_labels() {
         return Ok(());
     }
     match requests.list_slim(&core_resource("Node", "nodes"), None, listed_node).await? {

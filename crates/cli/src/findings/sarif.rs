@@ -341,7 +341,7 @@ impl Fingerprints {
         let line = placed.span.map_or("", |span| source.line_around(span.start).trim());
         let place = report.everything.place_of(placed).unwrap_or_default();
         let code = placed.finding.code.name();
-        let fingerprint = Fingerprint::of([code, source.name(), &object, line, place]);
+        let fingerprint = Fingerprint::from_parts([code, source.name(), &object, line, place]);
         let count = self.known.entry(fingerprint).or_default();
         *count += 1;
         format!("{fingerprint}:{count}")

@@ -10,7 +10,7 @@ use almanac_engine::qos_levels::{AgentSettings, Node as PodNode};
 use almanac_engine::units::UnitObject;
 use almanac_engine::{
     Family, Identity, Labels as PodLabels, NamespaceMark, PolicyName, Slim, Workload, World,
-    begin_anew,
+    start_as_new,
 };
 use almanac_forecast::AssumedValues;
 use jiff::Timestamp;
@@ -134,7 +134,7 @@ impl InputPlace {
     pub(crate) fn restart_policies(&mut self, at: Timestamp) {
         let policies: Vec<PolicyName> = self.world.policies().collect();
         for policy in &policies {
-            begin_anew(&mut self.world, policy, at);
+            start_as_new(&mut self.world, policy, at);
         }
         if !policies.is_empty() {
             self.begins = Some(format!("all policies begin at {at:.0}, as specified"));
@@ -237,7 +237,7 @@ impl InputPlace {
     pub(crate) fn run_agent(&mut self, settings: AgentSettings) {
         self.world.qos_levels.extra = settings;
         for policy in self.world.policies() {
-            if let Some(why) = self.world.why_not_carried_out(&policy) {
+            if let Some(why) = self.world.why_not_applied(&policy) {
                 self.left_out.insert(format!("{} is {why}", policy.identity));
             }
         }

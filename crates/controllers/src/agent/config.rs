@@ -69,7 +69,7 @@ impl ConfigFollower {
             let why = why_rejected(&self.config, &text, &checked.findings);
             let is_kept = levels.is_some_and(|it| !it.has_unusable_lists());
             let policy = PolicyName::new(Family::QosLevels, self.config.clone());
-            let then = match state.world.why_not_carried_out(&policy) {
+            let then = match state.world.why_not_applied(&policy) {
                 Some(unused) => unused,
                 None if is_kept => "the last valid policies stay in force".to_owned(),
                 None => {
@@ -92,7 +92,7 @@ impl ConfigFollower {
             let has_policies =
                 levels.is_some_and(|it| it.has_unusable_lists() || it.lists().next().is_some());
             let policy = PolicyName::new(Family::QosLevels, config.clone());
-            if let Some(note) = state.world.why_not_carried_out(&policy).filter(|_| has_policies) {
+            if let Some(note) = state.world.why_not_applied(&policy).filter(|_| has_policies) {
                 tracing::warn!(%config, "{note}");
                 let event = event::about_config(config, &entry.uid, "ConfigNotUsed", note);
                 self.emit_delayed(event, entry.uid.to_string());

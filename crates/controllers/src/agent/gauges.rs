@@ -42,7 +42,7 @@ impl Gauges {
         let now = self.clock.now();
         let Some(policies) = state.policies_in_force() else { return numbers };
         let open = turn::open(&state.world, &policies, &Reach::everything(), now);
-        let open = open.as_ref().and_then(|open| open.decision().of::<Levels>());
+        let open = open.as_ref().and_then(|open| open.decision().get::<Levels>());
         let Some(open) = open else { return numbers };
         let lists = open.policy.lists().filter(|(entry, _)| followed(&open.policy, state, *entry));
         for policy in lists.flat_map(|(_, list)| list) {

@@ -89,7 +89,7 @@ impl Resync {
         let Some(policies) = state.policies_in_force() else { return check_after(CHECK_INTERVAL) };
         let open = turn::open(&state.world, &policies, &Reach::everything(), now);
         let Some(open) = open else { return check_after(CHECK_INTERVAL) };
-        let Some(decided) = open.decision().of::<Levels>() else {
+        let Some(decided) = open.decision().get::<Levels>() else {
             return check_after(CHECK_INTERVAL);
         };
         let AgentState { world, pods, .. } = &mut *state;

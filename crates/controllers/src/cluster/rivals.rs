@@ -20,14 +20,15 @@ pub(super) fn sets_target(world: &World, policy: &PolicyName) -> bool {
     let has_armed_rule = || rules.is_some_and(|it| it.rules.iter().any(|rule| !rule.suspended));
     // Only rules can be suspended.
     let is_armed = policy.family != Family::CronScaling || has_armed_rule();
-    is_armed && world.objects.exempt.of(&policy.identity).is_none()
+    is_armed && world.objects.exempt.get(&policy.identity).is_none()
 }
 
 impl ClusterState {
     /// The next other policies, in the order of turns, that set the target of a policy: up to one more than a
     /// condition names. Empty for a policy that sets nothing.
     pub(crate) fn rivals(&self, policy: &PolicyName) -> Vec<PolicyName> {
-        let target = self.target_of(policy).filter(|it| self.world.objects.exempt.of(it).is_none());
+        let target =
+            self.target_of(policy).filter(|it| self.world.objects.exempt.get(it).is_none());
         target.map(|target| self.targets.rivals(&target, policy)).unwrap_or_default()
     }
 

@@ -1,7 +1,7 @@
 //! Metrics about cron rules.
 
 use almanac_engine::Family;
-use almanac_engine::cron_scaling::{Ending, FiringBacklog, Recorded, firing_backlog};
+use almanac_engine::cron_scaling::{FiringBacklog, FiringOutcome, Recorded, firing_backlog};
 use jiff::Timestamp;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
@@ -73,14 +73,14 @@ impl CronMetrics {
     pub(super) fn count(&self, recorded: &Recorded) {
         let counted = match recorded {
             Recorded::Ended { execution, .. } => match &execution.ending {
-                Ending::Done(_) => {
+                FiringOutcome::Done(_) => {
                     self.lag.observe(execution.later().as_secs_f64());
                     &self.fired
                 }
-                Ending::Failed { .. } => &self.failed,
-                Ending::Superseded { .. } => &self.superseded,
-                Ending::Missed => &self.missed,
-                Ending::Stopped => &self.stopped,
+                FiringOutcome::Failed { .. } => &self.failed,
+                FiringOutcome::Superseded { .. } => &self.superseded,
+                FiringOutcome::Missed => &self.missed,
+                FiringOutcome::Stopped => &self.stopped,
             },
             Recorded::Missed { count, .. } => {
                 self.missed.inc_by(u64::from(*count));
@@ -167,7 +167,7 @@ mod tests {
     fn every_missed_firing_is_counted_and_a_superseded_one_is_not_a_failure() {
         let metrics = CronMetrics::default();
         let (at, late) = (Timestamp::UNIX_EPOCH, SignedDuration::from_secs(400));
-        let ended = Execution::new(at, at, Ending::Superseded { by: "b".into() });
+        let ended = Execution::new(at, at, FiringOutcome::Superseded { by: "b".into() });
         metrics.count(&Recorded::Ended { rule: "a".into(), execution: ended });
         let missed = Recorded::Missed { rule: "a".into(), count: 19, first: at, last: at, late };
         metrics.count(&missed);
@@ -185,7 +185,7 @@ mod tests {
         let metrics = CronMetrics::default();
         metrics.register(&mut registry);
         let at = Timestamp::UNIX_EPOCH;
-        let ending = Ending::Done(Applied::Replicas(3));
+        let ending = FiringOutcome::Done(Applied::Replicas(3));
         let execution = Execution::new(at, at + SignedDuration::from_secs(7), ending);
         metrics.count(&Recorded::Ended { rule: "a".into(), execution });
         let mut text = String::new();
@@ -199,7 +199,7 @@ mod tests {
     fn a_stopped_firing_is_neither_missed_nor_failed_and_a_wrong_clock_is_counted() {
         let metrics = CronMetrics::default();
         let at = Timestamp::UNIX_EPOCH;
-        let ended = Execution::new(at, at, Ending::Stopped);
+        let ended = Execution::new(at, at, FiringOutcome::Stopped);
         metrics.count(&Recorded::Ended { rule: "a".into(), execution: ended });
         metrics.count(&Recorded::ClockWasAhead { rule: "a".into(), until: at });
         let CronMetrics { failed, missed, stopped, clock_was_ahead, .. } = &metrics;

@@ -3,7 +3,7 @@
 
 use almanac_api::status::other_writer::advice;
 use almanac_engine::Identity;
-use almanac_engine::cron_scaling::{Applied, Ending, Execution, MAX_COUNTED, Recorded};
+use almanac_engine::cron_scaling::{Applied, Execution, FiringOutcome, MAX_COUNTED, Recorded};
 use almanac_shell::event_log::{Event, EventLog};
 use jiff::{SignedDuration, Timestamp};
 use tracing::field::display;
@@ -74,19 +74,21 @@ fn event_of<'a>(subject: &ReportSubject, recorded: &'a Recorded) -> Option<(&'a 
 fn ended(subject: &ReportSubject, rule: &str, execution: &Execution) -> Event {
     let target = target(subject);
     let (reason, is_warning, what) = match &execution.ending {
-        Ending::Done(applied) => ("ScaledByRule", false, describe_applied(&target, *applied)),
-        Ending::Failed { attempts, message } => {
+        FiringOutcome::Done(applied) => ("ScaledByRule", false, describe_applied(&target, *applied)),
+        FiringOutcome::Failed { attempts, message } => {
             let plural = if *attempts == 1 { "" } else { "s" };
             let what =
                 format!("failed to change {target} after {attempts} attempt{plural}: {message}");
             ("RuleFailed", true, what)
         }
-        Ending::Superseded { by } => ("RuleSuperseded", false, format!("was superseded by {by}")),
-        Ending::Missed => {
+        FiringOutcome::Superseded { by } => {
+            ("RuleSuperseded", false, format!("was superseded by {by}"))
+        }
+        FiringOutcome::Missed => {
             let at = execution.scheduled();
             ("RuleMissed", true, format!("was missed at {at}; {target} was not changed"))
         }
-        Ending::Stopped => {
+        FiringOutcome::Stopped => {
             let what =
                 format!("was not applied because everything is stopped; {target} was not changed");
             ("RuleStopped", false, what)
@@ -170,7 +172,7 @@ mod tests {
     #[test]
     fn a_superseded_firing_is_not_a_failure() {
         let (scheduled, ending) =
-            (at("2026-11-20T09:00:00Z"), Ending::Superseded { by: "b".into() });
+            (at("2026-11-20T09:00:00Z"), FiringOutcome::Superseded { by: "b".into() });
         let execution = Execution::new(scheduled, scheduled, ending);
         assert_eq!(
             line(&Recorded::Ended { rule: Arc::from("a"), execution }),
@@ -181,7 +183,7 @@ mod tests {
     #[test]
     fn an_abandoned_firing_is_a_warning_with_the_reason() {
         let scheduled = at("2026-11-20T09:00:00Z");
-        let ending = Ending::Failed { attempts: 3, message: "etcd is gone".into() };
+        let ending = FiringOutcome::Failed { attempts: 3, message: "etcd is gone".into() };
         let execution = Execution::new(scheduled, scheduled, ending);
         let text = line(&Recorded::Ended { rule: Arc::from("a"), execution });
         assert!(text.starts_with("Warning RuleFailed: rule a "), "{text}");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use almanac_api::slim::{self, BOUND_POLICY, BOUND_UNIT, DELETION_COST, DELETION_COST_OWNER};
 use almanac_engine::Identity;
-use almanac_engine::units::{BindOutcome, Confirmed, DeletionCost, Node, Pod, Unsettled};
+use almanac_engine::units::{BindOutcome, Confirmed, DeletionCost, Node, Pod, UnsettledBinding};
 use almanac_shell::server::ServerResponse;
 use almanac_shell::writer::{ObjectPath, WriteError, summarize};
 use kube::Api;
@@ -130,7 +130,7 @@ async fn try_bind(leader: &Leader, arguments: &BindingArguments) -> Result<(), N
     leader.metrics.count(outcome);
     leader.notify_change();
     if outcome == BindOutcome::Unknown {
-        settle_by_read(leader, &Unsettled { id: reserved, pod: identity }).await;
+        settle_by_read(leader, &UnsettledBinding { id: reserved, pod: identity }).await;
         leader.unsettled.notify_one();
     }
     result
@@ -171,7 +171,7 @@ pub(super) async fn settle_all(leader: &Leader, end: CancellationToken) {
         let now = leader.elapsed();
         let (due, next) = {
             let state = leader.lock();
-            let due: Vec<Unsettled> = state.ledger.unsettled(now).collect();
+            let due: Vec<UnsettledBinding> = state.ledger.unsettled(now).collect();
             (due, state.ledger.next_unsettled())
         };
         let mut is_failing = false;
@@ -194,7 +194,7 @@ pub(super) async fn settle_all(leader: &Leader, end: CancellationToken) {
 }
 
 /// Reads the pod of a binding; returns whether that succeeded.
-async fn settle_by_read(leader: &Leader, unsettled: &Unsettled) -> bool {
+async fn settle_by_read(leader: &Leader, unsettled: &UnsettledBinding) -> bool {
     let begun = leader.elapsed();
     match read_pod(leader, &unsettled.pod).await {
         Ok(found) => {

@@ -119,7 +119,7 @@ fn filter_known(leader: &Leader, pod: RequestedPod<'_>, names: &[&str]) -> Filte
             let mut reasons = Vec::new();
             let of_nodes = candidates.into_iter().map(|node| {
                 *of_numbers.entry(node.map(|node| verdicts.reason_of(node))).or_insert_with(|| {
-                    reasons.push((verdicts.of(node), verdicts.why(node)));
+                    reasons.push((verdicts.get(node), verdicts.reason(node)));
                     u16::try_from(reasons.len() - 1).unwrap_or(u16::MAX)
                 })
             });

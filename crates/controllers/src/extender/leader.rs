@@ -32,7 +32,7 @@ pub(super) const BINDINGS_AT_ONCE: u32 = 32;
 
 /// The longest time that a bind request may be in flight.
 pub(super) fn longest_bind() -> LongestBind {
-    LongestBind::of(BIND_TIME, BIND_TIME)
+    LongestBind::from_timeouts(BIND_TIME, BIND_TIME)
 }
 
 /// The state of one term.
@@ -98,7 +98,7 @@ impl Leader {
             // After a panic, a count may be too low. No decision may use it.
             self.starts_over.notify_one();
             let mut state = poisoned.into_inner();
-            state.ledger.lose_lead();
+            state.ledger.lose_leadership();
             state
         })
     }
@@ -267,7 +267,7 @@ impl LeaderState {
     /// A policy in its form to apply; `None` if it is exempt, has never been usable, or is not among the oldest.
     pub(super) fn usable(&self, policy: &Identity) -> Option<&Arc<ResourcePolicy>> {
         let usable = self.policies.get(policy)?.usable.as_ref()?;
-        (self.exempt.of(policy).is_none() && self.is_among_oldest(policy)).then_some(usable)
+        (self.exempt.get(policy).is_none() && self.is_among_oldest(policy)).then_some(usable)
     }
 }
 

@@ -210,7 +210,7 @@ impl PodWriter {
         // The pod may have been scheduled since the write was delayed.
         let is_woken = state.woken.remove(pod) && state.ledger.is_to_be_scheduled(pod);
         // The annotations on it belong to another installation.
-        if state.exempt.of(pod) == Some(Exemption::Namespace) {
+        if state.exempt.get(pod) == Some(Exemption::Namespace) {
             return None;
         }
         let cost = state.ledger.cost_change(pod).map(|change| change.cost);

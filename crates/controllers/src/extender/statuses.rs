@@ -100,7 +100,7 @@ impl Statuses {
             if report.is_none() && state.usable(policy).is_some() {
                 continue;
             }
-            let exempt = Exempt::of(&state.exempt, policy, None);
+            let exempt = Exempt::for_policy(&state.exempt, policy, None);
             let findings = &entry.findings;
             let is_surplus = !state.is_among_oldest(policy);
             let input =

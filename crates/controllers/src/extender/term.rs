@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use almanac_engine::Exemptions;
-use almanac_engine::units::{LongestBind, Standing};
+use almanac_engine::units::{LedgerState, LongestBind};
 use almanac_shell::event_log::EventPace;
 use almanac_shell::lease::Fence;
 use tokio::sync::Notify;
@@ -47,9 +47,12 @@ impl Term<'_> {
         let mut running = runtime.begin(end);
         let generation = GENERATION.fetch_add(1, Ordering::Relaxed);
         let is_first = options.has_no_predecessor && generation == 1;
-        let longest =
-            if is_first { LongestBind::of(Duration::ZERO, Duration::ZERO) } else { longest_bind() };
-        leader.lock().ledger.take_lead(generation, leader.elapsed(), longest);
+        let longest = if is_first {
+            LongestBind::from_timeouts(Duration::ZERO, Duration::ZERO)
+        } else {
+            longest_bind()
+        };
+        leader.lock().ledger.acquire_leadership(generation, leader.elapsed(), longest);
         runtime.health.set_waiting_for("bindings of the previous leader to end");
         if !running.is_reached(nothing_under_way(&leader)).await {
             return;
@@ -78,7 +81,7 @@ impl Term<'_> {
         let _in_time = timeout(BIND_TIME, leader.binding.acquire_many(BINDINGS_AT_ONCE)).await;
         // Late binds are not confirmed any more, even without a Lease that closes the fence.
         leader.binding.close();
-        leader.lock().ledger.lose_lead();
+        leader.lock().ledger.lose_leadership();
         end_work.cancel();
         let _in_time = timeout(SHUTDOWN_TIMEOUT, running.finish(WORK)).await;
         running.flush_events().await;
@@ -136,7 +139,7 @@ async fn nothing_under_way(leader: &Leader) {
         let now = leader.elapsed();
         let standing = leader.lock().ledger.standing();
         match standing {
-            Standing::Waiting { until, .. } if now < until => sleep(now.until(until)).await,
+            LedgerState::Waiting { until, .. } if now < until => sleep(now.until(until)).await,
             _ => return,
         }
     }

@@ -94,7 +94,7 @@ impl Numbers {
         with_decision(world, autoscaler, entry, now, |decided| {
             let metrics = decided.input.policy.metrics.iter();
             let sampled_at = metrics.filter_map(|it| {
-                world.metric_scaling.extra.of(autoscaler, &it.query.text)?.last_number_at
+                world.metric_scaling.extra.get(autoscaler, &it.query.text)?.last_number_at
             });
             let current = match decided.input.target {
                 TargetState::Workload(workload) => workload.current.or(workload.replicas),

@@ -112,13 +112,16 @@ impl Sampler {
         let oldest = world.metric_scaling.extra.settings.oldest;
         let is_stale =
             |at: Timestamp| oldest.is_some_and(|oldest| now.duration_since(at) >= oldest);
-        let before = world.metric_scaling.extra.of(&policy.identity, &query);
+        let before = world.metric_scaling.extra.get(&policy.identity, &query);
         if let Some(before) = before.filter(|before| is_same_problem(&before.value, &value)) {
             // The text may contain a part that differs each time, such as the identifier of a request.
             value.clone_from(&before.value);
         }
         let is_known = before.is_some_and(|it| it.value == value && !it.at.is_some_and(is_stale));
-        world.metric_scaling.extra.hold(&policy.identity, Sample::asked(query, sent_at, value));
+        world
+            .metric_scaling
+            .extra
+            .hold(&policy.identity, Sample::requested(query, sent_at, value));
         multiplies || !is_known
     }
 
@@ -209,7 +212,7 @@ mod tests {
         let policy = autoscale(&sampler);
         let sent_at = || {
             let state = sampler.cluster.lock();
-            let sample = state.world.metric_scaling.extra.of(&policy.identity, "usage");
+            let sample = state.world.metric_scaling.extra.get(&policy.identity, "usage");
             sample.and_then(|it| it.at).map(|at| at.duration_since(start).as_secs())
         };
         let mut sent = Vec::new();
@@ -250,7 +253,7 @@ mod tests {
         assert!(store("50", Err(QueryProblem::NoSample)), "that is another failure");
         let state = sampler.cluster.lock();
         let sample =
-            state.world.metric_scaling.extra.of(&policy.identity, "usage").expect("it is stored");
+            state.world.metric_scaling.extra.get(&policy.identity, "usage").expect("it is stored");
         assert_eq!(sample.last_number_at, Some(at("2026-11-30T09:00:20Z")));
     }
 

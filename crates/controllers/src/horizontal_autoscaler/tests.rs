@@ -150,7 +150,7 @@ fn store_sample(bench: &TestBench, value: Result<f64, SampleProblem>) {
     let mut state = bench.cluster.lock();
     state.world.metric_scaling.extra.settings.answerer = Answerer::Prometheus;
     let value = value.map(|number| FiniteNumber::new(number).expect("it is finite"));
-    let sample = Sample::asked(Arc::from("usage"), at, value);
+    let sample = Sample::requested(Arc::from("usage"), at, value);
     state.world.metric_scaling.extra.hold(&autoscaler("shop").identity, sample);
 }
 

@@ -163,7 +163,7 @@ impl HubFollower {
         object: HubObject,
     ) -> Option<ReadChange> {
         let readers = if self.listed.is_complete() {
-            ExpressionReaders::of(state.world.view(), cluster.name())
+            ExpressionReaders::for_cluster(state.world.view(), cluster.name())
         } else {
             ExpressionReaders::default()
         };

@@ -386,7 +386,7 @@ impl HubRecords {
     /// Removes a deleted placement.
     pub(crate) fn remove_placement(&mut self, placement: &PolicyName) {
         self.progress.remove(&placement.identity);
-        self.influences.forget(placement);
+        self.influences.remove(placement);
     }
 }
 

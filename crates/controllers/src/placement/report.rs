@@ -50,14 +50,14 @@ fn describe_change(recorded: &Recorded) -> String {
     if !recorded.removed.is_empty() {
         parts.push(format!("removed {}", names(&recorded.removed)));
     }
-    let losers = recorded.told.iter().filter(|it| it.verdict != Verdict::Won);
+    let losers = recorded.explanations.iter().filter(|it| it.verdict != Verdict::Won);
     parts.extend(Some(few_joined(losers.map(line), "; ")).filter(|text| !text.is_empty()));
     parts.join("; ")
 }
 
 /// The scores that ranked the added clusters.
 fn scores(recorded: &Recorded) -> Option<String> {
-    let winners = recorded.told.iter().filter(|it| it.verdict == Verdict::Won);
+    let winners = recorded.explanations.iter().filter(|it| it.verdict == Verdict::Won);
     let ranked = winners.filter(|it| it.scored.as_ref().is_some_and(|it| !it.scores.is_empty()));
     Some(few_joined(ranked.map(line), "; ")).filter(|text| !text.is_empty())
 }

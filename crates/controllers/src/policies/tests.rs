@@ -254,7 +254,7 @@ fn an_invalid_object_keeps_its_history_and_drops_its_rules() {
     let state = watched.cluster.lock();
     let memory = state.world.cron_scaling.policies[&identity("shop")].memory.clone();
     let fingerprint = memory.expect("it is stored").rules[0].fingerprint;
-    assert_eq!(fingerprint, almanac_engine::Fingerprint::of_nothing());
+    assert_eq!(fingerprint, almanac_engine::Fingerprint::empty());
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl UnwrittenStatuses {
         let key = (policy.clone(), Box::from(uid));
         let unwritten = self.lock().get(&key).cloned();
         match unwritten {
-            Some(unwritten) => slim.remembering(unwritten),
+            Some(unwritten) => slim.with_memory_from(unwritten),
             None => slim,
         }
     }

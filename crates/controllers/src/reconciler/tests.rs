@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use almanac_api::kinds::Kind;
-use almanac_engine::cron_scaling::Ending;
+use almanac_engine::cron_scaling::FiringOutcome;
 use almanac_engine::{Family, Identity, PolicyName};
 use almanac_fixtures::{names, objects};
 use almanac_shell::budget::{Urgency, WriteBudget, WriteLimits};
@@ -224,7 +224,7 @@ async fn a_queued_write_past_its_deadline_is_not_sent_and_the_firing_is_missed()
     let known = stage.cluster.lock();
     let object = &known.world.cron_scaling.policies[&policy().identity];
     let nine = &object.memory.as_ref().expect("turns were taken").rules[0];
-    assert_eq!(nine.executions[0].ending, Ending::Missed);
+    assert_eq!(nine.executions[0].ending, FiringOutcome::Missed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -242,7 +242,7 @@ async fn a_queued_write_is_never_sent_after_even_a_brief_stop() {
     stage.shown.set("2026-11-20T09:00:05Z");
     let next = stage.controller.take_turn(&policy()).await;
     let replicas = stage.cluster.lock().world.objects.workloads[&target()].replicas;
-    assert_eq!((replicas, endings(&stage)), (Some(1), vec![Ending::Stopped]));
+    assert_eq!((replicas, endings(&stage)), (Some(1), vec![FiringOutcome::Stopped]));
     assert_eq!(next, Some("2026-11-20T09:01:00Z".parse().expect("it is an instant")));
 }
 
@@ -251,7 +251,7 @@ async fn a_firing_due_while_stopped_is_recorded_and_the_next_one_is_applied() {
     let stage = Stage::set("2026-11-20T09:01:01Z");
     stage.switch.update(Some("wrong values"));
     stage.controller.take_turn(&policy()).await;
-    assert_eq!(endings(&stage), [Ending::Stopped]);
+    assert_eq!(endings(&stage), [FiringOutcome::Stopped]);
     assert!(stage.cluster.lock().world.objects.workloads.is_empty(), "no target was read");
     stage.switch.update(None);
     stage.shown.set("2026-11-20T09:01:00Z");
@@ -260,7 +260,7 @@ async fn a_firing_due_while_stopped_is_recorded_and_the_next_one_is_applied() {
 }
 
 /// The endings of the firings of the first rule, newest first.
-fn endings(stage: &Stage) -> Vec<Ending> {
+fn endings(stage: &Stage) -> Vec<FiringOutcome> {
     let known = stage.cluster.lock();
     let object = &known.world.cron_scaling.policies[&policy().identity];
     let nine = &object.memory.as_ref().expect("turns were taken").rules[0];

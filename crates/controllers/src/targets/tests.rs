@@ -6,7 +6,7 @@ mod kinds;
 
 use std::time::Duration;
 
-use almanac_engine::cron_scaling::Ending;
+use almanac_engine::cron_scaling::FiringOutcome;
 use almanac_stub::{Fault, Kind as StubKind, ReceivedRequest, Stub};
 use futures::FutureExt as _;
 use http::{Method, StatusCode};
@@ -245,7 +245,7 @@ async fn forbidden_targets_are_tried_a_few_at_a_time_and_briefly() {
 }
 
 /// The results of a policy's firings, newest first.
-fn endings(bench: &TestBench, name: &str) -> Vec<Ending> {
+fn endings(bench: &TestBench, name: &str) -> Vec<FiringOutcome> {
     let state = bench.cluster.lock();
     let memory = state.world.cron_scaling.policies[&policy(name).identity].memory.as_ref();
     let rule = &memory.expect("turns were taken").rules[0];
@@ -282,7 +282,7 @@ async fn a_firing_is_applied_once_regardless_of_its_first_attempts() {
         assert_eq!(target["spec"]["replicas"], 3, "{what}");
         assert_eq!(target["metadata"]["generation"], 2, "it was changed once: {what}");
         let endings = endings(&bench, "healthy-1");
-        assert!(matches!(endings[..], [Ending::Done(_)]), "{what}: {endings:?}");
+        assert!(matches!(endings[..], [FiringOutcome::Done(_)]), "{what}: {endings:?}");
     }
 }
 
@@ -309,7 +309,7 @@ async fn a_conflicting_change_of_a_target_leads_to_a_fresh_decision() {
         assert_eq!(target["metadata"]["generation"], generation, "{change}");
         assert_eq!(bench.patched().len(), patches, "{change}: {:?}", bench.patched());
         let endings = endings(&bench, "healthy-1");
-        assert!(matches!(endings[..], [Ending::Done(_)]), "{change}: {endings:?}");
+        assert!(matches!(endings[..], [FiringOutcome::Done(_)]), "{change}: {endings:?}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where a run of cron rules begins.
+//! The start of a run of cron rules.
 //!
 //! At the current state, if the status of each object has it. Otherwise all current rules are assumed to have been in
 //! force since the creation of their object or, if that is unknown, forever. They are replayed from as far back as
@@ -10,22 +10,22 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Bounds, Cause, CronRule, CronRules, CronScaling, DesiredScale, Ending, Memory, RuleMemory,
-    request, wake_at,
+    Bounds, Cause, CronRule, CronRules, CronScaling, DesiredScale, FiringOutcome, Memory,
+    RuleMemory, request, wake_at,
 };
 use crate::seam::{Beginning, FamilyState, PriorWrite, ViewMut};
 use crate::{
     Exempt, Family, Field, Identity, PolicyName, PolicyObject, Reason, Target, Value, Verdict,
 };
 
-/// Where a run starts, and which values are held then, in the terms of cron rules.
+/// The start of a run, and the current values then, for cron rules.
 type Start = crate::seam::Start<CronRules>;
-type Held = PriorWrite<Reason<Cause>>;
+type LastWrite = PriorWrite<Reason<Cause>>;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// How many firings of a rule are searched for one that no other rule supersedes: the number of
-/// minutes in a week. Schedules that coincide at all of these always coincide.
+/// The number of firings of a rule that are searched for one that no other rule supersedes: the number of minutes in
+/// a week. Schedules that coincide at all of these always coincide.
 const MAX_LOOKBACK: usize = 7 * 24 * 60;
 
 /// One of the objects that change a target.
@@ -49,7 +49,7 @@ pub(super) fn begin(
         let Some(object) = view.state.policies.get_mut(*policy) else { continue };
         let Some(checked) = &mut object.policy else { continue };
         // An exempt policy changes nothing, and has changed nothing before either.
-        if Exempt::of(&exempt, policy, Some(checked.target.identity())).is_some() {
+        if Exempt::for_policy(&exempt, policy, Some(checked.target.identity())).is_some() {
             continue;
         }
         keep_only_the_latest(Arc::make_mut(checked));
@@ -110,34 +110,34 @@ fn is_overdue(
     at: Timestamp,
 ) -> bool {
     checked.rules.iter().filter(|rule| !rule.suspended).any(|rule| {
-        let known = object.memory.as_ref().map(|memory| {
+        let known_until = object.memory.as_ref().map(|memory| {
             let rule = memory.rules.iter().find(|it| it.name == rule.name);
             rule.map_or(at, |rule| rule.handled)
         });
-        let handled = known.or(object.created).unwrap_or(at);
+        let handled = known_until.or(object.created).unwrap_or(at);
         rule.firings.previous(at).is_some_and(|last| last > handled)
     })
 }
 
 /// The last known write of each rule, by field: a bound that it once moved is not set again by a
 /// firing that did not have to move it.
-fn last_set(writer: &Writer, memory: &Memory) -> Vec<Held> {
+fn last_set(writer: &Writer, memory: &Memory) -> Vec<LastWrite> {
     let Writer { policy, checked, .. } = writer;
-    let mut held = Vec::new();
+    let mut writes = Vec::new();
     for (index, rule) in (0..).zip(&checked.rules) {
         // A rule that was changed since may have set something else, or another target.
         let is_same = |it: &&RuleMemory| it.name == rule.name && it.fingerprint == rule.fingerprint;
-        let known = memory.rules.iter().find(is_same);
-        let executions = known.map_or(&[][..], |known| &known.executions);
+        let rule_memory = memory.rules.iter().find(is_same);
+        let executions = rule_memory.map_or(&[][..], |rule_memory| &rule_memory.executions);
         for field in Field::of_target(&checked.target) {
             let last = executions.iter().find_map(|execution| {
-                let Ending::Done(applied) = execution.ending else { return None };
+                let FiringOutcome::Done(applied) = execution.ending else { return None };
                 let (_, value) = applied.fields().find(|(set, _)| set == field)?;
                 Some((execution, value, applied.moved_other_bound()))
             });
             let Some((execution, value, moved)) = last else { continue };
             let cause = if moved { Cause::MovedOtherBound } else { Cause::Fired };
-            held.push(PriorWrite {
+            writes.push(PriorWrite {
                 target: checked.target.identity().clone(),
                 field: *field,
                 value: Value::Number(value),
@@ -148,7 +148,7 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<Held> {
             });
         }
     }
-    held
+    writes
 }
 
 /// All rules fire from the instant at which the field that was named longest ago was last named.
@@ -165,8 +165,8 @@ fn replay(
     run_from(view, target, writers, first.unwrap_or(from), start);
 }
 
-/// Where a run has to begin so that the last writer of every field that a rule names is known. One
-/// extra round shows whether the first of these firings found its value already set.
+/// The start of a run for which the last writer of every field that a rule names is known. One extra round shows
+/// whether the first of these firings had its value already.
 fn first_that_matters(target: &Target, writers: &[Writer], from: Timestamp) -> Option<Timestamp> {
     let last = last_named(target, writers, from).into_values().min()?;
     Some(last_named(target, writers, last).into_values().min().unwrap_or(last))
@@ -182,9 +182,11 @@ fn run_from(
     start: &mut Start,
 ) {
     if let Target::Autoscaler(autoscaler) = target {
-        let named = last_named(target, writers, first);
-        for field in Field::of_target(target).iter().filter(|field| !named.contains_key(field)) {
-            start.prior_writes.extend(made_way(view, autoscaler, *field, writers, first));
+        let last_firings = last_named(target, writers, first);
+        for field in
+            Field::of_target(target).iter().filter(|field| !last_firings.contains_key(field))
+        {
+            start.prior_writes.extend(moved_bound(view, autoscaler, *field, writers, first));
         }
     }
     for Writer { policy, checked, since } in writers {
@@ -217,7 +219,7 @@ fn last_before(
 /// For each field that a rule names, the last instant before the given one at which a firing named
 /// it.
 fn last_named(target: &Target, writers: &[Writer], from: Timestamp) -> BTreeMap<Field, Timestamp> {
-    let mut named = BTreeMap::new();
+    let mut last_firings = BTreeMap::new();
     for field in Field::of_target(target) {
         let last = writers.iter().flat_map(|writer| {
             let rules = writer.checked.rules.iter();
@@ -225,9 +227,9 @@ fn last_named(target: &Target, writers: &[Writer], from: Timestamp) -> BTreeMap<
             let last = naming.filter_map(|rule| rule.firings.previous(before(from)));
             last.filter(|at| writer.since.is_none_or(|since| *at > since))
         });
-        named.extend(last.max().map(|at| (*field, at)));
+        last_firings.extend(last.max().map(|at| (*field, at)));
     }
-    named
+    last_firings
 }
 
 fn names(desired: DesiredScale, field: Field) -> bool {
@@ -240,20 +242,20 @@ fn names(desired: DesiredScale, field: Field) -> bool {
 }
 
 /// A bound that no rule names was moved by the rule that moves it furthest. Of several that move it equally far, the
-/// one that did so first counts. If that is unknown, the first one in order counts, so that the result does not depend
-/// on the start of a run.
-fn made_way(
+/// first one is used. If that is unknown, the first one in order is used, so that the result does not depend on the
+/// start of a run.
+fn moved_bound(
     view: &mut ViewMut<'_, CronRules>,
     autoscaler: &Identity,
     field: Field,
     writers: &[Writer],
     from: Timestamp,
-) -> Option<Held> {
+) -> Option<LastWrite> {
     let live = view.objects.number(autoscaler, field)?;
     let is_upper = field == Field::MaxReplicas;
     let pushes = |bounds: Bounds| {
-        let named = if is_upper { bounds.min() } else { bounds.max() };
-        named.filter(|bound| if is_upper { *bound > live } else { *bound < live })
+        let bound = if is_upper { bounds.min() } else { bounds.max() };
+        bound.filter(|bound| if is_upper { *bound > live } else { *bound < live })
     };
     let mut furthest: Option<(u32, Option<Timestamp>, u32, &Identity)> = None;
     for Writer { policy, checked, since } in writers {
@@ -285,8 +287,8 @@ fn made_way(
     })
 }
 
-/// The first firing of a rule before an instant that no later rule in the spec supersedes. The
-/// inner `None` means that there is one, but too long ago to be known.
+/// The first firing of a rule before an instant that no later rule in the spec supersedes. The inner `None` means
+/// that there is one, but it is too long ago to be known.
 #[expect(clippy::option_option, reason = "there is none, or there is one of an unknown time")]
 fn first_effect(
     checked: &CronScaling,
@@ -312,7 +314,7 @@ fn first_effect(
 
 /// Lets an object be new just before an instant: as in a cluster, a firing at the instant of a creation is not of the new
 /// object.
-pub(super) fn begin_anew(state: &mut FamilyState<CronRules>, policy: &Identity, at: Timestamp) {
+pub(super) fn start_as_new(state: &mut FamilyState<CronRules>, policy: &Identity, at: Timestamp) {
     if let Some(object) = state.policies.get_mut(policy) {
         (object.created, object.memory) = (Some(before(at)), None);
     }
@@ -320,7 +322,7 @@ pub(super) fn begin_anew(state: &mut FamilyState<CronRules>, policy: &Identity, 
 
 /// Whether an object has the rules that it had in an earlier version of the world: the same names, in the same order, and
 /// nothing of them edited.
-pub(super) fn goes_on(
+pub(super) fn continues(
     state: &FamilyState<CronRules>,
     policy: &Identity,
     earlier: &FamilyState<CronRules>,

@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::plan::{Due, Plan, Share, plan};
 use super::{
-    Cause, CronRule, CronScaling, Ending, Execution, Input, Memory, Pending, Recorded, RuleMemory,
-    TargetState,
+    Cause, CronRule, CronScaling, Execution, FiringOutcome, Input, Memory, Pending, Recorded,
+    RuleMemory, TargetState,
 };
 use crate::reason::{Reasons, WholeChain, Winners};
 use crate::{Action, Exempt, Reason, Verdict};
@@ -17,10 +17,10 @@ pub type Decision = crate::Decision<Cause, Memory, Recorded>;
 
 const NANOSECOND: SignedDuration = SignedDuration::from_nanos(1);
 
-/// Decides what the rules of one object want at `now`.
+/// Decides the values of the rules of one object at `now`.
 ///
-/// Firings that cannot be carried out any more are recorded at once. The others make at most one
-/// write; they are recorded when its outcome is settled, or at once when nothing has to be written.
+/// Firings that cannot be applied any more are recorded immediately. The others make at most one write. They are
+/// recorded when its outcome is settled, or immediately if no write is required.
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let mut reasons = Winners(Vec::new());
@@ -38,8 +38,8 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     reasons.0
 }
 
-/// The memory of the rules of one object when firings due up to `until` must not be carried out, and
-/// the records of that. Later firings are left to [`decide`].
+/// The memory of the rules of one object when firings due up to `until` must not be applied, and the records of these
+/// firings. [`decide`] handles later firings.
 #[must_use]
 pub fn skip_stopped(
     input: &Input<'_>,
@@ -51,9 +51,9 @@ pub fn skip_stopped(
     for (index, (rule, memory)) in input.policy.rules.iter().zip(&mut memory.rules).enumerate() {
         let exempt = input.exempt;
         let at_instant = RuleAtInstant { rule, index, now, was_ahead_until: None, exempt };
-        let due = at_instant.due_firing(memory, &mut recorded, &mut Winners(Vec::new()));
-        if let Some(at) = due.filter(|at| *at <= until) {
-            at_instant.record(memory, at, Ending::Stopped, &mut recorded);
+        let due_at = at_instant.due_firing(memory, &mut recorded, &mut Winners(Vec::new()));
+        if let Some(at) = due_at.filter(|at| *at <= until) {
+            at_instant.record(memory, at, FiringOutcome::Stopped, &mut recorded);
         }
     }
     (memory, recorded)
@@ -63,7 +63,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     let policy = input.policy;
     let mut recorded = Vec::new();
     let mut memory = Memory::carried_over(input, now, &mut recorded);
-    let mut due = Vec::new();
+    let mut due_firings = Vec::new();
     for (index, (rule, memory)) in policy.rules.iter().zip(&mut memory.rules).enumerate() {
         let was_ahead_until = recorded.iter().find_map(|it| match it {
             Recorded::ClockWasAhead { rule: of, until } if *of == rule.name => Some(*until),
@@ -72,11 +72,11 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
         let exempt = input.exempt;
         let at_instant = RuleAtInstant { rule, index, now, was_ahead_until, exempt };
         if let Some(at) = at_instant.due_firing(memory, &mut recorded, reasons) {
-            due.push(Due { at, rule: index });
+            due_firings.push(Due { at, rule: index });
         }
     }
-    due.sort_by_key(|firing| (firing.at, firing.rule));
-    let action = carry_out(input, &due, &mut memory, now, &mut recorded, reasons);
+    due_firings.sort_by_key(|firing| (firing.at, firing.rule));
+    let action = plan_action(input, &due_firings, &mut memory, now, &mut recorded, reasons);
     Decision {
         actions: action.into_iter().collect(),
         reasons: Vec::new(),
@@ -91,9 +91,9 @@ struct RuleAtInstant<'a> {
     rule: &'a CronRule,
     index: usize,
     now: Timestamp,
-    /// Until when it was handled by a clock that ran ahead, if that has just been discarded.
+    /// The instant up to which a clock that ran ahead had handled it, if that has just been discarded.
     was_ahead_until: Option<Timestamp>,
-    /// Why it is not carried out, if the object or its target is exempt.
+    /// The reason that it is not applied, if the object or its target is exempt.
     exempt: Option<Exempt>,
 }
 
@@ -166,7 +166,7 @@ impl RuleAtInstant<'_> {
             return;
         }
         let message = pending.message.clone().unwrap_or_else(|| Arc::from("never answered"));
-        self.record(memory, at, Ending::Failed { attempts, message }, recorded);
+        self.record(memory, at, FiringOutcome::Failed { attempts, message }, recorded);
         reasons.won(self.reason(Verdict::Error, Cause::GaveUp { attempts }, Some(at)));
     }
 
@@ -179,7 +179,7 @@ impl RuleAtInstant<'_> {
     ) {
         if let Some(pending) = memory.pending.take_if(|pending| pending.at < latest) {
             let by = Arc::clone(&self.rule.name);
-            self.record(memory, pending.at, Ending::Superseded { by }, recorded);
+            self.record(memory, pending.at, FiringOutcome::Superseded { by }, recorded);
         }
     }
 
@@ -187,7 +187,7 @@ impl RuleAtInstant<'_> {
         &self,
         memory: &mut RuleMemory,
         scheduled: Timestamp,
-        ending: Ending,
+        ending: FiringOutcome,
         recorded: &mut Vec<Recorded>,
     ) {
         memory.record(self.rule, Execution::new(scheduled, self.now, ending), recorded);
@@ -199,7 +199,7 @@ impl RuleAtInstant<'_> {
 }
 
 /// Turns the due firings into one write, or into records when there is nothing to write.
-fn carry_out(
+fn plan_action(
     input: &Input<'_>,
     due: &[Due],
     memory: &mut Memory,
@@ -243,7 +243,7 @@ fn carry_out(
                 reasons.won(firing.reason(Verdict::Won, Cause::AlreadySet));
                 memory.record(
                     rule,
-                    Execution::new(firing.at, now, Ending::Done(applied)),
+                    Execution::new(firing.at, now, FiringOutcome::Done(applied)),
                     recorded,
                 );
             }
@@ -252,7 +252,7 @@ fn carry_out(
                 let cause = Cause::Superseded { by: position(by) };
                 reasons.other(|| firing.reason(Verdict::Lost, cause));
                 let by = Arc::clone(&input.policy.rules[by].name);
-                let ending = Ending::Superseded { by };
+                let ending = FiringOutcome::Superseded { by };
                 memory.record(rule, Execution::new(firing.at, now, ending), recorded);
             }
         }
@@ -267,7 +267,7 @@ impl Due {
     }
 }
 
-/// Until when, inclusively, the actions may be carried out; `None` when there are none.
+/// The last instant at which the actions may be applied; `None` when there are none.
 pub(crate) fn deadline(policy: &CronScaling, decision: &Decision) -> Option<Timestamp> {
     let rules = policy.rules.iter().zip(&decision.memory.rules);
     let applying = rules.filter_map(|(rule, memory)| {
@@ -277,7 +277,7 @@ pub(crate) fn deadline(policy: &CronScaling, decision: &Decision) -> Option<Time
     applying.min()
 }
 
-/// When time alone could next change what the rules want.
+/// The next instant at which time alone could change the values of the rules.
 #[must_use]
 pub fn wake_at(policy: &CronScaling, memory: &Memory, now: Timestamp) -> Option<Timestamp> {
     let rules = policy.rules.iter().zip(&memory.rules);
@@ -286,7 +286,7 @@ pub fn wake_at(policy: &CronScaling, memory: &Memory, now: Timestamp) -> Option<
             let pending = memory.pending.as_ref();
             // An attempt in progress is not repeated before its outcome is known.
             let retry = pending.filter(|it| it.applying.is_none()).map(|it| it.retry_at);
-            // Just past the last instant at which it may still be carried out.
+            // Just past the last instant at which it may still be applied.
             let given_up = pending.and_then(|it| {
                 it.at.checked_add(max_delay(rule)).and_then(|at| at.checked_add(NANOSECOND)).ok()
             });

@@ -15,22 +15,22 @@ use crate::{Field, Occurrence};
 pub struct Execution {
     /// The firing, in seconds since the epoch.
     scheduled: i64,
-    /// How much later it was handled, in nanoseconds.
+    /// The delay until it was handled, in nanoseconds.
     later: i64,
     /// The outcome.
-    pub ending: Ending,
+    pub ending: FiringOutcome,
 }
 
-/// How a firing ended. Each ends once.
+/// The end of a firing. Each has exactly one.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Ending {
-    /// It was carried out, or its value was already set.
+pub enum FiringOutcome {
+    /// The firing was applied, or its value was already set.
     Done(Applied),
     /// All attempts failed until it was too late.
     Failed {
-        /// How often.
+        /// The number of attempts.
         attempts: u32,
-        /// Why the last attempt failed.
+        /// The reason that the last attempt failed.
         message: Arc<str>,
     },
     /// No controller was running to carry it out in time.
@@ -41,12 +41,12 @@ pub enum Ending {
         /// The rule that superseded it.
         by: Arc<str>,
     },
-    /// It fell due while everything was stopped.
+    /// The firing was due while everything was stopped.
     Stopped,
 }
 
-/// How many missed firings are counted one by one: those of a week, if there is one every minute. The
-/// instants of the first and the last are exact however many there are.
+/// The maximum number of missed firings that are counted: those of a week, if there is one every minute. The instants
+/// of the first and the last are exact for any number.
 pub const MAX_COUNTED: u32 = 10_080;
 
 /// An event in the life of a rule.
@@ -65,13 +65,13 @@ pub enum Recorded {
     Missed {
         /// The rule.
         rule: Arc<str>,
-        /// How many. No more than [`MAX_COUNTED`] are counted.
+        /// The number of missed firings, at most [`MAX_COUNTED`].
         count: u32,
         /// The first of them.
         first: Timestamp,
         /// The last of them.
         last: Timestamp,
-        /// How long ago the last one was.
+        /// The time since the last one.
         late: SignedDuration,
     },
     /// An attempt to carry a firing out failed; another one follows, unless it is too late by then.
@@ -80,12 +80,12 @@ pub enum Recorded {
         rule: Arc<str>,
         /// The firing.
         scheduled: Timestamp,
-        /// How many attempts have failed, this one included.
+        /// The number of failed attempts, this one included.
         attempts: u32,
-        /// Why this one did.
+        /// The reason that this one failed.
         message: Arc<str>,
     },
-    /// Another writer has replaced at once what a firing has set. Nothing is written again.
+    /// Another writer has immediately replaced the value of a firing. Nothing is written again.
     Undone {
         /// The rule.
         rule: Arc<str>,
@@ -103,7 +103,7 @@ pub enum Recorded {
     ClockWasAhead {
         /// The rule.
         rule: Arc<str>,
-        /// Until when it was handled, or the firing that was tried.
+        /// The instant up to which it was handled, or the firing that was tried.
         until: Timestamp,
     },
 }
@@ -127,7 +127,7 @@ pub enum Applied {
 impl Execution {
     /// An entry for the result of a firing, and when it ended.
     #[must_use]
-    pub fn new(scheduled: Timestamp, executed: Timestamp, ending: Ending) -> Execution {
+    pub fn new(scheduled: Timestamp, executed: Timestamp, ending: FiringOutcome) -> Execution {
         let scheduled = scheduled.as_second();
         let later = executed.as_nanosecond() - i128::from(scheduled) * 1_000_000_000;
         // Nearly three hundred years, in either direction.
@@ -138,26 +138,26 @@ impl Execution {
     /// The firing.
     #[must_use]
     pub fn scheduled(&self) -> Timestamp {
-        // It was made from a timestamp, so it is in the range of one.
+        // A timestamp is its source, so it is in the range of one.
         Timestamp::from_second(self.scheduled).unwrap_or_default()
     }
 
-    /// When it ended.
+    /// The instant at which it ended.
     #[must_use]
     pub fn executed(&self) -> Timestamp {
         self.scheduled().saturating_add(self.later()).unwrap_or(self.scheduled())
     }
 
-    /// How much later than the firing that was.
+    /// The delay from the firing to its end.
     #[must_use]
     pub fn later(&self) -> SignedDuration {
         SignedDuration::from_nanos(self.later)
     }
 
     pub(super) fn share_message_with(&mut self, others: &[Execution]) {
-        let Ending::Failed { message, .. } = &mut self.ending else { return };
+        let FiringOutcome::Failed { message, .. } = &mut self.ending else { return };
         let known = others.iter().find_map(|other| match &other.ending {
-            Ending::Failed { message: known, .. } if known == message => Some(known),
+            FiringOutcome::Failed { message: known, .. } if known == message => Some(known),
             _ => None,
         });
         if let Some(known) = known {
@@ -170,9 +170,9 @@ impl Recorded {
     pub(crate) fn occurrence(&self) -> Option<(Occurrence, Option<Arc<str>>)> {
         let (what, rule) = match self {
             Recorded::Ended { rule, execution } => match execution.ending {
-                Ending::Done(_) => (Occurrence::Fires, rule),
-                Ending::Superseded { .. } => (Occurrence::Superseded, rule),
-                Ending::Failed { .. } | Ending::Missed | Ending::Stopped => {
+                FiringOutcome::Done(_) => (Occurrence::Fires, rule),
+                FiringOutcome::Superseded { .. } => (Occurrence::Superseded, rule),
+                FiringOutcome::Failed { .. } | FiringOutcome::Missed | FiringOutcome::Stopped => {
                     (Occurrence::Missed, rule)
                 }
             },
@@ -185,11 +185,11 @@ impl Recorded {
     }
 }
 
-impl Ending {
+impl FiringOutcome {
     /// Whether it counts as a success.
     #[must_use]
     pub fn is_success(&self) -> bool {
-        matches!(self, Ending::Done(_))
+        matches!(self, FiringOutcome::Done(_))
     }
 }
 
@@ -259,7 +259,7 @@ mod tests {
         let scheduled: Timestamp = "1969-12-31T23:58:00Z".parse().unwrap();
         for executed in ["1969-12-31T23:58:00.000000001Z", "1969-12-31T23:57:59.5Z"] {
             let executed: Timestamp = executed.parse().unwrap();
-            let execution = Execution::new(scheduled, executed, Ending::Missed);
+            let execution = Execution::new(scheduled, executed, FiringOutcome::Missed);
             assert_eq!((execution.scheduled(), execution.executed()), (scheduled, executed));
         }
     }

@@ -49,7 +49,7 @@ impl RuleContent<'_> {
             DesiredScale::Bounds(bounds) => [None, bounds.min(), bounds.max()],
         }
         .map(number);
-        Fingerprint::of([
+        Fingerprint::from_parts([
             self.target.group(),
             self.target.kind(),
             self.target.namespace(),

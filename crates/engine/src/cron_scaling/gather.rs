@@ -11,13 +11,13 @@ use crate::{Autoscaler, Exempt, Identity, Reach, Target, Unreachable, Workload};
 pub struct Input<'a> {
     /// The checked spec.
     pub policy: &'a CronScaling,
-    /// When it was created; `None` for one of which that is not known.
+    /// The instant of its creation; `None` if it is unknown.
     pub created: Option<Timestamp>,
     /// The memory in its status; `None` when it has no status yet.
     pub memory: Option<&'a Memory>,
     /// The current state of the object that the rules change.
     pub target: TargetState<'a>,
-    /// Why nothing may be changed, if the object or its target is exempt.
+    /// The reason that nothing may be changed, if the object or its target is exempt.
     pub exempt: Option<Exempt>,
 }
 
@@ -26,9 +26,9 @@ pub struct Input<'a> {
 pub enum TargetState<'a> {
     /// There is no such object.
     Missing,
-    /// It could not be read, so it may or may not exist.
+    /// The target could not be read, so it might or might not exist.
     Unreachable(&'a Unreachable),
-    /// Something with replicas.
+    /// The target has replicas.
     Workload(Workload),
     /// Something with bounds.
     Autoscaler(Autoscaler),
@@ -43,7 +43,7 @@ pub fn gather<'a>(
 ) -> Option<Input<'a>> {
     let object = view.state.policies.get(scaling)?;
     let policy = object.policy.as_deref()?;
-    let found = || match &policy.target {
+    let target_state = || match &policy.target {
         Target::Workload(target) => {
             view.objects.workloads.get(target).copied().map(TargetState::Workload)
         }
@@ -53,9 +53,9 @@ pub fn gather<'a>(
     };
     let target = match reach.lacks(policy.target.identity()) {
         Some(why) => TargetState::Unreachable(why),
-        None => found().unwrap_or(TargetState::Missing),
+        None => target_state().unwrap_or(TargetState::Missing),
     };
-    let exempt = Exempt::of(&view.objects.exempt, scaling, Some(policy.target.identity()));
+    let exempt = Exempt::for_policy(&view.objects.exempt, scaling, Some(policy.target.identity()));
     let (created, memory) = (object.created, object.memory.as_ref());
     Some(Input { policy, created, memory, target, exempt })
 }

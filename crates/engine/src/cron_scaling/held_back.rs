@@ -1,7 +1,7 @@
 //! Rules that are new to a world with known state: they begin at an instant. Until then, the other rules of their
 //! object continue from its status.
 //!
-//! Which version of the world was there before is up to the caller.
+//! The caller supplies the previous version of the world.
 
 use std::sync::Arc;
 
@@ -32,18 +32,18 @@ impl HeldBack {
             return None;
         }
         let object = state.policies.get_mut(&policy.identity)?;
-        let remembered = object.memory.iter().flat_map(|memory| &memory.rules);
-        let mut known: Vec<(Arc<str>, Fingerprint)> =
-            remembered.map(|rule| (Arc::clone(&rule.name), rule.fingerprint)).collect();
+        let stored_rules = object.memory.iter().flat_map(|memory| &memory.rules);
+        let mut known_rules: Vec<(Arc<str>, Fingerprint)> =
+            stored_rules.map(|rule| (Arc::clone(&rule.name), rule.fingerprint)).collect();
         let earlier = earlier.and_then(|state| state.policies.get(&policy.identity));
         let earlier = earlier.and_then(|object| object.policy.as_deref());
         let rules = earlier.into_iter().flat_map(|policy| &policy.rules);
-        known.extend(rules.map(|rule| (Arc::clone(&rule.name), rule.fingerprint)));
+        known_rules.extend(rules.map(|rule| (Arc::clone(&rule.name), rule.fingerprint)));
         let is_new = |rule: &CronRule| {
             let is_it = |(name, fingerprint): &(Arc<str>, Fingerprint)| {
                 *name == rule.name && *fingerprint == rule.fingerprint
             };
-            !rule.suspended && !known.iter().any(is_it)
+            !rule.suspended && !known_rules.iter().any(is_it)
         };
         let checked = object.policy.as_mut()?;
         if !checked.rules.iter().any(is_new) {
@@ -74,13 +74,13 @@ impl HeldBack {
         let mut rules = Vec::with_capacity(known.len().max(whole.rules.len()));
         for (index, rule) in whole.rules.iter().enumerate() {
             let position = known.iter().position(|it| it.name == rule.name);
-            let remembered = position.map(|position| known.remove(position));
+            let stored = position.map(|position| known.remove(position));
             let before_it = held.as_ref().and_then(|held| held.rules.get(index));
             let is_new = before_it.is_none_or(|it| it.suspended && !rule.suspended);
-            let goes_on = remembered.filter(|_| !is_new);
-            rules.push(goes_on.unwrap_or_else(|| RuleMemory::beginning(rule, before(at))));
+            let kept_memory = stored.filter(|_| !is_new);
+            rules.push(kept_memory.unwrap_or_else(|| RuleMemory::beginning(rule, before(at))));
         }
-        // Those of rules that cannot be used come last.
+        // Unusable rules come last.
         rules.append(&mut known);
         let memory = Memory { rules };
         let next = wake_at(&whole, &memory, before(at));

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 
 use super::memory::MAX_CLOCK_SKEW;
 use super::{
-    Cause, CronRule, CronScaling, Decision, DesiredScale, Ending, Execution, Input, Memory,
-    Recorded, Undone, begin, deadline, decide, explain, gather, next_firing, render, request,
+    Cause, CronRule, CronScaling, Decision, DesiredScale, Execution, FiringOutcome, Input, Memory,
+    Recorded, UndoneValue, begin, deadline, decide, explain, gather, next_firing, render, request,
     settle, skip_stopped, undone, wake_at,
 };
 use crate::other_writer::ExternalChange;
@@ -18,11 +18,11 @@ use crate::seam::{
 };
 use crate::{
     Exempt, Field, Footprint, Identity, Inactive, Occurrence, Outcome, Reach, Reason,
-    ReplicasAskedFor, Requested, RuleExplanation, RuleSchedule, Schedule, Target, TargetReference,
+    ReplicaMaximum, Requested, RuleExplanation, RuleSchedule, Schedule, Target, TargetReference,
     Verdict,
 };
 
-/// How the message of a superseded firing starts in a status.
+/// The start of the message of a superseded firing in a status.
 pub const SUPERSEDED: &str = "superseded by";
 
 /// Cron rules, as a family of policies.
@@ -60,7 +60,7 @@ impl PolicyFamily for CronRules {
         let settled = settle(&open.policy, open.decision, outcomes, times.now);
         let wake_at = wake_at(&open.policy, &settled.memory, times.opened_at);
         if let Some(object) = state.policies.get_mut(policy) {
-            // It may have become invalid in the meantime. Its history stays.
+            // The rule may have become invalid in the meantime. Its history stays.
             let is_usable = object.policy.is_some();
             let memory = settled.memory;
             object.memory = Some(if is_usable { memory } else { memory.invalidated() });
@@ -118,7 +118,7 @@ impl PolicyFamily for CronRules {
                     explained(input.policy, &Reason { cause, ..reason })
                 }
                 Some(execution) if Some(execution.scheduled()) == last => {
-                    what_became(&input, reason, execution)
+                    outcome_of(&input, reason, execution)
                 }
                 _ => explained(input.policy, &reason),
             }
@@ -150,8 +150,8 @@ impl PolicyFamily for CronRules {
         object
     }
 
-    fn remembering(told: Option<Memory>, before: Memory) -> Option<Memory> {
-        Some(told.unwrap_or_default().joined(before))
+    fn with_memory_from(from_status: Option<Memory>, before: Memory) -> Option<Memory> {
+        Some(from_status.unwrap_or_default().joined(before))
     }
 
     fn target(view: View<'_, CronRules>, policy: &Identity) -> Option<TargetReference> {
@@ -190,7 +190,7 @@ impl PolicyFamily for CronRules {
             is_off: rule.suspended,
             schedule: Schedule::Firings(rule.firings.clone()),
             ranked: None,
-            asks_for: match rule.desired {
+            requested_value: match rule.desired {
                 DesiredScale::Replicas(number) => Some(number.into()),
                 DesiredScale::Bounds(_) => None,
             },
@@ -199,19 +199,19 @@ impl PolicyFamily for CronRules {
         rules.map(of_rule).collect()
     }
 
-    fn asks_for(view: View<'_, CronRules>, policy: &Identity) -> Option<ReplicasAskedFor> {
+    fn replica_maximum(view: View<'_, CronRules>, policy: &Identity) -> Option<ReplicaMaximum> {
         let checked = view.state.policy(policy)?;
         let Target::Workload(workload) = &checked.target else { return None };
         let is_exempt = is_exempt(view, policy, checked);
         let rules = checked.rules.iter().filter(|rule| !rule.suspended && !is_exempt);
-        let asked = rules.filter_map(|rule| match rule.desired {
+        let candidates = rules.filter_map(|rule| match rule.desired {
             DesiredScale::Replicas(replicas) => Some((replicas, rule)),
             DesiredScale::Bounds(_) => None,
         });
         // Of several that are as high, the first.
-        let (most, rule) = asked.rev().max_by_key(|(replicas, _)| *replicas)?;
+        let (most, rule) = candidates.rev().max_by_key(|(replicas, _)| *replicas)?;
         let rule = Some(Arc::clone(&rule.name));
-        Some(ReplicasAskedFor { workload: workload.clone(), most, rule })
+        Some(ReplicaMaximum { workload: workload.clone(), most, rule })
     }
 
     fn request(
@@ -237,19 +237,19 @@ impl PolicyFamily for CronRules {
         undone::detect_undone(view, policy, foreign, now)
     }
 
-    /// A policy that can never act says nothing about those it is connected to.
+    /// A policy that can never act does not affect its connected policies.
     fn known_until(state: &FamilyState<Self>, policy: &Identity) -> Option<Timestamp> {
         let object = state.policies.get(policy)?;
         object.policy.as_ref().filter(|policy| !policy.rules.is_empty())?;
         object.memory.as_ref()?.known_until()
     }
 
-    fn begin_anew(state: &mut FamilyState<Self>, policy: &Identity, at: Timestamp) {
-        begin::begin_anew(state, policy, at);
+    fn start_as_new(state: &mut FamilyState<Self>, policy: &Identity, at: Timestamp) {
+        begin::start_as_new(state, policy, at);
     }
 
-    fn goes_on(state: &FamilyState<Self>, policy: &Identity, before: &FamilyState<Self>) -> bool {
-        begin::goes_on(state, policy, before)
+    fn continues(state: &FamilyState<Self>, policy: &Identity, before: &FamilyState<Self>) -> bool {
+        begin::continues(state, policy, before)
     }
 
     fn moves_other_bound(cause: Cause) -> bool {
@@ -270,7 +270,7 @@ impl PolicyFamily for CronRules {
 /// Whether a policy or its target is exempt.
 fn is_exempt(view: View<'_, CronRules>, policy: &Identity, checked: &CronScaling) -> bool {
     let target = checked.target.identity();
-    Exempt::of(&view.objects.exempt, policy, Some(target)).is_some()
+    Exempt::for_policy(&view.objects.exempt, policy, Some(target)).is_some()
 }
 
 /// The result of a rule's last firing. A firing from before an edit explains nothing.
@@ -288,53 +288,53 @@ pub(super) fn can_be_of(rule: &CronRule, execution: &Execution) -> bool {
     };
     fires
         && match (&execution.ending, rule.desired) {
-            (Ending::Done(applied), DesiredScale::Replicas(replicas)) => {
+            (FiringOutcome::Done(applied), DesiredScale::Replicas(replicas)) => {
                 applied.replicas() == Some(replicas)
             }
-            (Ending::Done(applied), DesiredScale::Bounds(bounds)) => {
+            (FiringOutcome::Done(applied), DesiredScale::Bounds(bounds)) => {
                 sets(bounds.min(), applied.min()) && sets(bounds.max(), applied.max())
             }
             (
-                Ending::Failed { .. }
-                | Ending::Missed
-                | Ending::Superseded { .. }
-                | Ending::Stopped,
+                FiringOutcome::Failed { .. }
+                | FiringOutcome::Missed
+                | FiringOutcome::Superseded { .. }
+                | FiringOutcome::Stopped,
                 _,
             ) => true,
         }
 }
 
 /// The outcome of a rule's last firing.
-fn what_became(input: &Input<'_>, reason: Reason<Cause>, execution: &Execution) -> RuleExplanation {
+fn outcome_of(input: &Input<'_>, reason: Reason<Cause>, execution: &Execution) -> RuleExplanation {
     let (verdict, cause) = match &execution.ending {
-        Ending::Done(applied) if applied.moved_other_bound() => {
-            (Verdict::Won, Cause::MovedOtherBound)
-        }
-        Ending::Done(_) => (Verdict::Won, Cause::Fired),
-        Ending::Superseded { by } => {
+        FiringOutcome::Done(it) if it.moved_other_bound() => (Verdict::Won, Cause::MovedOtherBound),
+        FiringOutcome::Done(_) => (Verdict::Won, Cause::Fired),
+        FiringOutcome::Superseded { by } => {
             let by = input.policy.rules.iter().position(|rule| rule.name == *by);
             let by = by.and_then(|by| u32::try_from(by).ok()).unwrap_or(u32::MAX);
             (Verdict::Lost, Cause::Superseded { by })
         }
-        Ending::Missed => (Verdict::Error, Cause::Missed { by: execution.later() }),
-        Ending::Stopped => (Verdict::Error, Cause::Stopped),
-        Ending::Failed { attempts, .. } => (Verdict::Error, Cause::GaveUp { attempts: *attempts }),
+        FiringOutcome::Missed => (Verdict::Error, Cause::Missed { by: execution.later() }),
+        FiringOutcome::Stopped => (Verdict::Error, Cause::Stopped),
+        FiringOutcome::Failed { attempts, .. } => {
+            (Verdict::Error, Cause::GaveUp { attempts: *attempts })
+        }
     };
     let since = Some(execution.scheduled());
-    let explained =
-        explained(input.policy, &Reason { verdict, cause, since, until: None, ..reason });
+    let reason = Reason { verdict, cause, since, until: None, ..reason };
+    let explained = explained(input.policy, &reason);
     let memory = input.memory.and_then(|memory| {
         memory.rules.iter().find(|it| explained.rule.as_deref() == Some(&*it.name))
     });
     let undone = memory.and_then(|memory| memory.undone.as_deref());
-    let is_so = |it: &&Undone| it.scheduled == execution.scheduled() && !it.is_over;
+    let is_so = |it: &&UndoneValue| it.scheduled == execution.scheduled() && !it.is_over;
     if let Some(undone) = undone.filter(is_so) {
         let message = format!("{}; {}", explained.message, undone.message);
         return RuleExplanation { message, ..explained };
     }
     // A status describes any result of a firing in words.
     match &execution.ending {
-        Ending::Failed { attempts: 0, message } => {
+        FiringOutcome::Failed { attempts: 0, message } => {
             let rule = reason.rule.and_then(|index| input.policy.rules.get(index as usize));
             let schedule = rule.map_or_else(String::new, |rule| rule.firings.describe());
             let is_lost = message.starts_with(SUPERSEDED);
@@ -352,19 +352,20 @@ fn explained(policy: &CronScaling, reason: &Reason<Cause>) -> RuleExplanation {
     let rule = reason.rule.and_then(|index| policy.rules.get(index as usize));
     let name = rule.map(|rule| Arc::clone(&rule.name));
     let position = rule.map(|rule| rule.position);
-    RuleExplanation { position, ..RuleExplanation::of(reason, name, render(policy, reason)) }
+    let explanation = RuleExplanation::from_reason(reason, name, render(policy, reason));
+    RuleExplanation { position, ..explanation }
 }
 
 /// The pending and overdue firings of the rules of a world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FiringBacklog {
-    /// How many rules wait for a firing.
+    /// The number of rules with a next firing.
     pub armed: u64,
-    /// When the first of these is.
+    /// The earliest of these firings.
     pub next: Option<Timestamp>,
     /// The oldest firing that is due and not yet handled, whether it is being tried or not.
     pub oldest_overdue: Option<Timestamp>,
-    /// How many firings have failed at least once and are being retried.
+    /// The number of firings that have failed at least once and are being retried.
     pub retrying: u64,
 }
 
@@ -373,28 +374,27 @@ pub struct FiringBacklog {
 pub fn firing_backlog(view: View<'_, CronRules>, now: Timestamp) -> FiringBacklog {
     let usable = view.state.policies.iter().filter_map(|(identity, object)| {
         let (policy, memory) = object.policy.as_ref().zip(object.memory.as_ref())?;
-        let exempt = Exempt::of(&view.objects.exempt, identity, Some(policy.target.identity()));
+        let exempt =
+            Exempt::for_policy(&view.objects.exempt, identity, Some(policy.target.identity()));
         // Firings wait while the mark of the namespace is unreadable.
         exempt.is_none_or(Exempt::is_unread).then_some((policy, memory))
     });
     let rules = usable.flat_map(|(policy, memory)| policy.rules.iter().zip(&memory.rules));
-    let mut firing_backlog = FiringBacklog::default();
+    let mut backlog = FiringBacklog::default();
     let earliest = |one: Option<Timestamp>, other| Some(one.map_or(other, |one| one.min(other)));
     for (rule, memory) in rules.filter(|(rule, _)| !rule.suspended) {
-        firing_backlog.retrying +=
-            u64::from(memory.pending.as_ref().is_some_and(|it| it.attempts > 0));
-        let due = rule.firings.next(memory.handled);
-        let next = match due {
-            Some(due) if due <= now => {
-                firing_backlog.oldest_overdue = earliest(firing_backlog.oldest_overdue, due);
+        backlog.retrying += u64::from(memory.pending.as_ref().is_some_and(|it| it.attempts > 0));
+        let next = match rule.firings.next(memory.handled) {
+            Some(due_at) if due_at <= now => {
+                backlog.oldest_overdue = earliest(backlog.oldest_overdue, due_at);
                 next_firing(rule, memory, now)
             }
             next => next,
         };
         if let Some(next) = next {
-            firing_backlog.armed += 1;
-            firing_backlog.next = earliest(firing_backlog.next, next);
+            backlog.armed += 1;
+            backlog.next = earliest(backlog.next, next);
         }
     }
-    firing_backlog
+    backlog
 }

@@ -1,13 +1,15 @@
 //! The memory of cron rules: handled firings, pending firings, and their outcomes.
 //!
-//! It is stored in the object's status, except for attempts in progress: after a restart these start over,
-//! and the target shows whether they had been carried out.
+//! The object's status stores it, except for attempts in progress: after a restart these start over, and the target
+//! shows whether they were applied.
 
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Applied, CronRule, Ending, Execution, Input, MAX_COUNTED, Recorded, Undone};
+use super::{
+    Applied, CronRule, Execution, FiringOutcome, Input, MAX_COUNTED, Recorded, UndoneValue,
+};
 use crate::Fingerprint;
 
 /// Anything handled further ahead of now than this was handled by a wrong clock. Anything less means
@@ -29,15 +31,15 @@ pub struct Memory {
 pub struct RuleMemory {
     /// The rule's name.
     pub name: Arc<str>,
-    /// The rule as it was when its firings were last handled; [`Fingerprint::of_nothing`] while it
+    /// The rule as it was when its firings were last handled; [`Fingerprint::empty`] while it
     /// cannot be used.
     pub fingerprint: Fingerprint,
     /// Every firing until then, inclusively, has been handled.
     pub handled: Timestamp,
-    /// A firing after that which is being carried out. Boxed, because few rules have one at a time.
+    /// A later firing that is being applied. Boxed, because few rules have one at a time.
     pub pending: Option<Box<Pending>>,
-    /// A firing whose value another writer has replaced at once, while that lasts.
-    pub undone: Option<Box<Undone>>,
+    /// A firing whose value another writer has immediately replaced, while that lasts.
+    pub undone: Option<Box<UndoneValue>>,
     /// The last firing before a run, which is assumed to have set its value. It is in no status.
     pub assumed: Option<Timestamp>,
     /// The results of earlier firings, newest first. Shared, because a decision about a rule that is not due leaves it
@@ -45,16 +47,16 @@ pub struct RuleMemory {
     pub executions: Arc<[Execution]>,
 }
 
-/// A firing that is being carried out.
+/// A firing that is being applied.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pending {
     /// The firing.
     pub at: Timestamp,
-    /// How many attempts have failed.
+    /// The number of failed attempts.
     pub attempts: u32,
     /// Not to be tried again before.
     pub retry_at: Timestamp,
-    /// Why the last attempt failed.
+    /// The reason that the last attempt failed.
     pub message: Option<Arc<str>>,
     /// The value that the attempt in progress would apply; `None` between attempts.
     pub applying: Option<Applied>,
@@ -73,11 +75,11 @@ impl Memory {
             (None, Some(created)) => created.min(now),
             _ => now,
         };
-        let known = input.memory.map_or(&[][..], |memory| &memory.rules);
+        let stored_rules = input.memory.map_or(&[][..], |memory| &memory.rules);
         let of_rule = |index: usize, name: &str| {
             // Mostly the rules are where they were before.
-            let same_place = known.get(index).filter(|it| *it.name == *name);
-            same_place.or_else(|| known.iter().find(|it| *it.name == *name))
+            let same_place = stored_rules.get(index).filter(|it| *it.name == *name);
+            same_place.or_else(|| stored_rules.iter().find(|it| *it.name == *name))
         };
         let policy = input.policy;
         let mut rules = Vec::with_capacity(policy.rules.len() + policy.unusable_rules.len());
@@ -88,8 +90,8 @@ impl Memory {
             }
         }));
         for unusable in &policy.unusable_rules {
-            let known = of_rule(rules.len(), &unusable.name);
-            rules.extend(known.map(|it| it.invalidated(now, recorded)));
+            let rule_memory = of_rule(rules.len(), &unusable.name);
+            rules.extend(rule_memory.map(|it| it.invalidated(now, recorded)));
         }
         Memory { rules }
     }
@@ -99,7 +101,7 @@ impl Memory {
     #[must_use]
     pub fn invalidated(mut self) -> Memory {
         for rule in &mut self.rules {
-            rule.fingerprint = Fingerprint::of_nothing();
+            rule.fingerprint = Fingerprint::empty();
         }
         self
     }
@@ -130,8 +132,7 @@ impl Memory {
 }
 
 impl RuleMemory {
-    /// The memory of a rule whose firings are handled until `handled`, inclusively, and of which
-    /// nothing else is known.
+    /// The memory of a rule whose firings are handled until `handled`, inclusively, without any other known state.
     #[must_use]
     pub fn beginning(rule: &CronRule, handled: Timestamp) -> RuleMemory {
         RuleMemory {
@@ -169,7 +170,7 @@ impl RuleMemory {
         recorded: &mut Vec<Recorded>,
     ) -> RuleMemory {
         let mut memory = self.clone();
-        memory.forget_skewed_clock(now, recorded);
+        memory.discard_skewed_clock(now, recorded);
         if memory.fingerprint != rule.fingerprint {
             // An edited rule starts again from nothing. Its pending attempt is obsolete.
             memory.give_up_pending(now, recorded);
@@ -183,7 +184,7 @@ impl RuleMemory {
 
     /// Discards that firings were handled, or tried, by a clock that was far ahead. Their executions
     /// stay in the history.
-    fn forget_skewed_clock(&mut self, now: Timestamp, recorded: &mut Vec<Recorded>) {
+    fn discard_skewed_clock(&mut self, now: Timestamp, recorded: &mut Vec<Recorded>) {
         let is_wrong = |at: &Timestamp| at.duration_since(now) > MAX_CLOCK_SKEW;
         let pending = self.pending.take_if(|pending| is_wrong(&pending.at));
         let handled = Some(self.handled).filter(is_wrong);
@@ -200,7 +201,7 @@ impl RuleMemory {
     fn invalidated(&self, now: Timestamp, recorded: &mut Vec<Recorded>) -> RuleMemory {
         let mut memory = self.clone();
         memory.give_up_pending(now, recorded);
-        memory.fingerprint = Fingerprint::of_nothing();
+        memory.fingerprint = Fingerprint::empty();
         memory
     }
 
@@ -208,7 +209,7 @@ impl RuleMemory {
         if let Some(pending) = self.pending.take() {
             let Pending { at, attempts, .. } = *pending;
             let message = Arc::from("gave up because the rule was changed");
-            let ending = Ending::Failed { attempts, message };
+            let ending = FiringOutcome::Failed { attempts, message };
             self.add(Execution::new(at, now, ending), recorded);
         }
     }
@@ -230,7 +231,7 @@ impl RuleMemory {
         let (mut count, mut kept) = (0, Vec::new());
         for at in std::iter::successors(Some(last), earlier).take(MAX_COUNTED as usize) {
             if count < u32::from(rule.failed_history_limit) {
-                kept.push(Execution::new(at, now, Ending::Missed));
+                kept.push(Execution::new(at, now, FiringOutcome::Missed));
             }
             count += 1;
         }
@@ -270,9 +271,10 @@ impl RuleMemory {
         }
         let (mut successes, mut failures) = limits;
         let mut is_kept = |execution: &&Execution| {
-            let left = if execution.ending.is_success() { &mut successes } else { &mut failures };
-            let keep = *left > 0;
-            *left = left.saturating_sub(1);
+            let remaining =
+                if execution.ending.is_success() { &mut successes } else { &mut failures };
+            let keep = *remaining > 0;
+            *remaining = remaining.saturating_sub(1);
             keep
         };
         self.executions = self.executions.iter().filter(|it| is_kept(it)).cloned().collect();

@@ -1,9 +1,8 @@
 //! Combines the firings that are due into a single write.
 //!
-//! The firings are ordered by time and then by the spec. For each field, the last firing that names it wins;
-//! a firing that wins no field has no effect at all. If the two bounds then contradict each other, the later
-//! winner moves the other bound. The result is written once; the history records which firing each written
-//! field comes from.
+//! The firings are ordered by time and then by the spec. For each field, the last firing that names it wins; a firing
+//! that wins no field has no effect at all. If the two bounds then contradict each other, the later winner moves the
+//! other bound. The result is written once; the history records the firing of each written field.
 
 use super::{Applied, CronScaling, DesiredScale, TargetState};
 use crate::{Action, Autoscaler, Workload};
@@ -28,9 +27,9 @@ pub(super) struct Plan {
 /// The effect of one firing within the plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Share {
-    /// It is part of the write.
+    /// The firing is part of the write.
     Written(Applied),
-    /// Its values are already set.
+    /// The values of the firing are already set.
     AlreadySet(Applied),
     /// Nothing remains of it; `by` is the index of the last firing that superseded it.
     Superseded { by: usize },
@@ -80,10 +79,10 @@ fn plan_bounds(policy: &CronScaling, due: &[Due], live: Autoscaler) -> Plan {
     {
         match (min.from, max.from) {
             (Some(from), other) if other.is_none_or(|other| from > other) => {
-                max.make_way(lower, from);
+                max.move_bound(lower, from);
             }
-            (_, Some(from)) => min.make_way(upper, from),
-            // An autoscaler with contradicting bounds is left to its owner.
+            (_, Some(from)) => min.move_bound(upper, from),
+            // An autoscaler with contradicting bounds is not changed.
             _ => {}
         }
     }
@@ -120,7 +119,7 @@ fn share_of(index: usize, applied: impl FnOnce() -> Applied, fields: &[Field]) -
 struct Field {
     live: Option<u32>,
     value: Option<u32>,
-    /// The firing that the value comes from, by its index; `None` as long as it is the live one.
+    /// The firing of the value, by its index; `None` as long as it is the live one.
     from: Option<usize>,
     /// Whether no firing names it, but it was moved to admit the other bound.
     moved: bool,
@@ -135,16 +134,16 @@ impl Field {
         *self = Field { value: Some(value), from: Some(from), moved: false, ..*self };
     }
 
-    fn make_way(&mut self, value: u32, from: usize) {
+    fn move_bound(&mut self, value: u32, from: usize) {
         *self = Field { value: Some(value), from: Some(from), moved: true, ..*self };
     }
 
-    /// The value, if it has to be written.
+    /// The value, if it must be written.
     fn change(&self) -> Option<u32> {
         self.value.filter(|_| self.value != self.live)
     }
 
-    /// The value, if it comes from the firing at `index`.
+    /// The value, if it is from the firing at `index`.
     fn left_by(&self, index: usize) -> Option<u32> {
         self.value.filter(|_| self.from == Some(index))
     }

@@ -1,7 +1,7 @@
 //! A checked `CronFederatedHPA`.
 //!
-//! Reading and checking are up to `almanac-api`; which firing is due, missed or superseded is up to the
-//! decision. Ten thousand of these are in memory at once, so a rule is small: a few words and its name.
+//! Reading and checking are up to `almanac-api`. The decision determines which firing is due, missed or superseded.
+//! Ten thousand of these are in memory at the same time, so a rule is small: a few words and its name.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ pub struct CronScaling {
     pub target: Target,
     /// The `apiVersion` in which the target is named, for requests to the API server.
     pub target_version: Arc<str>,
-    /// In the order of the spec. Invalid rules are left out, so a position here is not a position
-    /// in the spec: that is [`CronRule::position`].
+    /// The rules in the order of the spec. Invalid rules are omitted, so a position here is not a position in the
+    /// spec: that is [`CronRule::position`].
     pub rules: Box<[CronRule]>,
     /// The rules that are invalid as written. They do nothing, and their histories are kept.
     pub unusable_rules: Box<[UnusableRule]>,
@@ -47,23 +47,23 @@ pub struct CronRule {
     pub name: Arc<str>,
     /// Its position in the spec as written, counted from 0.
     pub position: u32,
-    /// When it fires, in its own zone.
+    /// The instants at which it fires, in its own zone.
     pub firings: Firings,
     /// Nothing fires while this is set.
     pub suspended: bool,
     /// The value that a firing sets. Fits the object's [`Target`].
     pub desired: DesiredScale,
-    /// How late, in seconds, a missed firing may still be carried out. Smaller than the
-    /// shortest interval between two firings.
+    /// The delay in seconds with which a missed firing may still be applied. Smaller than the shortest interval
+    /// between two firings.
     pub max_delay_seconds: u32,
-    /// How many successful executions the status keeps: 1 to 32.
+    /// The number of successful executions that the status keeps: 1 to 32.
     pub successful_history_limit: u8,
-    /// How many failed executions the status keeps: 0 to 32.
+    /// The number of failed executions that the status keeps: 0 to 32.
     pub failed_history_limit: u8,
-    /// Identifies the content and the schedule of the rule: the target, the schedule as written, the zone, the desired
-    /// scale and whether it is suspended. One that differs from the stored one means a new rule, which never fires for
-    /// the past. The history limits and the delay are not part of it: a change of those must not discard what was
-    /// handled.
+    /// Identifies the content and the schedule of the rule: the target, the schedule as written, the zone, the
+    /// desired scale and whether it is suspended. One that differs from the stored one means a new rule, which never
+    /// fires for the past. The history limits and the delay are not part of it: a change of those must not discard
+    /// handled firings.
     pub fingerprint: Fingerprint,
 }
 
@@ -96,7 +96,7 @@ pub struct Bounds {
     max: Option<u32>,
 }
 
-/// Why two numbers are not valid bounds.
+/// The reason that two numbers are not valid bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InvalidBounds {
     /// Neither is given.

@@ -1,60 +1,60 @@
-//! Why a rule did what it did, and how to say it.
+//! The reasons for the effect of a rule, and their texts.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::CronScaling;
 use crate::{Exempt, Reason};
 
-/// Why a rule did what it did.
+/// The reason for the effect of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// It fired and sets the target.
+    /// The rule fired and sets the target.
     Fired,
-    /// It fired, and the target already had its value.
+    /// The rule fired, and the target already had its value.
     AlreadySet,
-    /// It fired, and the bound it did not name is moved with the one it did.
+    /// The rule fired, and the bound that it does not name is moved with the one that it names.
     MovedOtherBound,
-    /// It fired, but another firing superseded all that it would have set.
+    /// The rule fired, but another firing superseded all its values.
     Superseded {
         /// The position of the superseding rule.
         by: u32,
     },
-    /// It fired too long ago to be carried out.
+    /// The rule fired too long ago to be applied.
     Missed {
-        /// How long ago.
+        /// The time since the firing.
         by: SignedDuration,
     },
-    /// It fired, but the target does not exist.
+    /// The rule fired, but the target does not exist.
     TargetMissing,
-    /// It fired, but the target could not be read.
+    /// The rule fired, but the target could not be read.
     TargetUnreachable,
-    /// It fired, an attempt failed, and it will be retried.
+    /// The rule fired, an attempt failed, and it will be retried.
     Retrying {
-        /// How many attempts have failed.
+        /// The number of failed attempts.
         attempts: u32,
     },
-    /// It fired, and every attempt failed until it was too late.
+    /// The rule fired, and every attempt failed until it was too late.
     GaveUp {
-        /// How many attempts there were.
+        /// The number of attempts.
         attempts: u32,
     },
-    /// It fired while everything was stopped.
+    /// The rule fired while everything was stopped.
     Stopped,
     /// The object or its target is exempt.
     Exempt(Exempt),
-    /// It is suspended.
+    /// The rule is suspended.
     Suspended,
     /// No firing is due.
     NotDue,
     /// No firing is due, and the last handled instant is so far ahead that the clock must have been
     /// wrong then.
     ClockWasAhead {
-        /// Until when it was handled.
+        /// The instant up to which it was handled.
         until: Timestamp,
     },
 }
 
-/// A reason as a line for a person.
+/// A reason as a line for users.
 #[must_use]
 pub fn render(policy: &CronScaling, reason: &Reason<Cause>) -> String {
     let rule_at = |position: u32| policy.rules.get(position as usize);
@@ -90,7 +90,7 @@ pub fn render(policy: &CronScaling, reason: &Reason<Cause>) -> String {
             format!("{schedule}: fired; gave up after {attempts} attempts")
         }
         Cause::Stopped => format!("{schedule}: fired, but everything was stopped"),
-        Cause::Exempt(exempt) => format!("{schedule}: not carried out; {exempt}"),
+        Cause::Exempt(exempt) => format!("{schedule}: not applied; {exempt}"),
         Cause::Suspended => format!("{schedule}: suspended"),
         Cause::NotDue => format!("{schedule}: not due"),
         Cause::ClockWasAhead { until } => {

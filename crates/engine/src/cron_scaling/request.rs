@@ -3,12 +3,12 @@
 use jiff::Timestamp;
 
 use super::logic::can_be_of;
-use super::{CronRule, CronRules, Ending, Execution, Memory};
+use super::{CronRule, CronRules, Execution, FiringOutcome, Memory};
 use crate::seam::ObjectOf;
 use crate::{Field, Inactive, Requested, Value};
 
 /// The value that the rules of an object request for a field. Of several rules that were applied at one instant, the
-/// last one in the spec counts. A bound that was moved to admit the other one is not requested.
+/// last one in the spec wins. A bound that was moved to admit the other one is not requested.
 pub(super) fn request(object: &ObjectOf<CronRules>, field: Field) -> Result<Requested, Inactive> {
     let value_of = |rule: &CronRule| rule.desired.fields().find(|(it, _)| *it == field);
     let rules = object.policy.as_deref().map_or(&[][..], |policy| &policy.rules);
@@ -30,10 +30,10 @@ pub(super) fn request(object: &ObjectOf<CronRules>, field: Field) -> Result<Requ
     })
 }
 
-/// When a rule set a field last, and the firing of that.
+/// The instant at which a rule last set a field, and the firing of that write.
 fn last_set(memory: &Memory, rule: &CronRule, field: Field) -> Option<(Timestamp, Timestamp)> {
     let done = executions(memory, rule).filter(|execution| match execution.ending {
-        Ending::Done(applied) => applied.fields().any(|(it, _)| it == field),
+        FiringOutcome::Done(applied) => applied.fields().any(|(it, _)| it == field),
         _ => false,
     });
     let last = done.map(|execution| (execution.executed(), execution.scheduled())).max();
@@ -52,10 +52,10 @@ pub(super) fn last_firing(memory: &Memory, rule: &CronRule) -> Option<Timestamp>
 /// The executions of the current version of a rule; none after an edit, until it fires again. The edit counts as
 /// handled, and is in no history.
 fn executions<'a>(memory: &'a Memory, rule: &'a CronRule) -> impl Iterator<Item = &'a Execution> {
-    let known = memory.rules.iter().find(|it| {
+    let rule_memory = memory.rules.iter().find(|it| {
         let is_same = it.name == rule.name && it.fingerprint == rule.fingerprint;
         is_same && it.executions.iter().any(|last| last.scheduled() == it.handled)
     });
-    let all = known.into_iter().flat_map(|it| it.executions.iter());
+    let all = rule_memory.into_iter().flat_map(|it| it.executions.iter());
     all.filter(move |execution| can_be_of(rule, execution))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Cause, CronScaling, Decision, Ending, Execution, Memory, Pending, Recorded, RuleMemory,
+    Cause, CronScaling, Decision, Execution, FiringOutcome, Memory, Pending, Recorded, RuleMemory,
 };
 use crate::seam::Effect;
 use crate::{Outcome, Reason, Value, Verdict};
@@ -22,14 +22,14 @@ pub struct Settlement {
     pub memory: Memory,
     /// The records.
     pub recorded: Vec<Recorded>,
-    /// Which fields were set.
+    /// The fields that were set.
     pub effects: Vec<Effect<Reason<Cause>>>,
 }
 
 /// Settles the attempts in progress.
 ///
-/// If the target is as wanted, their firings are done. Otherwise they stay pending, to be retried
-/// with a doubling backoff, until the decision finds that it is too late.
+/// If the target has the desired values, their firings are done. Otherwise they stay pending, to be retried with a
+/// doubling backoff, until the decision treats them as too late.
 #[must_use]
 pub fn settle(
     policy: &CronScaling,
@@ -43,12 +43,12 @@ pub fn settle(
         let Some(applied) = pending.applying.take() else { continue };
         let message = match outcomes.first() {
             Some(Outcome::Done | Outcome::Unchanged) => {
-                let done = Execution::new(pending.at, now, Ending::Done(applied));
+                let done = Execution::new(pending.at, now, FiringOutcome::Done(applied));
                 memory.record(rule, done, &mut recorded);
                 continue;
             }
             Some(Outcome::Withdrawn) => {
-                // Nothing was attempted. The next turn finds out what has changed.
+                // Nothing was attempted. The next turn reads the changes.
                 pending.retry_at = now.saturating_add(INITIAL_BACKOFF).unwrap_or(now);
                 continue;
             }
@@ -56,7 +56,7 @@ pub fn settle(
                 Arc::from("another client changed the target at the same time")
             }
             Some(Outcome::Refused(message) | Outcome::Unknown(message)) => Arc::clone(message),
-            None => Arc::from("it was not attempted"),
+            None => Arc::from("the write was not attempted"),
         };
         memory.attempt_failed(&message, now, &mut recorded);
     }
@@ -94,7 +94,7 @@ fn place(policy: &CronScaling, recorded: &Recorded) -> (Timestamp, usize) {
 fn applied_by(rule: &str, recorded: &[Recorded]) -> Option<super::Applied> {
     recorded.iter().rev().find_map(|it| match it {
         Recorded::Ended { rule: of, execution } if **of == *rule => match execution.ending {
-            Ending::Done(applied) => Some(applied),
+            FiringOutcome::Done(applied) => Some(applied),
             _ => None,
         },
         _ => None,

@@ -1,26 +1,27 @@
 //! Detects when another writer replaces what a rule has just set: an autoscaler, a deployment tool, a person.
 //!
-//! It is reported once per firing, and stays in the memory until it is over. Nothing is written again, because two
-//! writers that both insist would never stop. A later change is legitimate: between its firings a rule sets nothing.
+//! An undone value is reported once per firing, and stays in the memory until it is over. Nothing is written again,
+//! because two writers that both insist would never stop. A later change is legitimate: between its firings a rule
+//! sets nothing.
 
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{CronRules, Ending, Execution, Recorded, RuleMemory};
+use super::{CronRules, Execution, FiringOutcome, Recorded, RuleMemory};
 use crate::other_writer::ExternalChange;
 use crate::seam::{FamilyState, ViewMut};
 use crate::{Field, Identity, Objects};
 
-/// A value that is replaced within this time after a firing counts as undone.
+/// A value that is replaced within this time after a firing is undone.
 const UNDO_WINDOW: SignedDuration = SignedDuration::from_mins(2);
 
-/// How the message about an undone value starts.
+/// The start of the message about an undone value.
 pub const ANOTHER_WRITER: &str = "another writer has set";
 
-/// A firing whose value another writer has replaced at once.
+/// A firing whose value another writer has immediately replaced.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Undone {
+pub struct UndoneValue {
     /// The firing.
     pub scheduled: Timestamp,
     /// The field that was replaced.
@@ -34,15 +35,15 @@ pub struct Undone {
     pub is_over: bool,
 }
 
-impl Undone {
+impl UndoneValue {
     /// An undone firing, read from the message in a status.
     #[must_use]
-    pub fn parse(scheduled: Timestamp, message: &str) -> Option<Undone> {
+    pub fn parse(scheduled: Timestamp, message: &str) -> Option<UndoneValue> {
         let rest = message.strip_prefix(ANOTHER_WRITER)?.trim_start();
         let field = Field::ALL.into_iter().find(|field| {
             rest.strip_prefix(&*field.to_string()).is_some_and(|rest| rest.starts_with(' '))
         })?;
-        Some(Undone { scheduled, field, message: message.into(), by: None, is_over: false })
+        Some(UndoneValue { scheduled, field, message: message.into(), by: None, is_over: false })
     }
 }
 
@@ -70,9 +71,9 @@ pub(crate) fn reacts_to_changes(
     })
 }
 
-/// Detects values that other writers have replaced, and when that is over; recorded once per firing. Only
-/// a known change by another writer counts: a different value may also be our own, from a write whose
-/// response was lost or from a rule that no longer exists.
+/// Detects values that other writers have replaced, and the end of that; recorded once per firing. Only a known
+/// change by another writer is used: a different value may also be our own, from a write whose response was lost or
+/// from a rule that no longer exists.
 pub(crate) fn detect_undone(
     view: ViewMut<'_, CronRules>,
     policy: &Identity,
@@ -110,13 +111,13 @@ pub(crate) fn detect_undone(
         }
         let message = Arc::from(format!("{ANOTHER_WRITER} {field} to {found} since"));
         let by = Some(Arc::clone(by));
-        rule.undone = Some(Box::new(Undone { scheduled, field, message, by, is_over: false }));
+        rule.undone = Some(Box::new(UndoneValue { scheduled, field, message, by, is_over: false }));
     }
     recorded
 }
 
-/// For each field of the target, the rule that set it last, if that was the rule's latest firing.
-/// `None` when nothing is known of the target.
+/// For each field of the target, the rule that set it last, if that was the rule's latest firing. `None` when the
+/// target is unknown.
 fn last_sets(
     objects: &Objects,
     state: &FamilyState<CronRules>,
@@ -144,7 +145,7 @@ fn last_sets(
 /// The last value that a rule set a field to.
 fn last_set(rule: &RuleMemory, field: Field) -> Option<(&Execution, u32)> {
     let set = rule.executions.iter().filter_map(|execution| {
-        let Ending::Done(applied) = execution.ending else { return None };
+        let FiringOutcome::Done(applied) = execution.ending else { return None };
         let (_, value) = applied.fields().find(|(it, _)| *it == field)?;
         Some((execution, value))
     });

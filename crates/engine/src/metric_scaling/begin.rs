@@ -1,5 +1,5 @@
-//! Where a run of autoscalers begins: at the current state, if that is known. Otherwise at its first instant, with the
-//! recommendations of the windows before it. Nothing was scaled then: the replicas were what others have left.
+//! The start of a run of autoscalers: the current state, if that is known. Otherwise its first instant, with the
+//! recommendations of the windows before it. Nothing was scaled then: the replicas were the result of other writers.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -25,10 +25,10 @@ pub(super) fn begin(
     for identity in policies {
         let Some(object) = state.policies.get_mut(*identity) else { continue };
         let Some(policy) = &object.policy else { continue };
-        if Exempt::of(&objects.exempt, identity, Some(policy.target.identity())).is_some() {
+        if Exempt::for_policy(&objects.exempt, identity, Some(policy.target.identity())).is_some() {
             continue;
         }
-        // A run through time assumes that a target follows at once.
+        // A run through time assumes that a target follows immediately.
         if let Some(workload) = objects.workloads.get_mut(policy.target.identity()) {
             workload.current = None;
         }
@@ -39,8 +39,8 @@ pub(super) fn begin(
             continue;
         }
         start.replayed.predates_state |= beginning.is_behind;
-        let known = object.memory.as_ref().and_then(Memory::known_until);
-        if known.is_some_and(|known| known > beginning.from) {
+        let known_until = object.memory.as_ref().and_then(Memory::known_until);
+        if known_until.is_some_and(|known_until| known_until > beginning.from) {
             object.memory = None;
         }
         start.arriving.push(name.clone());
@@ -50,7 +50,7 @@ pub(super) fn begin(
 }
 
 /// Lets an autoscaler be new at an instant: it has recommended and scaled nothing.
-pub(super) fn begin_anew(
+pub(super) fn start_as_new(
     state: &mut FamilyState<Autoscalers>,
     autoscaler: &Identity,
     at: Timestamp,
@@ -70,8 +70,8 @@ pub(super) fn arrive(
     let object = view.state.policies.get(autoscaler)?;
     let policy = object.policy.as_deref()?;
     let created = object.created.filter(|created| *created <= from);
-    let known = object.memory.as_ref().and_then(Memory::known_until);
-    let since = created.max(known);
+    let known_until = object.memory.as_ref().and_then(Memory::known_until);
+    let since = created.max(known_until);
     let (memory, changes_at) = recommended_before(view, autoscaler, policy, since, from);
     Some((memory, changes_at != Some(from)))
 }
@@ -83,7 +83,7 @@ pub(super) fn decides(view: View<'_, Autoscalers>, autoscaler: &Identity, at: Ti
         .is_some_and(|it| !it.samples.is_empty() && it.samples.iter().all(Result::is_ok))
 }
 
-/// Where the windows before an instant start.
+/// The start of the windows before an instant.
 pub(super) fn window_start(policy: &MetricScaling, until: Timestamp) -> Timestamp {
     let window = policy.up.window_seconds.max(policy.down.window_seconds);
     before(until, window).min(until.saturating_sub(NANOSECOND).unwrap_or(Timestamp::MIN))

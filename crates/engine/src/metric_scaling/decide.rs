@@ -1,9 +1,9 @@
-//! Decides the replicas of a target: the recommendation of each metric, the one that counts, and the effect of the
+//! Decides the replicas of a target: the recommendation of each metric, the decisive one, and the effect of the
 //! windows, the policies and the bounds on it.
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::limits::{Limited, changes_at, highest_held, limit};
+use super::limits::{LimitedReplicas, changes_at, highest_held, limit};
 use super::memory::QUIET;
 use super::recommend::{recommendation, selected};
 use super::{
@@ -54,17 +54,19 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     }
     note_interference(&mut memory, set, now, &mut decision.recorded);
     let samples = usable(input, reasons);
-    if let (Some(samples), Some(current)) = (samples, found(input, reasons)) {
-        let until = waits(input, &memory, now);
-        if let Some(wanted) = until.and_then(|_| Wanted::again(input.policy, &memory, set, now)) {
+    if let (Some(samples), Some(current)) = (samples, current_replicas(input, reasons)) {
+        let until = waits_for_sample(input, &memory, now);
+        if let Some(wanted) =
+            until.and_then(|_| DesiredReplicas::from_last(input.policy, &memory, set, now))
+        {
             decision.wake_at = earliest([decision.wake_at, until.flatten()]);
             let cause = Cause::Holds { limited: wanted.limited };
             reasons.won(reason(None, Verdict::Won, cause));
-            carry_out(input, &wanted, now, &mut memory, &mut decision, reasons);
+            plan_write(input, &wanted, now, &mut memory, &mut decision, reasons);
         } else if let Some(recommended) = recommended(input, &samples, (current, set), reasons) {
-            let wanted = Wanted::of(input.policy, &mut memory, recommended, set, now);
+            let wanted = DesiredReplicas::new(input.policy, &mut memory, recommended, set, now);
             give_reasons(&wanted, &samples, reasons);
-            carry_out(input, &wanted, now, &mut memory, &mut decision, reasons);
+            plan_write(input, &wanted, now, &mut memory, &mut decision, reasons);
         }
     }
     let quiet = memory.contest_ends();
@@ -90,11 +92,15 @@ pub(super) fn only_recommend(input: &Input<'_>, memory: Memory, now: Timestamp) 
     memory
 }
 
-/// Whether the sample that multiplies the replicas is not newer than their last change. Multiplied once more, it would
-/// count twice: the last recommendation holds until there is a new sample. The inner instant is when time alone brings
-/// one, for a metric that is not queried.
+/// Whether the sample that multiplies the replicas is not newer than their last change. Multiplying again would count
+/// it twice: the last recommendation applies until there is a new sample. The inner instant is the one at which time
+/// alone brings one, for a metric that is not queried.
 #[expect(clippy::option_option, reason = "it does not wait, or for an instant, or for an answer")]
-fn waits(input: &Input<'_>, memory: &Memory, now: Timestamp) -> Option<Option<Timestamp>> {
+fn waits_for_sample(
+    input: &Input<'_>,
+    memory: &Memory,
+    now: Timestamp,
+) -> Option<Option<Timestamp>> {
     let last = memory.last_scale?.at;
     let all = input.policy.metrics.iter().zip(&input.sampled_at);
     let mut multiplied = all.filter(|(metric, _)| metric.target_type.multiplies());
@@ -119,7 +125,7 @@ fn usable(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Vec<Fi
 
 /// The current replicas; the inner `None` where the number is unknown.
 #[expect(clippy::option_option, reason = "there is no target, or one of unknown replicas")]
-fn found(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Option<u32>> {
+fn current_replicas(input: &Input<'_>, reasons: &mut impl Reasons<Cause>) -> Option<Option<u32>> {
     let cause = match input.target {
         TargetState::Workload(workload) => return Some(workload.current.or(workload.replicas)),
         TargetState::Missing => Cause::TargetMissing,
@@ -148,52 +154,57 @@ fn recommended(
 }
 
 /// The desired replicas.
-struct Wanted {
-    /// The metric whose recommendation counts, by its position.
+struct DesiredReplicas {
+    /// The metric with the decisive recommendation, by its position.
     metric: Option<usize>,
     /// The limits applied to it.
-    limited: Limited,
+    limited: LimitedReplicas,
     /// The replicas that are set; `None` where they are unknown.
     set: Option<u32>,
     /// The recommendation of each metric.
     recommended: Vec<u32>,
 }
 
-impl Wanted {
-    fn of(
+impl DesiredReplicas {
+    fn new(
         policy: &MetricScaling,
         memory: &mut Memory,
         recommended: Vec<u32>,
         set: Option<u32>,
         now: Timestamp,
-    ) -> Wanted {
+    ) -> DesiredReplicas {
         let Some((metric, recommendation)) = selected(policy, &recommended, set) else {
             let from = set.unwrap_or(policy.bounds.min());
             let replicas = policy.bounds.nearest(from);
-            let limited =
-                Limited { from, recommended: from, stabilised: from, allowed: from, replicas };
-            return Wanted { metric: None, limited, set, recommended };
+            let limited = LimitedReplicas {
+                from,
+                recommended: from,
+                stabilized: from,
+                allowed: from,
+                replicas,
+            };
+            return DesiredReplicas { metric: None, limited, set, recommended };
         };
         memory.recommend(recommendation, now);
-        // Where the replicas that are set are unknown, no rate limits them.
-        let held = || highest_held(policy, memory, recommendation, now);
-        let from = set.unwrap_or_else(|| policy.bounds.nearest(held()));
+        // If the set replicas are unknown, no rate limits them.
+        let highest = || highest_held(policy, memory, recommendation, now);
+        let from = set.unwrap_or_else(|| policy.bounds.nearest(highest()));
         let limited = limit(policy, memory, from, recommendation, now);
-        Wanted { metric: Some(metric), limited, set, recommended }
+        DesiredReplicas { metric: Some(metric), limited, set, recommended }
     }
 }
 
-impl Wanted {
-    /// The desired replicas where the last recommendation still holds.
-    fn again(
+impl DesiredReplicas {
+    /// The desired replicas if the last recommendation still applies.
+    fn from_last(
         policy: &MetricScaling,
         memory: &Memory,
         set: Option<u32>,
         now: Timestamp,
-    ) -> Option<Wanted> {
+    ) -> Option<DesiredReplicas> {
         let recommended = memory.recommendations.last()?.replicas;
         let limited = limit(policy, memory, set?, recommended, now);
-        Some(Wanted { metric: None, limited, set, recommended: Vec::new() })
+        Some(DesiredReplicas { metric: None, limited, set, recommended: Vec::new() })
     }
 
     /// Whether something else may be wanted once this is set.
@@ -204,7 +215,11 @@ impl Wanted {
     }
 }
 
-fn give_reasons(wanted: &Wanted, samples: &[FiniteNumber], reasons: &mut impl Reasons<Cause>) {
+fn give_reasons(
+    wanted: &DesiredReplicas,
+    samples: &[FiniteNumber],
+    reasons: &mut impl Reasons<Cause>,
+) {
     let limited = wanted.limited;
     let Some(winner) = wanted.metric else {
         reasons.won(reason(None, Verdict::Won, Cause::OnlyBounds { limited }));
@@ -226,16 +241,16 @@ fn give_reasons(wanted: &Wanted, samples: &[FiniteNumber], reasons: &mut impl Re
 
 /// Turns the desired replicas into a write, unless they are set already. They may also have been set so recently that
 /// another write would only fight the writer that has changed them since.
-fn carry_out(
+fn plan_write(
     input: &Input<'_>,
-    wanted: &Wanted,
+    wanted: &DesiredReplicas,
     now: Timestamp,
     memory: &mut Memory,
     decision: &mut Decision,
     reasons: &mut impl Reasons<Cause>,
 ) {
     let policy = input.policy;
-    let Limited { recommended, replicas, .. } = wanted.limited;
+    let LimitedReplicas { recommended, replicas, .. } = wanted.limited;
     if wanted.set == Some(replicas) {
         let change = changes_at(policy, memory, replicas, recommended, now);
         decision.wake_at = earliest([decision.wake_at, change]);
@@ -243,7 +258,7 @@ fn carry_out(
     }
     let period = input.settings.query_period;
     if let (Some(last), Some(found)) = (memory.last_scale, wanted.set)
-        && (last.replicas == replicas || last.is_fought_over() && last.replicas != found)
+        && (last.replicas == replicas || last.is_contested() && last.replicas != found)
     {
         note_contest(memory, last, found, now, &mut decision.recorded);
         let again = last.at.checked_add(last.pause(period)).ok();

@@ -1,9 +1,8 @@
 //! The value of an expression over published numbers at an instant: exactly the value in a Prometheus that has scraped
 //! them at that instant.
-//!
-//! The series of a schedule differ only in the name and the namespace of the schedule, and in the name of the
-//! metric, which neither `or` nor an aggregation looks at. So an element is known by its schedule; an
-//! aggregation's is that of none.
+//! The series of a schedule differ only in the name and the namespace of the schedule, and in the name of the metric,
+//! which neither `or` nor an aggregation reads. So the schedule identifies an element; the element of an aggregation
+//! has none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,7 +83,7 @@ fn evaluated<'a>(
                 Evaluated::Vector(joined(operand().elements(), right))
             }
             Step::Aggregate(aggregation) => {
-                let value = aggregation.of(&operand().elements());
+                let value = aggregation.apply(&operand().elements());
                 let element = value.map(|value| Element { schedule: None, value });
                 Evaluated::Vector(element.into_iter().collect())
             }
@@ -94,10 +93,10 @@ fn evaluated<'a>(
     results.pop().unwrap_or(Evaluated::Vector(Vec::new()))
 }
 
-/// The elements of the left side, and those of the right side that have no counterpart there.
+/// The elements of the left side, and those of the right side without a counterpart there.
 fn joined<'a>(mut left: Vec<Element<'a>>, right: Vec<Element<'a>>) -> Vec<Element<'a>> {
-    let known: BTreeSet<_> = left.iter().map(|it| it.schedule).collect();
-    left.extend(right.into_iter().filter(|it| !known.contains(&it.schedule)));
+    let schedules: BTreeSet<_> = left.iter().map(|it| it.schedule).collect();
+    left.extend(right.into_iter().filter(|it| !schedules.contains(&it.schedule)));
     left
 }
 
@@ -152,7 +151,7 @@ impl Operator {
 
 impl Aggregation {
     /// One number of many; nothing of nothing.
-    fn of(self, elements: &[Element<'_>]) -> Option<f64> {
+    fn apply(self, elements: &[Element<'_>]) -> Option<f64> {
         let values = elements.iter().map(|element| element.value);
         match self {
             // NaN counts only if there is nothing else, as in Prometheus.
@@ -163,8 +162,8 @@ impl Aggregation {
     }
 }
 
-/// The sum with Neumaier's correction, which newer versions of Prometheus have too: without it, the last digit may
-/// be another one.
+/// The sum with Neumaier's correction, which newer versions of Prometheus also use: without it, the last digit may
+/// differ.
 fn sum(values: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut correction) = (0.0_f64, 0.0_f64);
     for value in values {

@@ -20,9 +20,9 @@ pub struct Input<'a> {
     pub target: TargetState<'a>,
     /// The answer to the query of each metric, in the order of the spec.
     pub samples: Vec<Result<FiniteNumber, SampleProblem>>,
-    /// When each of these was sampled; `None` for one that was not queried, but holds now.
+    /// The instant at which each of these was sampled; `None` for one that was not queried, but applies now.
     pub sampled_at: Vec<Option<Timestamp>>,
-    /// When time alone changes one of these next, if it does.
+    /// The next instant at which time alone changes one of these, if it does.
     pub samples_change_at: Option<Timestamp>,
     /// The settings of all autoscalers.
     pub settings: Settings,
@@ -33,13 +33,13 @@ pub struct Input<'a> {
 pub enum TargetState<'a> {
     /// There is no such object.
     Missing,
-    /// It could not be read, so it may or may not exist.
+    /// The target could not be read, so it might or might not exist.
     Unreachable(&'a Unreachable),
-    /// It is there.
+    /// The target exists.
     Workload(Workload),
 }
 
-/// When a schedule that a query of this autoscaler names publishes its next number.
+/// The next instant at which a schedule that a query of this autoscaler names publishes another number.
 #[must_use]
 pub fn next_boundary(
     view: View<'_, Autoscalers>,
@@ -55,7 +55,7 @@ fn boundary(view: View<'_, Autoscalers>, metric: &Metric, now: Timestamp) -> Opt
     metric.query.schedules(view).filter_map(|(_, schedule)| schedule.next_change(now)).min()
 }
 
-/// How many changes of schedules that change nothing about a sample are looked past.
+/// The number of schedule changes without effect on a sample that are skipped.
 const MAX_LOOKAHEAD: usize = 64;
 
 /// Gathers what a decision about the autoscaler of this name looks at. There is no decision about one that is
@@ -70,7 +70,7 @@ pub fn gather<'a>(
     let object = view.state.policies.get(autoscaler)?;
     let policy = object.policy.as_deref()?;
     let target = policy.target.identity();
-    if Exempt::of(&view.objects.exempt, autoscaler, Some(target)).is_some() {
+    if Exempt::for_policy(&view.objects.exempt, autoscaler, Some(target)).is_some() {
         return None;
     }
     let target = match (reach.lacks(target), view.objects.workloads.get(target)) {
@@ -82,7 +82,7 @@ pub fn gather<'a>(
     let (samples, changes): (Vec<_>, Vec<_>) = all.unzip();
     let samples_change_at = changes.into_iter().flatten().min();
     let sampled_at = policy.metrics.iter().map(|metric| {
-        let sample = view.state.extra.of(autoscaler, &metric.query.text);
+        let sample = view.state.extra.get(autoscaler, &metric.query.text);
         sample.and_then(|sample| sample.at)
     });
     let sampled_at = sampled_at.collect();
@@ -99,7 +99,7 @@ fn sample(
     now: Timestamp,
 ) -> (Result<FiniteNumber, SampleProblem>, Option<Timestamp>) {
     let Settings { answerer, oldest, .. } = view.state.extra.settings;
-    let Some(sample) = view.state.extra.of(autoscaler, &metric.query.text) else {
+    let Some(sample) = view.state.extra.get(autoscaler, &metric.query.text) else {
         return match (&metric.query.evaluator, answerer) {
             (QueryEvaluator::Published(expression), Answerer::Almanac) => {
                 published(view, expression, now)

@@ -9,13 +9,13 @@ use super::{Amount, Direction, Memory, MetricScaling, RatePolicy, ScaleEvent, Se
 
 /// A recommendation, limited step by step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limited {
+pub struct LimitedReplicas {
     /// The replicas before the change.
     pub from: u32,
     /// The recommendation.
     pub recommended: u32,
     /// The result of the stabilization windows.
-    pub stabilised: u32,
+    pub stabilized: u32,
     /// The result of the policies, and of a direction that is disabled.
     pub allowed: u32,
     /// The result of the bounds: the desired replicas.
@@ -32,26 +32,27 @@ pub fn limit(
     from: u32,
     recommended: u32,
     now: Timestamp,
-) -> Limited {
-    let stabilised = stabilise(policy, memory, from, recommended, now);
-    let allowed = allow(policy, memory, from, stabilised, now);
+) -> LimitedReplicas {
+    let stabilized = stabilize(policy, memory, from, recommended, now);
+    let allowed = allow(policy, memory, from, stabilized, now);
     let replicas = policy.bounds.nearest(allowed);
-    Limited { from, recommended, stabilised, allowed, replicas }
+    LimitedReplicas { from, recommended, stabilized, allowed, replicas }
 }
 
-/// The most that the lower window leaves of a recommendation: what is set, as far as is known, unless others set it.
+/// The maximum that the lower window leaves of a recommendation: the set value, as far as it is known, unless others
+/// set it.
 pub(super) fn highest_held(
     policy: &MetricScaling,
     memory: &Memory,
     recommended: u32,
     now: Timestamp,
 ) -> u32 {
-    stabilise(policy, memory, u32::MAX, recommended, now)
+    stabilize(policy, memory, u32::MAX, recommended, now)
 }
 
 /// The nearest to what is set that lies between the smallest recommendation of the upper window and the
 /// largest of the lower one.
-fn stabilise(
+fn stabilize(
     policy: &MetricScaling,
     memory: &Memory,
     from: u32,
@@ -60,9 +61,10 @@ fn stabilise(
 ) -> u32 {
     let within = |seconds: u32| {
         let cutoff = before(now, seconds);
-        // Each holds until the next one begins.
-        let held = memory.recommendations.windows(2).filter(move |pair| pair[1].since > cutoff);
-        held.map(|pair| pair[0].replicas).filter(move |_| seconds > 0)
+        // Each applies until the next one begins.
+        let earlier_pairs =
+            memory.recommendations.windows(2).filter(move |pair| pair[1].since > cutoff);
+        earlier_pairs.map(|pair| pair[0].replicas).filter(move |_| seconds > 0)
     };
     let least = within(policy.up.window_seconds).fold(recommended, u32::min);
     let most = within(policy.down.window_seconds).fold(recommended, u32::max);
@@ -78,7 +80,7 @@ fn allow(policy: &MetricScaling, memory: &Memory, from: u32, wanted: u32, now: T
     };
     let rules = policy.rules(direction);
     let furthest = rules.policies.iter().map(|it| reach(*it, direction, memory, from, now));
-    // The policy that allows most is the one that goes furthest.
+    // The policy that allows the largest change.
     let furthest = match (rules.select, direction) {
         (Select::Disabled, _) => return from,
         (Select::Max, Direction::Up) | (Select::Min, Direction::Down) => furthest.max(),
@@ -91,7 +93,7 @@ fn allow(policy: &MetricScaling, memory: &Memory, from: u32, wanted: u32, now: T
     }
 }
 
-/// How far a policy lets the replicas go, given what was scaled within its period.
+/// The replicas that a policy allows, given the changes within its period.
 fn reach(
     policy: RatePolicy,
     direction: Direction,
@@ -121,7 +123,7 @@ fn reach(
     u32::try_from(reach.clamp(0, i32::MAX.into())).unwrap_or_default()
 }
 
-/// When time alone next changes what a recommendation is limited to, as long as it holds.
+/// The next instant at which time alone changes the limit of a recommendation that stays the same.
 #[must_use]
 pub fn changes_at(
     policy: &MetricScaling,
@@ -136,18 +138,19 @@ pub fn changes_at(
     let current = limit(policy, memory, from, recommended, now).replicas;
     let windows = [policy.up.window_seconds, policy.down.window_seconds];
     let ends = memory.recommendations.iter().skip(1).map(|it| it.since);
-    let leave = ends.flat_map(|end| windows.into_iter().filter_map(move |it| after(end, it)));
+    let window_ends = ends.flat_map(|end| windows.into_iter().filter_map(move |it| after(end, it)));
     let rules = [&policy.up, &policy.down];
     let periods = || rules.into_iter().flat_map(|it| &it.policies).map(|it| it.period_seconds);
-    let forgotten = |event: &ScaleEvent| {
+    let period_ends = |event: &ScaleEvent| {
         let at = event.at;
         periods().filter_map(move |period| after(at, period)).collect::<Vec<_>>()
     };
-    let forgotten = memory.scale_events.iter().flat_map(forgotten);
-    let mut instants: Vec<Timestamp> = leave.chain(forgotten).filter(|at| *at > now).collect();
+    let period_ends = memory.scale_events.iter().flat_map(period_ends);
+    let mut instants: Vec<Timestamp> =
+        window_ends.chain(period_ends).filter(|at| *at > now).collect();
     instants.sort_unstable();
     instants.dedup();
-    let differs =
+    let is_different =
         |at: &Timestamp| limit(policy, memory, from, recommended, *at).replicas != current;
-    instants.into_iter().find(differs)
+    instants.into_iter().find(is_different)
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::decide::later;
 use super::reasons::{explained, metric_name};
 use super::{
-    Cause, Decision, FiniteNumber, Input, LastScale, Limited, Memory, MetricScaling,
+    Cause, Decision, FiniteNumber, Input, LastScale, LimitedReplicas, Memory, MetricScaling,
     QueryEvaluator, Recorded, Sample, SampleProblem, Samples, begin, decide, explain, gather,
     presumed, render, settle,
 };
@@ -18,17 +18,17 @@ use crate::seam::{
 };
 use crate::{
     Exempt, Field, Footprint, Identity, Inactive, Outcome, Presumption, Reach, Reason,
-    ReplicasAskedFor, Requested, RuleExplanation, TargetReference, Value, Verdict,
+    ReplicaMaximum, Requested, RuleExplanation, TargetReference, Value, Verdict,
 };
 
 /// Autoscalers, as a family of policies.
 #[derive(Clone, Copy, Debug)]
 pub struct Autoscalers;
 
-/// Why an autoscaler has no effect, if it or its target is exempt.
+/// The reason that an autoscaler has no effect, if it or its target is exempt.
 fn exempt(view: View<'_, Autoscalers>, autoscaler: &Identity) -> Option<Exempt> {
     let target = view.state.policy(autoscaler)?.target.identity();
-    Exempt::of(&view.objects.exempt, autoscaler, Some(target))
+    Exempt::for_policy(&view.objects.exempt, autoscaler, Some(target))
 }
 
 impl PolicyFamily for Autoscalers {
@@ -101,14 +101,14 @@ impl PolicyFamily for Autoscalers {
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
         if let Some(exempt) = exempt(view, policy) {
-            let message = format!("not carried out; {exempt}");
+            let message = format!("not applied; {exempt}");
             return vec![RuleExplanation::new(None, Verdict::Excluded, message)];
         }
         let reach = Reach::everything();
         let Some(input) = gather(view, policy, &reach, now) else { return Vec::new() };
         let reasons = explain(&input, now);
         let last = input.memory.and_then(|memory| memory.last_scale);
-        // A value that was set last and is desired again has held since then.
+        // A value that was set last and is desired again has applied since then.
         let since = |reason: &Reason<Cause>| {
             let last = last.filter(|last| reason.cause.keeps(last.replicas));
             reason.since.or(last.map(|last| last.at))
@@ -116,7 +116,11 @@ impl PolicyFamily for Autoscalers {
         let lines = reasons.iter().map(|reason| RuleExplanation {
             since: since(reason),
             answered: reason.cause.answered(),
-            ..RuleExplanation::of(reason, reason.rule.map(metric_name), explained(&input, reason))
+            ..RuleExplanation::from_reason(
+                reason,
+                reason.rule.map(metric_name),
+                explained(&input, reason),
+            )
         });
         lines.collect()
     }
@@ -129,14 +133,14 @@ impl PolicyFamily for Autoscalers {
         begin::begin(view, policies, from)
     }
 
-    fn remembering(told: Option<Memory>, before: Memory) -> Option<Memory> {
-        Some(match told {
-            Some(told) => told.joined(before),
+    fn with_memory_from(from_status: Option<Memory>, before: Memory) -> Option<Memory> {
+        Some(match from_status {
+            Some(from_status) => from_status.joined(before),
             None => before,
         })
     }
 
-    fn forget(samples: &mut Samples, policy: &Identity) {
+    fn remove(samples: &mut Samples, policy: &Identity) {
         samples.keep_only(policy, |_| false);
     }
 
@@ -162,7 +166,7 @@ impl PolicyFamily for Autoscalers {
         let mut all = Vec::new();
         for metric in &checked.metrics {
             let query = &metric.query.text;
-            let sample = view.state.extra.of(policy, query);
+            let sample = view.state.extra.get(policy, query);
             match (sample.map(|sample| &sample.value), &metric.query.evaluator) {
                 (Some(Ok(number)), _) => {
                     let answer: Arc<str> = number.to_string().into();
@@ -195,21 +199,22 @@ impl PolicyFamily for Autoscalers {
     /// The autoscalers whose queries Almanac answers from this number, among others.
     fn readers_of_number(view: View<'_, Self>, publisher: &Identity) -> Vec<Identity> {
         let reads = |policy: &MetricScaling| {
-            let named = policy.metrics.iter().flat_map(|metric| &metric.query.names);
-            named.into_iter().any(|selects| selects.includes(publisher))
+            let selections = policy.metrics.iter().flat_map(|metric| &metric.query.names);
+            selections.into_iter().any(|selects| selects.includes(publisher))
         };
         let all = view.state.policies.iter();
         let readers = all.filter(|(_, it)| it.policy.as_deref().is_some_and(reads));
         readers.map(|(reader, _)| reader.clone()).collect()
     }
 
-    fn asks_for(view: View<'_, Self>, policy: &Identity) -> Option<ReplicasAskedFor> {
+    fn replica_maximum(view: View<'_, Self>, policy: &Identity) -> Option<ReplicaMaximum> {
         let checked = view.state.policy(policy).filter(|_| exempt(view, policy).is_none())?;
         let workload = checked.target.identity().clone();
-        Some(ReplicasAskedFor { workload, most: checked.bounds.max(), rule: None })
+        Some(ReplicaMaximum { workload, most: checked.bounds.max(), rule: None })
     }
 
-    /// What it sets now, since it has recommended or set that. Without a decision, what it has set last.
+    /// The value that it sets now, from the instant of its recommendation or write. Without a decision, its last set
+    /// value.
     fn request(
         view: View<'_, Self>,
         policy: &Identity,
@@ -222,7 +227,7 @@ impl PolicyFamily for Autoscalers {
         let decision = decide(&input, now);
         let Memory { recommendations, last_scale, .. } = decision.memory;
         let limited = decision.reasons.iter().find_map(|reason| reason.cause.limited());
-        let Some(Limited { replicas, .. }) = limited else {
+        let Some(LimitedReplicas { replicas, .. }) = limited else {
             let is_unanswered = decision.reasons.iter().any(|it| it.cause == Cause::NoSample);
             let why = if is_unanswered { Inactive::NoAnswer } else { Inactive::TargetUnknown };
             let LastScale { at, replicas, .. } = last_scale.ok_or(why)?;
@@ -251,7 +256,7 @@ impl PolicyFamily for Autoscalers {
         later(view.state.extra.settings.query_period, now)
     }
 
-    /// That it was replaced is known without them; this is about who has done it.
+    /// The replacement is known without them; this identifies the writer.
     fn detect_undone(
         view: ViewMut<'_, Self>,
         policy: &Identity,
@@ -283,11 +288,11 @@ impl PolicyFamily for Autoscalers {
         begin::arrive(view, policy, from)
     }
 
-    fn begin_anew(state: &mut FamilyState<Self>, policy: &Identity, at: Timestamp) {
-        begin::begin_anew(state, policy, at);
+    fn start_as_new(state: &mut FamilyState<Self>, policy: &Identity, at: Timestamp) {
+        begin::start_as_new(state, policy, at);
     }
 
-    fn goes_on(_: &FamilyState<Self>, policy: &Identity, before: &FamilyState<Self>) -> bool {
+    fn continues(_: &FamilyState<Self>, policy: &Identity, before: &FamilyState<Self>) -> bool {
         before.policies.contains_key(policy)
     }
 
@@ -307,14 +312,14 @@ pub fn answer(
     is_it: impl Fn(&str) -> bool,
     answer: &Result<FiniteNumber, SampleProblem>,
 ) -> usize {
-    let mut asking = 0;
+    let mut policy_count = 0;
     for (identity, object) in &state.policies {
         let metrics = object.policy.iter().flat_map(|policy| &policy.metrics);
-        let asked: Vec<_> = metrics.map(|it| &it.query.text).filter(|it| is_it(it)).collect();
-        asking += usize::from(!asked.is_empty());
-        for query in asked {
+        let queries: Vec<_> = metrics.map(|it| &it.query.text).filter(|it| is_it(it)).collect();
+        policy_count += usize::from(!queries.is_empty());
+        for query in queries {
             state.extra.hold(identity, Sample::assumed(Arc::clone(query), answer.clone()));
         }
     }
-    asking
+    policy_count
 }

@@ -1,7 +1,7 @@
 //! The memory of an autoscaler: its recommendations and its changes of the replicas.
 //!
-//! It is stored in the object's status. Only what can still matter is kept: recommendations within the longer
-//! of the two windows, and changes within the longest period of a policy.
+//! The object's status stores it. Only entries that can still matter are kept: recommendations within the longer of
+//! the two windows, and changes within the longest period of a policy.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::Identity;
 /// The memory of one autoscaler.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Memory {
-    /// The recommendations, oldest first: each holds until the next one, and the last one still does.
+    /// The recommendations, oldest first: each applies until the next one, and the last one still does.
     pub recommendations: Vec<Recommendation>,
-    /// Whether there were earlier recommendations, which are not known.
+    /// Whether there were earlier recommendations, which are unknown.
     pub is_lost: bool,
     /// Its changes of the replicas, oldest first.
     pub scale_events: Vec<ScaleEvent>,
@@ -23,50 +23,50 @@ pub struct Memory {
     pub last_scale: Option<LastScale>,
     /// Another writer that sets the replicas to something else, as long as it continues.
     pub contest: Option<Contest>,
-    /// Why the replicas could not be set when that was last tried; `None` once they are as wanted.
+    /// The reason that the last attempt to set the replicas failed; `None` once they have the desired value.
     pub failure: Option<Arc<str>>,
     /// The target that all this is about, as text; `None` before the first decision.
     pub target: Option<Arc<str>>,
-    /// The replicas that were wanted when it was written into the status that it comes from, which may lack what
-    /// was done right after that; `None` once that has been made up for.
+    /// The desired replicas when this was written into its status, which may lack later actions; `None` once these
+    /// were made up for.
     pub written_with: Option<u32>,
 }
 
 /// A recommendation, from an instant on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recommendation {
-    /// From when on.
+    /// The instant from which it applies.
     pub since: Timestamp,
     /// The recommended replicas, before the bounds.
     pub replicas: u32,
 }
 
-/// A change of the replicas that the autoscaler has made.
+/// A change of the replicas by the autoscaler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ScaleEvent {
-    /// When.
+    /// The instant.
     pub at: Timestamp,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// By how many.
+    /// The number of replicas.
     pub change: u32,
 }
 
 /// The replicas that were last set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LastScale {
-    /// When.
+    /// The instant.
     pub at: Timestamp,
-    /// To how many.
+    /// The number of replicas.
     pub replicas: u32,
-    /// How often in a row another writer had replaced the value set before.
+    /// The number of consecutive replacements of the previously set value by another writer.
     pub again: u32,
 }
 
 /// Another writer that sets the replicas to something else.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Contest {
-    /// When it was noticed last.
+    /// The instant of the last detection.
     pub at: Timestamp,
     /// The value of the other writer at that time.
     pub found: u32,
@@ -85,8 +85,8 @@ const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(20);
 const CALM: SignedDuration = SignedDuration::from_mins(10);
 
 impl LastScale {
-    /// How long to wait before a value that another writer has replaced is set again. With a query period of zero,
-    /// there is no pause.
+    /// The backoff before a value that another writer has replaced is set again. With a query period of zero, there
+    /// is none.
     pub(super) fn pause(&self, query_period: SignedDuration) -> SignedDuration {
         if query_period.is_zero() { query_period } else { self.doubled().max(query_period) }
     }
@@ -99,11 +99,11 @@ impl LastScale {
     }
 
     /// Whether another writer has replaced it so often that anything is set with pauses only.
-    pub(super) fn is_fought_over(&self) -> bool {
+    pub(super) fn is_contested(&self) -> bool {
         self.again >= AT_ONCE
     }
 
-    /// How often in a row it was replaced, if it is replaced once more after this time, or not.
+    /// The number of consecutive replacements, given whether it is replaced again after this time.
     fn count(&self, is_replaced: bool, now: Timestamp) -> u32 {
         let is_calm = now.duration_since(self.at) > self.doubled() * 2 + CALM;
         let before = if is_calm { 0 } else { self.again };
@@ -111,10 +111,10 @@ impl LastScale {
     }
 }
 
-/// How long it must be quiet until another writer has given up.
+/// The time without replacements after which another writer is assumed to have stopped.
 pub(super) const QUIET: SignedDuration = SignedDuration::from_mins(2);
 
-/// The maximum number of recommendations in the memory. Only ones that go up and down without end reach it.
+/// The maximum number of recommendations in the memory. Only ones that rise and fall without end reach it.
 pub const MAX_RECOMMENDATIONS: usize = 256;
 
 /// The maximum number of changes in the memory.
@@ -146,7 +146,7 @@ impl Memory {
         }
         if let Some((written, replicas)) = memory.written_with.zip(replicas) {
             memory.written_with = None;
-            memory.make_up_for_what_was_not_written(written, replicas, now);
+            memory.record_unwritten_scaling(written, replicas, now);
         }
         if let Some(replicas) = replicas.filter(|_| memory.is_lost) {
             memory.is_lost = false;
@@ -158,17 +158,18 @@ impl Memory {
         memory
     }
 
-    /// Where the replicas are others than the status says, a process may have set them that did not live to write
-    /// it down. Then that counts as done now, and as recommended until now: it delays, and hurries nothing.
-    fn make_up_for_what_was_not_written(&mut self, written: u32, replicas: u32, now: Timestamp) {
+    /// If the replicas differ from the status, a process might have set them and ended before it wrote the status.
+    /// Then this is recorded as a change now, and as recommended until now: it delays later changes, and accelerates
+    /// none.
+    fn record_unwritten_scaling(&mut self, written: u32, replicas: u32, now: Timestamp) {
         if written != replicas {
             self.recommend(replicas, now);
             self.scaled(written, replicas, now);
         }
     }
 
-    /// When another writer is assumed to have stopped, unless it is noticed again. Not while a value that it has
-    /// replaced waits to be set again: the writer cannot be noticed before that.
+    /// The instant at which another writer is assumed to have stopped, unless it is detected again. `None` while a
+    /// value that it has replaced has yet to be set again: the writer cannot be detected before that.
     pub(super) fn contest_ends(&self) -> Option<Timestamp> {
         let contest = self.contest.as_ref()?;
         let pause = self.last_scale.map_or(SignedDuration::ZERO, |it| it.doubled());
@@ -199,18 +200,18 @@ impl Memory {
     pub(super) fn trim(&mut self, policy: &MetricScaling, now: Timestamp) {
         let window = policy.up.window_seconds.max(policy.down.window_seconds);
         let cutoff = before(now, window);
-        // A recommendation holds until the next one begins.
+        // A recommendation applies until the next one begins.
         let ended = self.recommendations.windows(2);
         let ended = ended.take_while(|pair| pair[1].since <= cutoff).count();
         self.recommendations.drain(..ended);
-        self.forget_what_is_outdone();
+        self.remove_ineffective();
         let up = policy.up.longest_period().map(|period| before(now, period));
         let down = policy.down.longest_period().map(|period| before(now, period));
         // A change in one direction shows where a period of the other one began.
         let cutoff = up.into_iter().chain(down).min().unwrap_or(now);
         self.scale_events.retain(|event| event.at > cutoff);
         if let Some(excess) = self.scale_events.len().checked_sub(MAX_SCALE_EVENTS) {
-            // The rest of the oldest counts for the first that stays.
+            // The rest of the oldest belongs to the first that stays.
             for _ in 0..excess {
                 let oldest = self.scale_events.remove(0);
                 if let Some(next) =
@@ -224,7 +225,7 @@ impl Memory {
 
     /// Only the largest and the smallest recommendation of a window count: one that a later one reaches in both
     /// directions never does again.
-    fn forget_what_is_outdone(&mut self) {
+    fn remove_ineffective(&mut self) {
         let (mut largest, mut smallest) = (None::<u32>, None::<u32>);
         let mut kept = Vec::with_capacity(self.recommendations.len());
         for recommendation in self.recommendations.iter().rev() {
@@ -236,7 +237,7 @@ impl Memory {
             kept.push((*recommendation, counts));
         }
         kept.reverse();
-        // One that does not count still says when the one before it has ended.
+        // A recommendation without effect still ends the one before it.
         let mut previous_counts = false;
         self.recommendations.clear();
         for (recommendation, counts) in kept {
@@ -246,19 +247,19 @@ impl Memory {
             previous_counts = counts;
         }
         while self.recommendations.len() > MAX_RECOMMENDATIONS {
-            // The oldest then seems to have held longer, so that nothing is scaled too early by it.
+            // The oldest then seems to have applied longer, so that nothing is scaled too early by it.
             self.recommendations.remove(1);
         }
     }
 
-    /// The latest instant of which it says anything.
+    /// The latest instant in the memory.
     pub(super) fn known_until(&self) -> Option<Timestamp> {
         let recommended = self.recommendations.last().map(|it| it.since);
         let scaled = self.last_scale.map(|it| it.at);
         recommended.into_iter().chain(scaled).max()
     }
 
-    /// Of two memories of one object the one that says more about the recent past.
+    /// The one of two memories of one object that has more of the recent past.
     #[must_use]
     pub fn joined(self, other: Memory) -> Memory {
         match (self.is_lost, other.is_lost) {

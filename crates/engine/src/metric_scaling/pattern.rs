@@ -1,8 +1,8 @@
-//! Regular expressions of label matchers: compiled once, shared when equal, within budgets for an object, a namespace and
-//! a process. Which query has which of them is up to `query`.
+//! Regular expressions of label matchers: compiled once, shared when equal, within budgets for an object, a namespace
+//! and a process. `query` assigns them to queries.
 //!
-//! A pattern that is kept is a table of states, so a comparison reads each byte once, for any pattern. Its size is
-//! known, and one that would take a large table is refused.
+//! A kept pattern is a table of states, so a comparison reads each byte once, for any pattern. Its size is known, and
+//! a pattern with a large table is refused.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -11,26 +11,26 @@ use regex_automata::dfa::{Automaton, StartKind, dense, sparse};
 use regex_automata::nfa::thompson::{Config, NFA, pikevm::PikeVM};
 use regex_automata::{Anchored, Input};
 
-/// How many patterns an object has at most, of those that Almanac evaluates, equal ones counted once.
+/// The maximum number of patterns of an object that Almanac evaluates, equal ones counted once.
 pub const MAX_OBJECT_PATTERNS: usize = 100;
-/// How large the patterns of an object are at most that Almanac evaluates, compiled, in bytes.
+/// The maximum size of the patterns of an object that Almanac evaluates, compiled, in bytes.
 pub const MAX_OBJECT_PATTERN_BYTES: usize = 1 << 20;
-/// How large a pattern is at most, compiled, in bytes: enough for hundreds of alternatives.
+/// The maximum size of a pattern, compiled, in bytes: enough for hundreds of alternatives.
 pub const MAX_PATTERN_BYTES: usize = 1 << 18;
-/// With how many conditions the schedules of a cluster are compared at most for the queries of an object.
+/// The maximum number of conditions for the queries of an object that the schedules of a cluster are compared with.
 pub const MAX_OBJECT_COMPARISONS: usize = 256;
-/// How large the patterns of all objects of a namespace are at most, compiled, in bytes.
+/// The maximum size of the patterns of all objects of a namespace, compiled, in bytes.
 pub const MAX_NAMESPACE_PATTERN_BYTES: usize = MAX_PROCESS_PATTERN_BYTES / SHARES;
-/// How large the patterns of all objects of a process are at most, compiled, in bytes.
+/// The maximum size of the patterns of all objects of a process, compiled, in bytes.
 pub const MAX_PROCESS_PATTERN_BYTES: usize = 16 << 20;
 
-/// How many namespaces it takes to fill a pool.
+/// The number of namespaces that fill a pool.
 const SHARES: usize = 4;
-/// How many steps all patterns of an object take at most to read: some milliseconds.
+/// The maximum number of steps to read all patterns of an object: some milliseconds.
 const MAX_OBJECT_STEPS: usize = 1 << 17;
-/// How much memory it takes at most to make a table, before it is made smaller.
+/// The maximum memory to build a table, before it is minimized.
 const MAX_BYTES_TO_COMPILE: usize = 4 * MAX_PATTERN_BYTES;
-/// How much work that is: the memory of the states, each of which is looked at once for each class of bytes.
+/// The maximum work for a table: the memory of the states, each of which is visited once for each class of bytes.
 const MAX_WORK_TO_COMPILE: usize = 8 << 20;
 /// The memory of a pattern in addition to its table and its text: entries of maps, and allocations.
 const BYTES_PER_PATTERN: usize = size_of::<Counted>() + 256;
@@ -39,7 +39,7 @@ const BYTES_PER_PATTERN: usize = size_of::<Counted>() + 256;
 #[derive(Clone, Debug)]
 pub struct Pattern(Arc<Counted>);
 
-/// A pattern that counts in a pool, if there is one, until nothing has it any more.
+/// A pattern that counts in a pool, if there is one, until it has no owner any more.
 #[derive(Debug)]
 struct Counted {
     compiled: Compiled,
@@ -54,20 +54,20 @@ struct Compiled {
     bytes: usize,
 }
 
-/// Why a pattern is not kept.
+/// The reason that a pattern is not kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PatternExcess {
-    /// It is too large by itself.
+    /// The pattern is too large by itself.
     Pattern,
-    /// It was not looked at, for the object is refused for an earlier one.
+    /// The pattern was not evaluated, because the object is refused for an earlier one.
     Earlier,
     /// The patterns of the object are too many or too large.
     Object,
     /// The schedules would be compared with too many conditions for the object.
     Comparisons,
-    /// Those of all objects of the namespace are too large with it. It may be kept later.
+    /// The patterns of all objects of the namespace are too large with it. It may be kept later.
     Namespace,
-    /// Those of all objects of the process are too large with it. It may be kept later.
+    /// The patterns of all objects of the process are too large with it. It may be kept later.
     Process,
 }
 
@@ -75,7 +75,7 @@ pub enum PatternExcess {
 enum CachedPattern {
     /// Not a pattern in Go.
     Invalid,
-    /// It is too large, by itself or after the others of the object.
+    /// The pattern is too large, by itself or after the others of the object.
     TooLarge(PatternExcess),
     /// One of which nothing is kept yet.
     Read {
@@ -112,7 +112,7 @@ impl PatternBudget {
     /// Whether a pattern matches an empty value: `Some(None)` if it is too large to find out, `None` for a text that is
     /// not a pattern.
     pub fn matches_empty(&mut self, text: &str) -> Option<Option<bool>> {
-        match self.known(text) {
+        match self.cached(text) {
             CachedPattern::Invalid => None,
             CachedPattern::TooLarge(_) => Some(None),
             CachedPattern::Read { matches_empty, .. }
@@ -129,20 +129,20 @@ impl PatternBudget {
         if self.is_refused {
             return Err(PatternExcess::Earlier);
         }
-        let kept = self.keep_another(text);
+        let result = self.keep_another(text);
         // Nothing is compiled for an object that is refused.
-        self.is_refused = kept.is_err();
-        kept
+        self.is_refused = result.is_err();
+        result
     }
 
     fn keep_another(&mut self, text: &str) -> Result<Pattern, PatternExcess> {
-        let (automaton, matches_empty) = match self.known(text) {
+        let (automaton, matches_empty) = match self.cached(text) {
             CachedPattern::Invalid => return Err(PatternExcess::Pattern),
             CachedPattern::TooLarge(excess) => return Err(*excess),
             CachedPattern::Kept { pattern, .. } => return Ok(pattern.clone()),
             CachedPattern::Read { automaton, matches_empty } => (automaton.clone(), *matches_empty),
         };
-        let known = self.pool.as_ref().and_then(|share| share.known(text));
+        let known = self.pool.as_ref().and_then(|share| share.cached(text));
         let pattern = match known {
             Some(pattern) => pattern,
             None if self.patterns == MAX_OBJECT_PATTERNS => return Err(PatternExcess::Object),
@@ -179,10 +179,10 @@ impl PatternBudget {
         Ok(())
     }
 
-    fn known(&mut self, text: &str) -> &CachedPattern {
+    fn cached(&mut self, text: &str) -> &CachedPattern {
         if !self.known.contains_key(text) {
-            let known = self.read(text);
-            self.known.insert(text.into(), known);
+            let pattern = self.read(text);
+            self.known.insert(text.into(), pattern);
         }
         self.known.get(text).unwrap_or(&CachedPattern::Invalid)
     }
@@ -258,22 +258,22 @@ pub struct PatternPool(Arc<Pool>);
 #[derive(Debug)]
 struct Pool {
     most: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<PoolContent>,
 }
 
 #[derive(Default, Debug)]
-struct Kept {
+struct PoolContent {
     bytes: usize,
-    by_namespace: BTreeMap<Arc<str>, KeptOfNamespace>,
+    by_namespace: BTreeMap<Arc<str>, NamespaceContent>,
 }
 
 #[derive(Default, Debug)]
-struct KeptOfNamespace {
+struct NamespaceContent {
     bytes: usize,
     by_text: BTreeMap<Box<str>, Weak<Counted>>,
 }
 
-/// How full a pool was, in bytes, when an object was refused.
+/// The usage of a pool, in bytes, when an object was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PatternFullness {
     of_namespace: usize,
@@ -285,7 +285,7 @@ pub struct PatternFullness {
 impl PatternFullness {
     /// Whether there is more room now, so that the object may fit.
     #[must_use]
-    pub fn has_eased(self, now: PatternFullness) -> bool {
+    pub fn has_more_room(self, now: PatternFullness) -> bool {
         now.of_namespace < self.of_namespace
             || (self.is_nearly_full && now.of_process < self.of_process)
     }
@@ -311,40 +311,40 @@ impl PatternPool {
         PatternPool(Arc::new(Pool { most, kept: Mutex::default() }))
     }
 
-    /// How large all patterns are that something has, compiled, in bytes.
+    /// The total size of all patterns with an owner, compiled, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.lock().bytes
     }
 
-    /// How full it is for a namespace.
+    /// The usage of the pool for a namespace.
     #[must_use]
     pub fn fullness(&self, namespace: &str) -> PatternFullness {
-        let kept = self.lock();
-        let of_namespace = kept.by_namespace.get(namespace).map_or(0, |it| it.bytes);
-        let is_nearly_full = self.0.most.saturating_sub(kept.bytes) < MAX_OBJECT_PATTERN_BYTES;
-        PatternFullness { of_namespace, of_process: kept.bytes, is_nearly_full }
+        let content = self.lock();
+        let of_namespace = content.by_namespace.get(namespace).map_or(0, |it| it.bytes);
+        let is_nearly_full = self.0.most.saturating_sub(content.bytes) < MAX_OBJECT_PATTERN_BYTES;
+        PatternFullness { of_namespace, of_process: content.bytes, is_nearly_full }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, PoolContent> {
         self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Share {
-    /// The same pattern, if it counts already.
-    fn known(&self, text: &str) -> Option<Pattern> {
-        let kept = self.pool.lock();
-        let own = kept.by_namespace.get(&self.namespace)?;
+    /// The same pattern, if the pool has it.
+    fn cached(&self, text: &str) -> Option<Pattern> {
+        let content = self.pool.lock();
+        let own = content.by_namespace.get(&self.namespace)?;
         own.by_text.get(text).and_then(Weak::upgrade).map(Pattern)
     }
 
-    /// Counts a pattern, or takes the same one that counts already.
+    /// Adds a pattern to the pool, or returns the same one that is in it.
     fn count(&self, compiled: Compiled) -> Result<Pattern, PatternExcess> {
         let most = self.pool.0.most;
-        let mut kept = self.pool.lock();
-        let bytes = kept.bytes + compiled.bytes;
-        let own = kept.by_namespace.get(&self.namespace);
+        let mut content = self.pool.lock();
+        let bytes = content.bytes + compiled.bytes;
+        let own = content.by_namespace.get(&self.namespace);
         let same = own.and_then(|own| own.by_text.get(&compiled.text)).and_then(Weak::upgrade);
         if let Some(same) = same {
             return Ok(Pattern(same));
@@ -356,12 +356,12 @@ impl Share {
         if bytes > most {
             return Err(PatternExcess::Process);
         }
-        let own = kept.by_namespace.entry(self.namespace.clone()).or_default();
+        let own = content.by_namespace.entry(self.namespace.clone()).or_default();
         own.bytes = of_namespace;
         let text = compiled.text.clone();
         let counted = Arc::new(Counted { compiled, pool: Some(self.clone()) });
         own.by_text.insert(text, Arc::downgrade(&counted));
-        kept.bytes = bytes;
+        content.bytes = bytes;
         Ok(Pattern(counted))
     }
 }
@@ -369,18 +369,18 @@ impl Share {
 impl Drop for Counted {
     fn drop(&mut self) {
         let Some(Share { pool, namespace }) = &self.pool else { return };
-        let mut kept = pool.lock();
-        kept.bytes = kept.bytes.saturating_sub(self.compiled.bytes);
-        let Some(own) = kept.by_namespace.get_mut(namespace) else { return };
+        let mut content = pool.lock();
+        content.bytes = content.bytes.saturating_sub(self.compiled.bytes);
+        let Some(own) = content.by_namespace.get_mut(namespace) else { return };
         own.bytes = own.bytes.saturating_sub(self.compiled.bytes);
-        // An equal one may have come since nothing had this one any more.
+        // An equal one may have been added since this one lost its last owner.
         let text = &self.compiled.text;
         if own.by_text.get(text).is_some_and(|it| it.strong_count() == 0) {
             own.by_text.remove(text);
         }
         // Another one of the namespace may be about to be taken off, too.
         if own.by_text.is_empty() && own.bytes == 0 {
-            kept.by_namespace.remove(namespace);
+            content.by_namespace.remove(namespace);
         }
     }
 }

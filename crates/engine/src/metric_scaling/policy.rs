@@ -18,15 +18,15 @@ pub struct MetricScaling {
     pub bounds: ReplicaBounds,
     /// In the order of the spec. May be empty: then only the bounds count.
     pub metrics: Box<[Metric]>,
-    /// How fast to scale up.
+    /// The rules for scaling up.
     pub up: ScalingRules,
-    /// How fast to scale down.
+    /// The rules for scaling down.
     pub down: ScalingRules,
 }
 
 impl MetricScaling {
-    /// Whether the largest recommendation counts on the way up and the smallest on the way down: once one is reached,
-    /// the other counts.
+    /// Whether the largest recommendation is used on the way up and the smallest on the way down: once one is
+    /// reached, the other is used.
     #[must_use]
     pub fn alternates(&self) -> bool {
         let selects = (self.up.select, self.down.select);
@@ -73,13 +73,13 @@ impl MetricScaling {
 pub struct Metric {
     /// The query.
     pub query: Query,
-    /// How its answer is compared.
+    /// The comparison of its sample.
     pub target_type: TargetType,
-    /// With what.
+    /// The number that it is compared with.
     pub target: MetricTarget,
 }
 
-/// How the answer to a query is compared with its target.
+/// The comparison of a query's sample with its target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TargetType {
     /// The answer should be the target; the replicas there are change it.
@@ -147,7 +147,7 @@ impl ReplicaBounds {
     }
 }
 
-/// Which way the replicas go.
+/// The direction of a change of replicas.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Direction {
     /// More of them.
@@ -156,18 +156,18 @@ pub enum Direction {
     Down,
 }
 
-/// How fast to scale in one direction.
+/// The rules for scaling in one direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScalingRules {
-    /// How many seconds of earlier recommendations count: at most an hour.
+    /// The seconds of earlier recommendations that are considered: at most an hour.
     pub window_seconds: u32,
-    /// Which of several recommendations and policies counts.
+    /// The choice among several recommendations and policies.
     pub select: Select,
-    /// How much may change within what time; without any, everything at once.
+    /// The limits on changes within a period; without any, changes are immediate.
     pub policies: Box<[RatePolicy]>,
 }
 
-/// Which of several counts.
+/// The choice among several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Select {
     /// The largest recommendation; the policy that allows most.
@@ -178,19 +178,19 @@ pub enum Select {
     Disabled,
 }
 
-/// How much may change within what time.
+/// The limit on changes within a period.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RatePolicy {
-    /// How much.
+    /// The limit.
     pub amount: Amount,
-    /// Within how many seconds: from 1 to half an hour.
+    /// The period in seconds: from 1 to half an hour.
     pub period_seconds: u32,
 }
 
-/// How much a policy allows.
+/// The amount that a policy allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Amount {
-    /// This many replicas.
+    /// This number of replicas.
     Replicas(u32),
     /// This percentage of the replicas at the beginning of the period.
     Percent(u32),
@@ -208,7 +208,7 @@ impl MetricScaling {
 }
 
 impl ScalingRules {
-    /// The default for scaling up: at once, to the largest recommendation.
+    /// The default for scaling up: immediately, to the largest recommendation.
     #[must_use]
     pub fn default_up() -> ScalingRules {
         ScalingRules { window_seconds: 0, select: Select::Max, policies: Box::default() }

@@ -23,8 +23,8 @@ pub(super) fn answered(query: &Arc<str>, answer: &Arc<str>) -> Presumption {
     Presumption::new(1, [], sentence).with_texts([query, answer])
 }
 
-/// A target has at once as many replicas as are set.
+/// A target reaches the set replicas immediately.
 pub(super) fn follows_at_once(target: &Identity) -> Presumption {
-    let sentence = format!("{target} reaches the set replicas at once");
+    let sentence = format!("{target} reaches the set replicas immediately");
     Presumption::new(6, [target], sentence).with_subject(target.to_string())
 }

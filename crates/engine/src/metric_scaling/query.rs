@@ -14,18 +14,18 @@ use crate::{Exemption, Identity};
 pub struct Query {
     /// As it is written; Prometheus is sent this.
     pub text: Arc<str>,
-    /// Who can answer it.
+    /// The evaluator of the query.
     pub evaluator: QueryEvaluator,
     /// The schedules whose numbers it names, for any source of the sample.
     pub names: Box<[Selects]>,
 }
 
-/// Who can answer a query.
+/// The component that can evaluate a query.
 #[derive(Clone, Debug)]
 pub enum QueryEvaluator {
     /// Almanac: it is about nothing but the numbers of schedules.
     Published(Expression),
-    /// Only Prometheus; why, and what to change so that Almanac can, in words for a person.
+    /// Only Prometheus; why, and what to change so that Almanac can, in words for users.
     External(Arc<str>),
 }
 
@@ -45,7 +45,8 @@ pub enum Step {
     Negate,
     /// Arithmetic with the last two results, between elements of the same schedule where both sides have some.
     Arithmetic(Operator),
-    /// Of the last two results, the elements of the left one, and those of the right one that have no counterpart there.
+    /// From the last two results, the elements of the left one, and those of the right one that have no counterpart
+    /// there.
     Or,
     /// One number of the last result.
     Aggregate(Aggregation),
@@ -68,7 +69,7 @@ pub enum Operator {
     Power,
 }
 
-/// How many numbers become one.
+/// The aggregation of several numbers into one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Aggregation {
     /// The largest.
@@ -79,12 +80,12 @@ pub enum Aggregation {
     Sum,
 }
 
-/// Which numbers of schedules are meant.
+/// A selection of published numbers.
 #[derive(Clone, Debug)]
 pub struct Selector {
     /// Under which name they are published.
     pub metric: PublishedMetric,
-    /// Which schedules.
+    /// The schedules.
     pub selects: Selects,
 }
 
@@ -97,12 +98,12 @@ pub enum PublishedMetric {
     ScheduledReplicasValue,
 }
 
-/// Which schedules a selector is about.
+/// The schedules that a selector selects.
 #[derive(Clone, Debug)]
 pub enum Selects {
     /// The one of this name.
     One(Identity),
-    /// Those for which all of these hold.
+    /// The schedules that meet all of these conditions.
     Matching(Box<[Matcher]>),
 }
 
@@ -196,7 +197,7 @@ impl Selects {
         &'a self,
         view: View<'a, Autoscalers>,
     ) -> impl Iterator<Item = Publisher<'a>> {
-        self.usable(view).filter(move |(schedule, _)| view.objects.exempt.of(schedule).is_none())
+        self.usable(view).filter(move |(schedule, _)| view.objects.exempt.get(schedule).is_none())
     }
 
     /// The problem of a selected schedule in a namespace whose mark is unreadable.
@@ -204,7 +205,7 @@ impl Selects {
         let mut usable =
             view.objects.exempt.has_unread().then(|| self.usable(view)).into_iter().flatten();
         let is_unread = |schedule: &Identity| {
-            view.objects.exempt.of(schedule) == Some(Exemption::UnreadNamespace)
+            view.objects.exempt.get(schedule) == Some(Exemption::UnreadNamespace)
         };
         let (schedule, _) = usable.find(|(schedule, _)| is_unread(schedule))?;
         let why = format!(
@@ -230,7 +231,7 @@ impl Selects {
 }
 
 impl Step {
-    /// How many results it takes off the stack.
+    /// The number of results that it takes off the stack.
     fn operands(&self) -> usize {
         match self {
             Step::Number(_) | Step::Selector(_) => 0,

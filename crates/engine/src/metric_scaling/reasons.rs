@@ -1,34 +1,35 @@
-//! Why an autoscaler sets a number of replicas, and how to say it.
+//! The reasons for a number of replicas, and their texts.
 
 use std::sync::Arc;
 
 use super::{
-    Amount, Direction, FiniteNumber, Input, Limited, MetricScaling, RatePolicy, Select, TargetType,
+    Amount, Direction, FiniteNumber, Input, LimitedReplicas, MetricScaling, RatePolicy, Select,
+    TargetType,
 };
-use crate::answers::Answered;
+use crate::answers::MetricRecommendation;
 use crate::{Reason, counted};
 
 /// The outcome for a metric, or for an autoscaler as a whole, and the reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// Its recommendation counts.
+    /// The recommendation of the metric is decisive.
     Sets {
         /// The answer to its query.
         sample: FiniteNumber,
         /// The recommendation with its limits.
-        limited: Limited,
+        limited: LimitedReplicas,
     },
-    /// It recommends something, but the recommendation of another metric counts.
+    /// The metric has a recommendation, but the one of another metric is decisive.
     Recommends {
-        /// The answer to its query.
+        /// The sample of its query.
         sample: FiniteNumber,
-        /// How many replicas.
+        /// The number of replicas.
         replicas: u32,
     },
-    /// The sample that multiplies the replicas is older than their last change: the last recommendation holds.
+    /// The sample that multiplies the replicas is older than their last change: the last recommendation applies.
     Holds {
         /// The recommendation with its limits.
-        limited: Limited,
+        limited: LimitedReplicas,
     },
     /// Its query has no usable sample, so nothing is scaled.
     NoSample,
@@ -37,7 +38,7 @@ pub enum Cause {
     /// There is no metric: only the bounds count.
     OnlyBounds {
         /// The bounds that apply.
-        limited: Limited,
+        limited: LimitedReplicas,
     },
     /// There is nothing of the target's name.
     TargetMissing,
@@ -55,7 +56,7 @@ pub enum Cause {
 impl Cause {
     /// The replicas that it decides, with their limits.
     #[must_use]
-    pub fn limited(&self) -> Option<Limited> {
+    pub fn limited(&self) -> Option<LimitedReplicas> {
         match *self {
             Cause::Sets { limited, .. }
             | Cause::Holds { limited }
@@ -75,13 +76,13 @@ impl Cause {
     }
 
     /// The sample of the metric's query, and the replicas that it recommends.
-    pub(super) fn answered(&self) -> Option<Answered> {
+    pub(super) fn answered(&self) -> Option<MetricRecommendation> {
         match *self {
             Cause::Sets { sample, limited } => {
-                Some(Answered { sample, recommendation: limited.recommended })
+                Some(MetricRecommendation { sample, recommendation: limited.recommended })
             }
             Cause::Recommends { sample, replicas } => {
-                Some(Answered { sample, recommendation: replicas })
+                Some(MetricRecommendation { sample, recommendation: replicas })
             }
             Cause::Holds { .. }
             | Cause::NoSample
@@ -94,7 +95,7 @@ impl Cause {
     }
 }
 
-/// A reason as a line for a person.
+/// A reason as a line for users.
 #[must_use]
 pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
     let metric = reason.rule.and_then(|rule| policy.metrics.get(rule as usize));
@@ -114,14 +115,15 @@ pub fn render(policy: &MetricScaling, reason: &Reason<Cause>) -> String {
         }
         Cause::Recommends { sample, replicas } => recommended(sample, replicas),
         Cause::Holds { limited } => {
-            let held = format!("{} until the next answer", of_replicas(limited.recommended));
-            [held, limits(policy, limited)].concat()
+            let recommendation =
+                format!("{} until the next answer", of_replicas(limited.recommended));
+            [recommendation, limits(policy, limited)].concat()
         }
         Cause::NoSample => {
             let query = metric.map_or("its query", |metric| &*metric.query.text);
             format!("{query} has no usable sample, so nothing is scaled")
         }
-        Cause::ReplicasUnknown => "depends on the current replicas, which are not known".to_owned(),
+        Cause::ReplicasUnknown => "depends on the current replicas, which are unknown".to_owned(),
         Cause::OnlyBounds { limited } => {
             ["no metrics".to_owned(), limits(policy, limited)].concat()
         }
@@ -139,45 +141,45 @@ fn of_replicas(count: u32) -> String {
 
 /// The recommendation, and every limit that makes a difference.
 #[must_use]
-pub fn render_limited(policy: &MetricScaling, limited: Limited) -> String {
+pub fn render_limited(policy: &MetricScaling, limited: LimitedReplicas) -> String {
     let recommended = of_replicas(limited.recommended);
     format!("{recommended} recommended{}", limits(policy, limited))
 }
 
 /// Every limit that makes a difference, in their order.
-fn limits(policy: &MetricScaling, limited: Limited) -> String {
-    let Limited { from, recommended, stabilised, allowed, replicas } = limited;
-    let mut told = vec![String::new()];
-    if stabilised != recommended {
-        let is_up = stabilised < recommended;
+fn limits(policy: &MetricScaling, limited: LimitedReplicas) -> String {
+    let LimitedReplicas { from, recommended, stabilized, allowed, replicas } = limited;
+    let mut parts = vec![String::new()];
+    if stabilized != recommended {
+        let is_up = stabilized < recommended;
         let (name, rules) =
             if is_up { ("scaleUp", &policy.up) } else { ("scaleDown", &policy.down) };
         let window = rules.window_seconds;
-        told.push(format!("{stabilised} by the {name} window of {window} s"));
+        parts.push(format!("{stabilized} by the {name} window of {window} s"));
     }
-    if allowed != stabilised {
-        let (direction, name) = if stabilised > from {
+    if allowed != stabilized {
+        let (direction, name) = if stabilized > from {
             (Direction::Up, "scaleUp")
         } else {
             (Direction::Down, "scaleDown")
         };
         let rules = policy.rules(direction);
         if rules.select == Select::Disabled {
-            told.push(format!("{allowed}, because {name} is Disabled"));
+            parts.push(format!("{allowed}, because {name} is Disabled"));
         } else {
-            let policies: Vec<String> = rules.policies.iter().map(shown).collect();
+            let policies: Vec<String> = rules.policies.iter().map(render_rate).collect();
             let policies = policies.join(", ");
-            told.push(format!("{allowed} by the {name} policies ({policies})"));
+            parts.push(format!("{allowed} by the {name} policies ({policies})"));
         }
     }
     if replicas != allowed {
         let name = if replicas < allowed { "maxReplicas" } else { "minReplicas" };
-        told.push(format!("{replicas} by {name}"));
+        parts.push(format!("{replicas} by {name}"));
     }
-    told.join("; ")
+    parts.join("; ")
 }
 
-fn shown(policy: &RatePolicy) -> String {
+fn render_rate(policy: &RatePolicy) -> String {
     let seconds = policy.period_seconds;
     match policy.amount {
         Amount::Replicas(count) => format!("{count} in {seconds} s"),
@@ -185,7 +187,7 @@ fn shown(policy: &RatePolicy) -> String {
     }
 }
 
-/// Metrics have no names; they are called by their place in the spec.
+/// Metrics have no names; their position in the spec identifies them.
 pub(super) fn metric_name(position: u32) -> Arc<str> {
     Arc::from(format!("metrics[{position}]"))
 }

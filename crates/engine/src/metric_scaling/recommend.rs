@@ -46,7 +46,7 @@ pub(super) fn selected(
         if recommendations.iter().any(|it| *it > from) { Direction::Up } else { Direction::Down };
     let all = recommendations.iter().copied().enumerate();
     match policy.rules(direction).select {
-        // The first in the spec of several that say the same.
+        // The first in the spec of several equal ones.
         Select::Max | Select::Disabled => all.rev().max_by_key(|(_, it)| *it),
         Select::Min => all.min_by_key(|(_, it)| *it),
     }

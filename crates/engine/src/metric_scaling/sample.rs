@@ -19,14 +19,14 @@ pub struct Sample {
     pub at: Option<Timestamp>,
     /// The answer.
     pub value: Result<FiniteNumber, SampleProblem>,
-    /// When the last number that it yielded was requested. [`Samples::hold`] keeps it.
+    /// The instant of the request that last yielded a number. [`Samples::hold`] keeps it.
     pub last_number_at: Option<Timestamp>,
 }
 
 impl Sample {
     /// A sample of a query requested at this instant.
     #[must_use]
-    pub fn asked(
+    pub fn requested(
         query: Arc<str>,
         at: Timestamp,
         value: Result<FiniteNumber, SampleProblem>,
@@ -35,21 +35,21 @@ impl Sample {
         Sample { query, at: Some(at), value, last_number_at }
     }
 
-    /// An answer that holds at all times.
+    /// A sample that applies at all times.
     #[must_use]
     pub fn assumed(query: Arc<str>, value: Result<FiniteNumber, SampleProblem>) -> Sample {
         Sample { query, at: None, value, last_number_at: None }
     }
 }
 
-/// Why there is no number that could be used.
+/// The reason that there is no usable number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SampleProblem {
     /// The query selects nothing.
     NoSample,
     /// The query selects several series.
     SeveralSamples {
-        /// How many.
+        /// The number of samples.
         count: u32,
     },
     /// The answer is infinite, or not a number.
@@ -58,7 +58,7 @@ pub enum SampleProblem {
     NoAnswer {
         /// The kind of reason.
         kind: &'static str,
-        /// The reason, in words for a person.
+        /// The reason, in words for users.
         why: Arc<str>,
     },
     /// No request was sent yet.
@@ -67,7 +67,7 @@ pub enum SampleProblem {
     External(Arc<str>),
     /// The last answer is too old.
     Stale {
-        /// When it was given.
+        /// The instant of the sample.
         at: Timestamp,
     },
 }
@@ -91,7 +91,7 @@ pub struct Settings {
     pub oldest: Option<SignedDuration>,
     /// The interval between two requests of a query.
     pub query_period: SignedDuration,
-    /// An answer that differs from its target by no more than this part of it changes nothing.
+    /// The tolerance: a sample that differs from its target by at most this ratio changes nothing.
     pub tolerance: f64,
 }
 
@@ -111,7 +111,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Holds an answer to a query of a policy, in place of an earlier one.
+    /// Stores the sample of a query of a policy, in place of an earlier one.
     pub fn hold(&mut self, policy: &Identity, mut sample: Sample) {
         let of_policy = match self.by_policy.get_mut(policy) {
             Some(known) => known,
@@ -128,14 +128,14 @@ impl Samples {
 
     /// The last answer to a query of a policy.
     #[must_use]
-    pub fn of(&self, policy: &Identity, query: &str) -> Option<&Sample> {
+    pub fn get(&self, policy: &Identity, query: &str) -> Option<&Sample> {
         self.by_policy.get(policy)?.iter().find(|sample| *sample.query == *query)
     }
 
-    /// Lets go of the answers to queries that a policy does not have any more.
-    pub fn keep_only(&mut self, policy: &Identity, is_asked: impl Fn(&str) -> bool) {
+    /// Removes the samples of queries that a policy no longer has.
+    pub fn keep_only(&mut self, policy: &Identity, is_kept: impl Fn(&str) -> bool) {
         if let Some(known) = self.by_policy.get_mut(policy) {
-            known.retain(|sample| is_asked(&sample.query));
+            known.retain(|sample| is_kept(&sample.query));
             if known.is_empty() {
                 self.by_policy.remove(policy);
             }
@@ -144,8 +144,8 @@ impl Samples {
 
     /// The answers for some of the policies, with the same settings.
     pub(crate) fn part<'a>(&self, policies: impl Iterator<Item = &'a Identity>) -> Samples {
-        let known = policies.filter_map(|it| self.by_policy.get_key_value(it));
-        let by_policy = known.map(|(policy, all)| (policy.clone(), all.clone())).collect();
+        let samples = policies.filter_map(|it| self.by_policy.get_key_value(it));
+        let by_policy = samples.map(|(policy, all)| (policy.clone(), all.clone())).collect();
         Samples { by_policy, settings: self.settings }
     }
 }
@@ -161,7 +161,7 @@ impl fmt::Display for SampleProblem {
                 "yields {count} samples instead of one; select one series, or aggregate them with \
                  max, min or sum"
             ),
-            SampleProblem::NotFinite => formatter.write_str("yields no finite number"),
+            SampleProblem::NotFinite => formatter.write_str("does not yield a finite number"),
             SampleProblem::NoAnswer { why, .. } => write!(formatter, "was not answered: {why}"),
             SampleProblem::NotAsked => formatter.write_str("has not been answered yet"),
             SampleProblem::External(why) => {

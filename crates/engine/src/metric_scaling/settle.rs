@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Cause, Decision, Limited, Memory, MetricScaling};
+use super::{Cause, Decision, LimitedReplicas, Memory, MetricScaling};
 use crate::seam::Effect;
 use crate::{Field, Occurrence, Outcome, Reason, Value, Verdict};
 
 /// Something that happened to an autoscaler.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Recorded {
-    /// It has set the replicas.
+    /// The autoscaler has set the replicas.
     Scaled {
         /// Their value before; `None` when it was unknown.
         from: Option<u32>,
@@ -24,12 +24,12 @@ pub enum Recorded {
     Failed {
         /// Their desired value.
         to: u32,
-        /// Why they could not.
+        /// The reason that they could not be set.
         message: Arc<str>,
     },
     /// Another writer has replaced the set value.
     Undone {
-        /// When it had set it.
+        /// The instant at which the autoscaler had set it.
         at: Timestamp,
         /// The value that the autoscaler had set.
         set: u32,
@@ -56,13 +56,13 @@ pub struct Settlement {
     pub memory: Memory,
     /// The records.
     pub recorded: Vec<Recorded>,
-    /// Which fields were set.
+    /// The fields that were set.
     pub effects: Vec<Effect<Reason<Cause>>>,
-    /// Whether everything is as it was decided, so that [`crate::Decision::wake_at`] holds.
+    /// Whether every value is the decided one, so that [`crate::Decision::wake_at`] applies.
     pub is_done: bool,
 }
 
-/// Settles the write, if there was one to be made.
+/// Settles the write, if there was one.
 ///
 /// A target with its desired value counts as set, by any field manager. A failed write is decided again: the desired
 /// value may have changed over time.
@@ -76,7 +76,7 @@ pub fn settle(
     let Decision { reasons, mut memory, mut recorded, .. } = decision;
     let won = reasons.iter().find(|reason| reason.verdict == Verdict::Won);
     let limited = won.and_then(|won| won.cause.limited());
-    let (Some(won), Some(Limited { from, replicas, .. })) = (won, limited) else {
+    let (Some(won), Some(LimitedReplicas { from, replicas, .. })) = (won, limited) else {
         return Settlement { memory, recorded, effects: Vec::new(), is_done: true };
     };
     let metric = won.rule;
@@ -99,7 +99,7 @@ pub fn settle(
         // Another field manager was faster: the next decision determines the desired value.
         Some(Outcome::Withdrawn | Outcome::Conflict) => false,
         Some(Outcome::Refused(message) | Outcome::Unknown(message)) => {
-            // Each attempt fails until the cause is gone, which is recorded once.
+            // Each attempt fails until the cause is removed, which is recorded once.
             if memory.failure.as_ref() != Some(message) {
                 let message = Arc::clone(message);
                 recorded.push(Recorded::Failed { to: replicas, message });

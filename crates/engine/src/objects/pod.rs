@@ -15,20 +15,20 @@ pub struct Pod {
     pub node: Option<Arc<str>>,
     /// Its QoS annotations; `None` when it has none, as for most pods.
     pub annotations: Option<Box<QosAnnotations>>,
-    /// Why its level is not changed; `None` if it may be.
+    /// The reason that its level is not changed; `None` if the level may be changed.
     pub left_alone: Option<LeftAlone>,
-    /// Whether it stands for all pods of a workload.
+    /// Whether it represents all pods of a workload.
     pub is_template: bool,
 }
 
-/// Why a pod keeps the level it has.
+/// The reason that a pod keeps its current level.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum LeftAlone {
-    /// It has run to its end.
+    /// The pod has finished.
     Finished,
-    /// It is being deleted.
+    /// The pod is being deleted.
     Terminating,
-    /// It only shows what a node runs by itself; the kubelet rejects changes.
+    /// The pod only mirrors what a node runs by itself; the kubelet rejects changes.
     Mirror,
 }
 
@@ -47,7 +47,7 @@ pub struct QosAnnotations {
 }
 
 impl Pod {
-    /// Its annotations, which may be none.
+    /// The annotations of the pod.
     #[must_use]
     pub fn annotations(&self) -> QosAnnotations {
         self.annotations.as_deref().cloned().unwrap_or_default()
@@ -166,8 +166,8 @@ mod tests {
             (Some(""), None, None, None),
             (Some("rubbish"), Some(" "), Some("rubbish"), Some(" ")),
         ] {
-            let found = annotations(level, original, applied).level_of_user();
-            assert_eq!(found.as_deref(), user, "{level:?} {original:?} {applied:?}");
+            let level_of_user = annotations(level, original, applied).level_of_user();
+            assert_eq!(level_of_user.as_deref(), user, "{level:?} {original:?} {applied:?}");
         }
     }
 

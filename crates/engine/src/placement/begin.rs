@@ -1,5 +1,5 @@
-//! Where a run of placements starts: at the instant at which the world was observed, if that is known. Otherwise just
-//! before the first instant, so that only later changes count as changes; or at the first instant if a score or a
+//! The start of a run of placements: the instant at which the world was observed, if that is known. Otherwise it is
+//! just before the first instant, so that only later changes count as changes; or the first instant if a score or a
 //! toleration expires at it. Placements that may influence each other start together. The decisions are the only
 //! record of the past. A placement with an unknown selection does not start.
 
@@ -20,7 +20,7 @@ pub(super) fn begin(
     let from = beginning.from;
     let first = match beginning.state_at {
         Some(seen) if seen < from => seen,
-        // A decision of the moment before would count for the one at the beginning, which is the first there is.
+        // A decision of the instant before would count for the one at the beginning, which is the first one.
         _ if something_ends(view, policies, from) => from,
         _ => beginning.moment_before(),
     };

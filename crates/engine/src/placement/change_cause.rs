@@ -23,7 +23,7 @@ pub struct ChangeCause {
 }
 
 impl ChangeCause {
-    pub(super) fn of(input: &Input<'_>, cause: Cause) -> Option<ChangeCause> {
+    pub(super) fn from_cause(input: &Input<'_>, cause: Cause) -> Option<ChangeCause> {
         let candidate = input.candidates.get(usize::try_from(cause.candidate()?).ok()?)?;
         let taint = match cause {
             Cause::TolerationEnded { taint, .. } => {
@@ -48,8 +48,8 @@ pub(super) fn reason(
     let Some(memory) = &input.memory else { return decision.reason };
     let is_costly = matches!(decision.reason.cause, Cause::TooCostly { .. });
     if decision.added.is_empty() && decision.removed.is_empty() {
-        let remembered = remembered(input, memory).filter(|_| !is_costly);
-        return remembered.unwrap_or(decision.reason);
+        let recorded = recorded_reason(input, memory).filter(|_| !is_costly);
+        return recorded.unwrap_or(decision.reason);
     }
     let search = ChangeCauseSearch { input, ranking, decision, now, since: memory.decided_at };
     let mut causes = search.ended_tolerations();
@@ -66,14 +66,14 @@ pub(super) fn reason(
 }
 
 /// The recorded reason, for the current candidates; `None` if its cluster, or the taint of it, is gone.
-fn remembered(input: &Input<'_>, memory: &Memory) -> Option<Reason<Cause>> {
+fn recorded_reason(input: &Input<'_>, memory: &Memory) -> Option<Reason<Cause>> {
     let Some(change_cause) = &memory.change_cause else {
         let is_over = matches!(memory.reason.cause, Cause::TooCostly { .. });
         return (!is_over).then_some(memory.reason);
     };
     let position =
         input.candidates.binary_search_by_key(&&change_cause.cluster, |it| it.name).ok()?;
-    let mut cause = memory.reason.cause.of(number(position));
+    let mut cause = memory.reason.cause.with_candidate(number(position));
     if let Cause::TolerationEnded { taint, .. } = &mut cause {
         let mut taints = input.candidates.get(position)?.cluster.taints.iter();
         *taint = number(taints.position(|it| Some(it) == change_cause.taint.as_ref())?);
@@ -89,16 +89,16 @@ struct ChangeCauseSearch<'i, 'a> {
     ranking: &'i Ranking,
     decision: &'i Decision,
     now: Timestamp,
-    /// When it was last decided.
+    /// The instant of the last decision.
     since: Timestamp,
 }
 
 impl ChangeCauseSearch<'_, '_> {
-    fn is_news(&self, at: Timestamp) -> bool {
+    fn is_recent(&self, at: Timestamp) -> bool {
         self.since < at && at <= self.now
     }
 
-    /// Whether a candidate has come or gone.
+    /// Whether a candidate was added or removed.
     fn has_changed(&self, candidate: u32) -> bool {
         let position = usize::try_from(candidate).unwrap_or(usize::MAX);
         let Some(candidate) = self.input.candidates.get(position) else { return false };
@@ -120,37 +120,37 @@ impl ChangeCauseSearch<'_, '_> {
                 }
                 Eligibility::Excluded(_) | Eligibility::Eligible { .. } => return None,
             };
-            self.is_news(ended).then_some((None, Cause::TolerationEnded { candidate, taint }))
+            self.is_recent(ended).then_some((None, Cause::TolerationEnded { candidate, taint }))
         });
         ended.collect()
     }
 
-    /// Those that an expression has read of a cluster that has come or gone.
+    /// The expired scores that an expression has read of an added or removed cluster.
     fn expired_scores_of_expressions(&self) -> Vec<ScoreCause> {
         let candidates = (0..).zip(&self.input.candidates);
         let changed = candidates.filter(|(candidate, _)| self.has_changed(*candidate));
         let expired = changed.filter_map(|(candidate, _)| {
             let expired = &self.ranking.matches.get(candidate)?.expired;
-            let at = expired.values().copied().find(|at| self.is_news(*at))?;
+            let at = expired.values().copied().find(|at| self.is_recent(*at))?;
             Some((None, Cause::ReadScoresExpired { candidate, at }))
         });
         expired.collect()
     }
 
     fn expired_scores(&self) -> Vec<ScoreCause> {
-        let mut found = Vec::new();
+        let mut causes = Vec::new();
         for (position, prioritizer) in self.input.policy.prioritizers.iter().enumerate() {
             let ScoreSource::AddOn { .. } = prioritizer.score else { continue };
             for it in &self.ranking.ranked {
                 let raw = self.ranking.raw_score(self.input, position, it.candidate, self.now);
                 if let RawScore::Expired(at) = raw
-                    && self.is_news(at)
+                    && self.is_recent(at)
                 {
                     let cause = Cause::ScoreExpired { candidate: it.candidate };
-                    found.push((Some(number(position)), cause));
+                    causes.push((Some(number(position)), cause));
                 }
             }
         }
-        found
+        causes
     }
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Action, Reason, RuleExplanation, Verdict};
 
-/// How many clusters one `PlacementDecision` has at most.
+/// The maximum number of clusters in one `PlacementDecision`.
 pub const CLUSTERS_PER_DECISION: usize = 100;
 
 /// The decision of a placement.
@@ -22,42 +22,42 @@ pub const CLUSTERS_PER_DECISION: usize = 100;
 pub struct Decision {
     /// `false` if the only action is to create the empty first `PlacementDecision` of a placement that is not decided.
     pub is_decided: bool,
-    /// The writes, in an order in which no cluster that stays selected is missing in between: one must not be
-    /// carried out before those ahead of it are.
+    /// The writes, in an order in which no cluster that stays selected is missing in between: none must be applied
+    /// before those ahead of it.
     pub actions: Vec<Action>,
     /// The selected clusters, in the order of their names.
     pub clusters: Vec<Arc<str>>,
-    /// How they are divided.
+    /// The groups of the clusters.
     pub groups: Vec<DecidedGroup>,
-    /// Whether there are as many as are wanted.
+    /// Whether the number of clusters is the desired one.
     pub satisfaction: Satisfaction,
-    /// Why these, and by what it has changed.
+    /// The reason for the selection, and for its change.
     pub reason: Reason<Cause>,
     /// The cluster that the reason is about, if it is about one.
     pub change_cause: Option<ChangeCause>,
     /// The clusters that were not selected at the last report, in order.
     pub added: Vec<Arc<str>>,
-    /// Those that were and are not any more, in order.
+    /// The clusters that are no longer selected, in order.
     pub removed: Vec<Arc<str>>,
-    /// Why some of those were added or removed.
-    pub told: Vec<RuleExplanation>,
-    /// The clusters with a taint that would not be tolerated forever, if it said when it was added.
+    /// The explanations of some added or removed clusters.
+    pub explanations: Vec<RuleExplanation>,
+    /// The clusters with a taint that would not be tolerated forever, if it had the instant of its addition.
     pub undated: Vec<Arc<str>>,
     /// The clusters over which the expressions have taken too many steps, and whether they are selected nevertheless.
     pub costly: BTreeMap<Arc<str>, bool>,
     /// The verdicts of the predicates on clusters, for the next turn.
     pub known: KnownMatches,
-    /// When time alone could next change any of this.
+    /// The instant at which time alone could next change any of this.
     pub wake_at: Option<Timestamp>,
 }
 
 impl Decision {
     /// The selection at the last report, in order.
-    pub(super) fn known(&self) -> Vec<Arc<str>> {
+    pub(super) fn last_reported(&self) -> Vec<Arc<str>> {
         let stay = self.clusters.iter().filter(|it| self.added.binary_search(it).is_err());
-        let mut known: Vec<Arc<str>> = stay.chain(&self.removed).cloned().collect();
-        known.sort_unstable();
-        known
+        let mut clusters: Vec<Arc<str>> = stay.chain(&self.removed).cloned().collect();
+        clusters.sort_unstable();
+        clusters
     }
 }
 
@@ -83,12 +83,12 @@ pub enum Satisfaction {
     NoClusters,
     /// None of them may be selected.
     NoneMatches,
-    /// It would take its expressions too many steps to say of some which may be, so that those of them that are selected
-    /// stay, and no others come.
+    /// The expressions would take too many steps for some candidates. Those of them that are selected stay, and no
+    /// others are added.
     TooCostly,
-    /// How many are missing.
+    /// The number of missing clusters.
     Lacks(u32),
-    /// It has.
+    /// No cluster is missing.
     Satisfied,
 }
 
@@ -111,7 +111,7 @@ impl Satisfaction {
 /// Decides at `now`.
 #[must_use]
 pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
-    let ranking = Ranking::of(input, now);
+    let ranking = Ranking::new(input, now);
     let mut selected = selected(input, &ranking);
     // Positions are in the order of the names.
     selected.sort_unstable();
@@ -119,9 +119,9 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let groups = groups(input, &chosen);
     let wanted = wanted_decisions(&groups);
     let actions = writes(input, &wanted);
-    let untold = input.memory.as_ref().and_then(|it| it.untold.as_ref());
-    let known: BTreeSet<&Arc<str>> = match untold {
-        Some(untold) => untold.iter().collect(),
+    let unreported = input.memory.as_ref().and_then(|it| it.unreported.as_ref());
+    let known: BTreeSet<&Arc<str>> = match unreported {
+        Some(unreported) => unreported.iter().collect(),
         None => own_clusters(input).collect(),
     };
     let clusters: Vec<Arc<str>> = chosen.iter().map(|it| Arc::clone(it.name)).collect();
@@ -129,11 +129,11 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let gone = known.into_iter().filter(|it| clusters.binary_search(it).is_err());
     let removed: Vec<Arc<str>> = gone.cloned().collect();
     let is_other = !added.is_empty() || !removed.is_empty();
-    let told = is_other.then(|| of_changes(input, &ranking, (&added, &removed), now));
+    let explanations = is_other.then(|| of_changes(input, &ranking, (&added, &removed), now));
     let decision = Decision {
         is_decided: true,
         actions,
-        told: told.unwrap_or_default(),
+        explanations: explanations.unwrap_or_default(),
         satisfaction: satisfaction(input, &ranking, &selected),
         reason: Reason {
             rule: None,
@@ -149,11 +149,11 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
         removed,
         undated: undated(input, &ranking),
         costly: costly(input, &ranking, &selected),
-        known: ranking.matches.known(input),
+        known: ranking.matches.to_keep(input),
         wake_at: ranking.wake_at(input, &selected, now),
     };
     let reason = super::change_cause::reason(input, &ranking, &decision, now);
-    Decision { change_cause: ChangeCause::of(input, reason.cause), reason, ..decision }
+    Decision { change_cause: ChangeCause::from_cause(input, reason.cause), reason, ..decision }
 }
 
 /// The candidates to select, in no order.
@@ -161,7 +161,7 @@ pub(super) fn selected(input: &Input<'_>, ranking: &Ranking) -> Vec<u32> {
     let mut ranked = ranking.ranked.clone();
     let wanted = input.policy.number_of_clusters.and_then(|it| usize::try_from(it).ok());
     if let Some(wanted) = wanted.filter(|wanted| *wanted < ranked.len()) {
-        ranked.select_nth_unstable_by_key(wanted, Ranked::key);
+        ranked.select_nth_unstable_by_key(wanted, RankedCandidate::key);
         ranked.truncate(wanted);
     }
     ranked.into_iter().map(|it| it.candidate).collect()
@@ -183,7 +183,7 @@ pub(super) fn own_clusters<'a>(input: &Input<'a>) -> impl Iterator<Item = &'a Ar
 }
 
 fn groups(input: &Input<'_>, selected: &[&Candidate<'_>]) -> Vec<DecidedGroup> {
-    let size = input.policy.group_size.of(selected.len());
+    let size = input.policy.group_size.limit(selected.len());
     let mut rest: Vec<&Candidate<'_>> = selected.to_vec();
     let mut groups: Vec<DecidedGroup> = Vec::new();
     let mut divide = |name: &Arc<str>, clusters: &[&Candidate<'_>]| {
@@ -237,9 +237,9 @@ fn wanted_decisions(groups: &[DecidedGroup]) -> Vec<WantedDecision<'_>> {
 /// The cause of a selection, if no toleration or score has ended.
 fn cause(ranking: &Ranking, selected: usize) -> Cause {
     let selected = number(selected);
-    match ranking.matches.unsaid().count() {
+    match ranking.matches.undecided().count() {
         0 => Cause::Ranked { eligible: number(ranking.ranked.len()), selected },
-        unsaid => Cause::TooCostly { unsaid: number(unsaid), selected },
+        undecided => Cause::TooCostly { undecided: number(undecided), selected },
     }
 }
 
@@ -254,14 +254,14 @@ fn costly(input: &Input<'_>, ranking: &Ranking, selected: &[u32]) -> BTreeMap<Ar
 
 fn satisfaction(input: &Input<'_>, ranking: &Ranking, selected: &[u32]) -> Satisfaction {
     let has_enough = input.policy.number_of_clusters.is_some_and(|it| it <= number(selected.len()));
-    let are_known = selected.iter().all(|it| !ranking.matches.is_unsaid(*it));
+    let are_known = selected.iter().all(|it| !ranking.matches.is_undecided(*it));
     let available = input.candidates.iter().filter(|it| !it.cluster.is_terminating).count();
     let wanted = input.policy.number_of_clusters.unwrap_or_default();
     match () {
         () if input.bound_sets == 0 => Satisfaction::NothingBound,
         () if input.sets.is_empty() => Satisfaction::NoneOfItsSets,
         () if available == 0 => Satisfaction::NoClusters,
-        () if !(has_enough && are_known) && ranking.matches.unsaid().next().is_some() => {
+        () if !(has_enough && are_known) && ranking.matches.undecided().next().is_some() => {
             Satisfaction::TooCostly
         }
         () if ranking.ranked.is_empty() => Satisfaction::NoneMatches,
@@ -272,7 +272,7 @@ fn satisfaction(input: &Input<'_>, ranking: &Ranking, selected: &[u32]) -> Satis
     }
 }
 
-/// Those that match, with a taint that no toleration tolerates forever by itself.
+/// The matching candidates with a taint that no toleration tolerates forever by itself.
 fn undated(input: &Input<'_>, ranking: &Ranking) -> Vec<Arc<str>> {
     let candidates = input.candidates.iter().zip(&ranking.eligibility);
     let undated = candidates.filter(|(it, eligibility)| match eligibility {

@@ -1,4 +1,4 @@
-//! Which candidates may be selected: what the predicates say of them, and which taints they have.
+//! The candidates that may be selected: the verdicts of the predicates on them, and their taints.
 
 use almanac_expressions::MOST_STEPS;
 use jiff::Timestamp;
@@ -11,40 +11,41 @@ use super::{Candidate, Input, KnownMatches, Placement, Taint, TaintEffect, Toler
 /// Whether a candidate may be selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Eligibility {
-    /// It may not.
+    /// The candidate may not be selected.
     Excluded(Exclusion),
-    /// It may.
+    /// The candidate may be selected.
     Eligible {
-        /// The position of the taint because of which others with the same total come first.
+        /// The position of the taint that ranks the candidate behind others with the same total.
         shunned_by: Option<u32>,
-        /// When that may change: a toleration that matters ends, or a score expires that an expression has read.
+        /// The instant at which that may change: a relevant toleration ends, or a score that an expression has read
+        /// expires.
         until: Option<Timestamp>,
-        /// Whether it may only because it is selected now: otherwise a taint would exclude it, or it is unknown whether
-        /// it matches.
+        /// Whether it may be selected only because it is selected now: otherwise a taint would exclude it, or it is
+        /// unknown whether it matches.
         only_if_kept: bool,
     },
 }
 
-/// Why a candidate may not be selected.
+/// The reason that a candidate may not be selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exclusion {
-    /// It is being deleted.
+    /// The cluster is being deleted.
     Terminating,
     /// No predicate matches.
     NoPredicate {
-        /// When that may change: a score expires that an expression has read.
+        /// The instant at which that may change: a score that an expression has read expires.
         until: Option<Timestamp>,
     },
     /// The predicates take too many steps to decide whether it matches, and it is not selected.
     TooCostly {
-        /// When that may change: a score expires that an expression has read.
+        /// The instant at which that may change: a score that an expression has read expires.
         until: Option<Timestamp>,
     },
-    /// It has a taint that is not tolerated.
+    /// The cluster has a taint that is not tolerated.
     Tainted {
         /// The position of the taint.
         taint: u32,
-        /// When the toleration ended, if there was one.
+        /// The end of the toleration, if there was one.
         ended: Option<Timestamp>,
     },
 }
@@ -53,59 +54,64 @@ pub enum Exclusion {
 /// not kept: they are deterministic, and evaluated at little cost.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Matches {
-    of: Vec<Matched>,
+    by_candidate: Vec<Matched>,
     /// Whether the expressions take too many steps over every cluster that they are evaluated over, and not just over
-    /// one that says too much.
+    /// one with too much data.
     is_costly_everywhere: bool,
 }
 
 impl Matches {
-    pub(super) fn of(input: &Input<'_>, now: Timestamp) -> Matches {
+    pub(super) fn new(input: &Input<'_>, now: Timestamp) -> Matches {
         if !input.policy.has_expressions() {
             return Matches::default();
         }
         let known = input.memory.as_ref().map(|it| it.known.of_each(&input.candidates));
         let known = known.unwrap_or_default();
         let named = named_scores(input);
-        let of = evaluate_each(STEPS_OF_A_DECISION, input.candidates.len(), |position, steps| {
-            let candidate = &input.candidates[position];
-            if candidate.cluster.is_terminating {
-                return Matched::default();
-            }
-            let known = known.get(position).copied().flatten();
-            known.and_then(|it| it.within(steps)).unwrap_or_else(|| {
-                let scores = FoundScores::new(input.scores, &named, position);
-                matched(input.policy, scores, candidate, now, steps)
-            })
-        });
-        let asked = || of.iter().filter(|it| it.spent > 0);
-        let is_costly_everywhere = asked().nth(1).is_some() && asked().all(Matched::is_unfinished);
-        Matches { of, is_costly_everywhere }
+        let by_candidate =
+            evaluate_each(STEPS_OF_A_DECISION, input.candidates.len(), |position, steps| {
+                let candidate = &input.candidates[position];
+                if candidate.cluster.is_terminating {
+                    return Matched::default();
+                }
+                let known = known.get(position).copied().flatten();
+                known.and_then(|it| it.within(steps)).unwrap_or_else(|| {
+                    let scores = FoundScores::new(input.scores, &named, position);
+                    matched(input.policy, scores, candidate, now, steps)
+                })
+            });
+        let evaluated = || by_candidate.iter().filter(|it| it.spent > 0);
+        let is_costly_everywhere =
+            evaluated().nth(1).is_some() && evaluated().all(Matched::is_unfinished);
+        Matches { by_candidate, is_costly_everywhere }
     }
 
-    /// What of it can be kept for the next turn.
-    pub(super) fn known(&self, input: &Input<'_>) -> KnownMatches {
-        KnownMatches::of(input, &self.of)
+    /// The part that can be kept for the next turn.
+    pub(super) fn to_keep(&self, input: &Input<'_>) -> KnownMatches {
+        KnownMatches::from_matched(input, &self.by_candidate)
     }
 
     pub(super) fn get(&self, candidate: u32) -> Option<&Matched> {
-        self.of.get(usize::try_from(candidate).ok()?)
+        self.by_candidate.get(usize::try_from(candidate).ok()?)
     }
 
     /// The candidates over which the expressions take too many steps.
     pub(super) fn unfinished(&self) -> impl Iterator<Item = u32> {
-        (0..).zip(&self.of).filter(|(_, it)| it.is_unfinished()).map(|(position, _)| position)
+        (0..)
+            .zip(&self.by_candidate)
+            .filter(|(_, it)| it.is_unfinished())
+            .map(|(position, _)| position)
     }
 
     /// The candidates for which it is unknown whether they match.
-    pub(super) fn unsaid(&self) -> impl Iterator<Item = u32> {
-        self.unfinished().filter(|it| self.is_unsaid(*it))
+    pub(super) fn undecided(&self) -> impl Iterator<Item = u32> {
+        self.unfinished().filter(|it| self.is_undecided(*it))
     }
 
     /// Whether it is unknown if a candidate matches: its share of the steps was too small because there are too many
     /// others, or the expressions are too costly for every cluster. If even the largest share is too small for this
     /// cluster alone, it does not match.
-    pub(super) fn is_unsaid(&self, candidate: u32) -> bool {
+    pub(super) fn is_undecided(&self, candidate: u32) -> bool {
         self.get(candidate).is_some_and(|it| {
             it.is_unfinished() && (it.granted < MOST_STEPS || self.is_costly_everywhere)
         })
@@ -123,8 +129,8 @@ impl Matches {
         }
         let found = self.get(position);
         let until = found.and_then(|it| it.until);
-        let is_kept = self.is_unsaid(position);
-        if is_kept && !stays_unsaid(input, candidate) {
+        let is_kept = self.is_undecided(position);
+        if is_kept && !stays_selected(input, candidate) {
             return Eligibility::Excluded(Exclusion::TooCostly { until });
         }
         let matches = found.map_or_else(
@@ -145,9 +151,9 @@ impl Matches {
     }
 }
 
-/// Whether a candidate stays selected while it is unknown if it matches. The decision at the start of that time
-/// counts, and not what other field managers have made of the decisions since.
-fn stays_unsaid(input: &Input<'_>, candidate: &Candidate<'_>) -> bool {
+/// Whether a candidate stays selected while it is unknown whether it matches. The decision at the start of that time
+/// applies, and not later changes of the decisions by other field managers.
+fn stays_selected(input: &Input<'_>, candidate: &Candidate<'_>) -> bool {
     let known = input.memory.as_ref().and_then(|memory| memory.costly.get(candidate.name));
     known.copied().unwrap_or(candidate.is_selected)
 }

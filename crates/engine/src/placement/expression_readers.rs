@@ -9,7 +9,9 @@ use jiff::Timestamp;
 use super::gather::may_select;
 use super::predicates::{AllScores, matched};
 use super::shares::{STEPS_OF_A_CHANGE, evaluate_each};
-use super::{Candidate, Cluster, Hub, KnownMatches, Matched, Placement, Placements, Standing};
+use super::{
+    Candidate, Cluster, Hub, KnownMatches, Matched, Placement, PlacementState, Placements,
+};
 use crate::seam::View;
 use crate::{Family, Identity, PolicyName};
 
@@ -28,20 +30,20 @@ struct Reader {
     identity: Identity,
     policy: Arc<Placement>,
     known: KnownMatches,
-    /// Whether its last decision found the cluster too costly.
+    /// Whether its last decision treated the cluster as too costly.
     is_known_costly: bool,
 }
 
 impl ExpressionReaders {
-    /// Those of the cluster with this name.
+    /// The readers of the cluster with this name.
     #[must_use]
-    pub fn of(view: View<'_, Placements>, cluster: &str) -> ExpressionReaders {
+    pub fn for_cluster(view: View<'_, Placements>, cluster: &str) -> ExpressionReaders {
         let readers = view.state.extra.index.with_expressions().filter_map(|identity| {
             let object = view.state.policies.get(identity)?;
             let policy = object.policy.as_ref()?;
-            let asks = policy.standing == Standing::Active;
+            let is_active = policy.standing == PlacementState::Active;
             let known = || object.memory.as_ref().map(|it| it.known.clone()).unwrap_or_default();
-            (asks && may_select(view, identity, policy, cluster)).then(|| Reader {
+            (is_active && may_select(view, identity, policy, cluster)).then(|| Reader {
                 identity: identity.clone(),
                 policy: Arc::clone(policy),
                 known: known(),
@@ -69,8 +71,8 @@ impl ExpressionReaders {
         self.readers.iter().map(|it| PolicyName::new(Family::Placement, it.identity.clone()))
     }
 
-    /// What their expressions say of a version of the cluster at `now`, in order; `None` where that would take too many
-    /// steps. If the last decision of a placement found the cluster too costly, that is the result.
+    /// The verdicts of their expressions on a version of the cluster at `now`, in order; `None` for too many steps.
+    /// If the last decision of a placement treated the cluster as too costly, that is the result.
     #[must_use]
     pub fn matched(&self, version: &Arc<Cluster>, now: Timestamp) -> Vec<Option<Matched>> {
         let (name, scores) = (&self.cluster, &self.scores);
@@ -87,8 +89,8 @@ impl ExpressionReaders {
             .collect()
     }
 
-    /// The placements whose expressions distinguish two versions of the cluster, and those for which it would take too
-    /// many steps to find out.
+    /// The placements whose expressions distinguish two versions of the cluster, and those for which the comparison
+    /// would take too many steps.
     #[must_use]
     pub fn concerned(
         &self,
@@ -102,8 +104,8 @@ impl ExpressionReaders {
         concerned.map(|(name, _)| name).collect()
     }
 
-    /// The placements whose decision since then no longer found the cluster too costly. It may be based on the version
-    /// before, so the result for the other version can differ.
+    /// The placements whose later decision no longer treated the cluster as too costly. It may be based on the
+    /// previous version, so the result for the other version can differ.
     #[must_use]
     pub fn no_longer_costly(&self, view: View<'_, Placements>) -> Vec<PolicyName> {
         let names = self.names().zip(&self.readers);
@@ -114,7 +116,7 @@ impl ExpressionReaders {
     }
 }
 
-/// Whether the last decision of a placement found the cluster too costly.
+/// Whether the last decision of a placement treated the cluster as too costly.
 fn is_known_costly(view: View<'_, Placements>, placement: &Identity, cluster: &str) -> bool {
     let memory = view.state.policies.get(placement).and_then(|it| it.memory.as_ref());
     memory.is_some_and(|it| it.costly.contains_key(cluster))

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 
 use super::predicates::OfCandidates;
 use super::{
-    Cluster, ClusterSet, GROUP, Hub, Memory, Placement, PlacementDecision, Placements, Prioritizer,
-    ScoreSource, Scores, Standing,
+    Cluster, ClusterSet, GROUP, Hub, Memory, Placement, PlacementDecision, PlacementState,
+    Placements, Prioritizer, ScoreSource, Scores,
 };
 use crate::Identity;
 use crate::seam::View;
@@ -22,18 +22,18 @@ pub struct Input<'a> {
     pub identity: &'a Identity,
     /// The checked spec.
     pub policy: &'a Placement,
-    /// How many sets that exist are bound to its namespace.
+    /// The number of existing sets that are bound to its namespace.
     pub bound_sets: usize,
-    /// Those of them that it selects from, in order.
+    /// The bound sets that it selects from, in order.
     pub sets: Vec<&'a Arc<str>>,
     /// The clusters of these sets, in the order of their names.
     pub candidates: Vec<Candidate<'a>>,
-    /// What add-ons say of them: for each score of the policy the objects, in the order of the candidates; empty
-    /// for a score that is built in.
+    /// The scores of add-ons: for each score of the policy the objects, in the order of the candidates; empty for a
+    /// built-in score.
     pub add_on_scores: Vec<Vec<Option<&'a Scores>>>,
-    /// All that add-ons say, for expressions: by the name of the object, and by the cluster.
+    /// All scores of add-ons, for expressions: by the name of the object, and by the cluster.
     pub scores: &'a BTreeMap<Arc<str>, BTreeMap<Arc<str>, Scores>>,
-    /// How often the cluster that other placements have selected most often is selected by them.
+    /// The number of selections of the cluster that other placements have selected most often.
     pub busiest: u32,
     /// The decisions of the placement, and those that have the name of one.
     pub decisions: BTreeMap<&'a Identity, &'a PlacementDecision>,
@@ -50,18 +50,18 @@ pub struct Candidate<'a> {
     pub cluster: &'a Arc<Cluster>,
     /// Whether it is selected now.
     pub is_selected: bool,
-    /// How often other placements have selected it.
+    /// The number of other placements' selections of it.
     pub selected_by_others: u32,
 }
 
-/// Gathers the inputs of a decision about the placement of this name. Nothing has to be fetched. There is no
-/// decision about one that is disabled, being deleted or exempt, or that cannot be used as written: what it has
-/// selected so far stays.
+/// Gathers the inputs of a decision about the placement of this name. Nothing must be fetched. There is no decision
+/// about one that is disabled, being deleted or exempt, or that cannot be used as written: its selection stays
+/// unchanged.
 #[must_use]
 pub fn gather<'a>(view: View<'a, Placements>, placement: &Identity) -> Option<Input<'a>> {
     let (identity, object) = view.state.policies.get_key_value(placement)?;
     let policy = object.policy.as_deref()?;
-    if policy.standing != Standing::Active || view.objects.exempt.of(placement).is_some() {
+    if policy.standing != PlacementState::Active || view.objects.exempt.get(placement).is_some() {
         return None;
     }
     let hub = &*view.state.extra.hub;
@@ -100,16 +100,16 @@ pub fn gather<'a>(view: View<'a, Placements>, placement: &Identity) -> Option<In
     })
 }
 
-fn wants(policy: &Placement, set: &str) -> bool {
+fn selects_from(policy: &Placement, set: &str) -> bool {
     policy.cluster_sets.is_empty() || policy.cluster_sets.iter().any(|it| **it == *set)
 }
 
-/// Those of the bound sets that a placement selects from, in order.
+/// The bound sets that a placement selects from, in order.
 pub(super) fn named_sets<'a>(
     policy: &Placement,
     bound: &BTreeSet<&'a Arc<str>>,
 ) -> Vec<&'a Arc<str>> {
-    bound.iter().copied().filter(|it| wants(policy, it)).collect()
+    bound.iter().copied().filter(|it| selects_from(policy, it)).collect()
 }
 
 /// A set that a placement selects from, and whose clusters are unknown.
@@ -121,7 +121,7 @@ pub(super) fn unusable_set<'a>(
     let bound = bound_sets(&view.state.extra.hub, placement.namespace());
     let is_unusable =
         |set: &&Arc<str>| view.state.extra.hub.sets.get(*set) == Some(&ClusterSet::Unusable);
-    bound.into_iter().filter(|set| wants(policy, set)).find(is_unusable)
+    bound.into_iter().filter(|set| selects_from(policy, set)).find(is_unusable)
 }
 
 /// The sets that are bound to a namespace, and there.
@@ -130,7 +130,7 @@ pub(super) fn bound_sets<'a>(hub: &'a Hub, namespace: &str) -> BTreeSet<&'a Arc<
     bindings.filter(|set| hub.sets.contains_key(*set)).collect()
 }
 
-/// How often each cluster is in the decisions of a placement.
+/// The number of times that each cluster is in the decisions of a placement.
 fn own_counts<'a>(
     placement: &Identity,
     decisions: &BTreeMap<&'a Identity, &'a PlacementDecision>,
@@ -187,10 +187,10 @@ pub(super) fn named_scores<'a>(input: &Input<'a>) -> Vec<OfCandidates<'a>> {
     let named: BTreeSet<&Arc<str>> = named.flatten().collect();
     let objects = named.into_iter().filter_map(|name| input.scores.get_key_value(name));
     let objects = objects.take(NAMED_SCORES_FOUND);
-    objects.map(|(name, of)| (name, scores(Some(of), &input.candidates))).collect()
+    objects.map(|(name, by_cluster)| (name, scores(Some(by_cluster), &input.candidates))).collect()
 }
 
-/// For up to this number of objects, the scores of all candidates are found before they are read.
+/// For up to this number of objects, the scores of all candidates are looked up before they are read.
 const NAMED_SCORES_FOUND: usize = 4;
 
 fn scores<'a>(
@@ -215,8 +215,8 @@ fn advance<Item>(
 }
 
 /// The placements whose decision may differ because of a change: an object of the hub that is new, was edited or is
-/// gone. A caller that changes an object calls this before and after: a cluster may be in other sets then. A
-/// selection of one placement counts for others at their next turns, and at once only for that placement.
+/// gone. A caller that changes an object calls this before and after the change, because the sets of a cluster can
+/// differ. A selection of one placement affects others at their next turns, and only that placement immediately.
 pub(super) fn readers(view: View<'_, Placements>, changed: &Identity) -> Vec<Identity> {
     if changed.group() != GROUP {
         return Vec::new();
@@ -263,7 +263,7 @@ fn selecting_from<'w>(view: View<'w, Placements>, sets: &BTreeSet<&Arc<str>>) ->
             continue;
         }
         let here = reading_in(view, namespace);
-        let here = here.filter(|(_, policy)| bound.iter().any(|set| wants(policy, set)));
+        let here = here.filter(|(_, policy)| bound.iter().any(|set| selects_from(policy, set)));
         selecting.extend(here.map(|(placement, _)| placement));
     }
     selecting
@@ -285,11 +285,11 @@ fn reading_in<'w>(
 
 /// Whether a placement reads anything. The status of one that cannot be used also names what it lacks.
 fn reads(policy: &Placement) -> bool {
-    matches!(policy.standing, Standing::Active | Standing::Unusable)
+    matches!(policy.standing, PlacementState::Active | PlacementState::Unusable)
 }
 
-/// Whether a placement reads something else of the scores in an object when these take the place of those that are there.
-/// It is decided again when scores end that it reads: that these end later makes no difference before.
+/// Whether a placement reads other scores once these replace the current ones of an object. It is decided again when
+/// scores that it reads expire, so a later expiry makes no difference before.
 #[must_use]
 pub fn reads_otherwise(
     view: View<'_, Placements>,
@@ -330,7 +330,7 @@ pub(super) fn may_select(
     let Some(cluster) = hub.clusters.get(cluster) else { return false };
     let mut bound = bound_sets(hub, placement.namespace()).into_iter();
     bound.any(|set| {
-        wants(policy, set)
+        selects_from(policy, set)
             && hub.sets.get(set).is_some_and(|members| members.contains(set, cluster))
     })
 }

@@ -20,13 +20,13 @@ pub struct Cluster {
     pub labels: Labels,
     /// Its claims, by name.
     pub claims: Labels,
-    /// The set it is in by its label; it is in others by their selectors.
+    /// The set in its label; selectors can add it to others.
     pub set: Option<Arc<str>>,
     /// Its taints.
     pub taints: Box<[Taint]>,
-    /// How much CPU can be allocated.
+    /// The allocatable CPU.
     pub allocatable_cpu: Option<Quantity>,
-    /// How much memory can be allocated.
+    /// The allocatable memory.
     pub allocatable_memory: Option<Quantity>,
     /// Whether it is being deleted.
     pub is_terminating: bool,
@@ -77,18 +77,18 @@ pub struct Taint {
     pub value: Arc<str>,
     /// Its effect.
     pub effect: TaintEffect,
-    /// When it was added, if that is known.
+    /// The instant of its addition, if that is known.
     pub added: Option<Timestamp>,
 }
 
 /// The effect of a taint on placements that do not tolerate it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum TaintEffect {
-    /// They do not select the cluster.
+    /// The cluster is not selected.
     NoSelect,
-    /// They select other clusters with the same total first.
+    /// Other clusters with the same total are selected first.
     PreferNoSelect,
-    /// They do not select the cluster unless they have it already.
+    /// The cluster is not selected unless it is selected already.
     NoSelectIfNew,
 }
 
@@ -123,14 +123,14 @@ impl std::fmt::Display for Taint {
     }
 }
 
-/// Which clusters are in a set.
+/// The clusters of a set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ClusterSet {
-    /// Those that name it in their label.
+    /// The clusters that name it in their label.
     ByName,
-    /// Those with certain labels.
+    /// The clusters with certain labels.
     Selected(LabelSelector),
-    /// None: it selects by labels, but has no selector. An empty selector selects all clusters.
+    /// No cluster: it selects by labels, but has no selector. An empty selector selects all clusters.
     Empty,
     /// Its clusters are unknown, because the selector is unusable. A placement that selects from it keeps its
     /// selection.
@@ -176,7 +176,7 @@ impl Score {
 pub struct Scores {
     /// By name.
     pub values: Box<[(Arc<str>, Score)]>,
-    /// From when on they no longer count; `None` for never.
+    /// The end of their validity; `None` for never.
     pub valid_until: Option<Timestamp>,
 }
 
@@ -184,7 +184,7 @@ impl Scores {
     /// The end of scores with an unreadable end: they do not count.
     pub const UNREADABLE: Timestamp = Timestamp::MIN;
 
-    /// Why scores do not count that have ended.
+    /// The reason that expired scores are not used.
     pub(super) fn why_ended(end: Timestamp) -> String {
         if end == Scores::UNREADABLE {
             "has a validUntil that cannot be read".to_owned()
@@ -193,14 +193,14 @@ impl Scores {
         }
     }
 
-    /// Whether nothing follows from these scores until the others end, if these take their place at `now`.
+    /// Whether these scores have no effect until the other ones end, if they replace them at `now`.
     pub(super) fn renews(&self, known: &Scores, now: Timestamp) -> bool {
         let end = |it: &Scores| it.valid_until.unwrap_or(Timestamp::MAX);
         let has_ended = |it: &Scores| end(it) <= now;
         has_ended(self) == has_ended(known) && (has_ended(self) || end(self) >= end(known))
     }
 
-    /// A score by its name. Of two, the first counts.
+    /// A score by its name. Of two with one name, the first.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Score> {
         self.values.iter().find(|(known, _)| **known == *name).map(|(_, score)| *score)
@@ -244,7 +244,7 @@ pub struct HubState {
     pub decisions: Arc<DecisionLedger>,
     /// The placements by the objects that they read.
     pub index: PlacementIndex,
-    /// How many results of expressions the placements keep.
+    /// The number of results of expressions that the placements keep.
     pub kept: KeptMatches,
 }
 

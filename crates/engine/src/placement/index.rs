@@ -1,5 +1,6 @@
-//! Which placements read what, by their specs. The index is kept with every change of a placement, so that neither a
-//! footprint nor a change of an object has to ask all of them. Which clusters a placement may select is up to `gather`.
+//! The objects that each placement reads, by its spec. Every change of a placement updates the index, so that neither
+//! a footprint nor a change of an object iterates over all placements. `gather` determines the clusters that a
+//! placement may select.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,19 +12,19 @@ use almanac_expressions::ReadScores;
 /// The placements of a world, by the objects that they read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PlacementIndex {
-    /// Each of them, as it is indexed.
+    /// The indexed placements.
     placements: BTreeMap<Identity, Arc<Placement>>,
-    /// Those without an error.
+    /// The placements without an error.
     usable: BTreeSet<Identity>,
-    /// Those of them that rank by the selections of others.
+    /// The usable placements that rank by the selections of others.
     balancing: BTreeSet<Identity>,
-    /// Those of these whose selection depends on that.
+    /// The balancing placements whose selection depends on that.
     selecting_by_balance: BTreeSet<Identity>,
-    /// Those that select by expressions.
+    /// The placements that select by expressions.
     with_expressions: BTreeSet<Identity>,
-    /// Those that may read the scores in any object.
+    /// The placements that may read the scores in any object.
     of_any_scores: BTreeSet<Identity>,
-    /// Those that name an object with scores, by its name.
+    /// The placements that name an object with scores, by its name.
     of_scores: BTreeMap<Arc<str>, BTreeSet<Identity>>,
 }
 

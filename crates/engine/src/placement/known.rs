@@ -1,8 +1,8 @@
 //! The verdicts of a placement's predicates on clusters, kept from one turn to the next: if one of ten thousand
 //! clusters changes, its expressions are evaluated over that one.
 //!
-//! A result is only kept if it follows from the cluster alone, and if fewer or more steps would have made no difference.
-//! So what is decided is the same as without.
+//! A result is only kept if it follows from the cluster alone, and if fewer or more steps would have made no
+//! difference. So kept results do not change decisions.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -11,24 +11,24 @@ use super::predicates::{MatchVerdict, Matched};
 use super::{Candidate, Cluster, Input};
 use crate::Identity;
 
-/// How many results all placements of a world keep together; those that come later keep none. Each takes forty bytes.
+/// The maximum number of results that all placements of a world keep; later ones keep none. Each takes forty bytes.
 const MOST_KEPT: usize = 1_000_000;
 
-/// The results that a placement keeps. It makes no difference to anything whether there are any, so all are equal.
+/// The results that a placement keeps. They do not affect anything else, so all are equal.
 #[derive(Clone, Debug, Default)]
 pub struct KnownMatches {
     /// In the order of the clusters' names.
-    of: Arc<[KnownMatch]>,
+    matches: Arc<[KnownMatch]>,
 }
 
 #[derive(Clone, Debug)]
 struct KnownMatch {
     name: Arc<str>,
-    /// The cluster as it was evaluated. No other is ever in the same place while this is kept.
+    /// The cluster as it was evaluated. Its address is not reused while it is kept.
     cluster: Weak<Cluster>,
     verdict: MatchVerdict,
     spent: u32,
-    /// How many steps are enough to say the same; for an unfinished result, how many are too few.
+    /// The number of steps that suffice for the same result; for an unfinished result, a number that does not.
     bound: u32,
 }
 
@@ -49,10 +49,10 @@ impl Eq for KnownMatches {}
 
 impl KnownMatches {
     /// The results to keep of an evaluation of all candidates.
-    pub(super) fn of(input: &Input<'_>, matched: &[Matched]) -> KnownMatches {
+    pub(super) fn from_matched(input: &Input<'_>, matched: &[Matched]) -> KnownMatches {
         // Several predicates share the steps, so that it matters to each how many there are.
         let is_alone = input.policy.predicates.len() == 1;
-        let of = input.candidates.iter().zip(matched).filter_map(|(candidate, it)| {
+        let matches = input.candidates.iter().zip(matched).filter_map(|(candidate, it)| {
             let is_kept = it.spent > 0 && it.follows_from_cluster;
             let bound = if is_alone && !it.is_unfinished() { it.spent } else { it.granted };
             Some(KnownMatch {
@@ -63,15 +63,15 @@ impl KnownMatches {
                 bound: u32::try_from(bound).ok()?,
             })
         });
-        KnownMatches { of: of.collect() }
+        KnownMatches { matches: matches.collect() }
     }
 
-    /// The results that are known of candidates, in their order.
+    /// The kept results for the candidates, in their order.
     pub(super) fn of_each<'k>(
         &'k self,
         candidates: &[Candidate<'_>],
     ) -> Vec<Option<CachedMatch<'k>>> {
-        let mut known = self.of.iter().peekable();
+        let mut known = self.matches.iter().peekable();
         let of_candidate = |candidate: &Candidate<'_>| {
             while known.next_if(|it| it.name < *candidate.name).is_some() {}
             let known = known.next_if(|it| it.name == *candidate.name)?;
@@ -80,27 +80,27 @@ impl KnownMatches {
         candidates.iter().map(of_candidate).collect()
     }
 
-    /// The result that is known of one candidate.
+    /// The kept result for one candidate.
     pub(super) fn of_one(&self, candidate: &Candidate<'_>) -> Option<CachedMatch<'_>> {
-        let position = self.of.binary_search_by(|it| it.name.cmp(candidate.name)).ok()?;
-        let known = self.of.get(position).filter(|it| it.is_of(candidate))?;
+        let position = self.matches.binary_search_by(|it| it.name.cmp(candidate.name)).ok()?;
+        let known = self.matches.get(position).filter(|it| it.is_of(candidate))?;
         Some(CachedMatch(known))
     }
 
-    /// All of it if it fits next to `kept` results of others, and nothing otherwise.
-    pub(super) fn beside(self, kept: usize) -> KnownMatches {
+    /// All results if they fit next to `kept` results of others, and nothing otherwise.
+    pub(super) fn within_limit(self, kept: usize) -> KnownMatches {
         if kept + self.len() <= MOST_KEPT { self } else { KnownMatches::default() }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.of.len()
+        self.matches.len()
     }
 }
 
-/// How many results each placement keeps, so that a turn does not have to ask all others.
+/// The number of results that each placement keeps, so that a turn does not have to iterate over the others.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct KeptMatches {
-    of: BTreeMap<Identity, usize>,
+    by_placement: BTreeMap<Identity, usize>,
     in_all: usize,
 }
 
@@ -108,16 +108,16 @@ impl KeptMatches {
     /// Records how many a placement keeps now.
     pub(super) fn note(&mut self, placement: &Identity, count: usize) {
         let before = if count == 0 {
-            self.of.remove(placement)
+            self.by_placement.remove(placement)
         } else {
-            self.of.insert(placement.clone(), count)
+            self.by_placement.insert(placement.clone(), count)
         };
         self.in_all = self.in_all + count - before.unwrap_or_default();
     }
 
-    /// How many all others keep.
+    /// The number of results that all others keep.
     pub(super) fn of_others(&self, placement: &Identity) -> usize {
-        self.in_all - self.of.get(placement).copied().unwrap_or_default()
+        self.in_all - self.by_placement.get(placement).copied().unwrap_or_default()
     }
 }
 

@@ -1,5 +1,5 @@
-//! The clusters that placements have selected so far, and how often each one is selected. Each change of a decision
-//! updates the counts, so that no placement has to count again.
+//! The clusters that placements have selected so far, and the number of selections of each. Each change of a decision
+//! updates the counts, so that no placement must count again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use crate::Identity;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DecisionLedger {
     decisions: BTreeMap<Identity, PlacementDecision>,
-    /// Those that name a placement, by the placement.
+    /// The decisions that name a placement, by the placement.
     of_placements: BTreeMap<Identity, BTreeSet<Identity>>,
-    /// How often each cluster is selected.
+    /// The number of selections of each cluster.
     counts: BTreeMap<Arc<str>, u32>,
-    /// How many clusters are selected so often.
+    /// The number of clusters with each number of selections.
     clusters_by_count: BTreeMap<u32, u32>,
 }
 
 impl DecisionLedger {
-    /// All of them.
+    /// All decisions.
     pub fn iter(&self) -> impl Iterator<Item = (&Identity, &PlacementDecision)> {
         self.decisions.iter()
     }
@@ -36,8 +36,8 @@ impl DecisionLedger {
         &'a self,
         placement: &Identity,
     ) -> BTreeMap<&'a Identity, &'a PlacementDecision> {
-        let labelled = self.of_placements.get(placement).into_iter().flatten();
-        let labelled = labelled.filter_map(|identity| self.decisions.get_key_value(identity));
+        let labeled = self.of_placements.get(placement).into_iter().flatten();
+        let labeled = labeled.filter_map(|identity| self.decisions.get_key_value(identity));
         let prefix = format!("{}-decision-", placement.name());
         let first = decision_identity(placement.namespace(), &prefix);
         let named = self.decisions.range(first..).take_while(|(identity, _)| {
@@ -45,10 +45,10 @@ impl DecisionLedger {
         });
         let named = named
             .filter(|(identity, _)| decision_number(identity.name(), placement.name()).is_some());
-        labelled.chain(named).collect()
+        labeled.chain(named).collect()
     }
 
-    /// Those of these placements alone, for placements that do not count the others.
+    /// The decisions of these placements alone, for placements that do not count the others.
     pub(super) fn part<'p>(
         &self,
         placements: impl Iterator<Item = &'p Identity>,
@@ -67,20 +67,19 @@ impl DecisionLedger {
         placements: &'p BTreeMap<Identity, Object>,
     ) -> Vec<&'p Identity> {
         let named = |name: &str| Identity::new(GROUP, "Placement", decision.namespace(), name);
-        let labelled = self.decisions.get(decision).and_then(|it| owner(decision, it));
+        let labeled = self.decisions.get(decision).and_then(|it| owner(decision, it));
         let numbered = decision.name().rsplit_once("-decision-").map(|(placement, _)| placement);
         let numbered = numbered.filter(|it| decision_number(decision.name(), it).is_some());
-        let owners: BTreeSet<Identity> = labelled.into_iter().chain(numbered.map(named)).collect();
+        let owners: BTreeSet<Identity> = labeled.into_iter().chain(numbered.map(named)).collect();
         owners.iter().filter_map(|owner| Some(placements.get_key_value(owner)?.0)).collect()
     }
 
-    /// How often each cluster is selected, by all placements together.
+    /// The number of selections of each cluster, by all placements together.
     pub(super) fn counts(&self) -> impl Iterator<Item = (&Arc<str>, u32)> {
         self.counts.iter().map(|(cluster, count)| (cluster, *count))
     }
 
-    /// How often the cluster that is selected most often is, without what is left out: how often each of those
-    /// clusters is in it, by name.
+    /// The number of selections of the most selected cluster, less the given numbers of selections by cluster name.
     pub(super) fn busiest_without(&self, left_out: &BTreeMap<&str, u32>) -> u32 {
         let mut of_others = 0;
         let mut elsewhere: BTreeMap<u32, u32> = BTreeMap::new();
@@ -101,7 +100,7 @@ impl DecisionLedger {
         }
         let owner = owner(&identity, &decision);
         if let Some(before) = self.decisions.insert(identity.clone(), decision) {
-            self.forget(&identity, &before);
+            self.remove_from_index(&identity, &before);
         }
         if let Some(owner) = owner {
             self.of_placements.entry(owner).or_default().insert(identity);
@@ -110,11 +109,11 @@ impl DecisionLedger {
 
     pub(crate) fn remove(&mut self, identity: &Identity) -> Option<PlacementDecision> {
         let before = self.decisions.remove(identity)?;
-        self.forget(identity, &before);
+        self.remove_from_index(identity, &before);
         Some(before)
     }
 
-    fn forget(&mut self, identity: &Identity, decision: &PlacementDecision) {
+    fn remove_from_index(&mut self, identity: &Identity, decision: &PlacementDecision) {
         if let Some(owner) = owner(identity, decision)
             && let Some(known) = self.of_placements.get_mut(&owner)
         {

@@ -82,15 +82,15 @@ impl PolicyFamily for Placements {
         let memory = object.as_ref().and_then(|object| object.memory.clone());
         let settled = settle(policy, open.decision, outcomes, memory, times.opened_at);
         if let (Some(memory), Some(object)) = (settled.memory, object) {
-            let known = memory.known.clone().beside(kept);
+            let known = memory.known.clone().within_limit(kept);
             state.extra.kept.note(policy, known.len());
             object.memory = Some(Memory { known, ..memory });
         }
         Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
     }
 
-    /// A placement that ranks by the decisions of others reads all of them, so it connects all placements. That
-    /// they all read the first of them says as much.
+    /// A placement that ranks by the decisions of others reads all of them, so it connects all placements. A read of
+    /// the first of them by all others is equivalent.
     fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
         policy_of(view, policy)?;
         let index = &view.state.extra.index;
@@ -133,7 +133,7 @@ impl PolicyFamily for Placements {
         vec![whole(Verdict::Excluded, without_sets)]
     }
 
-    /// The score or the taint by which it selects others.
+    /// The score or the taint by which it selects other clusters.
     fn occurrence(view: View<'_, Self>, policy: &Identity, record: &Recorded) -> Option<Happened> {
         let described = describe(view, policy, &record.reason);
         Some((Occurrence::Selects, described.and_then(|(rule, _)| rule)))
@@ -153,12 +153,12 @@ impl PolicyFamily for Placements {
         extra.kept.note(policy, object.memory.as_ref().map_or(0, |it| it.known.len()));
     }
 
-    fn forget(extra: &mut HubState, policy: &Identity) {
+    fn remove(extra: &mut HubState, policy: &Identity) {
         extra.index.note(policy, None);
         extra.kept.note(policy, 0);
     }
 
-    /// The decisions of others only count for placements that rank by them.
+    /// The decisions of others only matter for placements that rank by them.
     fn share(state: &FamilyState<Self>, part: &mut FamilyState<Self>) {
         if part.policies.is_empty() {
             return;
@@ -175,7 +175,7 @@ impl PolicyFamily for Placements {
         view.state.policies.contains_key(policy)
     }
 
-    fn why_not_carried_out(view: View<'_, Self>, policy: &Identity) -> Option<String> {
+    fn why_not_applied(view: View<'_, Self>, policy: &Identity) -> Option<String> {
         why_not_decided(view, policy)
     }
 
@@ -201,9 +201,9 @@ impl PolicyFamily for Placements {
             return vec![presumed::unknown_selection(policy, why)];
         }
         let is_steady = input.policy.prioritizers.iter().any(|it| it.score == ScoreSource::Steady);
-        let afresh =
-            (is_steady && input.decisions.is_empty()).then(|| presumed::selects_afresh(policy));
-        afresh.into_iter().collect()
+        let presumption =
+            (is_steady && input.decisions.is_empty()).then(|| presumed::first_selection(policy));
+        presumption.into_iter().collect()
     }
 
     /// The selection has changed the very scores that led to it.
@@ -334,8 +334,8 @@ pub(crate) fn selected(decisions: &DecisionLedger, placement: &Identity) -> Opti
     Some(Value::Names(Arc::new(own.flat_map(|it| it.clusters.iter().cloned()).collect())))
 }
 
-/// How many clusters the decisions of a placement have. One that is in two of them, as while it goes from one to the
-/// other, counts twice.
+/// The number of clusters in the decisions of a placement. One that is in two of them, as while it moves from one to
+/// the other, counts twice.
 #[must_use]
 pub fn selected_clusters(view: View<'_, Placements>, placement: &Identity) -> usize {
     let own = view.state.extra.decisions.of_placement(placement).into_values();

@@ -13,18 +13,18 @@ use crate::LabelSelector;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Placement {
     /// Whether it is decided at all.
-    pub standing: Standing,
+    pub standing: PlacementState,
     /// The sets to select from; without any, all that are bound.
     pub cluster_sets: Box<[Arc<str>]>,
-    /// How many clusters to select at most; without it, all that match.
+    /// The maximum number of clusters to select; without it, all matching ones.
     pub number_of_clusters: Option<u32>,
-    /// One of them has to match; without any, every cluster does.
+    /// The predicates, one of which must match; without any, every cluster does.
     pub predicates: Box<[ClusterSelector]>,
     /// The taints that it tolerates.
     pub tolerations: Box<[Toleration]>,
     /// The sources of the scores that rank the clusters.
     pub prioritizers: Box<[Prioritizer]>,
-    /// How many clusters a group has at most.
+    /// The maximum size of a group.
     pub group_size: GroupSize,
     /// The groups that are formed first.
     pub groups: Box<[DecisionGroup]>,
@@ -32,15 +32,15 @@ pub struct Placement {
 
 /// Whether a placement is decided.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub enum Standing {
-    /// It is.
+pub enum PlacementState {
+    /// The placement is active.
     #[default]
     Active,
-    /// An annotation says that it is not.
+    /// An annotation disables the placement.
     Disabled,
-    /// It is being deleted.
+    /// The placement is being deleted.
     Terminating,
-    /// Its spec has an error. Its decisions stay unchanged.
+    /// The spec has an error. The decisions stay unchanged.
     Unusable,
 }
 
@@ -48,24 +48,24 @@ impl Placement {
     /// A placement whose spec has an error, with the sets that it names.
     #[must_use]
     pub fn unusable(cluster_sets: Box<[Arc<str>]>) -> Placement {
-        Placement { standing: Standing::Unusable, cluster_sets, ..Placement::default() }
+        Placement { standing: PlacementState::Unusable, cluster_sets, ..Placement::default() }
     }
 
     /// Whether its spec has no error.
     #[must_use]
     pub fn is_usable(&self) -> bool {
-        self.standing != Standing::Unusable
+        self.standing != PlacementState::Unusable
     }
 }
 
-/// Selects clusters by their labels, their claims and expressions: all of them have to match.
+/// Selects clusters by their labels, their claims and expressions: all of them must match.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ClusterSelector {
     /// Of the labels.
     pub labels: LabelSelector,
     /// Of the claims.
     pub claims: LabelSelector,
-    /// All of them have to hold.
+    /// The expressions, all of which must be true.
     pub expressions: Box<[Expression]>,
 }
 
@@ -104,7 +104,7 @@ pub struct Toleration {
     pub value: Option<Arc<str>>,
     /// The effect of the taints; `None` for any.
     pub effect: Option<TaintEffect>,
-    /// How many seconds after a taint was added it ends; `None` for never.
+    /// The seconds from the addition of a taint to its end; `None` for never.
     pub seconds: Option<i64>,
 }
 
@@ -126,17 +126,17 @@ impl Toleration {
             && self.effect.is_none_or(|effect| effect == taint.effect)
     }
 
-    /// Whether it would end, if it were known when the taint was added.
+    /// Whether it would end, if the instant of the taint's addition were known.
     #[must_use]
     pub fn misses_time_added(&self, taint: &Taint) -> bool {
         let ends = self.seconds.is_some() && taint.effect != TaintEffect::NoSelectIfNew;
         ends && taint.added.is_none() && self.matches(taint)
     }
 
-    /// For how long it tolerates a taint; `None` if it is for others.
+    /// The duration for which it tolerates a taint; `None` if it does not match the taint.
     ///
-    /// How many seconds it lasts does not matter for [`TaintEffect::NoSelectIfNew`], nor for a taint that does not
-    /// say when it was added.
+    /// The seconds do not matter for [`TaintEffect::NoSelectIfNew`], nor for a taint without the instant of its
+    /// addition.
     #[must_use]
     pub fn tolerates(&self, taint: &Taint) -> Option<Tolerated> {
         if !self.matches(taint) {
@@ -182,13 +182,13 @@ impl fmt::Display for Weight {
 /// A score with its weight.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Prioritizer {
-    /// Which score.
+    /// The score.
     pub score: ScoreSource,
-    /// Its weight.
+    /// The weight of the score.
     pub weight: Weight,
 }
 
-/// Where a score comes from. Each is from -100 to 100.
+/// The source of a score. Each is from -100 to 100.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ScoreSource {
     /// The fewer other placements have selected a cluster, the higher.
@@ -242,10 +242,10 @@ impl fmt::Display for ScoreSource {
 /// Whether the scores that are listed are all there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PrioritizerMode {
-    /// They are added to, or replace, Balance and Steady with a weight of 1 each.
+    /// The scores are added to, or replace, Balance and Steady with a weight of 1 each.
     #[default]
     Additive,
-    /// They are all there are.
+    /// The scores are the only ones.
     Exact,
 }
 
@@ -274,10 +274,10 @@ impl PrioritizerMode {
     }
 }
 
-/// How many clusters a group has at most.
+/// The maximum size of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroupSize {
-    /// This many; 0 is all.
+    /// This number of clusters; 0 is all.
     Clusters(u32),
     /// This percentage of the selected clusters, rounded up.
     Percent(u8),
@@ -290,9 +290,9 @@ impl Default for GroupSize {
 }
 
 impl GroupSize {
-    /// How many clusters that is at most, at least 1.
+    /// The maximum number of clusters, at least 1.
     #[must_use]
-    pub fn of(self, selected: usize) -> usize {
+    pub fn limit(self, selected: usize) -> usize {
         let size = match self {
             GroupSize::Clusters(clusters) => usize::try_from(clusters).unwrap_or(usize::MAX),
             GroupSize::Percent(percent) => (selected * usize::from(percent)).div_ceil(100),
@@ -307,7 +307,7 @@ impl GroupSize {
 pub struct DecisionGroup {
     /// The name of these groups.
     pub name: Arc<str>,
-    /// Which of the clusters. It has no expressions.
+    /// The selector of its clusters, without expressions.
     pub selector: ClusterSelector,
 }
 
@@ -325,7 +325,7 @@ impl Placement {
         self.number_of_clusters.is_some() && self.balances()
     }
 
-    /// Whether a cluster has a taint that would not be tolerated forever, if it said when it was added.
+    /// Whether a cluster has a taint that would not be tolerated forever, if it had the instant of its addition.
     #[must_use]
     pub fn has_undated_taint(&self, cluster: &Cluster) -> bool {
         self.undated_taint(cluster).is_some()
@@ -370,8 +370,8 @@ mod tests {
     fn score_weights(mode: PrioritizerMode, listed: &[(ScoreSource, i64)]) -> String {
         let listed = listed.iter().map(|(score, weight)| (score.clone(), Weight::new(*weight)));
         let all = mode.prioritizers(listed);
-        let shown = all.iter().map(|it| format!("{} {}", it.score, it.weight));
-        shown.collect::<Vec<_>>().join(", ")
+        let scores = all.iter().map(|it| format!("{} {}", it.score, it.weight));
+        scores.collect::<Vec<_>>().join(", ")
     }
 
     #[test]
@@ -397,12 +397,12 @@ mod tests {
 
     #[test]
     fn a_group_has_at_most_the_percentage_rounded_up_and_never_none() {
-        let percent = |percent, of| GroupSize::Percent(percent).of(of);
+        let percent = |percent, selected| GroupSize::Percent(percent).limit(selected);
         assert_eq!(
             [percent(25, 3), percent(25, 100), percent(100, 7), percent(1, 0)],
             [1, 25, 7, 1]
         );
-        let clusters = |clusters, of| GroupSize::Clusters(clusters).of(of);
+        let clusters = |clusters, selected| GroupSize::Clusters(clusters).limit(selected);
         assert_eq!([clusters(2, 5), clusters(9, 5), clusters(0, 5)], [2, 5, 5]);
     }
 

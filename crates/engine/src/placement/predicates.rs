@@ -1,4 +1,5 @@
-//! Which predicates of a placement match a cluster, and until when: scores that an expression reads may expire.
+//! The predicates of a placement that match a cluster, and the end of each verdict: scores that an expression reads
+//! may expire.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -15,8 +16,8 @@ pub(super) type AllScores = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Scores>>;
 /// The scores in one object, of each candidate in their order.
 pub(super) type OfCandidates<'a> = (&'a Arc<str>, Vec<Option<&'a Scores>>);
 
-/// All scores of a hub, and those of one candidate that have been found already: to find them for one after the other is
-/// less work than to look for each among thousands.
+/// All scores of a hub, and the scores of one candidate that were looked up already: a lookup for one after the other
+/// is less work than a search for each among thousands.
 #[derive(Clone, Copy)]
 pub(super) struct FoundScores<'i, 'a> {
     all: &'a AllScores,
@@ -39,7 +40,7 @@ impl<'i, 'a> FoundScores<'i, 'a> {
         FoundScores { all, found, candidate }
     }
 
-    fn of(&self, object: &str, cluster: &str) -> Option<(&'a Arc<str>, &'a Scores)> {
+    fn get(&self, object: &str, cluster: &str) -> Option<(&'a Arc<str>, &'a Scores)> {
         if let Some((object, found)) = self.found.iter().find(|(it, _)| ***it == *object) {
             return Some((object, (*found.get(self.candidate)?)?));
         }
@@ -53,13 +54,13 @@ impl<'i, 'a> FoundScores<'i, 'a> {
 pub struct Matched {
     /// Whether one of them matches it.
     pub verdict: MatchVerdict,
-    /// When that may change by time alone: the first of the scores that were read expires.
+    /// The instant at which that may change by time alone: the first of the read scores expires.
     pub until: Option<Timestamp>,
-    /// The objects with scores that were read and have expired already, with when they have.
+    /// The objects with scores that were read and have expired already, with the instants of the expiry.
     pub expired: BTreeMap<Arc<str>, Timestamp>,
-    /// How many steps its expressions could take.
+    /// The maximum number of steps of its expressions.
     pub(super) granted: usize,
-    /// How many they took.
+    /// The number of steps that they took.
     pub(super) spent: usize,
     /// Whether the result depends on the cluster alone: no scores were read, and if the steps did not suffice, none
     /// was left.
@@ -93,20 +94,21 @@ impl Matched {
     }
 }
 
-/// When a candidate does not match any more by time alone, or may not, given what the predicates say of it now.
+/// The instant at which time alone ends, or might end, the match of a candidate, given the current verdicts of the
+/// predicates.
 pub(super) fn matches_until(
     input: &Input<'_>,
     candidate: &Candidate<'_>,
     now: &Matched,
 ) -> Option<Timestamp> {
-    let mut left = now.granted;
+    let mut remaining = now.granted;
     let mut end = now.until?;
     loop {
-        let next = matched(input.policy, input.scores.into(), candidate, end, left);
+        let next = matched(input.policy, input.scores.into(), candidate, end, remaining);
         if next.verdict != MatchVerdict::Matches {
             return Some(end);
         }
-        left = left.saturating_sub(next.spent.max(1));
+        remaining = remaining.saturating_sub(next.spent.max(1));
         end = next.until?;
     }
 }
@@ -150,7 +152,7 @@ pub(super) fn matched(
     Matched { verdict, until, expired, granted: budget.granted, spent, follows_from_cluster }
 }
 
-/// Why none of the predicates matches a candidate at `now`, in as many steps as could be taken to find that out.
+/// The reason that no predicate matches a candidate at `now`, in as many steps as were available to evaluate that.
 pub(super) fn why_none(
     input: &Input<'_>,
     candidate: &Candidate<'_>,
@@ -160,7 +162,7 @@ pub(super) fn why_none(
     let reading = Reading::new(input.scores.into(), candidate, now);
     let mut budget = Budget::new(input.policy, candidate, steps);
     let predicates = &input.policy.predicates;
-    let told = predicates.iter().take(PREDICATES_TOLD).filter_map(|predicate| {
+    let mismatches = predicates.iter().take(MAX_NAMED_PREDICATES).filter_map(|predicate| {
         Some(match reading.judge(predicate, &mut budget).err()? {
             Mismatch::Selectors => predicate.to_string(),
             Mismatch::IsFalse(expression) => format!("the expression {expression} is false"),
@@ -172,21 +174,21 @@ pub(super) fn why_none(
             }
         })
     });
-    let told: Vec<String> = told.map(|why| clipped(&why, WHY_TOLD)).collect();
-    let more = match predicates.len().saturating_sub(PREDICATES_TOLD) {
+    let mismatches: Vec<String> = mismatches.map(|why| clipped(&why, MAX_REASON_CHARS)).collect();
+    let more = match predicates.len().saturating_sub(MAX_NAMED_PREDICATES) {
         0 => String::new(),
         more => format!("; nor do {more} more"),
     };
-    told.join("; or ") + &more
+    mismatches.join("; or ") + &more
 }
 
 /// The maximum number of predicates that a message names as not matching, and of characters for each: labels, and the
 /// quotes of expressions, may be long.
-const PREDICATES_TOLD: usize = 4;
-const WHY_TOLD: usize = 400;
+const MAX_NAMED_PREDICATES: usize = 4;
+const MAX_REASON_CHARS: usize = 400;
 
 /// The maximum number of expired objects with scores in a message.
-const EXPIRED_TOLD: usize = 3;
+const MAX_NAMED_EXPIRED: usize = 3;
 
 /// A text with at most `most` characters.
 fn clipped(text: &str, most: usize) -> String {
@@ -197,50 +199,51 @@ fn clipped(text: &str, most: usize) -> String {
 }
 
 /// The expired objects, as a message lists them after their effect.
-pub(super) fn shown(expired: &BTreeMap<Arc<str>, Timestamp>) -> String {
-    let shown = expired.iter().take(EXPIRED_TOLD).map(|(object, expired)| {
+pub(super) fn render_expired(expired: &BTreeMap<Arc<str>, Timestamp>) -> String {
+    let texts = expired.iter().take(MAX_NAMED_EXPIRED).map(|(object, expired)| {
         let why = Scores::why_ended(*expired);
         format!("; AddOnPlacementScore {object} {why}, so it has no scores")
     });
-    let more = expired.len().saturating_sub(EXPIRED_TOLD);
+    let more = expired.len().saturating_sub(MAX_NAMED_EXPIRED);
     let more = (more > 0).then(|| format!("; {more} more have expired as well"));
-    shown.chain(more).collect()
+    texts.chain(more).collect()
 }
 
-/// The steps of one candidate. Predicates are alternatives: each of them has an equal share of what those before it have
-/// left, so that a costly one leaves something to the others.
+/// The steps of one candidate. Predicates are alternatives: each of them has an equal share of the remaining steps,
+/// so that a costly one leaves steps for the others.
 struct Budget {
     granted: usize,
     left: usize,
-    /// How many predicates still ask for a share.
-    asking: usize,
+    /// The number of predicates that still request a share.
+    remaining_predicates: usize,
 }
 
 impl Budget {
     fn new(policy: &Placement, candidate: &Candidate<'_>, steps: usize) -> Budget {
-        let asks = |it: &&ClusterSelector| !it.expressions.is_empty() && it.fits(candidate.cluster);
-        let asking = match &policy.predicates[..] {
+        let needs_steps =
+            |it: &&ClusterSelector| !it.expressions.is_empty() && it.fits(candidate.cluster);
+        let remaining_predicates = match &policy.predicates[..] {
             [_] => 1,
-            several => several.iter().filter(asks).count(),
+            several => several.iter().filter(needs_steps).count(),
         };
         let granted = Meter::with(steps).remaining_steps();
-        Budget { granted, left: granted, asking }
+        Budget { granted, left: granted, remaining_predicates }
     }
 
     fn share(&mut self) -> Meter {
-        let share = self.left / self.asking.max(1);
-        self.asking = self.asking.saturating_sub(1);
+        let share = self.left / self.remaining_predicates.max(1);
+        self.remaining_predicates = self.remaining_predicates.saturating_sub(1);
         Meter::with(share)
     }
 }
 
-/// Why a predicate does not match.
+/// The reason that a predicate does not match.
 enum Mismatch<'p> {
     /// The cluster has not the labels, or not the claims.
     Selectors,
     /// An expression is false.
     IsFalse(&'p Expression),
-    /// An expression has no result; the number of steps that were left to the predicate.
+    /// An expression has no result; the number of steps that were left for the predicate.
     Fails(&'p Expression, Failure, usize),
 }
 
@@ -295,7 +298,7 @@ impl<'i, 'a> Reading<'i, 'a> {
     /// The scores of the cluster in the object of a name: none of them, if it has expired.
     fn scores(&self, object: &str) -> Option<NamedScores<'a>> {
         self.reads_scores.set(true);
-        let (object, scores) = self.scores.of(object, self.candidate.name)?;
+        let (object, scores) = self.scores.get(object, self.candidate.name)?;
         let Scores { values, valid_until } = scores;
         match *valid_until {
             Some(expired) if expired <= self.now => {

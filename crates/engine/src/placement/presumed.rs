@@ -11,7 +11,7 @@ pub fn unknown_selection(placement: &Identity, why: &str) -> Presumption {
 
 /// Nothing is selected yet, so that a placement selects when a run begins.
 #[must_use]
-pub fn selects_afresh(placement: &Identity) -> Presumption {
+pub fn first_selection(placement: &Identity) -> Presumption {
     let sentence = format!("{placement} has no decisions yet, and selects at the start");
     Presumption::new(5, [placement], sentence).with_subject(placement.to_string())
 }

@@ -9,20 +9,20 @@ use super::{Cluster, Eligibility, Exclusion, Input, Quantity, Score, ScoreSource
 /// One score of a candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RawScore {
-    /// This one.
+    /// The score is this one.
     Given(Score),
-    /// The cluster does not say how much there is to allocate.
+    /// The cluster does not report its allocatable resources.
     NoData,
     /// There is no such `AddOnPlacementScore`.
     NoObject,
     /// There is one, without this score.
     NotInObject,
-    /// It was given, until this instant.
+    /// The score was valid until this instant.
     Expired(Timestamp),
 }
 
 impl RawScore {
-    /// The number that counts: 0 for a missing one.
+    /// The effective number: 0 for a missing one.
     #[must_use]
     pub fn get(self) -> i8 {
         match self {
@@ -40,8 +40,8 @@ impl RawScore {
 pub struct Ranking {
     /// Of every candidate, in their order.
     pub eligibility: Vec<Eligibility>,
-    /// Those that may be selected, in the order of the candidates.
-    pub ranked: Vec<Ranked>,
+    /// The candidates that may be selected, in their order.
+    pub ranked: Vec<RankedCandidate>,
     /// The verdicts of the predicates on them.
     pub(super) matches: Matches,
     /// The smallest and the largest amount that a score compares, by the position of the score.
@@ -50,16 +50,16 @@ pub struct Ranking {
 
 /// A candidate that may be selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ranked {
+pub struct RankedCandidate {
     /// Its position among the candidates.
     pub candidate: u32,
     /// The sum of its scores, each times its weight.
     pub total: i64,
-    /// Whether others with the same total come first.
+    /// Whether other candidates with the same total come first.
     pub is_shunned: bool,
 }
 
-impl Ranked {
+impl RankedCandidate {
     /// Sorts the candidate to be selected first to the front.
     pub(super) fn key(&self) -> (std::cmp::Reverse<i64>, bool, u32) {
         (std::cmp::Reverse(self.total), self.is_shunned, self.candidate)
@@ -75,15 +75,15 @@ struct Amounts {
 impl Ranking {
     /// Ranks the candidates at `now`.
     #[must_use]
-    pub fn of(input: &Input<'_>, now: Timestamp) -> Ranking {
-        let matches = Matches::of(input, now);
+    pub fn new(input: &Input<'_>, now: Timestamp) -> Ranking {
+        let matches = Matches::new(input, now);
         let assess = |(position, it)| matches.eligibility(input, position, it, now);
         let eligibility: Vec<Eligibility> = (0..).zip(&input.candidates).map(assess).collect();
-        let mut ranked: Vec<Ranked> = Vec::with_capacity(eligibility.len());
+        let mut ranked: Vec<RankedCandidate> = Vec::with_capacity(eligibility.len());
         for (candidate, it) in (0..).zip(&eligibility) {
             if let Eligibility::Eligible { shunned_by, .. } = it {
                 let is_shunned = shunned_by.is_some();
-                ranked.push(Ranked { candidate, total: 0, is_shunned });
+                ranked.push(RankedCandidate { candidate, total: 0, is_shunned });
             }
         }
         let amounts = input.policy.prioritizers.iter().map(|it| amounts(input, &it.score, &ranked));
@@ -99,10 +99,10 @@ impl Ranking {
         ranking
     }
 
-    /// Those that may be selected, the one to be selected first at the front.
-    pub(super) fn in_order(&self) -> Vec<Ranked> {
+    /// The candidates that may be selected, in the order of selection.
+    pub(super) fn in_order(&self) -> Vec<RankedCandidate> {
         let mut ranked = self.ranked.clone();
-        ranked.sort_unstable_by_key(Ranked::key);
+        ranked.sort_unstable_by_key(RankedCandidate::key);
         ranked
     }
 
@@ -146,8 +146,8 @@ impl Ranking {
         }
     }
 
-    /// When time alone could next change anything of the decision, once these candidates are selected, in order: the
-    /// end of a toleration, or of a score that counts or was read.
+    /// The instant at which time alone could next change the decision, once these candidates are selected, in order:
+    /// the end of a toleration, or of a score that was used or read.
     pub(super) fn wake_at(
         &self,
         input: &Input<'_>,
@@ -165,11 +165,11 @@ impl Ranking {
         };
         // An undated taint is reported for every matching cluster, even for one that a taint excludes.
         let undated_until = |candidate: u32| {
-            let found = self.matches.get(candidate)?;
+            let matched = self.matches.get(candidate)?;
             let position = usize::try_from(candidate).unwrap_or(usize::MAX);
             let candidate = input.candidates.get(position)?;
             let is_undated = input.policy.has_undated_taint(candidate.cluster);
-            is_undated.then(|| matches_until(input, candidate, found)).flatten()
+            is_undated.then(|| matches_until(input, candidate, matched)).flatten()
         };
         let ends = (0..).zip(&self.eligibility).filter_map(|(candidate, it)| match it {
             Eligibility::Eligible { until, .. } if stays(candidate) => *until,
@@ -229,7 +229,7 @@ fn amount(score: &ScoreSource, cluster: &Cluster) -> Option<Quantity> {
 }
 
 /// The range of the amounts of the clusters that may be selected, as far as they state one.
-fn amounts(input: &Input<'_>, score: &ScoreSource, ranked: &[Ranked]) -> Option<Amounts> {
+fn amounts(input: &Input<'_>, score: &ScoreSource, ranked: &[RankedCandidate]) -> Option<Amounts> {
     let all = || {
         ranked.iter().filter_map(|it| {
             let position = usize::try_from(it.candidate).ok()?;

@@ -1,4 +1,4 @@
-//! Why a placement has its clusters, and how to say it.
+//! The reasons for the clusters of a placement, and their texts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,31 +7,31 @@ use std::sync::Arc;
 use almanac_expressions::MOST_STEPS;
 use jiff::Timestamp;
 
-use super::predicates::{matched, shown, why_none};
+use super::predicates::{matched, render_expired, why_none};
 use super::shares::STEPS_OF_A_DECISION;
 use super::{
-    Eligibility, Exclusion, Input, Matched, Placement, Placements, Ranked, Ranking, RawScore,
-    ScoreSource, Scores, Taint, gather,
+    Eligibility, Exclusion, Input, Matched, Placement, Placements, RankedCandidate, Ranking,
+    RawScore, ScoreSource, Scores, Taint, gather,
 };
 use crate::answers::RuleExplanation;
 use crate::seam::View;
-use crate::{Identity, Reason, ScorePart, Scored, Verdict, counted, few};
+use crate::{Identity, Reason, ScorePart, Verdict, WeightedScores, counted, few};
 
 /// The cause of a selection. A candidate is named by its index in the [`Input`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// The totals alone.
     Ranked {
-        /// How many candidates may be selected.
+        /// The number of candidates that may be selected.
         eligible: u32,
-        /// How many are.
+        /// The number of selected candidates.
         selected: u32,
     },
-    /// It is unknown of some candidates whether they match: those of them that were selected are, and no others.
+    /// It is unknown whether some candidates match. Those of them that were selected stay, and no others are added.
     TooCostly {
-        /// Of how many.
-        unsaid: u32,
-        /// How many candidates are selected.
+        /// The number of these candidates.
+        undecided: u32,
+        /// The number of selected candidates.
         selected: u32,
     },
     /// The toleration of a taint has ended.
@@ -50,7 +50,7 @@ pub enum Cause {
     ReadScoresExpired {
         /// The candidate that they were of.
         candidate: u32,
-        /// When.
+        /// The instant.
         at: Timestamp,
     },
 }
@@ -68,7 +68,7 @@ impl Cause {
     }
 
     /// The same about a candidate that is in another position now.
-    pub(super) fn of(self, candidate: u32) -> Cause {
+    pub(super) fn with_candidate(self, candidate: u32) -> Cause {
         match self {
             Cause::Ranked { .. } | Cause::TooCostly { .. } => self,
             Cause::TolerationEnded { taint, .. } => Cause::TolerationEnded { candidate, taint },
@@ -78,7 +78,7 @@ impl Cause {
     }
 }
 
-/// A reason as a line for a person.
+/// A reason as a line for users.
 #[must_use]
 pub fn render(input: &Input<'_>, reason: &Reason<Cause>) -> String {
     match reason.cause {
@@ -89,11 +89,11 @@ pub fn render(input: &Input<'_>, reason: &Reason<Cause>) -> String {
         Cause::Ranked { eligible, .. } => {
             format!("all matching clusters selected: {eligible}")
         }
-        Cause::TooCostly { unsaid, selected } => format!(
-            "{} selected; for {} it is not known whether they match, because expressions take too many \
+        Cause::TooCostly { undecided, selected } => format!(
+            "{} selected; for {} it is unknown whether they match, because expressions take too many \
              steps: those of them that were selected stay, and no others are added",
             counted(selected, "cluster"),
-            counted(unsaid, "cluster")
+            counted(undecided, "cluster")
         ),
         Cause::TolerationEnded { candidate, .. } => {
             let taint = rule_name(input, reason).unwrap_or_default();
@@ -134,9 +134,9 @@ fn rule_name(input: &Input<'_>, reason: &Reason<Cause>) -> Option<Arc<str>> {
 }
 
 fn scores(policy: &Placement) -> String {
-    let named = policy.prioritizers.iter().map(|it| format!("{} {}", it.score, it.weight));
-    let named = few(named);
-    if named.is_empty() { "name".to_owned() } else { named }
+    let parts = policy.prioritizers.iter().map(|it| format!("{} {}", it.score, it.weight));
+    let parts = few(parts);
+    if parts.is_empty() { "name".to_owned() } else { parts }
 }
 
 fn position(index: u32) -> usize {
@@ -151,7 +151,7 @@ fn name<'a>(input: &Input<'a>, candidate: u32) -> &'a str {
     input.candidates.get(position(candidate)).map_or("", |it| &**it.name)
 }
 
-/// The score or taint of a reason by name, and the reason as a line for a person.
+/// The score or taint of a reason by name, and the reason as a line for users.
 pub(crate) fn describe(
     view: View<'_, Placements>,
     placement: &Identity,
@@ -165,14 +165,14 @@ pub(crate) fn describe(
 /// order of their names.
 #[must_use]
 pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<RuleExplanation> {
-    let ranking = Ranking::of(input, now);
+    let ranking = Ranking::new(input, now);
     verdicts(input, &ranking, &ranking.in_order(), now, |_| true)
 }
 
 /// The maximum number of added clusters to report, and of removed ones.
-const TOLD: usize = 3;
+const MAX_EXPLAINED: usize = 3;
 
-/// The verdicts on the first of the clusters that have come, and of those that have gone.
+/// The verdicts on the first of the added clusters, and of the removed ones.
 pub(super) fn of_changes(
     input: &Input<'_>,
     ranking: &Ranking,
@@ -182,17 +182,19 @@ pub(super) fn of_changes(
     let is_among = |names: &[Arc<str>], name: &str| {
         names.binary_search_by(|known| (**known).cmp(name)).is_ok()
     };
-    // Of the others nothing is found out: there may be thousands, and expressions take their time.
+    // The others are not evaluated: there may be thousands, and expressions are slow.
     let in_order = ranking.in_order();
     let ranked = || in_order.iter().map(|it| it.candidate);
     let excluded = (0..).zip(&ranking.eligibility);
     let excluded = excluded.filter(|(_, it)| matches!(it, Eligibility::Excluded(_)));
-    let come = ranked().filter(|it| is_among(added, name(input, *it))).take(TOLD);
-    let gone = ranked().chain(excluded.map(|(candidate, _)| candidate));
-    let gone = gone.filter(|it| is_among(removed, name(input, *it))).take(TOLD);
-    let told: BTreeSet<u32> = come.chain(gone).collect();
-    let verdicts = verdicts(input, ranking, &in_order, now, |it| told.contains(&it));
-    let (come, gone): (Vec<_>, Vec<_>) =
+    let added_candidates =
+        ranked().filter(|it| is_among(added, name(input, *it))).take(MAX_EXPLAINED);
+    let removed_candidates = ranked().chain(excluded.map(|(candidate, _)| candidate));
+    let removed_candidates =
+        removed_candidates.filter(|it| is_among(removed, name(input, *it))).take(MAX_EXPLAINED);
+    let explained: BTreeSet<u32> = added_candidates.chain(removed_candidates).collect();
+    let verdicts = verdicts(input, ranking, &in_order, now, |it| explained.contains(&it));
+    let (of_added, of_removed): (Vec<_>, Vec<_>) =
         verdicts.into_iter().partition(|it| it.verdict == Verdict::Won);
     let is_candidate =
         |name: &Arc<str>| input.candidates.binary_search_by(|known| known.name.cmp(name)).is_ok();
@@ -200,7 +202,11 @@ pub(super) fn of_changes(
         rule: Some(Arc::clone(name)),
         ..line_of_all(Verdict::Excluded, "no cluster of its sets has this name any more")
     });
-    come.into_iter().take(TOLD).chain(gone.into_iter().chain(strange).take(TOLD)).collect()
+    of_added
+        .into_iter()
+        .take(MAX_EXPLAINED)
+        .chain(of_removed.into_iter().chain(strange).take(MAX_EXPLAINED))
+        .collect()
 }
 
 /// A line about no candidate.
@@ -211,19 +217,20 @@ fn line_of_all(verdict: Verdict, message: &str) -> RuleExplanation {
 fn verdicts(
     input: &Input<'_>,
     ranking: &Ranking,
-    ranked: &[Ranked],
+    ranked: &[RankedCandidate],
     now: Timestamp,
     is_wanted: impl Fn(u32) -> bool,
 ) -> Vec<RuleExplanation> {
-    let wanted = input.policy.number_of_clusters.map_or(ranked.len(), position).min(ranked.len());
-    let last = ranked.get(..wanted).and_then(<[Ranked]>::last).copied();
+    let wanted_count =
+        input.policy.number_of_clusters.map_or(ranked.len(), position).min(ranked.len());
+    let last = ranked.get(..wanted_count).and_then(<[RankedCandidate]>::last).copied();
     let mut lines = Vec::new();
     for (index, it) in ranked.iter().enumerate().filter(|(_, it)| is_wanted(it.candidate)) {
-        let is_selected = index < wanted;
+        let is_selected = index < wanted_count;
         let scored = scored(input, ranking, it, now);
         let mut message = format!("rank {} of {}", index + 1, ranked.len());
-        if wanted < ranked.len() {
-            let _ = write!(message, ", {wanted} wanted");
+        if wanted_count < ranked.len() {
+            let _ = write!(message, ", {wanted_count} wanted");
         }
         let _ = write!(message, ": total {}", scored.total);
         if !scored.scores.is_empty() {
@@ -247,9 +254,9 @@ fn verdicts(
         }
         message.push_str(&missing(input, ranking, it, now));
         if let Some(found) = ranking.matches.get(it.candidate) {
-            message.push_str(&shown(&found.expired));
-            if ranking.matches.is_unsaid(it.candidate) {
-                let _ = write!(message, "; {}, and it stays", unsaid(input, found));
+            message.push_str(&render_expired(&found.expired));
+            if ranking.matches.is_undecided(it.candidate) {
+                let _ = write!(message, "; {}, and it stays", why_match_unknown(input, found));
             }
         }
         let verdict = if is_selected { Verdict::Won } else { Verdict::Lost };
@@ -277,13 +284,18 @@ fn line(
     verdict: Verdict,
     message: String,
     (since, until): (Option<Timestamp>, Option<Timestamp>),
-    scored: Option<Scored>,
+    scored: Option<WeightedScores>,
 ) -> RuleExplanation {
     let rule = Some(name(input, candidate).into());
     RuleExplanation { since, until, scored, ..RuleExplanation::new(rule, verdict, message) }
 }
 
-fn scored(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) -> Scored {
+fn scored(
+    input: &Input<'_>,
+    ranking: &Ranking,
+    it: &RankedCandidate,
+    now: Timestamp,
+) -> WeightedScores {
     let parts = input.policy.prioritizers.iter().enumerate().map(|(index, prioritizer)| {
         let raw = ranking.raw_score(input, index, it.candidate, now).get();
         ScorePart {
@@ -292,10 +304,10 @@ fn scored(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) -> 
             weight: prioritizer.weight.get(),
         }
     });
-    Scored { total: it.total, scores: parts.collect() }
+    WeightedScores { total: it.total, scores: parts.collect() }
 }
 
-fn why_behind(input: &Input<'_>, it: &Ranked, last: &Ranked) -> String {
+fn why_behind(input: &Input<'_>, it: &RankedCandidate, last: &RankedCandidate) -> String {
     let ahead = name(input, last.candidate);
     if last.total > it.total {
         return format!("{ahead} has {}", last.total);
@@ -307,7 +319,7 @@ fn why_behind(input: &Input<'_>, it: &Ranked, last: &Ranked) -> String {
 }
 
 /// The scores that count 0 because there are none.
-fn missing(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) -> String {
+fn missing(input: &Input<'_>, ranking: &Ranking, it: &RankedCandidate, now: Timestamp) -> String {
     let mut text = String::new();
     for (index, prioritizer) in input.policy.prioritizers.iter().enumerate() {
         let why = match (ranking.raw_score(input, index, it.candidate, now), &prioritizer.score) {
@@ -332,7 +344,7 @@ fn missing(input: &Input<'_>, ranking: &Ranking, it: &Ranked, now: Timestamp) ->
 }
 
 /// The message that it is unknown whether a candidate matches.
-fn unsaid(input: &Input<'_>, found: &Matched) -> String {
+fn why_match_unknown(input: &Input<'_>, found: &Matched) -> String {
     let (steps, clusters) = (found.granted, input.candidates.len());
     let whose = if steps < MOST_STEPS {
         format!("its share of {STEPS_OF_A_DECISION} over {}", counted(clusters, "cluster"))
@@ -340,7 +352,7 @@ fn unsaid(input: &Input<'_>, found: &Matched) -> String {
         "as over every other cluster".to_owned()
     };
     format!(
-        "its expressions take more than {steps} steps, {whose}, so it is not known whether it matches"
+        "its expressions take more than {steps} steps, {whose}, so it is unknown whether the cluster matches"
     )
 }
 
@@ -352,19 +364,19 @@ fn excluded(
     now: Timestamp,
 ) -> (String, Option<Timestamp>) {
     match why {
-        Exclusion::Terminating => ("it is being deleted".to_owned(), None),
+        Exclusion::Terminating => ("the cluster is being deleted".to_owned(), None),
         Exclusion::NoPredicate { .. } => {
             let found = ranking.matches.get(candidate);
             let Some(candidate) = input.candidates.get(position(candidate)) else {
                 return (String::new(), None);
             };
             let why = why_none(input, candidate, found.map_or(0, |it| it.granted), now);
-            let expired = found.map(|it| shown(&it.expired)).unwrap_or_default();
+            let expired = found.map(|it| render_expired(&it.expired)).unwrap_or_default();
             (format!("no predicate matches: {why}{expired}"), None)
         }
         Exclusion::TooCostly { .. } => {
             let found = ranking.matches.get(candidate);
-            let why = found.map(|it| unsaid(input, it)).unwrap_or_default();
+            let why = found.map(|it| why_match_unknown(input, it)).unwrap_or_default();
             (format!("{why}, and it is not selected"), None)
         }
         Exclusion::Tainted { taint, ended } => {

@@ -16,11 +16,11 @@ pub struct Memory {
     pub reason: Reason<Cause>,
     /// The cluster that the reason is about, if it is about one.
     pub change_cause: Option<ChangeCause>,
-    /// When it was last decided.
+    /// The instant of the last decision.
     pub decided_at: Timestamp,
-    /// Whether there are as many clusters as are wanted.
+    /// Whether the number of clusters is the desired one.
     pub satisfaction: Satisfaction,
-    /// The clusters with a taint that would not be tolerated forever, if it said when it was added.
+    /// The clusters with a taint that would not be tolerated forever, if it had the instant of its addition.
     pub undated: Arc<[Arc<str>]>,
     /// The clusters over which the expressions have taken too many steps, and whether they were selected nevertheless.
     pub costly: Arc<BTreeMap<Arc<str>, bool>>,
@@ -28,24 +28,24 @@ pub struct Memory {
     pub known: KnownMatches,
     /// The selection before writes failed, in order, if it has not been reported since: some of the writes may have
     /// been applied.
-    pub untold: Option<Arc<[Arc<str>]>>,
+    pub unreported: Option<Arc<[Arc<str>]>>,
 }
 
 /// A placement has selected other clusters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recorded {
-    /// When.
+    /// The instant.
     pub at: Timestamp,
-    /// Those it had not selected before, in order.
+    /// The newly selected clusters, in order.
     pub added: Vec<Arc<str>>,
-    /// Those it has no longer, in order.
+    /// The clusters that are no longer selected, in order.
     pub removed: Vec<Arc<str>>,
-    /// How many it has selected.
+    /// The number of selected clusters.
     pub selected: u32,
-    /// Why.
+    /// The reason.
     pub reason: Reason<Cause>,
-    /// Why some of those were added or removed, as it was when that was decided.
-    pub told: Vec<RuleExplanation>,
+    /// The explanations of some added or removed clusters, as of that decision.
+    pub explanations: Vec<RuleExplanation>,
 }
 
 /// The result of a decision and its outcomes.
@@ -80,10 +80,10 @@ pub fn settle(
             undated: Arc::default(),
             costly: Arc::default(),
             known: KnownMatches::default(),
-            untold: None,
+            unreported: None,
         });
-        let untold = is_other.then(|| decision.known().into());
-        let memory = Memory { untold, known: decision.known, ..memory };
+        let unreported = is_other.then(|| decision.last_reported().into());
+        let memory = Memory { unreported, known: decision.known, ..memory };
         return Settlement { memory: Some(memory), ..Settlement::default() };
     }
     let value = Value::Names(Arc::new(decision.clusters.iter().cloned().collect()));
@@ -94,7 +94,7 @@ pub fn settle(
         added: decision.added,
         removed: decision.removed,
         reason,
-        told: decision.told,
+        explanations: decision.explanations,
     });
     let memory = Memory {
         reason: reason.without_span(),
@@ -104,7 +104,7 @@ pub fn settle(
         undated: decision.undated.into(),
         costly: Arc::new(decision.costly),
         known: decision.known,
-        untold: None,
+        unreported: None,
     };
     Settlement {
         recorded: recorded.into_iter().collect(),

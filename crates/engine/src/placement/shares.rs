@@ -1,5 +1,5 @@
-//! How many steps the expressions of placements may take: each of many evaluations has a share of its own, so that
-//! none of them costs another its result.
+//! The limit on steps of the expressions of placements: each evaluation has its own share, so that none uses up the
+//! steps of another one.
 
 use almanac_expressions::MOST_STEPS;
 
@@ -16,8 +16,8 @@ pub(super) const STEPS_OF_A_CHANGE: usize = 250_000;
 /// look for a condition.
 const FEWEST_STEPS: usize = 1_000;
 
-/// Makes `count` evaluations, each with a share of the steps. Those that their share is too small for are made once
-/// more, with equal shares of the rest.
+/// Runs `count` evaluations, each with a share of the steps. Those with too small a share are repeated, with equal
+/// shares of the rest.
 pub(super) fn evaluate_each(
     steps: usize,
     count: usize,
@@ -27,10 +27,11 @@ pub(super) fn evaluate_each(
     let mut all: Vec<Matched> = (0..count).map(|position| evaluate(position, share)).collect();
     let spent: usize = all.iter().map(|it| it.spent).sum();
     let unfinished = all.iter().filter(|it| it.is_unfinished()).count();
-    let left = steps.saturating_sub(spent) / unfinished.max(1);
-    if left > share && share < MOST_STEPS {
+    let larger_share = steps.saturating_sub(spent) / unfinished.max(1);
+    if larger_share > share && share < MOST_STEPS {
         let unfinished = all.iter_mut().enumerate().filter(|(_, it)| it.is_unfinished());
-        unfinished.for_each(|(position, it)| *it = evaluate(position, left.min(MOST_STEPS)));
+        unfinished
+            .for_each(|(position, it)| *it = evaluate(position, larger_share.min(MOST_STEPS)));
     }
     all
 }

@@ -6,20 +6,20 @@ use super::gather::{bound_sets, gather, named_sets, unusable_set};
 use super::ledger::decision_identity;
 use super::logic::policy_of;
 use super::{
-    Cause, ClusterSet, Decision, KnownMatches, PlacementDecision, Placements, Satisfaction,
-    Standing,
+    Cause, ClusterSet, Decision, KnownMatches, PlacementDecision, PlacementState, Placements,
+    Satisfaction,
 };
 use crate::seam::View;
 use crate::{Action, Exempt, Identity, Reason, Verdict};
 
-/// Why a usable placement is not decided; `None` if it is.
+/// The reason that a usable placement is not decided; `None` if it is.
 pub(crate) fn why_not_decided(view: View<'_, Placements>, placement: &Identity) -> Option<String> {
     let policy = policy_of(view, placement)?;
     Some(match policy.standing {
-        Standing::Disabled => "an annotation disables it".to_owned(),
-        Standing::Terminating => "it is being deleted".to_owned(),
-        Standing::Unusable => "its spec has an error".to_owned(),
-        Standing::Active => match Exempt::of(&view.objects.exempt, placement, None) {
+        PlacementState::Disabled => "an annotation disables the placement".to_owned(),
+        PlacementState::Terminating => "the placement is being deleted".to_owned(),
+        PlacementState::Unusable => "its spec has an error".to_owned(),
+        PlacementState::Active => match Exempt::for_policy(&view.objects.exempt, placement, None) {
             Some(exempt) => exempt.to_string(),
             None => {
                 format!("the selector of its set {} cannot be used", unusable_set(view, placement)?)
@@ -28,8 +28,8 @@ pub(crate) fn why_not_decided(view: View<'_, Placements>, placement: &Identity) 
     })
 }
 
-/// Why the selection of a placement is unknown; `None` if it is known, or not decided. A hub that was read has all its
-/// clusters; files may lack them.
+/// The reason that the selection of a placement is unknown; `None` if it is known, or not decided. A hub that was
+/// read has all its clusters; files may lack them.
 pub(crate) fn why_unknown(
     view: View<'_, Placements>,
     placement: &Identity,
@@ -39,7 +39,8 @@ pub(crate) fn why_unknown(
     is_unknown.then_some("there is no ManagedCluster in the files")
 }
 
-/// Why a placement whose spec or set has an error has not enough clusters, without its spec: by its sets alone.
+/// The reason that a placement with an error in its spec or set has too few clusters, without its spec: by its sets
+/// alone.
 #[must_use]
 pub fn unsatisfied(view: View<'_, Placements>, placement: &Identity) -> Option<Satisfaction> {
     let policy = view.state.policies.get(placement)?.policy.as_deref()?;
@@ -67,11 +68,11 @@ impl Decision {
     pub(super) fn first(view: View<'_, Placements>, placement: &Identity) -> Option<Decision> {
         let policy = view.state.policies.get(placement)?.policy.as_deref()?;
         let has_error = match policy.standing {
-            Standing::Unusable => true,
-            Standing::Active => unusable_set(view, placement).is_some(),
-            Standing::Disabled | Standing::Terminating => false,
+            PlacementState::Unusable => true,
+            PlacementState::Active => unusable_set(view, placement).is_some(),
+            PlacementState::Disabled | PlacementState::Terminating => false,
         };
-        let is_exempt = view.objects.exempt.of(placement).is_some();
+        let is_exempt = view.objects.exempt.get(placement).is_some();
         if !has_error || is_exempt || !view.state.extra.decisions.of_placement(placement).is_empty()
         {
             return None;
@@ -99,7 +100,7 @@ impl Decision {
             change_cause: None,
             added: Vec::new(),
             removed: Vec::new(),
-            told: Vec::new(),
+            explanations: Vec::new(),
             undated: Vec::new(),
             costly: BTreeMap::new(),
             known: KnownMatches::default(),

@@ -63,9 +63,9 @@ fn is_as_wanted(input: &Input<'_>, found: &PlacementDecision, wanted: &WantedDec
 /// A number that no decision of the placement has.
 fn free_number(input: &Input<'_>, wanted: &[WantedDecision<'_>]) -> u32 {
     let name = input.identity.name();
-    let known = input.decisions.keys().filter_map(|it| decision_number(it.name(), name));
-    let wanted = u32::try_from(wanted.len()).unwrap_or(u32::MAX);
-    known.max().unwrap_or_default().max(wanted).saturating_add(1)
+    let numbers = input.decisions.keys().filter_map(|it| decision_number(it.name(), name));
+    let count = u32::try_from(wanted.len()).unwrap_or(u32::MAX);
+    numbers.max().unwrap_or_default().max(count).saturating_add(1)
 }
 
 /// The decisions of a placement while they are written.
@@ -79,20 +79,19 @@ struct Update {
     actions: Vec<Action>,
 }
 
-/// One decision that has to change.
+/// One decision that must change.
 struct Change {
     object: Identity,
     /// The desired content; `None` to remove it.
     content: Option<PlacementDecision>,
-    /// How many of its clusters would be nowhere if it changed now.
+    /// The number of its clusters that would be in no decision if it changed now.
     blocked_by: usize,
 }
 
 /// The remaining changes. There may be ten thousand, so which of them could change now is kept, not searched.
 #[derive(Default)]
 struct Changes {
-    /// Writes come before removals, and later decisions before earlier ones: most changes move clusters towards the
-    /// end.
+    /// Writes precede removals, and later decisions precede earlier ones: most changes move clusters towards the end.
     in_order: Vec<Change>,
     left: BTreeSet<usize>,
     free: BTreeSet<usize>,
@@ -145,23 +144,25 @@ impl Update {
 
     /// The clusters that stay selected, and that a decision loses if it has this content.
     fn lost(&self, object: &Identity, content: Option<&PlacementDecision>) -> Vec<Arc<str>> {
-        let kept: BTreeSet<&Arc<str>> = content.into_iter().flat_map(|it| &it.clusters).collect();
-        let held = self.state.get(object).into_iter().flatten();
-        let lost = held.filter(|it| self.is_selected.contains(*it) && !kept.contains(it));
+        let kept_clusters: BTreeSet<&Arc<str>> =
+            content.into_iter().flat_map(|it| &it.clusters).collect();
+        let current_clusters = self.state.get(object).into_iter().flatten();
+        let lost = current_clusters
+            .filter(|it| self.is_selected.contains(*it) && !kept_clusters.contains(it));
         lost.cloned().collect()
     }
 
-    fn is_nowhere_else(&self, cluster: &Arc<str>) -> bool {
+    fn is_in_no_other_decision(&self, cluster: &Arc<str>) -> bool {
         self.places.get(cluster).is_some_and(|places| *places < 2)
     }
 
-    /// Records the changes to make, once the current decisions are known.
+    /// Records the required changes, once the current decisions are known.
     fn expect(&mut self, pending: BTreeMap<Identity, Option<PlacementDecision>>) {
         let (written, removed): (Vec<_>, Vec<_>) =
             pending.into_iter().rev().partition(|(_, content)| content.is_some());
         for (index, (object, content)) in written.into_iter().chain(removed).enumerate() {
             let lost = self.lost(&object, content.as_ref());
-            let blocked_by = lost.iter().filter(|it| self.is_nowhere_else(it)).count();
+            let blocked_by = lost.iter().filter(|it| self.is_in_no_other_decision(it)).count();
             for cluster in lost {
                 self.changes.losing.entry(cluster).or_default().push(index);
             }
@@ -204,7 +205,7 @@ impl Update {
         }
     }
 
-    /// Clusters change places in a circle: those of one decision are held by others in the meantime.
+    /// Clusters are exchanged in a cycle: another decision has the clusters of one of them in the meantime.
     fn keep_elsewhere(
         &mut self,
         input: &Input<'_>,
@@ -212,7 +213,7 @@ impl Update {
         content: Option<&PlacementDecision>,
     ) -> Vec<Identity> {
         let mut lost = self.lost(object, content);
-        lost.retain(|cluster| self.is_nowhere_else(cluster));
+        lost.retain(|cluster| self.is_in_no_other_decision(cluster));
         let mut spares = Vec::new();
         for clusters in lost.chunks(CLUSTERS_PER_DECISION) {
             let name = format!("{}-decision-{}", input.identity.name(), self.spare);

@@ -13,9 +13,9 @@ pub(super) fn begin(
     beginning: Beginning,
 ) -> Start<Levels> {
     // Without a cluster, a node that is only named is assumed to have no labels.
-    let named: Vec<Arc<str>> =
+    let node_names: Vec<Arc<str>> =
         view.objects.pods.values().filter_map(|pod| pod.node.clone()).collect();
-    for node in named {
+    for node in node_names {
         view.objects.nodes.entry(node).or_default();
     }
     let mut begun = RunStart::default();

@@ -31,7 +31,8 @@ pub struct DecidedPod {
     pub reason: Reason<Cause>,
     /// The name of that policy.
     pub policy: Option<Arc<str>>,
-    /// When it opened, if another one has set the level before; `None` also for one that is always open.
+    /// The instant at which it opened, if another one has set the level before; `None` also for one that is always
+    /// open.
     pub opened: Option<Timestamp>,
     /// The desired annotations.
     pub wanted: QosAnnotations,
@@ -40,7 +41,7 @@ pub struct DecidedPod {
 }
 
 impl DecidedPod {
-    /// Whether it has to be written.
+    /// Whether it must be written.
     #[must_use]
     pub fn is_written(&self) -> bool {
         self.wanted != self.found
@@ -53,8 +54,8 @@ pub fn decide(input: &Input<'_>, now: Timestamp) -> Decision {
     let mut open = OpenPolicies::at(now);
     let pods: Vec<DecidedPod> =
         input.pods.iter().filter_map(|pod| decide_pod(pod, &mut open, input.format)).collect();
-    let written = pods.iter().filter(|pod| pod.is_written());
-    let actions = written.map(|it| Action::Annotate {
+    let pods_to_write = pods.iter().filter(|pod| pod.is_written());
+    let actions = pods_to_write.map(|it| Action::Annotate {
         pod: it.pod.clone(),
         annotations: Box::new(it.wanted.clone()),
     });
@@ -98,11 +99,11 @@ fn decide_pod<'a>(
     Some(DecidedPod { pod: (*identity).clone(), reason, policy, opened, wanted, found })
 }
 
-/// Which policies of each list are enabled and open, in their order, each list looked at once a pod follows it.
+/// The enabled and open policies of each list, in their order. Each list is evaluated once a pod follows it.
 struct OpenPolicies<'a> {
     now: Timestamp,
     of_lists: BTreeMap<Option<u32>, Vec<usize>>,
-    /// The first one for pods with these labels. Most pods have those of many others.
+    /// The first one for pods with these labels. Most pods share their labels with many others.
     first: BTreeMap<(Option<u32>, &'a Labels), Option<usize>>,
 }
 

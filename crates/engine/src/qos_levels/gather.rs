@@ -7,12 +7,12 @@ use super::{LevelFormat, Levels, ListInForce, Pod, QosLevels};
 use crate::seam::View;
 use crate::{Identity, Labels};
 
-/// How the agent of a cluster runs.
+/// The settings of the agent of a cluster.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AgentSettings {
-    /// Where its `ConfigMap` is; `None` for anywhere.
+    /// The namespace of its `ConfigMap`; `None` for any.
     pub config_namespace: Option<Arc<str>>,
-    /// How levels are written.
+    /// The format of levels.
     pub level_format: LevelFormat,
 }
 
@@ -23,18 +23,18 @@ pub struct Input<'a> {
     pub identity: &'a Identity,
     /// The checked content.
     pub policy: &'a QosLevels,
-    /// How levels are written.
+    /// The format of levels.
     pub format: LevelFormat,
     /// The pods that may be changed, in order.
     pub pods: Vec<FollowingPod<'a>>,
-    /// Whether these are all of them. A decision about one says nothing of when there is another one about all.
+    /// Whether these are all pods. A decision about one of them does not determine the next decision about all.
     pub is_about_all: bool,
 }
 
 /// A pod, and the list it follows.
 #[derive(Clone, Copy, Debug)]
 pub struct FollowingPod<'a> {
-    /// Which pod.
+    /// The name of the pod.
     pub identity: &'a Identity,
     /// The object.
     pub pod: &'a Pod,
@@ -44,36 +44,36 @@ pub struct FollowingPod<'a> {
 
 /// The role of a `ConfigMap` for the agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Standing<'a> {
-    /// It is the one that counts.
+pub(super) enum ConfigMapRole<'a> {
+    /// The `ConfigMap` is in effect.
     InForce,
-    /// Another one counts.
+    /// Another `ConfigMap` is in effect.
     After(&'a Identity),
     /// The agent does not look for it in its namespace.
     OtherNamespace,
 }
 
-/// The role of a `ConfigMap` for the agent. Of several, the first by its name counts, even if it is unusable.
-pub(super) fn standing<'a>(view: View<'a, Levels>, config: &Identity) -> Standing<'a> {
+/// The role of a `ConfigMap` for the agent. Of several, the first by its name is in effect, even if it is unusable.
+pub(super) fn role<'a>(view: View<'a, Levels>, config: &Identity) -> ConfigMapRole<'a> {
     let namespace = view.state.extra.config_namespace.as_deref();
     let is_here = |it: &Identity| namespace.is_none_or(|namespace| namespace == it.namespace());
     if !is_here(config) {
-        return Standing::OtherNamespace;
+        return ConfigMapRole::OtherNamespace;
     }
     match view.state.policies.keys().find(|it| is_here(it)) {
-        Some(first) if first != config => Standing::After(first),
-        _ => Standing::InForce,
+        Some(first) if first != config => ConfigMapRole::After(first),
+        _ => ConfigMapRole::InForce,
     }
 }
 
-/// Gathers the inputs of a decision about the levels in the `ConfigMap` of this name. Nothing has to be
-/// fetched. There is no decision about one that does not count, or is exempt.
+/// Gathers the inputs of a decision about the levels in the `ConfigMap` of this name. Nothing must be fetched. There
+/// is no decision about one that is not in effect, or is exempt.
 #[must_use]
 pub fn gather<'a>(view: View<'a, Levels>, config: &Identity) -> Option<Input<'a>> {
     gather_from(view, config, view.objects.pods.iter(), true)
 }
 
-/// The same for a single pod, at no cost for the others.
+/// The same for a single pod, without work for the others.
 #[must_use]
 pub fn gather_only<'a>(
     view: View<'a, Levels>,
@@ -91,20 +91,21 @@ fn gather_from<'a>(
 ) -> Option<Input<'a>> {
     let (identity, object) = view.state.policies.get_key_value(config)?;
     let policy = object.policy.as_deref()?;
-    if standing(view, config) != Standing::InForce || view.objects.exempt.of(config).is_some() {
+    if role(view, config) != ConfigMapRole::InForce || view.objects.exempt.get(config).is_some() {
         return None;
     }
     let mut lists = Lists::new(view, policy);
     let pods = pods.filter(|(identity, pod)| {
-        pod.left_alone.is_none() && view.objects.exempt.of(identity).is_none()
+        pod.left_alone.is_none() && view.objects.exempt.get(identity).is_none()
     });
-    let pods = pods.map(|(identity, pod)| FollowingPod { identity, pod, list: lists.of(pod) });
+    let pods =
+        pods.map(|(identity, pod)| FollowingPod { identity, pod, list: lists.list_for(pod) });
     let pods = pods.collect();
     let format = view.state.extra.level_format;
     Some(Input { identity, policy, format, pods, is_about_all })
 }
 
-/// The lists of the nodes, each found once.
+/// The lists of the nodes, each looked up once.
 struct Lists<'a> {
     view: View<'a, Levels>,
     policy: &'a QosLevels,
@@ -118,12 +119,12 @@ impl<'a> Lists<'a> {
         Lists { view, policy, without_node, of_nodes: BTreeMap::new() }
     }
 
-    fn of(&mut self, pod: &'a Pod) -> ListInForce<'a> {
+    fn list_for(&mut self, pod: &'a Pod) -> ListInForce<'a> {
         let Some(node) = pod.node.as_deref() else { return self.without_node };
         let (view, policy) = (self.view, self.policy);
         *self.of_nodes.entry(node).or_insert_with(|| match labels_of(view, node) {
             Some(labels) => policy.in_force(Some(labels)),
-            None if policy.asks_for_node_labels() => ListInForce::UnknownNode,
+            None if policy.reads_node_labels() => ListInForce::UnknownNode,
             None => policy.in_force(Some(&Labels::default())),
         })
     }

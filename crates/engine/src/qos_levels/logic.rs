@@ -6,7 +6,7 @@ use std::sync::Arc;
 use almanac_calendar::Zone;
 use jiff::Timestamp;
 
-use super::gather::{Standing, labels_of, standing};
+use super::gather::{ConfigMapRole, labels_of, role};
 use super::reasons::policy_name;
 use super::{
     AgentSettings, Cause, Decision, FollowingPod, Input, ListInForce, QosLevels, Recorded, decide,
@@ -28,17 +28,17 @@ pub struct Levels;
 /// The pods that a `ConfigMap` may ever change, with their nodes.
 fn concerned<'a>(input: &Input<'a>) -> impl Iterator<Item = FollowingPod<'a>> {
     let without_labels = input.policy.in_force(Some(&Labels::default()));
-    let mut known: BTreeMap<(Option<u32>, &Labels), bool> = BTreeMap::new();
+    let mut results: BTreeMap<(Option<u32>, &Labels), bool> = BTreeMap::new();
     input.pods.iter().copied().filter(move |following| {
         let list = match following.list {
             // Without a cluster, such a node is assumed to have no labels.
             ListInForce::UnknownNode => without_labels,
-            known => known,
+            results => results,
         };
         let labels = &following.pod.labels;
         let is_selected = match list {
             ListInForce::Known(entry, policies) => {
-                *known.entry((entry, labels)).or_insert_with(|| {
+                *results.entry((entry, labels)).or_insert_with(|| {
                     policies.iter().any(|it| it.is_enabled && it.selector.selects(labels))
                 })
             }
@@ -85,10 +85,10 @@ impl PolicyFamily for Levels {
 
     /// One that does not count belongs to the one that does: without that, it would count.
     fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
-        let input = match standing(view, policy) {
-            Standing::InForce => gather(view, policy)?,
-            Standing::After(first) => gather(view, first)?,
-            Standing::OtherNamespace => return None,
+        let input = match role(view, policy) {
+            ConfigMapRole::InForce => gather(view, policy)?,
+            ConfigMapRole::After(first) => gather(view, first)?,
+            ConfigMapRole::OtherNamespace => return None,
         };
         let mut footprint = Footprint::default();
         for FollowingPod { identity, .. } in concerned(&input) {
@@ -113,7 +113,7 @@ impl PolicyFamily for Levels {
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
         let Some(levels) = view.state.policy(policy) else { return Vec::new() };
-        if let Some(message) = why_not_carried_out(view, policy) {
+        if let Some(message) = why_not_applied(view, policy) {
             return vec![whole(Verdict::Excluded, message)];
         }
         let Some(input) = gather(view, policy) else { return Vec::new() };
@@ -128,7 +128,11 @@ impl PolicyFamily for Levels {
         };
         let reasons = explain(following, now);
         let lines = reasons.iter().map(|reason| {
-            RuleExplanation::of(reason, policy_name(levels, reason), render(levels, reason))
+            RuleExplanation::from_reason(
+                reason,
+                policy_name(levels, reason),
+                render(levels, reason),
+            )
         });
         lines.collect()
     }
@@ -141,7 +145,7 @@ impl PolicyFamily for Levels {
         super::begin::begin(view, policies, from)
     }
 
-    /// The last usable form counts of what cannot be used.
+    /// The last usable form applies in place of an unusable one.
     fn stored(mut object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
         object.policy = match (object.policy, before.and_then(|before| before.policy)) {
             (Some(policy), Some(before)) => {
@@ -176,14 +180,14 @@ impl PolicyFamily for Levels {
             is_off: !it.is_enabled,
             schedule: Schedule::Windows(it.windows.clone()),
             ranked: None,
-            asks_for: Some(it.target.number().into()),
+            requested_value: Some(it.target.number().into()),
             sets: Vec::new(),
         });
         schedules.collect()
     }
 
-    fn why_not_carried_out(view: View<'_, Self>, policy: &Identity) -> Option<String> {
-        why_not_carried_out(view, policy)
+    fn why_not_applied(view: View<'_, Self>, policy: &Identity) -> Option<String> {
+        why_not_applied(view, policy)
     }
 
     fn unmatched(view: View<'_, Self>, policy: &Identity) -> Vec<Unmatched> {
@@ -207,7 +211,7 @@ impl PolicyFamily for Levels {
                 presumed.push(template_stands_for_pods(identity));
             }
             let unknown = pod.node.as_ref().filter(|node| labels_of(view, node).is_none());
-            nodes.extend(unknown.filter(|_| input.policy.asks_for_node_labels()).cloned());
+            nodes.extend(unknown.filter(|_| input.policy.reads_node_labels()).cloned());
         }
         presumed.extend(nodes.iter().map(Presumption::node_without_labels));
         presumed
@@ -228,7 +232,7 @@ impl DecisionParts for Decision {
     }
 }
 
-/// No pods of a workload are in sight, so its template stands for them.
+/// The input has no pods of a workload, so its template represents them.
 fn template_stands_for_pods(workload: &Identity) -> Presumption {
     let sentence =
         format!("{workload} has no pods here; its pod template stands for them, without a node");
@@ -241,24 +245,24 @@ fn whole(verdict: Verdict, message: String) -> RuleExplanation {
     RuleExplanation::new(None, verdict, message)
 }
 
-/// Why a `ConfigMap` has no effect; `None` if it has one.
-fn why_not_carried_out(view: View<'_, Levels>, config: &Identity) -> Option<String> {
-    match standing(view, config) {
-        Standing::InForce => {
-            let exempt = Exempt::of(&view.objects.exempt, config, None)?;
-            Some(format!("not carried out; {exempt}"))
+/// The reason that a `ConfigMap` has no effect; `None` if it has one.
+fn why_not_applied(view: View<'_, Levels>, config: &Identity) -> Option<String> {
+    match role(view, config) {
+        ConfigMapRole::InForce => {
+            let exempt = Exempt::for_policy(&view.objects.exempt, config, None)?;
+            Some(format!("not applied; {exempt}"))
         }
-        Standing::After(first) => {
-            Some(format!("not carried out; {first} exists too, and takes precedence"))
+        ConfigMapRole::After(first) => {
+            Some(format!("not applied; {first} exists too, and takes precedence"))
         }
-        Standing::OtherNamespace => {
+        ConfigMapRole::OtherNamespace => {
             let namespace = view.state.extra.config_namespace.as_deref().unwrap_or_default();
-            Some(format!("not carried out; the agent's ConfigMap is in the namespace {namespace}"))
+            Some(format!("not applied; the agent's ConfigMap is in the namespace {namespace}"))
         }
     }
 }
 
-/// Why no policy is about an object, although it is there.
+/// The reason that no policy applies to an existing object.
 fn why_left_alone(view: View<'_, Levels>, object: &Identity) -> Option<String> {
     let pod = view.objects.pods.get(object)?;
     if let Some(why) = pod.left_alone {
@@ -267,9 +271,12 @@ fn why_left_alone(view: View<'_, Levels>, object: &Identity) -> Option<String> {
             super::LeftAlone::Terminating => "the pod is being deleted",
             super::LeftAlone::Mirror => "the pod is a mirror pod",
         };
-        return Some(format!("it is unchanged; {why}"));
+        return Some(format!("the pod is unchanged; {why}"));
     }
-    view.objects.exempt.of(object).map(|why| format!("it is unchanged; {}", Exempt::Target(why)))
+    view.objects
+        .exempt
+        .get(object)
+        .map(|why| format!("the pod is unchanged; {}", Exempt::Target(why)))
 }
 
 /// The state of every policy, independent of the pods.

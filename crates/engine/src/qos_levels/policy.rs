@@ -1,6 +1,6 @@
 //! A checked `ConfigMap` of Volcano's agent: the policies for the QoS levels of pods, in lists.
 //!
-//! Each list stands for itself. One that cannot be used is [`PolicyList::Unusable`], which differs from an empty one:
+//! Each list is independent. One that cannot be used is [`PolicyList::Unusable`], which differs from an empty one:
 //! its content is unknown, so pods that follow it stay unchanged.
 
 use std::fmt;
@@ -14,9 +14,9 @@ use crate::{LabelSelector, Labels};
 /// All policies of one `ConfigMap`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct QosLevels {
-    /// Those for nodes without a list of their own.
+    /// The policies for nodes without a list of their own.
     pub global: PolicyList,
-    /// Those of certain nodes.
+    /// The policies for certain nodes.
     pub nodes: NodeLists,
 }
 
@@ -25,7 +25,7 @@ pub struct QosLevels {
 pub enum PolicyList {
     /// There is none.
     Absent,
-    /// The policies in their order, which is part of the meaning. May be empty.
+    /// The policies in order, which affects the result. May be empty.
     Known(Arc<[QosPolicy]>),
     /// There is one that cannot be used as written.
     Unusable,
@@ -36,14 +36,14 @@ pub enum PolicyList {
 pub enum NodeLists {
     /// In their order: the last one that selects a node replaces the global list there.
     Known(Box<[NodeList]>),
-    /// It is unknown which lists there are.
+    /// The lists are unknown.
     Unusable,
 }
 
 /// The list of the nodes that a selector selects.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NodeList {
-    /// Its place among all entries, those without a list included.
+    /// Its position among all entries, including those without a list.
     pub position: u32,
     /// The nodes; `None` when the selector cannot be used as written.
     pub selector: Option<LabelSelector>,
@@ -56,15 +56,15 @@ pub struct NodeList {
 pub struct QosPolicy {
     /// Its name, unique in its list.
     pub name: Arc<str>,
-    /// Whether it is carried out at all.
+    /// Whether it is applied at all.
     pub is_enabled: bool,
-    /// When it is open.
+    /// The windows in which it is open.
     pub windows: Windows,
     /// The pods.
     pub selector: LabelSelector,
     /// Their level.
     pub target: Level,
-    /// How often a shell looks at its pods again, apart from boundaries and changes.
+    /// The interval at which a shell evaluates its pods again, apart from boundaries and changes.
     pub check_interval: SignedDuration,
 }
 
@@ -72,7 +72,7 @@ pub struct QosPolicy {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Level(i8);
 
-/// How levels are written.
+/// The format of levels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LevelFormat {
     /// `-1`, as the design has it.
@@ -123,11 +123,11 @@ impl fmt::Display for Level {
 /// The list that a node follows.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum ListInForce<'a> {
-    /// This one, by the position of its entry; `None` for the global one. An absent list is empty.
+    /// The list at this position of its entry; `None` for the global one. An absent list is empty.
     Known(Option<u32>, &'a [QosPolicy]),
-    /// Its content is unknown.
+    /// The content of the list is unknown.
     Unusable,
-    /// Which one it is depends on the labels of the node, which are not known.
+    /// The list depends on the labels of the node, which are unknown.
     UnknownNode,
 }
 
@@ -186,7 +186,7 @@ impl QosLevels {
         let NodeLists::Known(lists) = &self.nodes else {
             return Some((None, &PolicyList::Unusable));
         };
-        // An entry that may select the node counts: what it says is not known, so neither is what holds.
+        // An entry that might select the node is used: its content is unknown, so the result is too.
         let last = lists
             .iter()
             .rev()
@@ -199,7 +199,7 @@ impl QosLevels {
 
     /// Whether the list that a node follows depends on its labels.
     #[must_use]
-    pub fn asks_for_node_labels(&self) -> bool {
+    pub fn reads_node_labels(&self) -> bool {
         match &self.nodes {
             NodeLists::Known(lists) => lists
                 .iter()

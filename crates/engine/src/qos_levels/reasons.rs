@@ -1,15 +1,15 @@
-//! Why a pod has its level, and how to say it.
+//! The reasons for the level of a pod, and their texts.
 
 use std::sync::Arc;
 
 use super::{QosLevels, QosPolicy};
 use crate::Reason;
 
-/// Why a policy sets the level of a pod, or does not. `entry` is the entry of `nodesConfig` that the list is
-/// from; `None` for the list of all nodes.
+/// The reason that a policy sets the level of a pod, or does not. `entry` is the entry of `nodesConfig` that has the
+/// list; `None` for the list of all nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// It is open, and the first that is.
+    /// The policy is the first open one.
     Open {
         /// The entry of the list.
         entry: Option<u32>,
@@ -24,17 +24,17 @@ pub enum Cause {
         /// The entry of the list.
         entry: Option<u32>,
     },
-    /// It is disabled.
+    /// The policy is disabled.
     Disabled {
         /// The entry of the list.
         entry: Option<u32>,
     },
-    /// It does not select the pod.
+    /// The policy does not select the pod.
     NotSelected {
         /// The entry of the list.
         entry: Option<u32>,
     },
-    /// It is open, but another one is listed before it.
+    /// The policy is open, but another one precedes it in the list.
     ListedAfter {
         /// The entry of the list.
         entry: Option<u32>,
@@ -43,7 +43,7 @@ pub enum Cause {
     },
     /// The list cannot be used.
     UnusableList,
-    /// Which list it is depends on the node, which is not known.
+    /// The list depends on the node, which is unknown.
     UnknownNode,
 }
 
@@ -61,7 +61,7 @@ impl Cause {
     }
 }
 
-/// A reason as a line for a person.
+/// A reason as a line for users.
 #[must_use]
 pub fn render(levels: &QosLevels, reason: &Reason<Cause>) -> String {
     let list = list(levels, reason.cause.entry());
@@ -78,7 +78,7 @@ pub fn render(levels: &QosLevels, reason: &Reason<Cause>) -> String {
         }
         Cause::Closed { .. } => format!("{window}: closed"),
         Cause::Disabled { .. } => "disabled".to_owned(),
-        Cause::NotSelected { .. } => format!("it selects other pods: {selector}"),
+        Cause::NotSelected { .. } => format!("the policy selects other pods: {selector}"),
         Cause::ListedAfter { than, .. } => {
             let than = self::policy(list, Some(than)).map_or("another one", |it| &*it.name);
             format!("{window}: open, but {than} is listed before it")
@@ -87,7 +87,7 @@ pub fn render(levels: &QosLevels, reason: &Reason<Cause>) -> String {
             "the list of policies cannot be used, so the pod is unchanged".to_owned()
         }
         Cause::UnknownNode => {
-            "the labels of the node are not known, so the pod is unchanged".to_owned()
+            "the labels of the node are unknown, so the pod is unchanged".to_owned()
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{Field, Identity, Occurrence, Outcome, Reason, Value};
 /// The level of a pod has changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recorded {
-    /// When.
+    /// The instant.
     pub at: Timestamp,
     /// The pod.
     pub pod: Identity,
@@ -19,7 +19,8 @@ pub struct Recorded {
     pub ended: Option<Arc<str>>,
     /// The policy that sets it now.
     pub begun: Option<Arc<str>>,
-    /// When that one opened, if there was another one before; `None` also for one that is always open.
+    /// The instant at which that one opened, if there was another one before; `None` also for one that is always
+    /// open.
     pub opened: Option<Timestamp>,
     /// Its level before.
     pub from: Option<Arc<str>>,
@@ -47,7 +48,7 @@ impl Recorded {
 pub struct Settlement {
     /// The records.
     pub recorded: Vec<Recorded>,
-    /// Which levels are set, whether or not they had to be written.
+    /// The levels that are set, whether or not they had to be written.
     pub effects: Vec<Effect<Reason<Cause>>>,
 }
 

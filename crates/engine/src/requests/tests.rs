@@ -65,7 +65,7 @@ fn at_one_instant_the_last_turn_wins() {
     assert_eq!(ranked(&both, 3, None), expected, "nothing is known of who set it");
     let unknown = ranked_by(&both, UNKNOWN);
     assert_eq!(
-        unknown[0], "b won: it is the latest request; the current value is unknown",
+        unknown[0], "b won: the request is the latest one; the current value is unknown",
         "the value is unknown"
     );
     assert_eq!(unknown[1], expected[1]);
@@ -79,7 +79,7 @@ fn a_firing_that_was_applied_late_wins_if_the_field_has_its_value() {
     assert_eq!(ranked(&both, 5, None), expected);
     let unknown = ranked_by(&both, UNKNOWN);
     assert_eq!(
-        unknown[0], "a won: it is the latest request; the current value is unknown",
+        unknown[0], "a won: the request is the latest one; the current value is unknown",
         "the value is unknown"
     );
     assert_eq!(unknown[1], expected[1]);

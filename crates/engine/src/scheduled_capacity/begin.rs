@@ -1,5 +1,5 @@
-//! Where a run of schedules begins: just before its first instant, so that a window that opens or closes
-//! there is included. The past of a schedule does not matter.
+//! The start of a run of schedules: just before its first instant, so that a window that opens or closes at it is
+//! included. The past of a schedule does not matter.
 
 use super::Schedules;
 use crate::seam::{Beginning, RunStart, Start, ViewMut};
@@ -15,7 +15,7 @@ pub(super) fn begin(
     for policy in policies {
         let Some(object) = state.policies.get_mut(*policy) else { continue };
         object.memory = None;
-        if object.policy.is_some() && objects.exempt.of(policy).is_none() {
+        if object.policy.is_some() && objects.exempt.get(policy).is_none() {
             let name = PolicyName::new(Family::ScheduledCapacity, (*policy).clone());
             begun.first_turns.push((name, beginning.moment_before()));
         }

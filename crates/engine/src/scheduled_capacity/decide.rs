@@ -2,18 +2,18 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Behaviour, Cause, Change, Input, Published, Recorded, ScheduledCapacity};
+use super::{Behavior, Cause, Change, Input, PublishedNumber, Recorded, ScheduledCapacity};
 use crate::reason::{Reasons, WholeChain, Winners};
 use crate::{Action, Reason, Verdict};
 
 /// The decision about a schedule.
-pub type Decision = crate::Decision<Cause, Published, Recorded>;
+pub type Decision = crate::Decision<Cause, PublishedNumber, Recorded>;
 
-/// The next number is announced if it comes within a year; the length of a leap year, so that the
-/// same day of the next year is always included.
+/// The next number is announced if it applies within a year; the length of a leap year, so that the same day of the
+/// next year is always included.
 pub const LOOKS_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 
-/// How many changes back the beginning of a winner is searched for.
+/// The number of earlier changes that are searched for the beginning of a winner.
 const MAX_LOOKBACK: usize = 64;
 
 /// Decides which number applies at `now`.
@@ -37,8 +37,8 @@ pub fn explain(input: &Input<'_>, now: Timestamp) -> Vec<Reason<Cause>> {
     reasons.0
 }
 
-/// When the winner of an instant began to win. That may be later than when its window opened: another
-/// one may have won until then.
+/// The instant at which the winner of an instant began to win. It may be later than the opening of its window:
+/// another behavior may have won until then.
 fn began_to_win(
     policy: &ScheduledCapacity,
     winner: Option<usize>,
@@ -65,8 +65,8 @@ pub fn value_at(policy: &ScheduledCapacity, at: Timestamp) -> u32 {
     value_of(policy, winner_at(policy, at))
 }
 
-/// When the number next becomes another one. Where that is more than a year after the next change of the
-/// winner, an earlier instant.
+/// The instant at which the number next changes. If that is more than a year after the next change of the winner, an
+/// earlier instant.
 #[must_use]
 pub fn next_change(policy: &ScheduledCapacity, after: Timestamp) -> Option<Timestamp> {
     let winner = winner_at(policy, after);
@@ -85,7 +85,7 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
     let different = next_different(policy, winner, first_change);
     let in_sight = |change: &Change| change.at.duration_since(now) <= LOOKS_AHEAD;
     let published =
-        Published { value, winner: winner.map(position), next: different.filter(in_sight) };
+        PublishedNumber { value, winner: winner.map(position), next: different.filter(in_sight) };
     // A change that is too far away to be announced now appears with time alone.
     let comes_into_sight = different
         .filter(|change| !in_sight(change))
@@ -105,8 +105,8 @@ fn decide_with(input: &Input<'_>, now: Timestamp, reasons: &mut impl Reasons<Cau
 fn winner_at(policy: &ScheduledCapacity, at: Timestamp) -> Option<usize> {
     let reading = policy.zone.reading(at);
     let mut winner = None;
-    for (index, behaviour) in policy.behaviours.iter().enumerate() {
-        if outranks(policy, index, winner) && behaviour.windows.is_open_by(reading) {
+    for (index, behavior) in policy.behaviors.iter().enumerate() {
+        if outranks(policy, index, winner) && behavior.windows.is_open_by(reading) {
             winner = Some(index);
         }
     }
@@ -116,11 +116,12 @@ fn winner_at(policy: &ScheduledCapacity, at: Timestamp) -> Option<usize> {
 /// Whether a behavior would outrank the current winner if it were open.
 fn outranks(policy: &ScheduledCapacity, index: usize, winner: Option<usize>) -> bool {
     let Some(winner) = winner else { return true };
-    let priority = |index: usize| policy.behaviours[index].priority;
+    let priority = |index: usize| policy.behaviors[index].priority;
     priority(index) > priority(winner) || (priority(index) == priority(winner) && index < winner)
 }
 
-/// When the winner closes, or one that outranks it opens. Behaviors below the winner do not matter until then.
+/// The instant at which the winner closes, or one that outranks it opens. Until then, behaviors below the winner do
+/// not matter.
 fn winner_changes_after(
     policy: &ScheduledCapacity,
     winner: Option<usize>,
@@ -137,12 +138,12 @@ fn winner_changes_after(
 fn deciding(
     policy: &ScheduledCapacity,
     winner: Option<usize>,
-) -> impl Iterator<Item = (bool, &Behaviour)> {
-    let behaviours = policy.behaviours.iter().enumerate();
-    let behaviours = behaviours.map(move |(index, it)| (index, winner == Some(index), it));
+) -> impl Iterator<Item = (bool, &Behavior)> {
+    let behaviors = policy.behaviors.iter().enumerate();
+    let behaviors = behaviors.map(move |(index, it)| (index, winner == Some(index), it));
     let deciding =
-        behaviours.filter(move |(index, wins, _)| *wins || outranks(policy, *index, winner));
-    deciding.map(|(_, wins, behaviour)| (wins, behaviour))
+        behaviors.filter(move |(index, wins, _)| *wins || outranks(policy, *index, winner));
+    deciding.map(|(_, wins, behavior)| (wins, behavior))
 }
 
 /// The first change of the winner that brings a different number, searched for up to a year after
@@ -175,7 +176,7 @@ fn may_differ_after(
     winner: Option<usize>,
     at: Timestamp,
 ) -> Option<Timestamp> {
-    let others = || policy.behaviours.iter().filter(|it| it.value != value);
+    let others = || policy.behaviors.iter().filter(|it| it.value != value);
     if policy.default_value != value || others().any(|it| it.windows.is_open(at)) {
         return winner_changes_after(policy, winner, at);
     }
@@ -183,7 +184,7 @@ fn may_differ_after(
 }
 
 fn value_of(policy: &ScheduledCapacity, winner: Option<usize>) -> u32 {
-    winner.map_or(policy.default_value, |index| policy.behaviours[index].value)
+    winner.map_or(policy.default_value, |index| policy.behaviors[index].value)
 }
 
 fn give_reasons(
@@ -198,17 +199,17 @@ fn give_reasons(
         Some(index) => reasons.won(won(Some(position(index)), Cause::Open)),
         None => reasons.won(won(None, Cause::NothingOpen)),
     }
-    for (index, behaviour) in policy.behaviours.iter().enumerate() {
+    for (index, behavior) in policy.behaviors.iter().enumerate() {
         if winner == Some(index) {
             continue;
         }
         reasons.other(|| {
-            let windows = &behaviour.windows;
+            let windows = &behavior.windows;
             let (verdict, cause) = match winner.filter(|_| windows.is_open(now)) {
                 None => (Verdict::Inactive, Cause::Closed),
                 Some(winner) => {
                     let than = position(winner);
-                    let cause = if behaviour.priority < policy.behaviours[winner].priority {
+                    let cause = if behavior.priority < policy.behaviors[winner].priority {
                         Cause::LowerPriority { than }
                     } else {
                         Cause::LaterInTheSpec { than }

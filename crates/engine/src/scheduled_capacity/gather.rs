@@ -1,6 +1,6 @@
 //! The inputs of a decision about scheduled capacity.
 
-use super::{Published, ScheduledCapacity, Schedules};
+use super::{PublishedNumber, ScheduledCapacity, Schedules};
 use crate::Identity;
 use crate::seam::View;
 
@@ -12,16 +12,16 @@ pub struct Input<'a> {
     /// The checked spec.
     pub policy: &'a ScheduledCapacity,
     /// The number that it published last.
-    pub published: Option<&'a Published>,
+    pub published: Option<&'a PublishedNumber>,
 }
 
-/// Gathers the inputs of a decision about the schedule of this name. Nothing has to be fetched. There is
-/// no decision about one that is exempt: no number is published.
+/// Gathers the inputs of a decision about the schedule of this name. Nothing must be fetched. There is no decision
+/// about one that is exempt: no number is published.
 #[must_use]
 pub fn gather<'a>(view: View<'a, Schedules>, schedule: &Identity) -> Option<Input<'a>> {
     let (identity, object) = view.state.policies.get_key_value(schedule)?;
     let policy = object.policy.as_deref()?;
-    if view.objects.exempt.of(schedule).is_some() {
+    if view.objects.exempt.get(schedule).is_some() {
         return None;
     }
     Some(Input { identity, policy, published: object.memory.as_ref() })

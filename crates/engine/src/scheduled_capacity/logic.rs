@@ -5,10 +5,10 @@ use std::sync::Arc;
 use almanac_calendar::Zone;
 use jiff::Timestamp;
 
-use super::reasons::behaviour_name;
+use super::reasons::behavior_name;
 use super::{
-    Behaviour, Cause, Decision, Input, Published, Recorded, ScheduledCapacity, decide, explain,
-    gather, next_change, render, settle, value_at,
+    Behavior, Cause, Decision, Input, PublishedNumber, Recorded, ScheduledCapacity, decide,
+    explain, gather, next_change, render, settle, value_at,
 };
 use crate::seam::{
     Beginning, FamilyState, Happened, ObjectOf, Opening, PolicyDecision, PolicyFamily,
@@ -28,7 +28,7 @@ impl PolicyFamily for Schedules {
     const PUBLISHES: bool = true;
 
     type Policy = ScheduledCapacity;
-    type Memory = Published;
+    type Memory = PublishedNumber;
     type Extra = ();
     type Input<'w> = Input<'w>;
     type Decision = Decision;
@@ -71,7 +71,7 @@ impl PolicyFamily for Schedules {
         reason: &Reason<Cause>,
     ) -> Option<ReasonText> {
         let policy = gather(view, policy)?.policy;
-        Some((reason.rule.map(behaviour_name), render(policy, reason)))
+        Some((reason.rule.map(behavior_name), render(policy, reason)))
     }
 
     fn explain(
@@ -80,7 +80,7 @@ impl PolicyFamily for Schedules {
         _: Option<&Identity>,
         now: Timestamp,
     ) -> Vec<RuleExplanation> {
-        if let Some(exempt) = Exempt::of(&view.objects.exempt, policy, None) {
+        if let Some(exempt) = Exempt::for_policy(&view.objects.exempt, policy, None) {
             let message = format!("not published; {exempt}");
             return vec![RuleExplanation::new(None, Verdict::Excluded, message)];
         }
@@ -88,9 +88,9 @@ impl PolicyFamily for Schedules {
         let mut reasons = explain(&input, now);
         reasons.sort_by_key(|reason| reason.rule);
         let explained = reasons.iter().map(|reason| {
-            RuleExplanation::of(
+            RuleExplanation::from_reason(
                 reason,
-                reason.rule.map(behaviour_name),
+                reason.rule.map(behavior_name),
                 render(input.policy, reason),
             )
         });
@@ -100,8 +100,8 @@ impl PolicyFamily for Schedules {
     fn occurrence(view: View<'_, Self>, policy: &Identity, record: &Recorded) -> Option<Happened> {
         // The first published value was decided before, by another process.
         record.before?;
-        let (what, behaviour) = record.occurrence(gather(view, policy)?.policy);
-        Some((what, behaviour.map(behaviour_name)))
+        let (what, behavior) = record.occurrence(gather(view, policy)?.policy);
+        Some((what, behavior.map(behavior_name)))
     }
 
     fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], from: Beginning) -> Start<Self> {
@@ -110,8 +110,8 @@ impl PolicyFamily for Schedules {
 
     /// An invalid schedule publishes nothing.
     fn stored(mut object: ObjectOf<Self>, before: Option<ObjectOf<Self>>) -> ObjectOf<Self> {
-        let remembered = before.and_then(|before| before.memory);
-        object.memory = remembered.or(object.memory).filter(|_| object.policy.is_some());
+        let previous = before.and_then(|before| before.memory);
+        object.memory = previous.or(object.memory).filter(|_| object.policy.is_some());
         object
     }
 
@@ -125,17 +125,17 @@ impl PolicyFamily for Schedules {
     }
 
     fn schedules(view: View<'_, Self>, policy: &Identity) -> Vec<RuleSchedule> {
-        let behaviours = gather(view, policy).map(|input| input.policy.behaviours.iter());
-        let of_behaviour = |(position, behaviour): (u32, &Behaviour)| RuleSchedule {
-            rule: behaviour_name(position),
+        let behaviors = gather(view, policy).map(|input| input.policy.behaviors.iter());
+        let rule_schedule = |(position, behavior): (u32, &Behavior)| RuleSchedule {
+            rule: behavior_name(position),
             position,
             is_off: false,
-            schedule: Schedule::Windows(behaviour.windows.clone()),
-            ranked: Some((behaviour.priority, behaviour.value)),
-            asks_for: Some(behaviour.value.into()),
+            schedule: Schedule::Windows(behavior.windows.clone()),
+            ranked: Some((behavior.priority, behavior.value)),
+            requested_value: Some(behavior.value.into()),
             sets: Vec::new(),
         };
-        (0..).zip(behaviours.into_iter().flatten()).map(of_behaviour).collect()
+        (0..).zip(behaviors.into_iter().flatten()).map(rule_schedule).collect()
     }
 }
 

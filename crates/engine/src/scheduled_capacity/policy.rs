@@ -12,17 +12,17 @@ pub struct ScheduledCapacity {
     /// The value when no behavior is open. At most `i32::MAX`, as everywhere in the API.
     pub default_value: u32,
     /// In the order of the spec. May be empty: then the default always applies.
-    pub behaviours: Box<[Behaviour]>,
+    pub behaviors: Box<[Behavior]>,
 }
 
 /// One behavior: a value that applies while its windows are open.
 #[derive(Clone, Debug)]
-pub struct Behaviour {
-    /// When it is open.
+pub struct Behavior {
+    /// The windows in which it is open.
     pub windows: Windows,
     /// The value while it is open. At most `i32::MAX`.
     pub value: u32,
     /// Higher wins; a behavior written without one has 0. Equal priorities: the earlier in the
-    /// spec wins, so the position in [`ScheduledCapacity::behaviours`] is part of the meaning.
+    /// spec wins, so the position in [`ScheduledCapacity::behaviors`] is part of the meaning.
     pub priority: i32,
 }

@@ -1,37 +1,37 @@
-//! Why a number applies, and how to say it.
+//! The reasons for a number, and their texts.
 
 use std::sync::Arc;
 
 use super::ScheduledCapacity;
 use crate::Reason;
 
-/// Why a behavior won or lost.
+/// The reason that a behavior won or lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// It is open and nothing outranks it.
+    /// The behavior is open and nothing outranks it.
     Open,
     /// No behavior is open, so the default applies.
     NothingOpen,
     /// Its window is closed.
     Closed,
-    /// It is open, but another open one has a higher priority.
+    /// The behavior is open, but another open one has a higher priority.
     LowerPriority {
         /// The position of the other.
         than: u32,
     },
-    /// It is open, but another open one of the same priority is listed before it.
+    /// The behavior is open, but another open one of the same priority precedes it in the spec.
     LaterInTheSpec {
         /// The position of the other.
         than: u32,
     },
 }
 
-/// A reason as a line for a person.
+/// A reason as a line for users.
 #[must_use]
 pub fn render(policy: &ScheduledCapacity, reason: &Reason<Cause>) -> String {
-    let behaviour = reason.rule.and_then(|rule| policy.behaviours.get(rule as usize));
+    let behavior = reason.rule.and_then(|rule| policy.behaviors.get(rule as usize));
     let name = |position: u32| format!("behavior {position}");
-    let window = behaviour.map_or_else(String::new, |it| it.windows.describe());
+    let window = behavior.map_or_else(String::new, |it| it.windows.describe());
     match reason.cause {
         Cause::Open => format!("{window}: open"),
         Cause::NothingOpen => "no behavior is open, so the default applies".to_owned(),
@@ -46,6 +46,6 @@ pub fn render(policy: &ScheduledCapacity, reason: &Reason<Cause>) -> String {
 }
 
 /// Behaviors have no names; they are named after their position in the spec.
-pub(super) fn behaviour_name(position: u32) -> Arc<str> {
+pub(super) fn behavior_name(position: u32) -> Arc<str> {
     Arc::from(format!("behaviors[{position}]"))
 }

@@ -1,4 +1,4 @@
-//! The memory of a schedule: the number it publishes, which its status shows.
+//! The memory of a schedule: the published number, as in its status.
 
 use jiff::Timestamp;
 
@@ -8,19 +8,19 @@ use crate::{Field, Identity, Occurrence, Outcome, Reason, Value};
 
 /// The number that a schedule publishes, and its origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Published {
+pub struct PublishedNumber {
     /// The number.
     pub value: u32,
-    /// The behavior it comes from, by its position; `None` for the default.
+    /// The behavior of the number, by its position; `None` for the default.
     pub winner: Option<u32>,
-    /// The next different number, if it comes within [`super::LOOKS_AHEAD`].
+    /// The next different number, if it applies within [`super::LOOKS_AHEAD`].
     pub next: Option<Change>,
 }
 
 /// A number that will be published.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// From when.
+    /// The instant from which it applies.
     pub at: Timestamp,
     /// The number.
     pub value: u32,
@@ -29,12 +29,12 @@ pub struct Change {
 /// A different behavior decides than before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recorded {
-    /// When.
+    /// The instant.
     pub at: Timestamp,
     /// The previous publication; `None` for the first.
-    pub before: Option<Published>,
+    pub before: Option<PublishedNumber>,
     /// The current publication.
-    pub published: Published,
+    pub published: PublishedNumber,
 }
 
 impl Recorded {
@@ -43,8 +43,8 @@ impl Recorded {
     #[must_use]
     pub fn occurrence(&self, policy: &ScheduledCapacity) -> (Occurrence, Option<u32>) {
         let last_change = |rule: u32| {
-            let behaviour = policy.behaviours.get(rule as usize)?;
-            behaviour.windows.previous_transition(self.at)
+            let behavior = policy.behaviors.get(rule as usize)?;
+            behavior.windows.previous_transition(self.at)
         };
         let won_before = self.before.and_then(|before| before.winner);
         let closed = won_before.and_then(last_change).filter(|last| !last.opens);
@@ -66,21 +66,21 @@ impl Recorded {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settlement {
     /// The memory.
-    pub memory: Option<Published>,
+    pub memory: Option<PublishedNumber>,
     /// The records.
     pub recorded: Vec<Recorded>,
-    /// Which fields were set.
+    /// The fields that were set.
     pub effects: Vec<Effect<Reason<Cause>>>,
 }
 
-/// The memory after the decided number was published, or was not.
+/// The memory after the attempt to publish the decided number.
 ///
-/// Every turn decides independently of earlier ones. A failure only means that the old number still stands and that the
-/// next turn repeats the write. Time alone does not change that, so when to retry is up to the publisher.
+/// Every turn decides independently of earlier ones. A failure only means that the old number still applies and that
+/// the next turn repeats the write. Time alone does not change that, so the publisher decides when to retry.
 #[must_use]
 pub fn settle(
     schedule: &Identity,
-    before: Option<Published>,
+    before: Option<PublishedNumber>,
     decision: Decision,
     outcomes: &[Outcome],
     now: Timestamp,

@@ -13,16 +13,16 @@ use super::{
 use crate::other_writer::ExternalChange;
 use crate::{
     Division, EndedScore, Field, Footprint, Identity, Inactive, Occurrence, Outcome, Presumption,
-    Reason, ReplicasAskedFor, Requested, RuleExplanation, RuleSchedule, TargetReference, Unmatched,
+    Reason, ReplicaMaximum, Requested, RuleExplanation, RuleSchedule, TargetReference, Unmatched,
 };
 
-/// A rule by name, and a line for a person.
+/// A rule by name, and a line for users.
 pub type ReasonText = (Option<Arc<str>>, String);
 
 /// An occurrence, and its rule.
 pub type Happened = (Occurrence, Option<Arc<str>>);
 
-/// Where policies of a family begin.
+/// The start of policies of a family.
 pub type Start<F> = RunStart<Reason<<F as PolicyFamily>::Cause>>;
 
 /// An object of a family, with its memory.
@@ -44,9 +44,9 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     type Input<'w>;
     /// A decision.
     type Decision: DecisionParts + Clone + Debug + Send + Sync + 'static;
-    /// Why a value was set.
+    /// The cause of a value.
     type Cause: Copy + Eq + Debug + Send + Sync + 'static;
-    /// Something that happened to a policy.
+    /// An entry for Events, logs and metrics.
     type Record: Clone + Eq + Debug;
 
     /// The input of a decision; `None` if there is none.
@@ -102,19 +102,19 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     /// Brings policies to where a run begins.
     fn begin(view: ViewMut<'_, Self>, policies: &[&Identity], beginning: Beginning) -> Start<Self>;
 
-    /// Whether each policy depends on all others of the family.
+    /// Whether each policy depends on all other policies of the family.
     const DECIDES_TOGETHER: bool = false;
     /// Whether the values that its policies set depend only on the order in which rules fired last, and not on earlier
     /// state.
     const FOLLOWS_SCHEDULES: bool = false;
-    /// Whether a policy decides otherwise once its decision is carried out, so that its last turn is what explains
-    /// a value.
+    /// Whether the decision of a policy changes once it is applied, so that its last turn explains a value.
     const FEEDS_BACK: bool = false;
-    /// Whether what a policy sets holds since its rule fired last, even if the rule had set the same before.
+    /// Whether a value applies since the last firing of its rule, even if the rule had set the same value before.
     const SETS_BY_FIRINGS: bool = false;
     /// Whether an explanation lists parts of a value rather than rules that set it.
     const EXPLAINS_PARTS: bool = false;
-    /// Whether its policies only bound what others set of the same target, so that they do not contend with them.
+    /// Whether its policies only bound values that others set for the same target, so that they do not contend with
+    /// them.
     const SHARES_TARGETS: bool = false;
     /// Whether its policies publish a number that others may read.
     const PUBLISHES: bool = false;
@@ -122,7 +122,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     const IS_DATED: bool = false;
     /// Whether its policies set a value again that another field manager has replaced.
     const WRITES_AGAIN: bool = false;
-    /// How often its policies are decided in a row because of each other.
+    /// The limit on consecutive decisions of its policies that influence each other.
     const INFLUENCE: InfluenceLimit = InfluenceLimit::DEFAULT;
 
     /// Decides for a policy at the opening of its turn.
@@ -130,8 +130,8 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         Some(Self::decide(&Self::gather(view, policy, at)?, at.now))
     }
 
-    /// Whether a decision about a policy may take longer than a millisecond. It is then made from a part of the world
-    /// with this policy alone.
+    /// Whether a decision about a policy may take longer than a millisecond. It then uses a part of the world with
+    /// this policy alone.
     fn is_costly(_: View<'_, Self>, _: &Identity) -> bool {
         false
     }
@@ -143,30 +143,33 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
     }
 
     /// The memory of an object, from its status and from its memory so far.
-    fn remembering(told: Option<Self::Memory>, _: Self::Memory) -> Option<Self::Memory> {
-        told
+    fn with_memory_from(
+        from_status: Option<Self::Memory>,
+        _: Self::Memory,
+    ) -> Option<Self::Memory> {
+        from_status
     }
 
     /// Indexes a policy that is new or was edited, by what it reads.
     fn index(_: &mut Self::Extra, _: &Identity, _: &ObjectOf<Self>) {}
 
-    /// Removes the data of a policy that is gone.
-    fn forget(_: &mut Self::Extra, _: &Identity) {}
+    /// Removes the data of a deleted policy.
+    fn remove(_: &mut Self::Extra, _: &Identity) {}
 
     /// Gives a part of a world what its policies look at.
     fn share(_: &FamilyState<Self>, _: &mut FamilyState<Self>) {}
 
-    /// The same without what only policies about pods look at, which may be much.
+    /// The same without data for policies about pods only, which may be large.
     fn without_pods(state: &FamilyState<Self>) -> FamilyState<Self> {
         state.clone()
     }
 
-    /// The object that has to be fetched before a policy's turn, if there is one.
+    /// The object that must be fetched before a policy's turn, if there is one.
     fn target(_: View<'_, Self>, _: &Identity) -> Option<TargetReference> {
         None
     }
 
-    /// Until when, inclusively, the actions may be carried out; `None` when they never come too late.
+    /// The last instant at which the actions may be applied; `None` when they are never too late.
     fn deadline(_: &PolicyDecision<Self>) -> Option<Timestamp> {
         None
     }
@@ -197,8 +200,8 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Why a policy that is usable as written has no effect; `None` if it has one.
-    fn why_not_carried_out(_: View<'_, Self>, _: &Identity) -> Option<String> {
+    /// The reason that a valid policy has no effect; `None` if it has one.
+    fn why_not_applied(_: View<'_, Self>, _: &Identity) -> Option<String> {
         None
     }
 
@@ -212,7 +215,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// How many rules a policy has, if its direction says which of them counts and none lasts.
+    /// The number of rules of a policy, if its direction selects one of them and no rule lasts.
     fn alternating_rules(_: View<'_, Self>, _: &Identity) -> Option<usize> {
         None
     }
@@ -227,7 +230,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         None
     }
 
-    /// How what a policy has set is divided, if it is.
+    /// The divisions of a policy's value, if it is divided.
     fn divisions(_: View<'_, Self>, _: &Identity) -> Vec<Division> {
         Vec::new()
     }
@@ -237,19 +240,20 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         false
     }
 
-    /// The policies that may decide otherwise because a policy that publishes a number is new, was edited or is gone.
+    /// The policies whose decisions may change because a policy that publishes a number is new, was edited or is
+    /// gone.
     fn readers_of_number(_: View<'_, Self>, _publisher: &Identity) -> Vec<Identity> {
         Vec::new()
     }
 
-    /// The policies that may decide otherwise because an object that they read, other than a policy, is new, was edited
-    /// or is gone.
+    /// The policies whose decisions may change because an object that they read, other than a policy, is new, was
+    /// edited or is gone.
     fn readers_of_object(_: View<'_, Self>, _changed: &Identity) -> Vec<Identity> {
         Vec::new()
     }
 
-    /// How many replicas a policy may ever set of a workload, by each of its rules.
-    fn asks_for(_: View<'_, Self>, _: &Identity) -> Option<ReplicasAskedFor> {
+    /// The maximum number of replicas that a policy can set for a workload, by each of its rules.
+    fn replica_maximum(_: View<'_, Self>, _: &Identity) -> Option<ReplicaMaximum> {
         None
     }
 
@@ -274,13 +278,14 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         target.map(|reference| reference.target.identity().clone()).into_iter().collect()
     }
 
-    /// When a policy has another turn because another one has just changed what it follows; `None` when that
-    /// does not matter to it.
+    /// The instant of another turn of a policy, because another policy has just changed an object that it follows;
+    /// `None` if that does not matter to it.
     fn follows_target(_: View<'_, Self>, _: &Identity, _: Timestamp) -> Option<Timestamp> {
         None
     }
 
-    /// When a policy has another turn because nothing watches its target; `None` when changes of it do not matter.
+    /// The instant of another turn of a policy whose target is not watched; `None` if changes of the target do not
+    /// matter.
     fn rereads_target(
         view: View<'_, Self>,
         policy: &Identity,
@@ -304,7 +309,7 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Until when the state of a policy is known; `None` when nothing is known.
+    /// The latest instant for which the state of a policy is known; `None` if no state is known.
     fn known_until(_: &FamilyState<Self>, _: &Identity) -> Option<Timestamp> {
         None
     }
@@ -321,10 +326,10 @@ pub trait PolicyFamily: Copy + Debug + Send + Sync + 'static {
 
     /// Lets a policy be new at an instant. It makes no difference where what is wanted depends on an instant, on what is
     /// there by then, and on nothing that was done before.
-    fn begin_anew(_: &mut FamilyState<Self>, _: &Identity, _: Timestamp) {}
+    fn start_as_new(_: &mut FamilyState<Self>, _: &Identity, _: Timestamp) {}
 
     /// Whether a policy continues from an earlier state.
-    fn goes_on(_: &FamilyState<Self>, _: &Identity, _before: &FamilyState<Self>) -> bool {
+    fn continues(_: &FamilyState<Self>, _: &Identity, _before: &FamilyState<Self>) -> bool {
         true
     }
 

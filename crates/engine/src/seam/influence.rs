@@ -1,15 +1,15 @@
-//! How often policies of a family are decided in a row because of each other.
+//! The limit on consecutive decisions of policies that influence each other.
 
 use jiff::SignedDuration;
 
-/// Policies can influence each other without end, so a policy is decided at once a limited number of times.
+/// Policies can influence each other without end, so the number of immediate decisions of a policy is limited.
 #[derive(Clone, Copy, Debug)]
 pub struct InfluenceLimit {
-    /// How many writes in a row follow others at once.
+    /// The number of consecutive writes that immediately follow other writes.
     pub at_once: u32,
-    /// A row of writes ends after a longer pause.
+    /// A longer pause ends a sequence of writes.
     pub longest_pause: SignedDuration,
-    /// How long after its last write a policy is decided that has reached the limit; `None` for at its own next turn.
+    /// The delay after its last write until a policy at the limit is decided; `None` waits for its own next turn.
     pub interval: Option<SignedDuration>,
 }
 

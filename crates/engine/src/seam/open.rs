@@ -37,21 +37,21 @@ pub struct PolicyDecision<F: PolicyFamily> {
     pub decision: F::Decision,
 }
 
-/// When a turn is opened, and how far it reaches.
+/// The instant and the scope of the opening of a turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening<'w> {
-    /// When.
+    /// The instant.
     pub now: Timestamp,
     /// The objects that could not be fetched, and the scope of the turn.
     pub reach: &'w Reach,
 }
 
-/// When a turn was opened, and when it is settled.
+/// The instants at which a turn was opened and is settled.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// When it was opened.
+    /// The instant at which the turn was opened.
     pub opened_at: Timestamp,
-    /// When it is settled.
+    /// The instant at which the turn is settled.
     pub now: Timestamp,
 }
 
@@ -60,9 +60,9 @@ pub struct Times {
 pub struct Settlement<F: PolicyFamily> {
     /// The records.
     pub recorded: Vec<F::Record>,
-    /// Which fields were set.
+    /// The fields that were set.
     pub effects: Vec<Effect<Reason<F::Cause>>>,
-    /// When the policy's next turn is due.
+    /// The instant of the policy's next turn.
     pub wake_at: Option<Timestamp>,
 }
 
@@ -81,7 +81,7 @@ pub struct Effect<R> {
     pub field: Field,
     /// The value that is set now.
     pub value: Value,
-    /// Why.
+    /// The reason.
     pub reason: R,
 }
 
@@ -104,7 +104,7 @@ impl<F: PolicyFamily> AnyDecision for PolicyDecision<F> {
     }
 }
 
-/// The decision made at the opening of a turn, with its policy. Only a turn that waits for an API server needs it. In a
+/// The decision at the opening of a turn, with its policy. Only a turn that waits for an API server needs it. In a
 /// turn whose actions the world itself takes, the family is a type parameter throughout.
 #[derive(Debug)]
 pub struct OpenDecision(Box<dyn AnyDecision>);
@@ -122,13 +122,13 @@ impl OpenDecision {
 
     /// The decision, if it is about a policy of this family.
     #[must_use]
-    pub fn of<F: PolicyFamily>(&self) -> Option<&PolicyDecision<F>> {
+    pub fn get<F: PolicyFamily>(&self) -> Option<&PolicyDecision<F>> {
         let any: &dyn Any = &*self.0;
         any.downcast_ref()
     }
 
     /// The same, for tests that put a fault into it.
-    pub fn of_mut<F: PolicyFamily>(&mut self) -> Option<&mut PolicyDecision<F>> {
+    pub fn get_mut<F: PolicyFamily>(&mut self) -> Option<&mut PolicyDecision<F>> {
         let any: &mut dyn Any = &mut *self.0;
         any.downcast_mut()
     }

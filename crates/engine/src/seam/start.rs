@@ -1,10 +1,10 @@
-//! Where a run of policies begins, as their family has it.
+//! The start of a run of policies, for one family.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{Field, Identity, PolicyName, Value};
 
-/// How connected policies begin.
+/// The start of connected policies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Beginning {
     /// The first instant of the run.
@@ -16,16 +16,16 @@ pub struct Beginning {
     pub is_behind: bool,
 }
 
-/// Where a run begins.
+/// The start of a run.
 #[derive(Clone, Debug)]
 pub struct RunStart<R> {
-    /// The first turn of each policy. It may lie before the beginning; the run then starts there.
+    /// The first turn of each policy. It may be before the beginning; the run then starts there.
     pub first_turns: Vec<(PolicyName, Timestamp)>,
-    /// The policies that start with the values that others have left before the first instant, see [`crate::arrive`].
+    /// The policies that start with the values that others have set before the first instant, see [`crate::arrive`].
     pub arriving: Vec<PolicyName>,
     /// The last known writer of each field before the first turn.
     pub prior_writes: Vec<PriorWrite<R>>,
-    /// How the past was replayed.
+    /// The way in which the past was replayed.
     pub replayed: Replayed,
 }
 
@@ -40,11 +40,11 @@ pub struct PriorWrite<R> {
     pub value: Value,
     /// The policy that set it.
     pub policy: PolicyName,
-    /// Why.
+    /// The reason.
     pub reason: R,
-    /// When; `None` when that was too long ago to be known.
+    /// The instant; `None` if it is too long ago to be known.
     pub since: Option<Timestamp>,
-    /// When it was applied: after `since`, if a firing was late.
+    /// The instant at which it was applied: after `since`, if a firing was late.
     pub applied: Option<Timestamp>,
 }
 
@@ -64,7 +64,7 @@ impl Beginning {
     }
 }
 
-// A derived one would ask it of the reason.
+// A derived one would require it of the reason.
 impl<R> Default for RunStart<R> {
     fn default() -> Self {
         let (first_turns, arriving, prior_writes) = (Vec::new(), Vec::new(), Vec::new());

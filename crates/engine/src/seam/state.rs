@@ -14,10 +14,10 @@ pub struct PolicyObject<Policy, Memory> {
     /// The checked policy; `None` while nothing in it is usable as written. Shared with its open
     /// turns.
     pub policy: Option<Arc<Policy>>,
-    /// When the object was created with its current spec; `None` when that is unknown.
+    /// The instant at which the object was created with its current spec; `None` if it is unknown.
     pub created: Option<Timestamp>,
-    /// The memory from its status; `None` when it has no status yet. A status that is there but
-    /// cannot be read is an empty memory, not none: it does not make the object new.
+    /// The memory from its status; `None` when it has no status yet. An unreadable status is an empty memory, not
+    /// none: it does not make the object new.
     pub memory: Option<Memory>,
 }
 
@@ -25,7 +25,7 @@ pub struct PolicyObject<Policy, Memory> {
 pub type Policies<Policy, Memory> = BTreeMap<Identity, PolicyObject<Policy, Memory>>;
 
 impl<Policy, Memory> PolicyObject<Policy, Memory> {
-    /// A policy of which nothing can be used, and nothing is known.
+    /// A policy without a usable spec or a known state.
     pub(crate) const UNUSABLE: Self = Self { policy: None, created: None, memory: None };
 
     /// A policy without a status or a creation time.
@@ -44,7 +44,7 @@ pub struct FamilyState<F: PolicyFamily> {
     pub extra: F::Extra,
 }
 
-// A derived one would ask it of the family.
+// A derived one would require it of the family.
 impl<F: PolicyFamily> Default for FamilyState<F> {
     fn default() -> Self {
         Self { policies: Policies::new(), extra: F::Extra::default() }
@@ -60,7 +60,7 @@ impl<F: PolicyFamily> FamilyState<F> {
 }
 
 impl<Policy: PartialEq, Memory> PolicyObject<Policy, Memory> {
-    /// The same over an earlier one, of which the memory counts only if it had the same policy.
+    /// The same over an earlier one, whose memory is used only if it had the same policy.
     pub(crate) fn with_memory_of_same(mut self, before: Option<Self>) -> Self {
         let before = before.filter(|before| before.policy == self.policy);
         self.memory = before.and_then(|before| before.memory).or(self.memory);

@@ -47,7 +47,7 @@ pub trait Peers {
     }
 
     /// For each workload, the highest number of replicas that any policy may set.
-    fn replicas_asked_for(&self) -> BTreeMap<Identity, u32> {
+    fn max_replicas_by_workload(&self) -> BTreeMap<Identity, u32> {
         BTreeMap::new()
     }
 }
@@ -60,18 +60,18 @@ pub trait PublishesNumber {
     /// The number at an instant.
     fn number_at(&self, at: Timestamp) -> u32;
 
-    /// When it next becomes another one; an earlier instant where that is far away.
+    /// The instant at which the number next changes; an earlier instant if that is far away.
     fn next_change(&self, after: Timestamp) -> Option<Timestamp>;
 }
 
 /// No other families, for a family that reads nothing of them.
-struct Nobody;
+struct NoPeers;
 
-impl Peers for Nobody {}
+impl Peers for NoPeers {}
 
 impl<'w, F: PolicyFamily> ViewMut<'w, F> {
-    /// The same as a view, for a family that reads nothing of others.
+    /// The same as a view, for a family that does not read the others.
     pub(crate) fn alone(self) -> View<'w, F> {
-        View { objects: self.objects, state: self.state, peers: &Nobody }
+        View { objects: self.objects, state: self.state, peers: &NoPeers }
     }
 }

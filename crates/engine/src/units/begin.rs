@@ -1,5 +1,5 @@
-//! Where a run of units starts: at its first instant, with the current pods. These pods already include the effects
-//! of earlier turns of other policies, so none of that is simulated again.
+//! The start of a run of units: its first instant, with the current pods. These pods already include the effects of
+//! earlier turns of other policies, so none of that is simulated again.
 
 use crate::seam::{Beginning, RunStart, Start, ViewMut};
 use crate::{Family, Identity, PolicyName};

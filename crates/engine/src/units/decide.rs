@@ -1,4 +1,4 @@
-//! Decides whether pods have to be scheduled in the simulation, and until when they stay unchanged.
+//! Decides whether pods must be scheduled in the simulation, and until when they stay unchanged.
 
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ use crate::Action;
 pub struct Decision {
     /// To schedule the pods, if their number has changed or some of them are pending.
     pub actions: Vec<Action>,
-    /// When a pod is gone that is being deleted.
+    /// The instant at which a pod that is being deleted is gone.
     pub wake_at: Option<Timestamp>,
 }
 

@@ -21,7 +21,7 @@ impl Elapsed {
         Elapsed(since)
     }
 
-    /// How long it is until then; nothing if that is past.
+    /// The time until then; zero if that is past.
     #[must_use]
     pub fn until(self, then: Elapsed) -> Duration {
         then.0.saturating_sub(self.0)
@@ -36,7 +36,7 @@ impl Add<Duration> for Elapsed {
     }
 }
 
-/// How long a request to bind may be under way after it was sent.
+/// The longest time for which a bind request can be in progress after it was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LongestBind(Duration);
 
@@ -44,11 +44,11 @@ impl LongestBind {
     /// The client gives up after its timeout. A request that has reached the API server by then may still be applied,
     /// until the server's own timeout: that for requests in general, or the one that the request names.
     #[must_use]
-    pub const fn of(client_timeout: Duration, server_timeout: Duration) -> LongestBind {
+    pub const fn from_timeouts(client_timeout: Duration, server_timeout: Duration) -> LongestBind {
         LongestBind(client_timeout.saturating_add(server_timeout))
     }
 
-    /// When a request that is sent now has ended, one way or the other.
+    /// The instant by which a request that is sent now has ended, with any outcome.
     #[must_use]
     pub fn after(self, now: Elapsed) -> Elapsed {
         now + self.0
@@ -61,11 +61,14 @@ mod tests {
 
     #[test]
     fn a_request_ends_when_neither_its_client_nor_the_server_can_be_at_it_any_more() {
-        let longest = LongestBind::of(Duration::from_secs(5), Duration::from_mins(1));
+        let longest = LongestBind::from_timeouts(Duration::from_secs(5), Duration::from_mins(1));
         let sent = Elapsed::new(Duration::from_secs(100));
         assert_eq!(longest.after(sent), Elapsed::new(Duration::from_secs(165)));
         assert_eq!(sent.until(longest.after(sent)), Duration::from_secs(65));
         assert_eq!(longest.after(sent).until(sent), Duration::ZERO);
-        assert_eq!(LongestBind::of(Duration::MAX, Duration::MAX).after(sent), Elapsed::MAX);
+        assert_eq!(
+            LongestBind::from_timeouts(Duration::MAX, Duration::MAX).after(sent),
+            Elapsed::MAX
+        );
     }
 }

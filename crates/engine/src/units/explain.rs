@@ -1,4 +1,4 @@
-//! Why a pod is on its node, why one is pending, where the next one would go, and how full each unit is.
+//! Explains the node of a pod, why a pod is pending, the node of the next pod, and the usage of each unit.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::answers::RuleExplanation;
 use crate::seam::View;
 use crate::{Exempt, Identity, Verdict, counted, few, few_joined};
 
-/// How many workloads are named, and of the others how many they are.
+/// The maximum number of workloads that a message names.
 const NAMED: usize = 3;
 
 /// The verdict on one unit for a pod, or on the outside of all of them.
@@ -33,8 +33,8 @@ pub(super) fn explain(
     identity: &Identity,
     object: Option<&Identity>,
 ) -> Vec<RuleExplanation> {
-    if let Some(exempt) = Exempt::of(&view.objects.exempt, identity, None) {
-        return vec![line(None, Verdict::Excluded, format!("not carried out; {exempt}"))];
+    if let Some(exempt) = Exempt::for_policy(&view.objects.exempt, identity, None) {
+        return vec![line(None, Verdict::Excluded, format!("not applied; {exempt}"))];
     }
     let Some((identity, policy)) = in_force(view.objects, view.state, identity) else {
         return Vec::new();
@@ -64,8 +64,8 @@ fn name_of(policy: &ResourcePolicy, unit_index: Option<usize>) -> Arc<str> {
     unit.map_or_else(|| OUTSIDE.into(), |unit| Arc::clone(&unit.name))
 }
 
-/// Where a pod would go that has no node: the verdict on each unit, in the order of the policy, and on the outside.
-fn where_next(
+/// The destination of a pod without a node: the verdict on each unit, in the order of the policy, and on the outside.
+fn destinations(
     scheduling: &mut SchedulingSimulation,
     (identity, policy): (&Identity, &ResourcePolicy),
     pod: &Pod,
@@ -101,7 +101,7 @@ fn where_next(
     })
 }
 
-/// Why no node of a unit takes a pod, or none outside all units.
+/// The reason that no node of a unit, or none outside all units, takes a pod.
 fn lacks(unit: Option<&Unit>, space: Space) -> String {
     match (unit, space) {
         (Some(unit), Space::NoNodes) => format!("unit \"{}\" has no nodes", unit.name),
@@ -135,13 +135,13 @@ fn explain_pod(
     if let Some(gone) =
         pod.filter(|it| !it.is_finished).and_then(|it| it.deleted).filter(is_overdue)
     {
-        let told = format!(
-            "it was due to be gone at {gone:.0}, and is not counted any more; a node that does not respond, or a \
+        let message = format!(
+            "the pod was due to be gone at {gone:.0}, and is not counted any more; a node that does not respond, or a \
              finalizer, may keep it"
         );
-        return vec![line(None, Verdict::Excluded, told)];
+        return vec![line(None, Verdict::Excluded, message)];
     }
-    found.let_go(scheduling.from());
+    found.remove_departed(scheduling.from());
     let (Some(pod), Some(explanation)) = (pod, found.ledger().explain(identity)) else {
         return Vec::new();
     };
@@ -151,29 +151,30 @@ fn explain_pod(
     }
     let group = Some(&explanation.group).filter(|group| !group.is_empty());
     let group = group.map_or(String::new(), |group| format!("; counted among the pods {group}"));
-    let next = where_next(&mut found, (policy_identity, policy), pod);
+    let next = destinations(&mut found, (policy_identity, policy), pod);
     let is_pending = pod.node.is_none() && !pod.is_finished && pod.deleted.is_none();
     let mut lines = Vec::new();
     if is_pending {
-        let told = why_pending(policy_identity, policy, pod, &next);
-        lines.push(line(None, Verdict::Inactive, format!("pending: {told}{group}")));
+        let message = why_pending(policy_identity, policy, pod, &next);
+        lines.push(line(None, Verdict::Inactive, format!("pending: {message}{group}")));
         lines.extend(
             next.into_iter()
                 .map(|it| line(Some(name_of(policy, it.unit_index)), as_rule(it.verdict), it.why)),
         );
     } else {
-        let mut told = explanation.summary;
+        let mut message = explanation.summary;
         let is_counted = !pod.is_finished && (pod.deleted.is_none() || !policy.ignores_terminating);
         if is_counted && let Some(gone) = pod.deleted {
-            told = format!("{told}; it is being deleted, gone at {gone:.0}, and counts until then");
+            message =
+                format!("{message}; it is being deleted, gone at {gone:.0}, and counts until then");
         }
         if is_counted {
-            told = format!("{told}{group}; {}", cost_of(&found, identity, pod));
+            message = format!("{message}{group}; {}", cost_of(&found, identity, pod));
         }
         let unit = explanation.unit.unwrap_or_else(|| OUTSIDE.into());
         let own = Some(unit).filter(|_| is_counted);
         let verdict = if is_counted { Verdict::Won } else { Verdict::Excluded };
-        lines.push(line(own.clone(), verdict, told));
+        lines.push(line(own.clone(), verdict, message));
         lines.extend(next.into_iter().map(|it| {
             let name = name_of(policy, it.unit_index);
             let verdict = match as_rule(it.verdict) {
@@ -183,11 +184,11 @@ fn explain_pod(
             line(Some(name), verdict, format!("for the next pod like it: {}", it.why))
         }));
     }
-    lines.extend(foretold(scheduling, (policy_identity, policy), identity, pod));
+    lines.extend(forecast_line(scheduling, (policy_identity, policy), identity, pod));
     lines
 }
 
-/// Why a pod has no node.
+/// The reason that a pod has no node.
 fn why_pending(identity: &Identity, policy: &ResourcePolicy, pod: &Pod, next: &[Next]) -> String {
     if !pod.gates.is_empty() {
         let gates = few(pod.gates.iter());
@@ -195,13 +196,13 @@ fn why_pending(identity: &Identity, policy: &ResourcePolicy, pod: &Pod, next: &[
     }
     let names = |verdict: PodVerdict| {
         let those = next.iter().filter(move |it| it.verdict == verdict);
-        let named = those.map(|it| {
+        let locations = those.map(|it| {
             match it.unit_index.and_then(|unit_index| policy.units.get(unit_index)) {
                 Some(unit) => format!("of unit \"{}\"", unit.name),
                 None => OUTSIDE.to_owned(),
             }
         });
-        few_joined(named, " or ")
+        few_joined(locations, " or ")
     };
     let (chosen, without_node) = (names(PodVerdict::Chosen), names(PodVerdict::UnknownNode));
     let policy = format!("ResourcePolicy {}/{}", identity.namespace(), identity.name());
@@ -236,20 +237,20 @@ fn cost_of(found: &SchedulingSimulation, identity: &Identity, pod: &Pod) -> Stri
         },
         (DeletionCost::Ours(cost), None) => format!("its deletion cost is {cost}"),
         (DeletionCost::Unset, None) if !is_ours => {
-            "it gets no deletion cost, which only a ReplicaSet uses".to_owned()
+            "the pod gets no deletion cost; only a ReplicaSet uses it".to_owned()
         }
-        (DeletionCost::Unset, None) => "it has no deletion cost".to_owned(),
+        (DeletionCost::Unset, None) => "the pod has no deletion cost".to_owned(),
     }
 }
 
 /// The forecast of a pod by the numbers in the files, if it differs from its current state.
-fn foretold(
+fn forecast_line(
     scheduling: &SchedulingSimulation,
     (policy_identity, policy): (&Identity, &ResourcePolicy),
     identity: &Identity,
     pod: &Pod,
 ) -> Option<RuleExplanation> {
-    let told = match (scheduling.pod(identity), pod.deleted) {
+    let message = match (scheduling.pod(identity), pod.deleted) {
         (_, Some(_)) => return None,
         (None, None) => {
             "forecast: deleted, since its workload has fewer replicas, and it is among the first to be deleted"
@@ -262,19 +263,19 @@ fn foretold(
             let unit_index =
                 node.and_then(|node| scheduling.ledger().unit_of(policy_identity, node));
             let unit = unit_index.and_then(|unit_index| policy.units.get(unit_index));
-            let of = unit.map_or(OUTSIDE.to_owned(), |unit| format!("of unit \"{}\"", unit.name));
-            let named = if scheduling.has_stand_ins() {
+            let location = unit.map_or(OUTSIDE.to_owned(), |unit| format!("of unit \"{}\"", unit.name));
+            let node = if scheduling.has_stand_ins() {
                 "a node".to_owned()
             } else {
                 format!("node {name}")
             };
-            format!("forecast: it gets {named} {of}, if nothing else prevents that")
+            format!("forecast: the pod gets {node} {location}, if nothing else prevents that")
         }
     };
-    Some(line(None, Verdict::Inactive, told))
+    Some(line(None, Verdict::Inactive, message))
 }
 
-/// How full each unit is, where the next pod goes, and the problems of the policy.
+/// The usage of each unit, the destination of the next pod, and the problems of the policy.
 fn explain_policy(
     view: View<'_, Units>,
     identity: &Identity,
@@ -286,11 +287,11 @@ fn explain_policy(
         workload.namespace() == identity.namespace() && policy.pod_selector.selects(&pod.labels)
     };
     let workloads = scheduling.workloads().filter(of_policy);
-    let mut asked = scheduling.clone();
+    let mut simulation = scheduling.clone();
     let next: Vec<(String, Vec<Next>)> = workloads
         .map(|(workload, pod)| {
             let name = format!("{}/{}", workload.kind(), workload.name());
-            (name, where_next(&mut asked, (identity, policy), pod))
+            (name, destinations(&mut simulation, (identity, policy), pod))
         })
         .collect();
     let unit_indexes = (0..policy.units.len()).map(Some).chain([None]);
@@ -314,7 +315,7 @@ fn explain_policy(
     }));
     if report.with_others_cost > 0 {
         let pods = counted(report.with_others_cost, "pod");
-        let message = format!("a deletion cost set by their users, which is kept: {pods}");
+        let message = format!("deletion costs set by users are kept: {pods}");
         lines.push(line(None, Verdict::Inactive, message));
     }
     lines
@@ -338,17 +339,17 @@ fn explain_unit(
             format!("{}{group_name}{over}", count_of_pods(count, max))
         })
     });
-    let mut told: Vec<String> = counted.collect();
-    if told.is_empty() {
+    let mut parts: Vec<String> = counted.collect();
+    if parts.is_empty() {
         unit?;
-        told.push(match unit.and_then(|unit| unit.max) {
+        parts.push(match unit.and_then(|unit| unit.max) {
             Some(0) => "closed".to_owned(),
             Some(max) => count_of_pods(0, Some(max)),
             None => "no pods".to_owned(),
         });
     }
     if let Some(unit) = unit {
-        told.push(format!(
+        parts.push(format!(
             "a pod of a ReplicaSet costs {} to delete",
             super::price(Some(unit.priority), None)
         ));
@@ -363,20 +364,22 @@ fn explain_unit(
     let lacks = |space| whose(&|it| it.verdict == PodVerdict::UnknownNode && it.space == space);
     if unit.is_some() {
         let without_node = named(&lacks(Space::Taken));
-        told.extend(without_node.map(|of| format!("no node has room for the next pod of {of}")));
+        parts.extend(
+            without_node.map(|names| format!("no node has room for the next pod of {names}")),
+        );
         let [is_cordoned, has_none] =
             [Space::Cordoned, Space::NoNodes].map(|space| !lacks(space).is_empty());
-        told.extend(is_cordoned.then(|| "all its nodes are cordoned".to_owned()));
-        told.extend(has_none.then(|| "it has no nodes".to_owned()));
+        parts.extend(is_cordoned.then(|| "all its nodes are cordoned".to_owned()));
+        parts.extend(has_none.then(|| "the unit has no nodes".to_owned()));
     }
     let verdict = if chosen.is_empty() {
         let worst = of_next.clone().map(|(_, it)| as_rule(it.verdict)).max();
         worst.unwrap_or(Verdict::Inactive)
     } else {
-        told.extend(named(&chosen).map(|of| format!("the next pod of {of} goes here")));
+        parts.extend(named(&chosen).map(|names| format!("the next pod of {names} goes here")));
         Verdict::Won
     };
-    Some(line(Some(name_of(policy, unit_index)), verdict, told.join("; ")))
+    Some(line(Some(name_of(policy, unit_index)), verdict, parts.join("; ")))
 }
 
 /// Workloads, the first of them by name; nothing without any.

@@ -1,4 +1,4 @@
-//! How the units of a policy are filled at an instant: the pods in each, those outside, and those that wait.
+//! The usage of the units of a policy at an instant: the pods in each, those outside, and the pending ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use super::scheduling::{GroupKey, group_of};
 use super::{FilterOutcome, ResourcePolicy, Resources, SchedulingSimulation, Space, Strategy};
 use crate::{Identity, Labels, Reason, Value, Verdict};
 
-/// How the units of a policy are filled.
+/// The usage of the units of a policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Filling {
     /// The pods in each unit, and outside of all of them; by group if there is more than one.
     pub unit_pods: Value,
-    /// The pods that wait; by group if there is more than one.
+    /// The pending pods; by group if there is more than one.
     pub pending_pods: Value,
     /// The reason for their assignment.
     pub reason: Reason<Cause>,
@@ -32,7 +32,7 @@ struct Count {
     requests: BTreeSet<Resources>,
 }
 
-/// How the units of a policy are filled; `None` if it is not known.
+/// The usage of the units of a policy; `None` if it is unknown.
 pub(super) fn filling(
     scheduling: &mut SchedulingSimulation,
     identity: &Identity,
@@ -41,8 +41,12 @@ pub(super) fn filling(
     let counts = counts(scheduling, identity, policy)?;
     let spaces = spaces(scheduling, identity, policy, &counts);
     let is_one_group = counts.len() == 1;
-    let named = |of: &str, group: &GroupKey| -> Arc<str> {
-        if is_one_group { of.into() } else { format!("{of}{}", described(policy, group)).into() }
+    let named = |unit: &str, group: &GroupKey| -> Arc<str> {
+        if is_one_group {
+            unit.into()
+        } else {
+            format!("{unit}{}", described(policy, group)).into()
+        }
     };
     let mut unit_pods: BTreeMap<Arc<str>, u32> = BTreeMap::new();
     let mut pending_pods: BTreeMap<Arc<str>, u32> = BTreeMap::new();
@@ -183,7 +187,7 @@ fn cause(
         cause.conflicting = cause.conflicting.saturating_add(count.conflicting);
         cause.gated = cause.gated.saturating_add(count.gated);
     }
-    // How many there are is what the value says.
+    // The value has the number of placed pods.
     cause.placed = cause.placed.min(1);
     let is_beyond = cause.outside > 0 || cause.pending > 0;
     let last = last.filter(|_| !is_beyond).map(|rank| in_order[rank]);

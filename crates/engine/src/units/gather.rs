@@ -35,7 +35,7 @@ pub(super) fn in_force<'a>(
 ) -> Option<(&'a Identity, &'a ResourcePolicy)> {
     let (identity, object) = state.policies.get_key_value(identity)?;
     let policy = object.policy.as_deref()?;
-    objects.exempt.of(identity).is_none().then_some((identity, policy))
+    objects.exempt.get(identity).is_none().then_some((identity, policy))
 }
 
 /// All policies that can be used and are not exempt, in order.

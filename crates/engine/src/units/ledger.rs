@@ -3,7 +3,7 @@
 //! A watch event changes only the entries that it affects. A pod that is bound or unbound costs the same among a
 //! thousand pods as among fifty thousand; a policy that is edited costs as much as it has pods and there are nodes.
 //!
-//! A pod counts from the moment its binding is reserved (`binds`), whether or not the API server has shown it since.
+//! A pod counts from the reservation of its binding (`binds`), whether or not the API server has reported it since.
 //! `lead` decides when the ledger may reserve. The owner of the ledger reads the API server, waits and writes.
 
 mod allocations;
@@ -37,22 +37,22 @@ pub use binds::{Bound, Confirmed, ReservationId};
 pub use costs::CostChange;
 pub(super) use costs::price;
 pub use explain::PodExplanation;
-pub use lead::{NotServing, Standing, TooEarly};
+pub use lead::{LedgerState, NotServing, TooEarly};
 pub use nominations::StaleNominations;
 pub use preemption::Eviction;
 pub use prepared::{LabelSnapshot, PreparedPolicy};
-pub use refusals::Unreserved;
+pub use refusals::ReserveError;
 pub(super) use refusals::count_of_pods;
 pub use report::{Conflict, GroupReport, PolicyReport, UnitCount};
-pub use settling::{BindOutcome, Unsettled};
+pub use settling::{BindOutcome, UnsettledBinding};
 pub use verdicts::{FilterOutcome, Verdict, Verdicts};
 
 use self::binds::Reservations;
 use self::leases::Lease;
 use self::nominations::Nominations;
-use self::report::CostTold;
-use self::usage::{PolicyUsage, Rank, Since, UnitIndex};
-use self::waiting::Waiting;
+use self::report::CostEntry;
+use self::usage::{BoundSince, PolicyUsage, Rank, UnitIndex};
+use self::waiting::RefusedPods;
 use super::slots::{GroupId, NodeId, PodId, PolicyId, ShapeId, Slots};
 use super::{DeletionCost, Elapsed, Owner, Ungoverned};
 use crate::{Identity, Labels};
@@ -60,19 +60,19 @@ use crate::{Identity, Labels};
 /// Policies, nodes and pods, and their counts.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    standing: Standing,
+    standing: LedgerState,
     usages: Slots<PolicyId, PolicyUsage>,
     namespaces: BTreeMap<Arc<str>, Namespace>,
     shapes: Slots<ShapeId, Shape>,
     nodes: Slots<NodeId, NodeSlot>,
     node_ids: BTreeMap<Arc<str>, NodeId>,
-    /// Whether nodes that are gone are kept even without pods.
+    /// Whether deleted nodes are kept even without pods.
     keeps_unused_nodes: bool,
-    /// How often the number of a node has been given to another one, or to none.
+    /// The number of times that the ID of a node was released or given to another node.
     renumberings: u64,
     pods: Slots<PodId, PodSlot>,
     pod_ids: BTreeMap<Identity, PodId>,
-    /// Everything about pods up to this version is known.
+    /// The ledger has every change of pods up to this version.
     pods_seen: Option<u64>,
     /// The same of nodes.
     nodes_seen: Option<u64>,
@@ -82,12 +82,12 @@ pub struct Ledger {
     leases: BTreeMap<PodId, Lease>,
     lease_ends: BTreeSet<(Elapsed, PodId)>,
     nominations: Nominations,
-    waiting: Waiting,
+    waiting: RefusedPods,
     /// Pods whose wanted cost may be another one than they have.
     unpriced: BTreeSet<PodId>,
     /// Pods whose binding annotations may name a deleted policy.
     unchecked_annotations: BTreeSet<PodId>,
-    /// Where the order of the pods over a cap has changed, and from which one on.
+    /// The ranks from which the order of the pods over a cap has changed.
     reordered: BTreeMap<CountedIn, Rank>,
 }
 
@@ -107,15 +107,15 @@ struct Shape {
     /// there are several, and those on nodes count under each.
     governing: Box<[(PolicyId, GroupId)]>,
     pods: BTreeSet<PodId>,
-    /// How many of them no policy governs, even if policies select them.
+    /// The number of these pods that no policy governs, even if policies select them.
     ungoverned: usize,
 }
 
-/// A node, or the name of one that pods say they are on.
+/// A node, or the name of one that pods have in their spec.
 #[derive(Clone, Debug)]
 struct NodeSlot {
     name: Arc<str>,
-    /// The last that is known. Those of a node that is gone say where the pods still bound to it count.
+    /// The last known labels. Those of a deleted node determine the unit of the pods still bound to it.
     labels: Option<Labels>,
     is_registered: bool,
     version: Option<u64>,
@@ -129,7 +129,7 @@ struct PodSlot {
     uid: Option<Arc<str>>,
     version: Option<u64>,
     shape: ShapeId,
-    /// The node that the API server has shown it on.
+    /// The node of the pod in the API server.
     node: Option<NodeId>,
     is_finished: bool,
     is_terminating: bool,
@@ -147,13 +147,13 @@ struct PodSlot {
     bound_policy: Option<Arc<str>>,
     /// The binding that has been reserved and not been seen.
     reservation: Option<u64>,
-    /// Where it is counted: in one place, unless policies conflict or its binding changes its labels.
+    /// The allocations of the pod: one, unless policies conflict or its binding changes its labels.
     allocations: Vec<Allocation>,
     /// The entry of a report about its cost.
-    told: Option<(PolicyId, CostTold)>,
-    /// Its place among those that wait.
+    cost_entry: Option<(PolicyId, CostEntry)>,
+    /// Its entry among the refused pods.
     waiting: Option<u64>,
-    /// Until when it is expected to be scheduled after it was woken.
+    /// The end of the time in which it is expected to be scheduled after it was requeued.
     woken_until: Option<Elapsed>,
 }
 
@@ -165,18 +165,18 @@ struct CountedIn {
     unit_index: UnitIndex,
 }
 
-/// Where a pod is counted.
+/// The group and unit in which a pod is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Allocation {
     at: CountedIn,
-    /// Since when it is bound, as far as its rank goes.
-    since: Since,
-    /// How many pods over the cap of the unit come before it, if it is over.
+    /// The instant of its binding, for its rank.
+    since: BoundSince,
+    /// The number of pods over the cap of the unit that precede it, if it is over the cap.
     over: Option<u32>,
 }
 
 impl Ledger {
-    /// A ledger that decides nothing before it has the lead.
+    /// A ledger that decides nothing before it leads.
     #[must_use]
     pub fn new() -> Ledger {
         Ledger::default()
@@ -185,7 +185,7 @@ impl Ledger {
     /// A ledger without another one next to it, as in a forecast.
     #[must_use]
     pub fn alone() -> Ledger {
-        Ledger { standing: Standing::Serving { generation: 0 }, ..Ledger::default() }
+        Ledger { standing: LedgerState::Serving { generation: 0 }, ..Ledger::default() }
     }
 
     /// The number of a node; `None` if it is unknown. A caller that reads thousands of nodes at a time can keep a table
@@ -220,7 +220,7 @@ impl Ledger {
         (self.pods[id].uid.as_deref() == uid).then_some(id)
     }
 
-    /// Where a pod is: the node it was seen on, or the one for which its binding is reserved.
+    /// The node of a pod: the node in its last event, or the one for which its binding is reserved.
     fn node_of(&self, pod: &PodSlot) -> Option<NodeId> {
         let reserved = || Some(self.reservations.get(pod.reservation?)?.node);
         pod.node.or_else(reserved)
@@ -228,8 +228,8 @@ impl Ledger {
 }
 
 /// Whether a version of an object is older than the known one, or the same.
-fn is_old_news(known: Option<u64>, news: Option<u64>) -> bool {
-    matches!((known, news), (Some(known), Some(news)) if news <= known)
+fn is_outdated(known: Option<u64>, version: Option<u64>) -> bool {
+    matches!((known, version), (Some(known), Some(version)) if version <= known)
 }
 
 /// Whether the known state is newer than a list.

@@ -69,8 +69,8 @@ impl PolicyFamily for Units {
         Settlement { recorded: settled.recorded, effects: settled.effects, wake_at }
     }
 
-    /// Policies of one namespace may select the same pods. Those of all namespaces share what nodes have, if the nodes say
-    /// what that is. That they all read the first of them says as much.
+    /// Policies of one namespace may select the same pods. Policies of all namespaces share the resources of nodes
+    /// that report them. A read of the first of them by all others is equivalent.
     fn footprint(view: View<'_, Self>, policy: &Identity) -> Option<Footprint> {
         let (identity, checked) = in_force(view.objects, view.state, policy)?;
         let mut reads = workloads_and_autoscalers(view, identity, checked);
@@ -179,16 +179,16 @@ impl PolicyFamily for Units {
         if by_revision && !has_revision {
             all.push(presumed::one_revision(identity));
         }
-        let asked = view.peers.replicas_asked_for();
+        let maximums = view.peers.max_replicas_by_workload();
         for (workload, _) in selected_workloads(view, identity, checked) {
-            let asked = asked.get(workload).copied();
+            let maximum = maximums.get(workload).copied();
             if let Some(autoscaler) = view.state.extra.pods_and_nodes.autoscalers.get(workload) {
                 all.push(presumed::within_bounds(autoscaler, workload));
             }
-            let there = view.objects.workloads.get(workload).and_then(|it| it.replicas);
-            if there.max(asked).is_some_and(|most| most > MOST_PODS) {
+            let replicas = view.objects.workloads.get(workload).and_then(|it| it.replicas);
+            if replicas.max(maximum).is_some_and(|most| most > MOST_PODS) {
                 all.push(presumed::too_many_pods(workload, MOST_PODS));
-            } else if there.is_none() {
+            } else if replicas.is_none() {
                 all.push(presumed::unknown_number(workload));
             }
         }

@@ -1,4 +1,4 @@
-//! A node, as far as units are made of it and pods fit on it.
+//! A node, as far as units and free capacity depend on it.
 
 use crate::Labels;
 
@@ -32,9 +32,9 @@ pub enum Space {
     /// There are no such nodes.
     #[default]
     NoNodes,
-    /// All of them are cordoned.
+    /// All nodes are cordoned.
     Cordoned,
-    /// None has room.
+    /// No node has free capacity.
     Taken,
     /// One has room.
     Free,

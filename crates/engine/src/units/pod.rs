@@ -1,4 +1,4 @@
-//! A pod, as far as units count it, and what its annotations say of its deletion cost.
+//! A pod as units count it, and its deletion cost from its annotations.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct Pod {
     pub node: Option<Arc<str>>,
     /// Whether its phase is `Succeeded` or `Failed`.
     pub is_finished: bool,
-    /// Whether its condition says that a scheduler has found no node for it, for reasons that name policies.
+    /// Whether its condition reports that a scheduler has found no node for it, for reasons that name policies.
     pub is_refused: bool,
     /// The name of the node that a scheduler has nominated it for, after it evicted others there.
     pub nominated: Option<Arc<str>>,
@@ -31,15 +31,15 @@ pub struct Pod {
     pub scheduler: Option<Arc<str>>,
     /// Its scheduling gates. No scheduler looks for a node as long as it has any.
     pub gates: Box<[Arc<str>]>,
-    /// When it is gone, if it is being deleted.
+    /// The instant at which it is gone, if it is being deleted.
     pub deleted: Option<Timestamp>,
-    /// When it was created.
+    /// The instant at which it was created.
     pub created: Option<Timestamp>,
-    /// When it was bound to its node: since when its condition `PodScheduled` is true.
+    /// The instant at which it was bound to its node: since then its condition `PodScheduled` is true.
     pub bound: Option<Timestamp>,
     /// Its controller. Pods of one owner may share it.
     pub owner: Option<Arc<Owner>>,
-    /// Why no policy governs it, even if one selects it.
+    /// The reason that no policy governs it, even if one selects it.
     pub ungoverned: Option<Ungoverned>,
     /// The total requests of its containers.
     pub requests: Resources,
@@ -62,14 +62,14 @@ pub struct Owner {
     pub uid: Option<Arc<str>>,
 }
 
-/// Why no policy governs a pod.
+/// The reason that no policy governs a pod.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Ungoverned {
     /// A `DaemonSet` owns it.
     DaemonSet,
-    /// It only shows what a node runs by itself.
+    /// The pod only mirrors what a node runs by itself.
     Mirror,
-    /// It is exempt from all policies.
+    /// The pod is exempt from all policies.
     Exempt,
 }
 
@@ -88,8 +88,7 @@ pub enum DeletionCost {
 impl DeletionCost {
     /// From `controller.kubernetes.io/pod-deletion-cost` and `almanac.dev/deletion-cost-owner`.
     ///
-    /// A cost is ours as long as it is the one that the mark names. Without a cost, a mark that was left behind says
-    /// nothing.
+    /// A cost is ours as long as it is the one that the mark names. Without a cost, a remaining mark has no meaning.
     #[must_use]
     pub fn read(cost: Option<&str>, owner: Option<&str>) -> DeletionCost {
         let Some(cost) = cost else { return DeletionCost::Unset };
@@ -101,7 +100,7 @@ impl DeletionCost {
         }
     }
 
-    /// The mark that goes with a cost that a policy sets.
+    /// The mark for a cost that a policy sets.
     #[must_use]
     pub fn owner_mark(cost: i32) -> String {
         format!("{OWNER}{cost}")
@@ -120,7 +119,7 @@ mod tests {
             (None, Some("almanac/600"), Unset),
             (Some("600"), Some("almanac/600"), Ours(600)),
             (Some("-200"), Some("almanac/-200"), Ours(-200)),
-            // Edited by another field manager that has left the mark.
+            // Edited by another field manager that did not remove the mark.
             (Some("700"), Some("almanac/600"), Others(700)),
             (Some("600"), None, Others(600)),
             (Some("600"), Some("operator/600"), Others(600)),

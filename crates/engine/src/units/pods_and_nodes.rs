@@ -64,14 +64,14 @@ pub struct Replicas<'w> {
 }
 
 impl<'w> Replicas<'w> {
-    /// Those of objects.
+    /// The replicas in objects.
     pub(crate) fn of_objects(objects: &'w Objects, state: &'w UnitsState) -> Replicas<'w> {
         let (workloads, autoscalers) = (&objects.workloads, &objects.autoscalers);
         Replicas { workloads, autoscalers, autoscaler_of: &state.pods_and_nodes.autoscalers }
     }
 
-    /// Those of a workload, if they are known. An autoscaler lets a workload without replicas be.
-    pub(super) fn of(&self, workload: &Identity) -> Option<u32> {
+    /// The replicas of a workload, if they are known. An autoscaler does not change a workload without replicas.
+    pub(super) fn get(&self, workload: &Identity) -> Option<u32> {
         let set = self.workloads.get(workload)?.replicas?;
         let autoscaler = self.autoscaler_of.get(workload);
         let bounds = autoscaler.and_then(|autoscaler| self.autoscalers.get(autoscaler));
@@ -121,7 +121,7 @@ impl PodsAndNodes {
     }
 }
 
-/// The makers of pods, found by the owner reference of a pod.
+/// The controllers that create pods, by the owner references of the pods.
 pub(super) struct Makers<'f> {
     by_name: BTreeMap<(&'f str, &'f str, &'f str), &'f Identity>,
 }
@@ -133,7 +133,7 @@ impl<'f> Makers<'f> {
     }
 
     /// The workload that a pod is of. The `ReplicaSet` of a `Deployment` is named after it and its revision.
-    pub(super) fn of(&self, namespace: &str, pod: &Pod) -> Option<&'f Identity> {
+    pub(super) fn workload_of(&self, namespace: &str, pod: &Pod) -> Option<&'f Identity> {
         let owner = pod.owner.as_deref()?;
         let named = |kind: &str, name: &str| self.by_name.get(&(namespace, kind, name)).copied();
         named(&owner.kind, &owner.name).or_else(|| {

@@ -26,10 +26,10 @@ pub struct ResourcePolicy {
 /// The use of nodes outside every unit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Strategy {
-    /// They come after all units.
+    /// The nodes come after all units.
     #[default]
     Prefer,
-    /// They are never used.
+    /// The nodes are never used.
     Required,
 }
 
@@ -40,7 +40,7 @@ pub struct Unit {
     pub name: Arc<str>,
     /// The higher, the earlier it is filled. Never negative.
     pub priority: i32,
-    /// How many pods of a group it takes; `None` for any number, 0 for none.
+    /// The maximum number of pods of a group in it; `None` for any number, 0 for none.
     pub max: Option<u32>,
     /// Its nodes. Never everything.
     pub nodes: LabelSelector,

@@ -2,7 +2,7 @@
 
 use crate::{Identity, Presumption};
 
-/// There are no nodes in sight. `uses_outside` says whether pods may be outside of all units.
+/// The input has no nodes. `uses_outside` states whether pods may be outside of all units.
 #[must_use]
 pub fn nodes_enough(policy: &Identity, uses_outside: bool) -> Presumption {
     let outside = if uses_outside { ", and so are nodes outside of them" } else { "" };
@@ -28,7 +28,7 @@ pub fn within_bounds(autoscaler: &Identity, workload: &Identity) -> Presumption 
     Presumption::new(9, [autoscaler, workload], sentence)
 }
 
-/// No pod says of which revision it is.
+/// No pod has a label with its revision.
 #[must_use]
 pub fn one_revision(policy: &Identity) -> Presumption {
     let sentence = format!(
@@ -37,11 +37,11 @@ pub fn one_revision(policy: &Identity) -> Presumption {
     Presumption::new(10, [policy], sentence)
 }
 
-/// How many pods a workload has is not known.
+/// The number of pods of a workload is unknown.
 #[must_use]
 pub fn unknown_number(workload: &Identity) -> Presumption {
     let sentence =
-        format!("the number of pods of {workload} is not known; only those in the input count");
+        format!("the number of pods of {workload} is unknown; only those in the input are counted");
     Presumption::new(11, [workload], sentence)
 }
 

@@ -6,7 +6,7 @@ use crate::{NAMED, Reason, counted, few, few_joined};
 /// The reasons for the assignment of a policy's pods.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cause {
-    /// Units that have as many pods as they may, and others come after them.
+    /// Units at their caps, so that pods are in later units.
     pub full: UnitSet,
     /// Units that have more pods than they may.
     pub over: UnitSet,
@@ -16,21 +16,21 @@ pub struct Cause {
     pub cordoned: UnitSet,
     /// Units that may have more and of which no node has room.
     pub lacking: UnitSet,
-    /// Units that have room, although pods are in others that come after them.
+    /// Units with free capacity, although pods are in later units.
     pub free: UnitSet,
     /// 0 without any pods in units, 1 with some.
     pub placed: u32,
-    /// How many pods are outside all units.
+    /// The number of pods outside all units.
     pub outside: u32,
-    /// How many pods find no unit with room.
+    /// The number of pods for which no unit has free capacity.
     pub pending: u32,
-    /// How many pods wait because several policies select them.
+    /// The number of pods that are pending because several policies select them.
     pub conflicting: u32,
-    /// How many pods wait because they have scheduling gates.
+    /// The number of pods that are pending because they have scheduling gates.
     pub gated: u32,
     /// The free capacity of the nodes outside all units for the pending pods; `None` if these may not go there.
     pub space_outside: Option<Space>,
-    /// Whether the message is about the reason that pods wait, and not about the location of the others.
+    /// Whether the message is about the reason that pods are pending, and not about the location of the others.
     pub is_about_waiting: bool,
 }
 
@@ -52,7 +52,7 @@ impl UnitSet {
         UnitSet(self.0 & !other.0)
     }
 
-    /// Those of which it is true, and the others.
+    /// The units for which it is true, and the others.
     fn split(self, policy: &ResourcePolicy, is_true: impl Fn(&Unit) -> bool) -> (UnitSet, UnitSet) {
         let units = (0_u32..).zip(&policy.units);
         let those = units.filter(|(_, unit)| is_true(unit));
@@ -62,13 +62,13 @@ impl UnitSet {
     }
 
     /// The units, in the order of the policy.
-    fn of(self, policy: &ResourcePolicy) -> impl Iterator<Item = &Unit> {
+    fn units_of(self, policy: &ResourcePolicy) -> impl Iterator<Item = &Unit> {
         let units = policy.units.iter().enumerate();
         units.filter(move |(unit_index, _)| self.contains(*unit_index)).map(|(_, unit)| unit)
     }
 }
 
-/// A reason as a line for a person.
+/// A reason as a line for users.
 #[must_use]
 pub fn render(policy: &ResourcePolicy, reason: &Reason<Cause>) -> String {
     let cause = reason.cause;
@@ -117,11 +117,11 @@ pub fn render(policy: &ResourcePolicy, reason: &Reason<Cause>) -> String {
 
 /// The message about the units that pods are kept from, and about those with too many.
 fn because(policy: &ResourcePolicy, cause: Cause) -> Vec<String> {
-    let names = |units: UnitSet| units.of(policy).map(quoted).collect::<Vec<_>>();
+    let names = |units: UnitSet| units.units_of(policy).map(quoted).collect::<Vec<_>>();
     let each = if policy.group_keys.is_empty() { "" } else { " of a group" };
     // `full at 3 and 5 pods`
     let at_caps = |units: UnitSet, what: &str| {
-        let caps: Vec<u32> = units.of(policy).filter_map(|unit| unit.max).collect();
+        let caps: Vec<u32> = units.units_of(policy).filter_map(|unit| unit.max).collect();
         let pods = if caps.last() == Some(&1) { "pod" } else { "pods" };
         format!("{what} {} {pods}{each}", few_joined(caps, " and "))
     };
@@ -131,25 +131,25 @@ fn because(policy: &ResourcePolicy, cause: Cause) -> Vec<String> {
     let [over, over_their] =
         ["over its cap of", "over their caps of"].map(|what| at_caps(cause.over, what));
     let mut because = Vec::new();
-    because.extend(told("", &names(full), &format!(" is {at}"), &format!(" are {at}")));
-    because.extend(told(
+    because.extend(clause("", &names(full), &format!(" is {at}"), &format!(" are {at}")));
+    because.extend(clause(
         "",
         &names(cause.over),
         &format!(" is {over}"),
         &format!(" are {over_their}"),
     ));
-    because.extend(told("", &names(closed), " is closed", " are closed"));
-    because.extend(told("", &names(cause.without_nodes), " has no nodes", " have no nodes"));
+    because.extend(clause("", &names(closed), " is closed", " are closed"));
+    because.extend(clause("", &names(cause.without_nodes), " has no nodes", " have no nodes"));
     let cordoned = names(cause.cordoned);
-    because.extend(told("all nodes of ", &cordoned, " are cordoned", " are cordoned"));
-    because.extend(told("no node of ", &names(cause.lacking), " has room", " has room"));
+    because.extend(clause("all nodes of ", &cordoned, " are cordoned", " are cordoned"));
+    because.extend(clause("no node of ", &names(cause.lacking), " has room", " has room"));
     because.extend(match cause.space_outside {
         Some(Space::NoNodes) => Some("there are no other nodes".to_owned()),
         Some(Space::Cordoned) => Some("all other nodes are cordoned".to_owned()),
         Some(Space::Taken) => Some("no other node has room".to_owned()),
         Some(Space::Free) | None => None,
     });
-    because.extend(told(
+    because.extend(clause(
         "",
         &names(cause.free),
         " has room, but pods stay on their nodes",
@@ -175,7 +175,7 @@ fn quoted(unit: &Unit) -> String {
 }
 
 /// `unit "a" is full`, or `units "a" and "b" are full`; nothing without a unit.
-fn told(before: &str, units: &[String], one: &str, several: &str) -> Option<String> {
+fn clause(before: &str, units: &[String], one: &str, several: &str) -> Option<String> {
     let (last, others) = units.split_last()?;
     Some(match others {
         [] => format!("{before}unit {last}{one}"),

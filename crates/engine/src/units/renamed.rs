@@ -1,6 +1,6 @@
 //! Policies that differ from one world to another in names only: their own, and those of their units.
 //!
-//! Pods and nodes are not affected. The counts under the old names can be shown under the new ones.
+//! Pods and nodes are not affected. The counts under the old names can be displayed under the new ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,23 +26,23 @@ impl Renamed {
     #[must_use]
     pub fn between(old: &FamilyState<Units>, new: &FamilyState<Units>) -> Renamed {
         let mut renamed = BTreeMap::new();
-        let mut taken: BTreeSet<&Identity> = BTreeSet::new();
+        let mut matched_policies: BTreeSet<&Identity> = BTreeSet::new();
         for (identity, policy) in policies(old) {
-            let found = if let Some(object) = new.policies.get(identity) {
+            let counterpart = if let Some(object) = new.policies.get(identity) {
                 let same = object.policy.as_deref();
                 same.and_then(|same| Some((identity, units_renamed(policy, same)?)))
             } else {
                 let is_free = |other: &Identity| {
                     other.namespace() == identity.namespace()
                         && !old.policies.contains_key(other)
-                        && !taken.contains(other)
+                        && !matched_policies.contains(other)
                 };
                 policies(new)
                     .filter(|(other, _)| is_free(other))
                     .find_map(|(other, same)| Some((other, units_renamed(policy, same)?)))
             };
-            let Some((new, units)) = found else { continue };
-            taken.insert(new);
+            let Some((new, units)) = counterpart else { continue };
+            matched_policies.insert(new);
             if new != identity || units.iter().any(|(old, new)| old != new) {
                 renamed.insert(identity.clone(), Names { new: new.clone(), units });
             }
@@ -67,7 +67,8 @@ impl Renamed {
     pub fn value(&self, object: &Identity, value: &Value) -> Value {
         match (self.0.get(object), value) {
             (Some(names), Value::Numbers(numbers)) => {
-                let renamed = numbers.iter().map(|(name, number)| (names.of(name), *number));
+                let renamed =
+                    numbers.iter().map(|(name, number)| (names.new_name_of(name), *number));
                 Value::Numbers(Arc::new(renamed.collect()))
             }
             _ => value.clone(),
@@ -77,18 +78,19 @@ impl Renamed {
 
 impl Names {
     /// The new name of a unit; the name of its group may follow it.
-    fn of(&self, told: &Arc<str>) -> Arc<str> {
+    fn new_name_of(&self, full_name: &Arc<str>) -> Arc<str> {
         let group = |name: &str| {
-            let rest = told.strip_prefix(name)?;
+            let rest = full_name.strip_prefix(name)?;
             let is_group = rest.is_empty() || rest.starts_with(" with");
             is_group.then_some(rest)
         };
         if group(OUTSIDE).is_some() {
-            return Arc::clone(told);
+            return Arc::clone(full_name);
         }
         let fitting = self.units.iter().filter_map(|(old, new)| Some((old, new, group(old)?)));
         let longest = fitting.max_by_key(|(old, ..)| old.len());
-        longest.map_or_else(|| Arc::clone(told), |(_, new, group)| format!("{new}{group}").into())
+        longest
+            .map_or_else(|| Arc::clone(full_name), |(_, new, group)| format!("{new}{group}").into())
     }
 }
 

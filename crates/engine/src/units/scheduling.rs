@@ -1,5 +1,5 @@
-//! Assigns pods to units: the result of changed replicas of their workloads, if a scheduler finds that every node with
-//! free capacity fits, and all of it happens at once.
+//! Assigns pods to units: the result of changed replicas of their workloads, if every node with free capacity also
+//! fits for the scheduler, and all changes happen at the same time.
 //!
 //! Whether a pod may go to a unit is the ledger's verdict, as in production. Existing pods are those of their
 //! workloads; only replicas beyond them are synthetic. `rooms` determines the nodes with free capacity, `leaving` the
@@ -43,9 +43,9 @@ pub struct SchedulingSimulation {
     pending: BTreeSet<(Option<Timestamp>, Identity)>,
     /// The pods without a node that have scheduling gates.
     gated: BTreeSet<Identity>,
-    /// When pods are gone that are being deleted.
+    /// The instants at which pods that are being deleted are gone.
     departures: BTreeSet<(Timestamp, Identity)>,
-    /// Those of them that are in namespaces without policies.
+    /// Departures in namespaces without policies.
     ungoverned_departures: BTreeMap<Identity, Pod>,
 }
 
@@ -60,7 +60,7 @@ type SchedulingProperties = (Arc<str>, Labels, Option<u64>, Option<u64>);
 struct Members {
     /// The pod that it makes.
     next: Pod,
-    /// Those that count as its replicas.
+    /// The pods that count as its replicas.
     pods: BTreeSet<Identity>,
     made: u64,
     /// The number of its first pod, if they have numbers.
@@ -146,9 +146,9 @@ impl SchedulingSimulation {
                 continue;
             }
             if pod.node.is_none() {
-                self.let_wait(identity, pod);
+                self.add_pending(identity, pod);
             }
-            if let Some(workload) = makers.of(namespace, pod) {
+            if let Some(workload) = makers.workload_of(namespace, pod) {
                 of_workloads.entry(workload).or_default().push((identity, pod));
             }
         }
@@ -172,8 +172,9 @@ impl SchedulingSimulation {
         }
     }
 
-    /// A pod has no node. A scheduler looks for one, unless it has gates: when these are removed is not known.
-    fn let_wait(&mut self, identity: &Identity, pod: &Pod) {
+    /// A pod has no node. A scheduler looks for one, unless the pod has gates: the instant of their removal is
+    /// unknown.
+    fn add_pending(&mut self, identity: &Identity, pod: &Pod) {
         if pod.gates.is_empty() {
             self.pending.insert((pod.created, identity.clone()));
         } else {
@@ -196,14 +197,14 @@ impl SchedulingSimulation {
     }
 
     fn groups_of(&self, identity: &Identity, policy: &ResourcePolicy) -> BTreeSet<GroupKey> {
-        let there = self.pods.iter().filter(|(pod, it)| {
+        let running_pods = self.pods.iter().filter(|(pod, it)| {
             pod.namespace() == identity.namespace() && it.ungoverned.is_none() && !it.is_finished
         });
         let made = self
             .workloads
             .iter()
             .filter(|(workload, _)| workload.namespace() == identity.namespace());
-        let labels = there.map(|(_, pod)| &pod.labels);
+        let labels = running_pods.map(|(_, pod)| &pod.labels);
         let labels = labels.chain(made.map(|(_, members)| &members.next.labels));
         let selected = labels.filter(|labels| policy.pod_selector.selects(labels));
         selected.map(|labels| group_of(policy, labels)).collect()
@@ -214,7 +215,7 @@ impl SchedulingSimulation {
         self.groups.get(policy).into_iter().flatten()
     }
 
-    /// When it begins. Before that, no pod is assigned.
+    /// The start of the simulation. Before that, no pod is assigned.
     pub(crate) fn from(&self) -> Timestamp {
         self.from
     }
@@ -262,16 +263,17 @@ impl SchedulingSimulation {
         !has_gone && self.workloads.iter().all(is_as_many) && self.pending.is_empty()
     }
 
-    /// When the next pod is gone that is being deleted.
+    /// The next instant at which a pod that is being deleted is gone.
     pub(crate) fn next_departure(&self, now: Timestamp) -> Option<Timestamp> {
         let later = self.departures.iter().map(|(gone, _)| *gone);
         later.into_iter().find(|gone| *gone > now)
     }
 
-    /// Brings every workload to its desired number of pods. First the excess pods go, then others come, each in the
-    /// order of the workloads; then a scheduler takes those without a node. Whether anything has changed.
+    /// Brings every workload to its desired number of pods. First the excess pods are deleted, then new ones are
+    /// created, each in the order of the workloads; then a scheduler assigns the pods without a node. Whether
+    /// anything has changed.
     pub(crate) fn schedule_pods(&mut self, replicas: Replicas<'_>, now: Timestamp) -> bool {
-        let mut is_changed = self.let_go(now);
+        let mut is_changed = self.remove_departed(now);
         let wanted: Vec<(Identity, usize)> = self
             .workloads
             .keys()
@@ -296,8 +298,8 @@ impl SchedulingSimulation {
         self.schedule(now) || is_changed
     }
 
-    /// Those are gone by now that are being deleted. Whether there were any.
-    pub(crate) fn let_go(&mut self, now: Timestamp) -> bool {
+    /// Removes the pods whose deletion is complete by now. Whether there were any.
+    pub(crate) fn remove_departed(&mut self, now: Timestamp) -> bool {
         let mut is_changed = false;
         while let Some((gone, pod)) = self.departures.first().cloned()
             && gone <= now
@@ -318,7 +320,7 @@ impl SchedulingSimulation {
             let missing = wanted.saturating_sub(members.pods.len()) as u64;
             let first = members.made + 1;
             members.made += missing;
-            (first..first + missing).map(|number| made_up(workload, number)).collect()
+            (first..first + missing).map(|number| synthetic_pod(workload, number)).collect()
         };
         members.pods.extend(made.iter().cloned());
         let is_any_made = !made.is_empty();
@@ -328,7 +330,7 @@ impl SchedulingSimulation {
                 self.ledger.remove_pod(&identity, finished.uid.as_ref(), None);
             }
             self.ledger.set_pod(&identity, &pod);
-            self.let_wait(&identity, &pod);
+            self.add_pending(&identity, &pod);
             self.pods.insert(identity, pod.clone());
         }
         is_any_made
@@ -342,15 +344,15 @@ impl SchedulingSimulation {
         for (created, identity) in &self.pending {
             let Some(pod) = self.pods.get_mut(identity) else { continue };
             let Resources { milli_cpu, memory, .. } = pod.requests;
-            let alike = (identity.namespace().into(), pod.labels.clone(), milli_cpu, memory);
-            if refused.contains(&alike) {
+            let properties = (identity.namespace().into(), pod.labels.clone(), milli_cpu, memory);
+            if refused.contains(&properties) {
                 continue;
             }
             let candidates = self.rooms.candidates(pod.requests);
             let node =
                 chosen_node(&self.ledger, &self.rooms, identity, pod.uid.as_deref(), &candidates);
             let Some(node) = node else {
-                refused.insert(alike);
+                refused.insert(properties);
                 continue;
             };
             pod.bound = Some(now);
@@ -371,7 +373,7 @@ impl SchedulingSimulation {
         let Some(pod) = pod else { return };
         self.ledger.remove_pod(identity, pod.uid.as_ref(), None);
         if let Some(node) = &pod.node {
-            self.rooms.give_back(node, pod.requests);
+            self.rooms.free(node, pod.requests);
         }
         self.pending.remove(&(pod.created, identity.clone()));
         self.gated.remove(identity);
@@ -397,16 +399,16 @@ impl SchedulingSimulation {
     }
 
     /// Evaluates the ledger with one pod more.
-    pub(crate) fn with_pod<Told>(
+    pub(crate) fn with_pod<T>(
         &mut self,
         identity: &Identity,
         pod: &Pod,
-        ask: impl FnOnce(&Ledger) -> Told,
-    ) -> Told {
+        evaluate: impl FnOnce(&Ledger) -> T,
+    ) -> T {
         self.ledger.set_pod(identity, pod);
-        let told = ask(&self.ledger);
+        let result = evaluate(&self.ledger);
         self.ledger.remove_pod(identity, None, None);
-        told
+        result
     }
 
     /// Whether synthetic nodes stand in for nodes that the input lacks.
@@ -422,11 +424,11 @@ pub(crate) fn group_of(policy: &ResourcePolicy, labels: &Labels) -> GroupKey {
 
 /// The desired number of pods of a workload, as far as they are distinguished.
 fn wanted(replicas: Replicas<'_>, workload: &Identity) -> Option<usize> {
-    usize::try_from(replicas.of(workload)?.min(MOST_PODS)).ok()
+    usize::try_from(replicas.get(workload)?.min(MOST_PODS)).ok()
 }
 
-/// No pod of a cluster has such a name. The order of the names is that in which they are made.
-fn made_up(workload: &Identity, number: u64) -> Identity {
+/// No pod of a cluster has such a name. The order of the names is that of their creation.
+fn synthetic_pod(workload: &Identity, number: u64) -> Identity {
     let name = format!("{}/{}#{number:020}", workload.kind(), workload.name());
     Identity::new("", "Pod", workload.namespace(), name)
 }
@@ -441,7 +443,7 @@ fn chosen_node(
 ) -> Option<Arc<str>> {
     let outcome = ledger.verdicts(pod, uid, candidates);
     let is_allowed = |node: &NodeId| match &outcome {
-        FilterOutcome::ByNode(verdicts) => verdicts.of(Some(*node)) == Verdict::Chosen,
+        FilterOutcome::ByNode(verdicts) => verdicts.get(Some(*node)) == Verdict::Chosen,
         FilterOutcome::Untouched => true,
         FilterOutcome::Conflict(_)
         | FilterOutcome::NotPending

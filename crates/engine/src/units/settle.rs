@@ -16,16 +16,16 @@ use crate::{Field, Identity, Reason, Value};
 pub struct Memory {
     /// The pods in each unit.
     pub unit_pods: Value,
-    /// The pods that wait.
+    /// The pending pods.
     pub pending_pods: Value,
-    /// The units that were full while others came after them.
+    /// The units that were full while pods were in later units.
     pub full: UnitSet,
 }
 
 /// A unit has become full, so that pods go to other nodes, or is no longer full.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recorded {
-    /// When.
+    /// The instant.
     pub at: Timestamp,
     /// The name of the unit.
     pub unit: Arc<str>,

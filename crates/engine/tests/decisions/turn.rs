@@ -97,7 +97,7 @@ fn a_policy_invalidated_before_closing_keeps_its_history_and_retries_nothing() {
     break_rules(&mut scaling);
     let turn = open.close(&mut scaling.world, vec![Outcome::Conflict], monday("10:03"));
     assert_eq!((turn.recorded.len(), turn.effects), (1, vec![]));
-    assert_eq!(scaling.rule_memory("r").fingerprint, Fingerprint::of_nothing());
+    assert_eq!(scaling.rule_memory("r").fingerprint, Fingerprint::empty());
     assert_eq!(scaling.history("r"), ["09:03:00 done replicas 5"]);
     // Fixed to its previous text, within the delay of the firing.
     let fixed = hourly().object().clone();
@@ -202,8 +202,8 @@ fn a_late_turn_of_a_schedule_still_records_openings_and_closings() {
             let recorded = producer.last.take().into_iter().flat_map(|turn| turn.recorded);
             let (world, name) = (&producer.world, &producer.identity);
             said.extend(recorded.filter_map(|it| it.occurrence(world, name)).map(
-                |(what, behaviour)| {
-                    format!("{} {}", behaviour.as_deref().unwrap_or("?"), what.name())
+                |(what, behavior)| {
+                    format!("{} {}", behavior.as_deref().unwrap_or("?"), what.name())
                 },
             ));
         }

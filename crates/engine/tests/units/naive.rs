@@ -27,7 +27,7 @@ pub(crate) struct ClusterView {
 /// The values of the labels of a group.
 pub(crate) type GroupKey = Vec<Option<String>>;
 
-/// Who is counted in a group: for each unit, and last outside all of them.
+/// The pods counted in a group: for each unit, and last outside all of them.
 pub(crate) type Counted = BTreeMap<GroupKey, Vec<Vec<Identity>>>;
 
 impl ClusterView {
@@ -171,7 +171,7 @@ impl ClusterView {
         Some(verdicts.collect())
     }
 
-    /// Where a ledger counts otherwise, if it does anywhere.
+    /// The first difference to the counts of a ledger, if there is one.
     pub(crate) fn difference(&self, ledger: &Ledger) -> Option<String> {
         for (name, policy) in &self.policies {
             let Some(report) = ledger.report(name) else {

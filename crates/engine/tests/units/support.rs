@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use almanac_engine::units::{
     Confirmed, DeletionCost, Elapsed, Eviction, FilterOutcome, Ledger, LongestBind, Node, NodeId,
-    Owner, Pod, ReservationId, ResourcePolicy, Strategy, Unit, Unreserved, Verdict,
+    Owner, Pod, ReservationId, ReserveError, ResourcePolicy, Strategy, Unit, Verdict,
 };
 use almanac_engine::{Identity, LabelRequirement, LabelSelector, Labels, ValueRequirement};
 use jiff::Timestamp;
 
 pub(crate) const NAMESPACE: &str = "shop";
 pub(crate) const LONGEST_BIND: LongestBind =
-    LongestBind::of(Duration::from_secs(6), Duration::from_secs(4));
+    LongestBind::from_timeouts(Duration::from_secs(6), Duration::from_secs(4));
 pub(crate) const LEASE: Duration = Duration::from_secs(5);
 
 /// A number of seconds on the monotonic clock.
@@ -148,7 +148,7 @@ impl Scene {
         self.ledger.remove_pod(&pod_name(name), Some(&name.into()), None);
     }
 
-    /// How many pods on a node, bound one after the other, named by the node and a number.
+    /// The number of pods on a node, bound one after the other, named by the node and a number.
     pub(crate) fn fill(&mut self, node: &str, count: usize, of: &Pod) {
         for number in 0..count {
             let bound = Some(second(i64::try_from(number).unwrap()));
@@ -181,7 +181,7 @@ impl Scene {
     pub(crate) fn reason(&self, pod: &str, candidates: &[&str], node: &str) -> String {
         let candidates = self.nodes(candidates);
         match self.ledger.verdicts(&pod_name(pod), Some(pod), &candidates) {
-            FilterOutcome::ByNode(verdicts) => verdicts.why(self.ledger.node(node)),
+            FilterOutcome::ByNode(verdicts) => verdicts.reason(self.ledger.node(node)),
             other => other.why_refused().unwrap_or_default(),
         }
     }
@@ -206,14 +206,14 @@ impl Scene {
     }
 
     /// By the pod and the node as they were last set.
-    pub(crate) fn reserve(&mut self, pod: &str, node: &str) -> Result<ReservationId, Unreserved> {
+    pub(crate) fn reserve(&mut self, pod: &str, node: &str) -> Result<ReservationId, ReserveError> {
         let known = self.pods.get(pod).cloned().unwrap_or_default();
         let read = Pod { uid: Some(pod.into()), ..known };
         let node = (node, &self.nodes[node].clone());
         self.ledger.reserve((&pod_name(pod), &read), node, self.now, LONGEST_BIND)
     }
 
-    pub(crate) fn confirm(&mut self, id: ReservationId) -> Result<Confirmed, Unreserved> {
+    pub(crate) fn confirm(&mut self, id: ReservationId) -> Result<Confirmed, ReserveError> {
         self.ledger.confirm(id, self.now, LONGEST_BIND)
     }
 
@@ -253,7 +253,7 @@ pub(crate) fn ours(cost: i32, pod: Pod) -> Pod {
 fn by_node(outcome: &FilterOutcome<'_>, candidates: &[NodeId]) -> Result<Vec<Verdict>, String> {
     match outcome {
         FilterOutcome::ByNode(verdicts) => {
-            Ok(candidates.iter().map(|node| verdicts.of(Some(*node))).collect())
+            Ok(candidates.iter().map(|node| verdicts.get(Some(*node))).collect())
         }
         FilterOutcome::Untouched => Ok(vec![Verdict::Chosen; candidates.len()]),
         refused => Err(refused.why_refused().unwrap()),

@@ -136,8 +136,8 @@ impl Watch<'_> {
             let [before, long_before] =
                 [OCCASION, RARE].map(|it| at.saturating_sub(it).unwrap_or(Timestamp::MIN));
             !rule.has_windows()
-                && !rule.comes(later, much_later)
-                && !rule.comes(long_before, before)
+                && !rule.applies_within(later, much_later)
+                && !rule.applies_within(long_before, before)
         });
         self.rare.insert(writer.clone(), is_rare);
         is_rare

@@ -367,7 +367,7 @@ mod tests {
                     is_off: false,
                     schedule: Schedule::Firings(rule.firings),
                     ranked: None,
-                    asks_for: None,
+                    requested_value: None,
                     sets: Vec::new(),
                 }
             })

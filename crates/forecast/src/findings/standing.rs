@@ -76,7 +76,7 @@ pub fn standing_findings(
 }
 
 fn never(rule: &RuleSchedule, from: Timestamp, until: Timestamp) -> Option<Problem> {
-    if rule.comes(from, until) {
+    if rule.applies_within(from, until) {
         return None;
     }
     let last = rule.last(from);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use almanac_calendar::Zone;
 use almanac_engine::cron_scaling::CronScaling;
-use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
+use almanac_engine::scheduled_capacity::{Behavior, ScheduledCapacity};
 use almanac_engine::{PolicyObject, Workload};
 use almanac_fixtures::{at, names, rules, schedules};
 use jiff::SignedDuration;
@@ -15,7 +15,7 @@ use crate::{AssumedValues, Forecast};
 
 const QUARTER: SignedDuration = SignedDuration::from_mins(15);
 
-fn any_behaviors() -> impl Strategy<Value = Vec<Behaviour>> {
+fn any_behaviors() -> impl Strategy<Value = Vec<Behavior>> {
     let days = prop::sample::select(vec!["", "weekdays=Mon,Tue,Wed;", "weekdays=Sat;", "days=26;"]);
     let behavior = (days, 0..12_u8, 1..12_u8, 1_u32..4, 0..3_i32);
     let behavior = behavior.prop_map(|(days, start, long, value, priority)| {
@@ -31,8 +31,8 @@ fn any_behaviors() -> impl Strategy<Value = Vec<Behaviour>> {
 }
 
 /// The open rules whose value another rule overrides, and whether the priority decides it.
-fn outranked_at(behaviours: &[Behaviour], now: Timestamp) -> Vec<(String, bool)> {
-    let open = || behaviours.iter().enumerate().filter(|(_, it)| it.windows.is_open(now));
+fn outranked_at(behaviors: &[Behavior], now: Timestamp) -> Vec<(String, bool)> {
+    let open = || behaviors.iter().enumerate().filter(|(_, it)| it.windows.is_open(now));
     let Some(most) = open().map(|(_, it)| it.priority).max() else { return Vec::new() };
     let Some((_, decides)) = open().find(|(_, it)| it.priority == most) else { return Vec::new() };
     let others = open().filter(|(_, it)| it.value != decides.value);
@@ -44,13 +44,13 @@ proptest! {
 
     #[test]
     fn windows_overlap_when_several_are_open_that_ask_for_different_values(
-        behaviours in any_behaviors(),
+        behaviors in any_behaviors(),
     ) {
         // The clocks go back within the period.
         let (from, to) = (at("2026-10-23T03:00:00Z"), at("2026-11-02T00:00:00Z"));
         let zone = Zone::named("Europe/Berlin").unwrap();
         let policy =
-            ScheduledCapacity { zone, default_value: 1, behaviours: behaviours.clone().into() };
+            ScheduledCapacity { zone, default_value: 1, behaviors: behaviors.clone().into() };
         let mut world = World::default();
         let identity = names::metrics_producer("shop").identity;
         world.scheduled_capacity.policies.insert(identity.clone(), PolicyObject::new(policy));
@@ -67,7 +67,7 @@ proptest! {
                 let described = |it: &Outranked| (it.rule.rule.as_deref().unwrap().to_owned(), it.is_by_rank);
                 it.rules.iter().map(described).collect::<Vec<_>>()
             });
-            prop_assert_eq!(found, outranked_at(&behaviours, now), "at {}", now);
+            prop_assert_eq!(found, outranked_at(&behaviors, now), "at {}", now);
             now += QUARTER;
         }
     }

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use almanac_engine::cron_scaling::HeldBack;
 use almanac_engine::metric_scaling::MetricScaling;
 use almanac_engine::{
-    Family, Field, Identity, PolicyName, World, begin_anew, decides, goes_on, keep_creation,
-    known_until,
+    Family, Field, Identity, PolicyName, World, continues, decides, keep_creation, known_until,
+    start_as_new,
 };
 use jiff::Timestamp;
 
@@ -82,10 +82,10 @@ impl<'a> Takeover<'a> {
                 let before = before.map(|before| &before.cron_scaling);
                 held_back.extend(HeldBack::hold(&mut world.cron_scaling, policy, before));
             } else if sets_by_firings
-                || !self.goes_on(&world, policy) && !has_history(&world, policy)
+                || !self.continues(&world, policy) && !has_history(&world, policy)
             {
                 // The values that its rules have set are among those left.
-                begin_anew(&mut world, policy, from);
+                start_as_new(&mut world, policy, from);
             }
         }
         // A status later than everything known of the other version outweighs the values that the version has left,
@@ -115,14 +115,14 @@ impl<'a> Takeover<'a> {
             self.before.as_ref().is_some_and(|before| decides(before.world, policy, from))
         };
         let is_other = |policy: &PolicyName| {
-            !self.goes_on(world, policy) || !decides(world, policy, from) && has_decided(policy)
+            !self.continues(world, policy) || !decides(world, policy, from) && has_decided(policy)
         };
         policies.iter().any(is_other)
             || written.iter().any(|object| self.writers(object).iter().any(is_gone))
     }
 
-    fn goes_on(&self, world: &World, policy: &PolicyName) -> bool {
-        self.before.as_ref().is_some_and(|before| goes_on(world, policy, before.world))
+    fn continues(&self, world: &World, policy: &PolicyName) -> bool {
+        self.before.as_ref().is_some_and(|before| continues(world, policy, before.world))
     }
 
     /// The part of the version before that has set a field of an object, with its island.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use almanac_calendar::Zone;
 use almanac_engine::cron_scaling::{CronRule, CronScaling};
-use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
+use almanac_engine::scheduled_capacity::{Behavior, ScheduledCapacity};
 use almanac_engine::{Autoscaler, PolicyObject, Target, Workload, World};
 use almanac_fixtures::{at, names, rules, schedules};
 use proptest::prelude::*;
@@ -115,9 +115,9 @@ fn any_schedule() -> impl Strategy<Value = World> {
             };
             schedules::behavior(ZONES[zone], &hours(start), &hours(end), *value, *priority)
         });
-        let behaviors: Vec<Behaviour> = behaviors.collect();
+        let behaviors: Vec<Behavior> = behaviors.collect();
         let zone = Zone::named(ZONES[zone]).unwrap();
-        let policy = ScheduledCapacity { zone, default_value: 1, behaviours: behaviors.into() };
+        let policy = ScheduledCapacity { zone, default_value: 1, behaviors: behaviors.into() };
         let mut world = World::default();
         let identity = names::metrics_producer("shop").identity;
         world.scheduled_capacity.policies.insert(identity, PolicyObject::new(policy));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use almanac_calendar::Zone;
 use almanac_engine::cron_scaling::{CronRule, CronScaling, Memory};
-use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
+use almanac_engine::scheduled_capacity::{Behavior, ScheduledCapacity};
 use almanac_engine::{Autoscaler, Field, PolicyObject, Target, Workload, World};
 use almanac_fixtures::rules;
 use almanac_forecast::{AssumedValues, Forecast, Period, Series};
@@ -46,7 +46,7 @@ pub(crate) fn suspended(mut rule: CronRule) -> CronRule {
 }
 
 /// A behavior between two times of every day, in UTC; hours as in `"9"`.
-pub(crate) fn daily(start: &str, end: &str, value: u32, priority: i32) -> Behaviour {
+pub(crate) fn daily(start: &str, end: &str, value: u32, priority: i32) -> Behavior {
     let hour = |hour| format!("hours={hour}");
     behavior("UTC", &hour(start), &hour(end), value, priority)
 }
@@ -104,10 +104,10 @@ impl Building {
         mut self,
         name: &str,
         default_value: u32,
-        behaviours: Vec<Behaviour>,
+        behaviors: Vec<Behavior>,
     ) -> Building {
         let policy =
-            ScheduledCapacity { zone: Zone::utc(), default_value, behaviours: behaviours.into() };
+            ScheduledCapacity { zone: Zone::utc(), default_value, behaviors: behaviors.into() };
         self.0
             .scheduled_capacity
             .policies

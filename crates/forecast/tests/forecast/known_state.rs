@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use almanac_engine::cron_scaling::{Applied, CronRule, Ending, Execution, Memory, RuleMemory};
+use almanac_engine::cron_scaling::{
+    Applied, CronRule, Execution, FiringOutcome, Memory, RuleMemory,
+};
 use almanac_engine::{Field, Occurrence, Verdict};
 use almanac_forecast::{AssumedValues, Assumption, Forecast, Upcoming, explain};
 
@@ -10,7 +12,7 @@ use crate::builders::*;
 
 /// The status entry of a rule whose last firing was carried out, and set this number of replicas.
 fn handled(rule: &CronRule, scheduled: &str, replicas: u32) -> RuleMemory {
-    let done = Ending::Done(Applied::Replicas(replicas));
+    let done = FiringOutcome::Done(Applied::Replicas(replicas));
     let execution = Execution::new(at(scheduled), at(scheduled), done);
     RuleMemory::beginning(rule, at(scheduled)).with_executions([execution])
 }
@@ -199,7 +201,7 @@ fn the_message_of_a_failed_firing_is_repeated() {
         rule("win", "0 8 * * *", 3),
     ];
     let verdict_in_words = |rule: &CronRule, message: &str| {
-        let failed = Ending::Failed { attempts: 0, message: message.into() };
+        let failed = FiringOutcome::Failed { attempts: 0, message: message.into() };
         let execution =
             Execution::new(at("2026-03-05T08:00:00Z"), at("2026-03-05T08:06:00Z"), failed);
         RuleMemory::beginning(rule, at("2026-03-05T08:00:00Z")).with_executions([execution])

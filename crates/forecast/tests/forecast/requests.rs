@@ -1,6 +1,8 @@
 //! The requests of an explained field: every policy that sets it, in which order, and why each wins or loses.
 
-use almanac_engine::cron_scaling::{Applied, CronRule, Ending, Execution, Memory, RuleMemory};
+use almanac_engine::cron_scaling::{
+    Applied, CronRule, Execution, FiringOutcome, Memory, RuleMemory,
+};
 use almanac_engine::metric_scaling::Select;
 use almanac_engine::{Exemptions, PolicyName, PolicyObject, RankedRequest, Workload, World};
 use almanac_fixtures::autoscalers::{Autoscaler, at_once, scheduled};
@@ -64,7 +66,7 @@ fn at_one_instant_the_last_object_by_name_wins() {
 fn a_firing_that_was_applied_late_precedes_a_later_one() {
     let policy = |building: Building, name: &str, rule: CronRule, applied: &str, value| {
         let scheduled = rule.firings.previous(at(applied)).unwrap();
-        let done = Ending::Done(Applied::Replicas(value));
+        let done = FiringOutcome::Done(Applied::Replicas(value));
         let execution = Execution::new(scheduled, at(applied), done);
         let memory = RuleMemory::beginning(&rule, scheduled).with_executions([execution]);
         let memory = Memory { rules: vec![memory] };

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use almanac_engine::cron_scaling::{CronRule, CronScaling, DesiredScale};
-use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
+use almanac_engine::scheduled_capacity::{Behavior, ScheduledCapacity};
 use almanac_engine::{Field, Identity, Value, World};
 use almanac_forecast::{AssumedValues, Period, Simulation};
 use jiff::{SignedDuration, Timestamp};
@@ -58,7 +58,7 @@ fn bound_rules() -> impl Strategy<Value = Vec<CronRule>> {
     })
 }
 
-fn any_behaviors() -> impl Strategy<Value = Vec<Behaviour>> {
+fn any_behaviors() -> impl Strategy<Value = Vec<Behavior>> {
     let times = (0..24_u8, 0..60_u8, 0..24_u8, 0..60_u8);
     let weekday = prop::option::of(0..7_u8);
     let one = (times, weekday, prop::sample::select(&ZONES[..]), 0..5_u32, -1..2_i32);
@@ -75,7 +75,7 @@ fn any_behaviors() -> impl Strategy<Value = Vec<Behaviour>> {
 
 pub(crate) fn worlds() -> impl Strategy<Value = World> {
     (rules(), rules(), [bound_rules(), bound_rules()], any_behaviors(), any::<bool>()).prop_map(
-        |(one, two, [bounds, further], behaviours, contested)| {
+        |(one, two, [bounds, further], behaviors, contested)| {
             let second = if contested { "shop" } else { "other" };
             let second_autoscaler = if contested { "web" } else { "api" };
             Building::default()
@@ -87,7 +87,7 @@ pub(crate) fn worlds() -> impl Strategy<Value = World> {
                 .scaling("two", to_workload(second), two)
                 .scaling("bounds", to_autoscaler("web"), bounds)
                 .scaling("further", to_autoscaler(second_autoscaler), further)
-                .schedule("nodes", 1, behaviours)
+                .schedule("nodes", 1, behaviors)
                 .world()
         },
     )
@@ -178,8 +178,8 @@ impl Stepped<'_> {
 
 /// Of the behaviors that are open, the one of the highest priority, and of those the first.
 fn scheduled(policy: &ScheduledCapacity, now: Timestamp) -> u32 {
-    let mut winner: Option<&Behaviour> = None;
-    for behavior in policy.behaviours.iter().filter(|it| it.windows.is_open(now)) {
+    let mut winner: Option<&Behavior> = None;
+    for behavior in policy.behaviors.iter().filter(|it| it.windows.is_open(now)) {
         if winner.is_none_or(|winner| behavior.priority > winner.priority) {
             winner = Some(behavior);
         }

@@ -37,7 +37,10 @@ pub(crate) fn live(case: &Case) -> Vec<u32> {
         let now = instant(step.second);
         for (index, sample) in samples(step).enumerate() {
             let query = query(index).text;
-            world.metric_scaling.extra.hold(&policy.identity, Sample::asked(query, now, sample));
+            world
+                .metric_scaling
+                .extra
+                .hold(&policy.identity, Sample::requested(query, now, sample));
         }
         turn::take(&mut world, &policy, now).expect("a turn");
         let workload = world.objects.workloads.get(&target).expect("the target");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use almanac_engine::{Scored, Verdict};
+use almanac_engine::{Verdict, WeightedScores};
 use almanac_second_scheduler::generate::{Course, Step};
 use almanac_second_scheduler::{
     Exclusion, MissingScore, Objects, RankedCluster, Schedule, is_left_alone, next_change, schedule,
@@ -158,7 +158,7 @@ fn verdicts(expected: &Schedule) -> Vec<String> {
     }
     for (cluster, exclusion) in &expected.excluded {
         lines.push(match exclusion {
-            Exclusion::Terminating => format!("{cluster} Excluded it is being deleted"),
+            Exclusion::Terminating => format!("{cluster} Excluded the cluster is being deleted"),
             Exclusion::Predicates => format!("{cluster} Excluded no predicate matches"),
             Exclusion::Taint { taint, ended: None } => {
                 format!("{cluster} Excluded {taint} is not tolerated")
@@ -174,7 +174,7 @@ fn verdicts(expected: &Schedule) -> Vec<String> {
 fn their_verdicts(decided: &Decided) -> Vec<String> {
     let lines = decided.explained.iter().map(|it| {
         let (cluster, verdict) = (it.rule.as_deref().unwrap_or_default(), it.verdict);
-        let Some(Scored { total, scores }) = &it.scored else {
+        let Some(WeightedScores { total, scores }) = &it.scored else {
             // The predicates that do not match follow.
             let message = match it.message.split_once(": ") {
                 Some((reason @ "no predicate matches", _)) => reason,

@@ -63,9 +63,9 @@ impl Subject {
         let (namespace, name) = placement;
         let policy = PolicyName::new(Family::Placement, Kind::Placement.identity(namespace, name));
         let open = turn::open(&self.world, &policy, &Reach::everything(), now)?;
-        let decision = &open.decision().of::<Placements>().unwrap().decision;
+        let decision = &open.decision().get::<Placements>().unwrap().decision;
         let input = gather(self.world.view(), &policy.identity)?;
-        let ranking = Ranking::of(&input, now);
+        let ranking = Ranking::new(&input, now);
         let is_last = ranking.ranked.iter().filter(|it| it.is_shunned);
         let last = texts(is_last.map(|it| input.candidates[it.candidate as usize].name));
         let explained = self.world.explain(&policy, now).into_iter();

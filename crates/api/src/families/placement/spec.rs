@@ -6,7 +6,7 @@ use std::sync::Arc;
 use almanac_engine::LabelSelector;
 use almanac_engine::placement::{
     Allowance, ClusterSelector, DecisionGroup, Expression, GroupSize, MOST_EXPRESSIONS, Placement,
-    PrioritizerMode, ScoreSource, Standing, TaintEffect, Toleration, Weight,
+    PlacementState, PrioritizerMode, ScoreSource, TaintEffect, Toleration, Weight,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as WrittenSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -51,16 +51,16 @@ pub(super) fn check(written: &PlacementSpec, metadata: &Json) -> Checked<Placeme
 pub(super) fn unusable(object: &Json) -> Option<Placement> {
     let sets = object["spec"]["clusterSets"].as_array().into_iter().flatten();
     let sets = sets.filter_map(|it| it.as_str().map(Arc::from)).collect();
-    (standing(&object["metadata"]) == Standing::Active).then(|| Placement::unusable(sets))
+    (standing(&object["metadata"]) == PlacementState::Active).then(|| Placement::unusable(sets))
 }
 
-fn standing(metadata: &Json) -> Standing {
+fn standing(metadata: &Json) -> PlacementState {
     if !metadata["deletionTimestamp"].is_null() {
-        Standing::Terminating
+        PlacementState::Terminating
     } else if metadata["annotations"][DISABLE_ANNOTATION] == "true" {
-        Standing::Disabled
+        PlacementState::Disabled
     } else {
-        Standing::Active
+        PlacementState::Active
     }
 }
 

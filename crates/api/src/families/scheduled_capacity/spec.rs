@@ -5,7 +5,7 @@ use std::ops::Range;
 use almanac_calendar::{
     Pattern as CalendarPattern, PatternError, PatternText, PatternWindow, Windows, Zone,
 };
-use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
+use almanac_engine::scheduled_capacity::{Behavior, ScheduledCapacity};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::families::Checked;
@@ -77,7 +77,7 @@ fn check_schedule(
         .map(|(position, behavior)| check_behavior(behavior, zone, &list.index(position), findings))
         .collect();
     let behaviors = behaviors.into_iter().collect::<Option<Box<[_]>>>()?;
-    Some(ScheduledCapacity { zone: zone?, default_value: default_value?, behaviours: behaviors })
+    Some(ScheduledCapacity { zone: zone?, default_value: default_value?, behaviors: behaviors })
 }
 
 fn check_behavior(
@@ -85,12 +85,12 @@ fn check_behavior(
     zone: Option<Zone>,
     path: &Path<'_>,
     findings: &mut Vec<Finding>,
-) -> Option<Behaviour> {
+) -> Option<Behavior> {
     let value = check_count(behavior.replicas, &path.key("replicas"), findings);
     let start = check_pattern(&behavior.start, &path.key("start"), findings);
     let end = check_pattern(&behavior.end, &path.key("end"), findings);
     let windows = check_window(start?, end?, zone, path, findings);
-    Some(Behaviour { windows: windows?, value: value?, priority: behavior.priority.unwrap_or(0) })
+    Some(Behavior { windows: windows?, value: value?, priority: behavior.priority.unwrap_or(0) })
 }
 
 fn check_count(count: i32, field: &Path<'_>, findings: &mut Vec<Finding>) -> Option<u32> {

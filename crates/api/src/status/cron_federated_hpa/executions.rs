@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use almanac_engine::cron_scaling::{
-    ANOTHER_WRITER, Applied, DesiredScale, Ending, Execution, SUPERSEDED, Undone,
+    ANOTHER_WRITER, Applied, DesiredScale, Execution, FiringOutcome, SUPERSEDED, UndoneValue,
 };
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub(super) fn read(entry: &Value) -> Vec<Execution> {
     executions
 }
 
-fn read_list(list: &Value, read_ending: fn(&Value) -> Option<Ending>) -> Vec<Execution> {
+fn read_list(list: &Value, read_ending: fn(&Value) -> Option<FiringOutcome>) -> Vec<Execution> {
     let read_one = |execution: &Value| {
         let scheduled = lenient::instant(&execution["scheduleTime"])?;
         let executed = lenient::instant(&execution["executionTime"])?;
@@ -33,7 +33,7 @@ fn read_list(list: &Value, read_ending: fn(&Value) -> Option<Ending>) -> Vec<Exe
     executions
 }
 
-fn read_applied(execution: &Value) -> Option<Ending> {
+fn read_applied(execution: &Value) -> Option<FiringOutcome> {
     // Absent and mangled differ: half of the applied values would be a wrong record.
     let field = |name: &str| match &execution[name] {
         Value::Null => Some(None),
@@ -47,24 +47,24 @@ fn read_applied(execution: &Value) -> Option<Ending> {
     let message = execution["message"].as_str();
     let moved_other = message.is_some_and(|message| !message.starts_with(ANOTHER_WRITER));
     let bounds = || Applied::bounds(min, max, moved_other);
-    Some(Ending::Done(replicas.map_or_else(bounds, Applied::Replicas)))
+    Some(FiringOutcome::Done(replicas.map_or_else(bounds, Applied::Replicas)))
 }
 
 /// The latest success whose message reports that another writer has replaced its value.
-pub(super) fn read_undone(entry: &Value) -> Option<Undone> {
+pub(super) fn read_undone(entry: &Value) -> Option<UndoneValue> {
     let successes = entry["successfulExecutions"].as_array()?.iter().filter_map(|execution| {
         let scheduled = lenient::instant(&execution["scheduleTime"])?;
         let message = execution["message"].as_str()?;
         let change = &message[message.find(ANOTHER_WRITER)?..];
-        Undone::parse(scheduled, &lenient::cut(change, MAX_MESSAGE))
+        UndoneValue::parse(scheduled, &lenient::cut(change, MAX_MESSAGE))
     });
     successes.max_by_key(|undone| undone.scheduled)
 }
 
 /// The failure, with the message as written, which includes the number of attempts.
-fn read_failure(execution: &Value) -> Option<Ending> {
+fn read_failure(execution: &Value) -> Option<FiringOutcome> {
     let message = lenient::cut(execution["message"].as_str()?, MAX_MESSAGE);
-    Some(Ending::Failed { attempts: 0, message: message.into() })
+    Some(FiringOutcome::Failed { attempts: 0, message: message.into() })
 }
 
 fn newest_first(one: &Execution, other: &Execution) -> Ordering {
@@ -75,7 +75,7 @@ fn newest_first(one: &Execution, other: &Execution) -> Ordering {
 /// The successful executions, newest first. `desired` is what the rule sets, if it is usable.
 pub(super) fn write_successes(
     executions: &[Execution],
-    undone: Option<&Undone>,
+    undone: Option<&UndoneValue>,
     desired: Option<DesiredScale>,
     limit: usize,
 ) -> Vec<SuccessfulExecution> {
@@ -84,7 +84,7 @@ pub(super) fn write_successes(
         undone.map(undone_message)
     };
     let write = |execution: &Execution| {
-        let Ending::Done(applied) = execution.ending else { return None };
+        let FiringOutcome::Done(applied) = execution.ending else { return None };
         let moved = applied.moved_other_bound().then(|| moved_bound_message(applied, desired));
         Some(SuccessfulExecution {
             schedule_time: lenient::time(execution.scheduled()),
@@ -102,7 +102,7 @@ pub(super) fn write_successes(
 }
 
 /// The change of another field manager, and the advice about it. A message read from a status has both.
-pub(super) fn undone_message(undone: &Undone) -> String {
+pub(super) fn undone_message(undone: &UndoneValue) -> String {
     let advice = undone.by.as_deref().and_then(|by| advice(by, undone.field));
     let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();
     format!("{}{advice}", undone.message)
@@ -132,16 +132,18 @@ fn write_list<T>(
 
 fn failure_message(execution: &Execution) -> Option<String> {
     Some(match &execution.ending {
-        Ending::Done(_) => return None,
-        Ending::Failed { attempts: 0, message } => message.to_string(),
-        Ending::Failed { attempts: 1, message } => format!("{GAVE_UP}1 attempt: {message}"),
-        Ending::Failed { attempts, message } => format!("{GAVE_UP}{attempts} attempts: {message}"),
-        Ending::Missed => {
+        FiringOutcome::Done(_) => return None,
+        FiringOutcome::Failed { attempts: 0, message } => message.to_string(),
+        FiringOutcome::Failed { attempts: 1, message } => format!("{GAVE_UP}1 attempt: {message}"),
+        FiringOutcome::Failed { attempts, message } => {
+            format!("{GAVE_UP}{attempts} attempts: {message}")
+        }
+        FiringOutcome::Missed => {
             let late = SignedDuration::from_secs(execution.later().as_secs());
             format!("missed by {late:#}")
         }
-        Ending::Superseded { by } => format!("{SUPERSEDED} rule {by:?}"),
-        Ending::Stopped => "not carried out: everything was stopped".to_owned(),
+        FiringOutcome::Superseded { by } => format!("{SUPERSEDED} rule {by:?}"),
+        FiringOutcome::Stopped => "not carried out: everything was stopped".to_owned(),
     })
 }
 
@@ -152,9 +154,12 @@ const GAVE_UP: &str = "gave up after ";
 /// is recognized by its message.
 pub(super) fn given_up(execution: &Execution) -> Option<String> {
     match &execution.ending {
-        Ending::Failed { attempts: 0, message } if !message.starts_with(GAVE_UP) => None,
-        Ending::Failed { .. } => failure_message(execution),
-        Ending::Done(_) | Ending::Missed | Ending::Superseded { .. } | Ending::Stopped => None,
+        FiringOutcome::Failed { attempts: 0, message } if !message.starts_with(GAVE_UP) => None,
+        FiringOutcome::Failed { .. } => failure_message(execution),
+        FiringOutcome::Done(_)
+        | FiringOutcome::Missed
+        | FiringOutcome::Superseded { .. }
+        | FiringOutcome::Stopped => None,
     }
 }
 

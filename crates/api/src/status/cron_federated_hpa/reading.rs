@@ -27,7 +27,7 @@ pub fn read(policy: &CronScaling, status: &Value) -> Option<Memory> {
     let entries: BTreeMap<&str, &Value> = entries(status).rev().collect();
     let usable = policy.rules.iter().map(|rule| (Arc::clone(&rule.name), rule.fingerprint));
     let unusable = policy.unusable_rules.iter();
-    let unusable = unusable.map(|rule| (Arc::from(&*rule.name), Fingerprint::of_nothing()));
+    let unusable = unusable.map(|rule| (Arc::from(&*rule.name), Fingerprint::empty()));
     let read_one = |(name, now): (Arc<str>, Fingerprint)| {
         entries.get(&*name).map(|entry| read_entry(name, entry, now))
     };
@@ -44,7 +44,7 @@ pub fn read_without_policy(status: &Value) -> Option<Memory> {
     let mut rules: Vec<RuleMemory> = Vec::new();
     for (name, entry) in entries(status) {
         if rules.len() < MAX_RULES && !rules.iter().any(|known| *known.name == *name) {
-            rules.push(read_entry(name.into(), entry, Fingerprint::of_nothing()));
+            rules.push(read_entry(name.into(), entry, Fingerprint::empty()));
         }
     }
     Some(Memory { rules })

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use almanac_engine::Fingerprint;
 use almanac_engine::cron_scaling::{
-    CronRule, CronScaling, Memory, RuleMemory, Undone, next_firing,
+    CronRule, CronScaling, Memory, RuleMemory, UndoneValue, next_firing,
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -87,9 +87,8 @@ fn history_of(rule: &CronRule, memory: Option<&RuleMemory>, now: Timestamp) -> E
         };
     };
     // A fingerprint and a last handled time that is unknown would read back as something else.
-    let fingerprint = (handled(memory).is_some()
-        && memory.fingerprint != Fingerprint::of_nothing())
-    .then_some(memory.fingerprint);
+    let fingerprint = (handled(memory).is_some() && memory.fingerprint != Fingerprint::empty())
+        .then_some(memory.fingerprint);
     let successful = usize::from(rule.successful_history_limit);
     let failed = usize::from(rule.failed_history_limit);
     ExecutionHistory {
@@ -108,7 +107,7 @@ fn history_of(rule: &CronRule, memory: Option<&RuleMemory>, now: Timestamp) -> E
 }
 
 /// The change of another writer to a value that a rule set. An edit since then made the rule start again.
-pub(super) fn undone<'a>(rule: &CronRule, memory: &'a RuleMemory) -> Option<&'a Undone> {
+pub(super) fn undone<'a>(rule: &CronRule, memory: &'a RuleMemory) -> Option<&'a UndoneValue> {
     let undone = memory.undone.as_deref().filter(|_| memory.fingerprint == rule.fingerprint);
     undone.filter(|it| !it.is_over)
 }

@@ -4,7 +4,8 @@
 use std::cmp::Ordering;
 
 use almanac_engine::metric_scaling::{
-    Cause, Limited, Memory, MetricScaling, SampleProblem, Select, TargetState, render_limited,
+    Cause, LimitedReplicas, Memory, MetricScaling, SampleProblem, Select, TargetState,
+    render_limited,
 };
 use almanac_engine::{Field, Identity, Verdict, counted, few_joined};
 
@@ -17,7 +18,7 @@ use crate::status::other_writer::advice;
 impl Decided<'_> {
     /// The result of the recommendation that wins, if there is one.
     #[must_use]
-    pub fn limited(&self) -> Option<Limited> {
+    pub fn limited(&self) -> Option<LimitedReplicas> {
         let mut reasons = self.decision.reasons.iter();
         reasons.find(|reason| reason.verdict == Verdict::Won)?.cause.limited()
     }
@@ -145,16 +146,16 @@ fn obstacle(
 }
 
 /// The limit in time that holds a recommendation back, if any.
-fn held_back(policy: &MetricScaling, limited: Limited) -> (ConditionReason, String) {
-    let Limited { from, recommended, stabilised, allowed, .. } = limited;
-    let direction = if stabilised > from { &policy.up } else { &policy.down };
-    let reason = if allowed != stabilised && direction.select == Select::Disabled {
+fn held_back(policy: &MetricScaling, limited: LimitedReplicas) -> (ConditionReason, String) {
+    let LimitedReplicas { from, recommended, stabilized, allowed, .. } = limited;
+    let direction = if stabilized > from { &policy.up } else { &policy.down };
+    let reason = if allowed != stabilized && direction.select == Select::Disabled {
         ConditionReason::ScalingDisabled
-    } else if allowed != stabilised {
+    } else if allowed != stabilized {
         ConditionReason::RateLimited
-    } else if stabilised < recommended {
+    } else if stabilized < recommended {
         ConditionReason::ScaleUpStabilized
-    } else if stabilised > recommended {
+    } else if stabilized > recommended {
         ConditionReason::ScaleDownStabilized
     } else {
         return (ConditionReason::ReadyForNewScale, "the target can be scaled".to_owned());
@@ -162,8 +163,8 @@ fn held_back(policy: &MetricScaling, limited: Limited) -> (ConditionReason, Stri
     (reason, render_limited(policy, limited))
 }
 
-fn unbounded(policy: &MetricScaling, limited: Limited) -> ConditionState {
-    let Limited { allowed, replicas, .. } = limited;
+fn unbounded(policy: &MetricScaling, limited: LimitedReplicas) -> ConditionState {
+    let LimitedReplicas { allowed, replicas, .. } = limited;
     let (min, max) = (policy.bounds.min(), policy.bounds.max());
     let are = if allowed == 1 { "is" } else { "are" };
     let wanted = format!("{} {are} wanted", counted(allowed, "replica"));

@@ -7,7 +7,7 @@ use almanac_api::status::conditions::{
 };
 use almanac_api::status::cron_federated_hpa::{condition_states, read};
 use almanac_engine::Identity;
-use almanac_engine::cron_scaling::{Ending, Execution, Memory, RuleMemory};
+use almanac_engine::cron_scaling::{Execution, FiringOutcome, Memory, RuleMemory};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde_json::{Value, json};
 
@@ -236,7 +236,7 @@ fn every_target_problem_has_a_next_step() {
 }
 
 fn failed(attempts: u32) -> Execution {
-    let ending = Ending::Failed { attempts, message: "denied by quota".into() };
+    let ending = FiringOutcome::Failed { attempts, message: "denied by quota".into() };
     executed("2026-01-05T09:00:00Z", "2026-01-05T09:00:31Z", ending)
 }
 
@@ -274,7 +274,7 @@ fn a_later_success_ends_it_whether_or_not_it_is_kept_in_the_history() {
 
 #[test]
 fn a_later_firing_that_was_missed_or_superseded_does_not_end_it() {
-    for ending in [Ending::Missed, Ending::Superseded { by: "down".into() }] {
+    for ending in [FiringOutcome::Missed, FiringOutcome::Superseded { by: "down".into() }] {
         let later = executed("2026-01-06T09:00:00Z", "2026-01-06T09:10:00Z", ending);
         for condition_lines in said_of_history(&[later, failed(5)], "2026-01-06T09:00:00Z") {
             assert!(
@@ -287,8 +287,8 @@ fn a_later_firing_that_was_missed_or_superseded_does_not_end_it() {
 
 #[test]
 fn a_missed_superseded_or_stopped_firing_needs_no_attention() {
-    let superseded = Ending::Superseded { by: "down".into() };
-    for ending in [Ending::Missed, superseded, Ending::Stopped] {
+    let superseded = FiringOutcome::Superseded { by: "down".into() };
+    for ending in [FiringOutcome::Missed, superseded, FiringOutcome::Stopped] {
         let one = executed("2026-01-05T09:00:00Z", "2026-01-05T09:10:00Z", ending);
         for condition_lines in said_of_history(&[one], "2026-01-05T09:00:00Z") {
             assert_eq!(condition_lines[1], "Ready=true Armed: nothing needs attention");

@@ -9,7 +9,7 @@ use almanac_api::status::cron_federated_hpa::{
 };
 use almanac_api::status::metrics_producer;
 use almanac_engine::cron_scaling::{
-    Applied, CronScaling, Ending, Execution, Memory, RuleMemory, next_firing, settle,
+    Applied, CronScaling, Execution, FiringOutcome, Memory, RuleMemory, next_firing, settle,
 };
 use almanac_engine::{Fingerprint, Outcome};
 use jiff::{SignedDuration, Timestamp};
@@ -46,21 +46,22 @@ fn instants() -> impl Strategy<Value = Timestamp> {
         .prop_map(|(second, fraction)| Timestamp::new(second, fraction).expect("in range"))
 }
 
-fn endings() -> impl Strategy<Value = Ending> {
+fn endings() -> impl Strategy<Value = FiringOutcome> {
     let bound = || option::of(1_u32..5);
     prop_oneof![
-        (0_u32..=2_147_483_647).prop_map(|replicas| Ending::Done(Applied::Replicas(replicas))),
+        (0_u32..=2_147_483_647)
+            .prop_map(|replicas| FiringOutcome::Done(Applied::Replicas(replicas))),
         (bound(), bound(), any::<bool>())
-            .prop_map(|(min, max, moved)| Ending::Done(Applied::bounds(min, max, moved))),
+            .prop_map(|(min, max, moved)| FiringOutcome::Done(Applied::bounds(min, max, moved))),
         (0_u32..5, ".*")
-            .prop_map(|(attempts, text)| Ending::Failed { attempts, message: text.into() }),
-        (1_u32..5, 4_000_usize..4_200).prop_map(|(attempts, length)| Ending::Failed {
+            .prop_map(|(attempts, text)| FiringOutcome::Failed { attempts, message: text.into() }),
+        (1_u32..5, 4_000_usize..4_200).prop_map(|(attempts, length)| FiringOutcome::Failed {
             attempts,
             message: "ü".repeat(length).into()
         }),
-        Just(Ending::Missed),
-        Just(Ending::Stopped),
-        ".*".prop_map(|by| Ending::Superseded { by: by.into() }),
+        Just(FiringOutcome::Missed),
+        Just(FiringOutcome::Stopped),
+        ".*".prop_map(|by| FiringOutcome::Superseded { by: by.into() }),
     ]
 }
 
@@ -79,8 +80,8 @@ fn memories() -> impl Strategy<Value = Memory> {
     let names = select(vec!["up", "down", "lunch", "broken", "gone", ""]);
     let handled = prop_oneof![instants(), Just(Timestamp::UNIX_EPOCH), Just(Timestamp::MIN)];
     let fingerprints = prop_oneof![
-        Just(Fingerprint::of_nothing()),
-        any::<u64>().prop_map(|text| Fingerprint::of([&*text.to_string()]))
+        Just(Fingerprint::empty()),
+        any::<u64>().prop_map(|text| Fingerprint::from_parts([&*text.to_string()]))
     ];
     let rule = (names, fingerprints, handled, executions());
     let rule = rule.prop_map(|(name, fingerprint, handled, list)| RuleMemory {

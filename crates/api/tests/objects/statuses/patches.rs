@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use almanac_api::definitions::custom_resources;
 use almanac_api::objects::CronFederatedHPAStatus;
 use almanac_api::status::replacing_patch;
-use almanac_engine::cron_scaling::{Ending, Memory};
+use almanac_engine::cron_scaling::{FiringOutcome, Memory};
 use serde_json::{Value, json};
 
 use crate::statuses::support::{executed, executed_at, now, rule_memory, shop};
@@ -49,7 +49,7 @@ fn the_patch_replaces_exactly_the_fields_of_the_crd() {
 #[test]
 fn no_old_field_survives_the_patch() {
     let shop = shop();
-    let missed = executed("2026-01-05T09:00:00Z", "2026-01-05T09:07:00Z", Ending::Missed);
+    let missed = executed("2026-01-05T09:00:00Z", "2026-01-05T09:07:00Z", FiringOutcome::Missed);
     let full = Memory {
         rules: vec![rule_memory(&shop, 0, &[missed, executed_at("2026-01-04T09:00:00Z", 5)])],
     };

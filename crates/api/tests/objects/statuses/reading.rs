@@ -2,7 +2,7 @@
 
 use almanac_api::status::cron_federated_hpa::{read, read_without_policy};
 use almanac_engine::Fingerprint;
-use almanac_engine::cron_scaling::{Applied, Ending, Memory};
+use almanac_engine::cron_scaling::{Applied, FiringOutcome, Memory};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -99,7 +99,7 @@ fn a_mangled_fingerprint_or_handled_time_loses_the_handled_state_but_not_the_his
         let mut entry = entry_of_up();
         entry[field] = mangled;
         let memory = read(&shop, &with_entries(&[entry.clone()])).expect("a status is there");
-        assert_eq!(memory.rules[0].fingerprint, Fingerprint::of_nothing(), "{entry}");
+        assert_eq!(memory.rules[0].fingerprint, Fingerprint::empty(), "{entry}");
         let just_after_nine = at("2026-01-05T09:00:10Z");
         let (wanted, carried_over) = decided(&shop, Some(&memory), just_after_nine);
         assert_eq!(wanted, None, "{entry}");
@@ -140,7 +140,7 @@ fn a_mangled_execution_is_left_out_alone() {
         let memory = read(&shop(), &with_entries(&[entry])).expect("a status is there");
         let executions = &memory.rules[0].executions;
         assert_eq!(executions.len(), 1, "{mangled}");
-        assert_eq!(executions[0].ending, Ending::Done(Applied::Replicas(5)), "{mangled}");
+        assert_eq!(executions[0].ending, FiringOutcome::Done(Applied::Replicas(5)), "{mangled}");
     }
 }
 
@@ -186,10 +186,12 @@ fn ten_thousand_executions_and_an_endless_message_are_truncated_to_the_schema_li
     assert_eq!(executions.iter().filter(|it| it.ending.is_success()).count(), 32);
     assert_eq!(executions.len(), 64);
     assert_eq!(executions[0].scheduled().as_second(), 1_000_000_000 + 1_999 * 86_400);
-    let Ending::Failed { message, .. } = &executions[1].ending else { panic!("{executions:?}") };
+    let FiringOutcome::Failed { message, .. } = &executions[1].ending else {
+        panic!("{executions:?}")
+    };
     assert_eq!(message.chars().count(), 4_096);
     let same = executions.iter().filter(|it| match &it.ending {
-        Ending::Failed { message: other, .. } => std::sync::Arc::ptr_eq(message, other),
+        FiringOutcome::Failed { message: other, .. } => std::sync::Arc::ptr_eq(message, other),
         _ => false,
     });
     assert_eq!(same.count(), 32, "equal messages are kept once");
@@ -238,7 +240,7 @@ fn a_moved_bound_is_read_from_the_message_of_the_execution() {
     for (message, moved) in [(json!("moved"), true), (Value::Null, false), (json!(7), false)] {
         let memory = read(&policy, &with_entries(&[entry(message)])).expect("a status is there");
         let applied = Applied::bounds(Some(12), Some(12), moved);
-        assert_eq!(memory.rules[0].executions[0].ending, Ending::Done(applied));
+        assert_eq!(memory.rules[0].executions[0].ending, FiringOutcome::Done(applied));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use almanac_api::finding::Finding;
 use almanac_api::status::metrics_producer::{condition_states, read, write};
-use almanac_engine::scheduled_capacity::{Change, Published};
+use almanac_engine::scheduled_capacity::{Change, PublishedNumber};
 use serde_json::{Value, json};
 
 use crate::statuses::support::{against_schema, at};
@@ -22,7 +22,7 @@ fn condition_lines(text: &str) -> Vec<String> {
 
 #[test]
 fn a_published_value_is_written_and_reads_back() {
-    let whole = Published {
+    let whole = PublishedNumber {
         value: 3,
         winner: Some(1),
         next: Some(Change { at: at("2026-01-05T17:00:00Z"), value: 2 }),
@@ -37,7 +37,8 @@ fn a_published_value_is_written_and_reads_back() {
     });
     assert_eq!(status, expected);
     assert_eq!(against_schema("MetricsProducer", &status), Vec::<String>::new());
-    for published in [whole, Published { winner: None, ..whole }, Published { next: None, ..whole }]
+    for published in
+        [whole, PublishedNumber { winner: None, ..whole }, PublishedNumber { next: None, ..whole }]
     {
         let status = serde_json::to_value(write(Some(&published), Vec::new(), None)).expect("JSON");
         assert_eq!(read(&status), Some(published));
@@ -52,7 +53,7 @@ fn the_status_has_no_value_while_nothing_is_published() {
 
 #[test]
 fn only_the_mangled_part_is_ignored() {
-    let only = |value| Some(Published { value, winner: None, next: None });
+    let only = |value| Some(PublishedNumber { value, winner: None, next: None });
     for (capacity, published) in [
         (Value::Null, None),
         (json!([3]), None),

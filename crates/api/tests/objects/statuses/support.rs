@@ -9,8 +9,8 @@ use almanac_api::objects::CronFederatedHPAStatus;
 use almanac_api::status::cron_federated_hpa::write;
 use almanac_checker::check_cron_scaling;
 use almanac_engine::cron_scaling::{
-    Applied, CronScaling, Decision, Ending, Execution, Input, Memory, RuleMemory, TargetState,
-    decide,
+    Applied, CronScaling, Decision, Execution, FiringOutcome, Input, Memory, RuleMemory,
+    TargetState, decide,
 };
 use almanac_engine::{Action, Workload};
 use jiff::Timestamp;
@@ -49,12 +49,12 @@ pub(crate) fn shop() -> CronScaling {
     CHECKED.clone()
 }
 
-pub(crate) fn executed(scheduled: &str, executed: &str, ending: Ending) -> Execution {
+pub(crate) fn executed(scheduled: &str, executed: &str, ending: FiringOutcome) -> Execution {
     Execution::new(at(scheduled), at(executed), ending)
 }
 
 pub(crate) fn executed_at(scheduled: &str, replicas: u32) -> Execution {
-    executed(scheduled, scheduled, Ending::Done(Applied::Replicas(replicas)))
+    executed(scheduled, scheduled, FiringOutcome::Done(Applied::Replicas(replicas)))
 }
 
 /// The memory of the rule at `index`, handled until a minute before [`now`].

@@ -2,7 +2,7 @@
 
 use almanac_api::status::cron_federated_hpa::{condition_states, read};
 use almanac_engine::Fingerprint;
-use almanac_engine::cron_scaling::{Applied, Ending, Memory, RuleMemory, Undone};
+use almanac_engine::cron_scaling::{Applied, FiringOutcome, Memory, RuleMemory, UndoneValue};
 
 use crate::statuses::support::{at, executed, policy, status_of};
 use crate::written::{cron_for, cron_for_workload};
@@ -12,8 +12,8 @@ const NINE: &str = "2026-01-05T09:00:00Z";
 
 /// A memory of a rule that has applied this at nine, which was undone.
 fn undone(rule: RuleMemory, applied: Applied) -> Memory {
-    let mut rule = rule.with_executions([executed(NINE, NINE, Ending::Done(applied))]);
-    rule.undone = Undone::parse(at(NINE), SAID).map(Box::new);
+    let mut rule = rule.with_executions([executed(NINE, NINE, FiringOutcome::Done(applied))]);
+    rule.undone = UndoneValue::parse(at(NINE), SAID).map(Box::new);
     Memory { rules: vec![rule] }
 }
 
@@ -31,7 +31,7 @@ fn a_firing_that_was_undone_needs_attention_before_and_after_a_restart() {
     assert_eq!(ready.message, expected);
 
     let mut edited = policy.clone();
-    edited.rules[0].fingerprint = Fingerprint::of(["another"]);
+    edited.rules[0].fingerprint = Fingerprint::from_parts(["another"]);
     let [_, ready] = condition_states(Some(&edited), &[], None, Some(&kept));
     assert!(ready.holds, "{}", ready.message);
     assert!(!status_of(&edited, &kept).to_string().contains(SAID));

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use almanac_api::status::cron_federated_hpa::{read_without_policy, write, write_without_policy};
-use almanac_engine::cron_scaling::{Applied, Ending, Execution, Memory};
+use almanac_engine::cron_scaling::{Applied, Execution, FiringOutcome, Memory};
 use serde_json::{Value, json};
 
 use crate::statuses::support::{
@@ -34,7 +34,11 @@ fn histories_are_in_spec_order_including_unusable_rules() {
             rule_memory(
                 &shop,
                 1,
-                &[executed("2026-01-04T18:00:00Z", "2026-01-04T18:07:12.9Z", Ending::Missed)],
+                &[executed(
+                    "2026-01-04T18:00:00Z",
+                    "2026-01-04T18:07:12.9Z",
+                    FiringOutcome::Missed,
+                )],
             ),
             rule_memory(&shop, 2, &[executed_at("2026-01-04T12:00:00Z", 3)]),
             broken,
@@ -77,14 +81,14 @@ fn histories_are_in_spec_order_including_unusable_rules() {
 
 #[test]
 fn a_failure_has_a_readable_message() {
-    let failed = |attempts| Ending::Failed { attempts, message: "no such thing".into() };
+    let failed = |attempts| FiringOutcome::Failed { attempts, message: "no such thing".into() };
     for (ending, message) in [
         (failed(0), "no such thing"),
         (failed(1), "gave up after 1 attempt: no such thing"),
         (failed(7), "gave up after 7 attempts: no such thing"),
-        (Ending::Missed, "missed by 1h 30s"),
-        (Ending::Superseded { by: "down".into() }, "superseded by rule \"down\""),
-        (Ending::Stopped, "not carried out: everything was stopped"),
+        (FiringOutcome::Missed, "missed by 1h 30s"),
+        (FiringOutcome::Superseded { by: "down".into() }, "superseded by rule \"down\""),
+        (FiringOutcome::Stopped, "not carried out: everything was stopped"),
     ] {
         let execution = executed("2026-01-05T09:00:00Z", "2026-01-05T10:00:30Z", ending);
         assert_eq!(written_execution(&shop(), execution)["message"], message);
@@ -93,7 +97,7 @@ fn a_failure_has_a_readable_message() {
 
 #[test]
 fn a_message_is_truncated_to_the_schema_limit() {
-    let ending = Ending::Failed { attempts: 7, message: "ü".repeat(5_000).into() };
+    let ending = FiringOutcome::Failed { attempts: 7, message: "ü".repeat(5_000).into() };
     let execution = executed("2026-01-05T09:00:00Z", "2026-01-05T09:05:00Z", ending);
     let message =
         written_execution(&shop(), execution)["message"].as_str().map(str::to_owned).expect("text");
@@ -122,7 +126,8 @@ fn a_moved_bound_is_reported_as_far_as_it_is_known() {
         ("targetMinReplicas: 12, targetMaxReplicas: 12", bounds(Some(12), Some(12)), one_moved),
     ] {
         let at = "2026-01-05T09:00:00Z";
-        let success = written_execution(&rule(fields), executed(at, at, Ending::Done(applied)));
+        let success =
+            written_execution(&rule(fields), executed(at, at, FiringOutcome::Done(applied)));
         assert_eq!(success["message"], message, "{fields}");
         assert_eq!(success["appliedMinReplicas"], json!(applied.min()), "{fields}");
         assert_eq!(success["appliedMaxReplicas"], json!(applied.max()), "{fields}");
@@ -130,8 +135,10 @@ fn a_moved_bound_is_reported_as_far_as_it_is_known() {
     }
     let own = Applied::Bounds { min: NonZeroU32::new(2), max: None, moved_other: false };
     let at = "2026-01-05T09:00:00Z";
-    let success =
-        written_execution(&rule("targetMinReplicas: 2"), executed(at, at, Ending::Done(own)));
+    let success = written_execution(
+        &rule("targetMinReplicas: 2"),
+        executed(at, at, FiringOutcome::Done(own)),
+    );
     assert_eq!(success["message"], Value::Null);
 }
 
@@ -139,8 +146,9 @@ fn a_moved_bound_is_reported_as_far_as_it_is_known() {
 fn a_history_is_written_newest_first_and_within_the_limits_of_its_rule() {
     let shop = shop();
     let days = (1..=5).map(|day| format!("2025-12-0{day}T18:00:00Z"));
-    let executions: Vec<Execution> =
-        days.flat_map(|at| [executed_at(&at, 1), executed(&at, &at, Ending::Missed)]).collect();
+    let executions: Vec<Execution> = days
+        .flat_map(|at| [executed_at(&at, 1), executed(&at, &at, FiringOutcome::Missed)])
+        .collect();
     let memory = Memory { rules: vec![rule_memory(&shop, 1, &executions)] };
     let entry = &status_of(&shop, &memory)["executionHistories"][1];
     let times = |list: &str| -> Vec<Value> {

@@ -100,8 +100,8 @@ fn a_boundary_scales_within_a_scrape_and_a_period_and_only_by_a_number() -> Test
         let wrong: [(&[&str], &str); 4] = [
             (&["40", "40"], "tide yields 2 samples instead of one"),
             (&[], "tide selects nothing"),
-            (&["NaN"], "tide yields no finite number"),
-            (&["+Inf"], "tide yields no finite number"),
+            (&["NaN"], "tide does not yield a finite number"),
+            (&["+Inf"], "tide does not yield a finite number"),
         ];
         for ((values, message), healed) in wrong.into_iter().zip(4..) {
             stage.readings.publish(&stage.prometheus, values).await?;

@@ -97,7 +97,7 @@ fn levels_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
         let report = answer(&kubeconfig, &explain("pod/shop/left-behind")).await?;
         assert!(report.contains("qosLevel of Pod shop/left-behind is 2"), "{report}");
         let report = answer(&kubeconfig, &explain("pod/shop/ours")).await?;
-        assert!(report.contains("it is unchanged"), "{report}");
+        assert!(report.contains("the pod is unchanged"), "{report}");
         an_exempt_config_map_is_not_applied(&kubectl, &kubeconfig).await?;
         without_a_config_map_no_level_is_printed(&kubectl, &kubeconfig).await
     })

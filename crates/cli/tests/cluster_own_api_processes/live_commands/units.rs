@@ -74,7 +74,7 @@ fn units_in_a_cluster_are_those_of_its_kubectl_export() -> TestResult {
         let kubeconfig = test.plane.kubeconfig();
         let explain = |name| ["explain", name, "--at", PRESENT];
         let output = answer(&kubeconfig, &explain("pod/default/one")).await?;
-        assert!(output.contains("it is on node r1, in unit \"reserved\""), "{output}");
+        assert!(output.contains("the pod is on node r1, in unit \"reserved\""), "{output}");
         let output = answer(&kubeconfig, &explain("pod/default/waits")).await?;
         assert!(output.contains("no node of unit \"reserved\" has room for it"), "{output}");
         missing_permissions_are_reported(test, &kubectl).await

@@ -98,7 +98,7 @@ fn a_malformed_request_gets_an_error_and_the_next_one_succeeds() -> TestResult {
         let filtered = json_of(&call(port, "/filter", &argument.to_string(), None).await?)?;
         assert_eq!(filtered["NodeNames"], json!([]), "{filtered}");
         let ghost = filtered["FailedNodes"]["ghost"].as_str();
-        assert!(ghost.is_some_and(|it| it.starts_with("the node is not known yet")), "{filtered}");
+        assert!(ghost.is_some_and(|it| it.starts_with("the node is still unknown")), "{filtered}");
         assert!(filtered["FailedAndUnresolvableNodes"][&best_1].is_string(), "{filtered}");
         Ok(())
     })

@@ -163,7 +163,7 @@ fn compare_pod(pod: &Value, policies: &BTreeSet<&str>, explanation: &Value) -> O
     }
     let governed = annotation(POLICY).filter(|policy| policies.contains(policy));
     let Some(policy) = governed else {
-        let is_free = reasons().all(|it| it["because"] == "no ResourcePolicy selects it");
+        let is_free = reasons().all(|it| it["because"] == "no ResourcePolicy selects the pod");
         return (!is_free).then(|| "no policy bound it".to_owned());
     };
     let unit = annotation(UNIT).unwrap_or("outside all units");

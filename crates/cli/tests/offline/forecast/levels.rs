@@ -169,7 +169,7 @@ fn levels_are_written_as_names_if_requested() {
 fn a_config_map_that_the_agent_does_not_read_is_reported() {
     let folder = folder("levels-elsewhere");
     let output = run_in_period(&folder, "forecast", &["--config-namespace", "agents"]).said;
-    let why = "is not carried out; the agent's ConfigMap is in the namespace agents";
+    let why = "is not applied; the agent's ConfigMap is in the namespace agents";
     assert!(!output.contains("qosLevel") && in_one_line(&output).contains(why), "{output}");
 }
 

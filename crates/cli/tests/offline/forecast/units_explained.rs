@@ -28,7 +28,9 @@ fn a_pod_is_explained_by_its_unit_and_the_unit_of_the_next_pod() {
         ],
     );
     let here = |pods: &str, node: &str, unit: &str| {
-        format!("it is on node {node}, in unit \"{unit}\" of ResourcePolicy default/web ({pods})")
+        format!(
+            "the pod is on node {node}, in unit \"{unit}\" of ResourcePolicy default/web ({pods})"
+        )
     };
     let next = [
         "excluded a: for the next pod like it: unit \"a\" of ResourcePolicy default/web is full: 1 of 1 pod",
@@ -119,9 +121,9 @@ fn pods_without_a_policy_have_a_reason() {
         &[policy("web", "", &[&a]), node("a1", "a"), of("DaemonSet"), mirror, other],
     );
     for (name, why) in [
-        ("daemonset", "no ResourcePolicy governs it: a DaemonSet owns it"),
-        ("mirror", "no ResourcePolicy governs it: it is a mirror pod"),
-        ("other", "no ResourcePolicy selects it"),
+        ("daemonset", "no ResourcePolicy governs the pod: a DaemonSet owns it"),
+        ("mirror", "no ResourcePolicy governs the pod: it is a mirror pod"),
+        ("other", "no ResourcePolicy selects the pod"),
     ] {
         let output = explained(&folder, &format!("pod/{name}"));
         assert_eq!(lines(&output), [format!("excluded -: {why}")]);
@@ -147,12 +149,15 @@ fn ended_and_terminating_pods_state_whether_they_are_counted() {
     };
     let counts = folder_of("units-ending", "");
     let first = |folder: &Path, pod: &str| lines(&explained(folder, pod)).remove(0);
-    assert_eq!(first(&counts, "pod/done"), "excluded -: it has finished and is not counted");
+    assert_eq!(first(&counts, "pod/done"), "excluded -: the pod has finished and is not counted");
     let ends = first(&counts, "pod/ends");
     let part = "being deleted, gone at 2026-03-02T12:30:00Z, and counts until then";
     assert!(ends.contains(part), "{ends}");
     let ignores = folder_of("units-ignoring", "matchPolicy: {ignoreTerminatingPod: true},");
-    assert_eq!(first(&ignores, "pod/ends"), "excluded -: it is being deleted and is not counted");
+    assert_eq!(
+        first(&ignores, "pod/ends"),
+        "excluded -: the pod is being deleted and is not counted"
+    );
     let output =
         almanac(&counts, &["forecast", "-f", ".", "--from", AT, "-o", "json", "rp/web"]).json();
     let (before, after) = (json!({ "a": 1 }), json!({ "a": 0 }));

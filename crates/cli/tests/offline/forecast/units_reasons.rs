@@ -120,7 +120,7 @@ fn a_pod_past_its_deletion_is_not_counted() {
         ],
     );
     let expected = [
-        "excluded -: it was due to be gone at 2026-02-01T00:00:00Z, and is not counted any more; a node that does not \
+        "excluded -: the pod was due to be gone at 2026-02-01T00:00:00Z, and is not counted any more; a node that does not \
       respond, or a finalizer, may keep it",
     ];
     assert_eq!(lines(&explained(&folder, "pod/web-7d9-x")), expected);
@@ -141,7 +141,7 @@ fn a_pod_of_two_policies_on_a_node_is_explained_with_its_unit() {
     );
     assert_eq!(
         lines(&explained(&folder, "pod/web-7d9-x"))[0],
-        "error -: 2 ResourcePolicies select the pod (default/other, default/web), and only one may; it is on node a1, \
+        "error -: 2 ResourcePolicies select the pod (default/other, default/web), and only one may; the pod is on node a1, \
          and counts in unit \"a\" of ResourcePolicy default/web and outside every unit of ResourcePolicy default/other"
     );
 }

@@ -97,8 +97,8 @@ fn serving() -> Leader {
     let (metrics, exempt) = (PodWriteMetrics::default(), Exemptions::default());
     let leader = Leader::new((client, writer), metrics, Monotonic::system(), exempt);
     let now = leader.elapsed();
-    let at_once = LongestBind::of(Duration::ZERO, Duration::ZERO);
-    leader.lock().ledger.take_lead(1, now, at_once);
+    let at_once = LongestBind::from_timeouts(Duration::ZERO, Duration::ZERO);
+    leader.lock().ledger.acquire_leadership(1, now, at_once);
     leader.lock().ledger.serve(at_once.after(now)).expect("nothing is under way");
     leader
 }

@@ -1,4 +1,4 @@
-//! The values that patterns match, the patterns that are refused, and the budget that each one counts in.
+//! The values that patterns match, the patterns that are refused, and the budget of each one.
 
 use super::*;
 
@@ -8,11 +8,11 @@ fn budget(pool: &PatternPool, namespace: &str) -> PatternBudget {
 
 /// Keeps one pattern after the other, until one is refused.
 fn fill(pool: &PatternPool, namespace: &str) -> (Vec<Pattern>, PatternExcess) {
-    let mut kept = Vec::new();
+    let mut patterns = Vec::new();
     loop {
-        match budget(pool, namespace).keep(&format!("{}.*", kept.len())) {
-            Ok(pattern) => kept.push(pattern),
-            Err(excess) => return (kept, excess),
+        match budget(pool, namespace).keep(&format!("{}.*", patterns.len())) {
+            Ok(pattern) => patterns.push(pattern),
+            Err(excess) => return (patterns, excess),
         }
     }
 }
@@ -51,9 +51,9 @@ fn a_namespace_has_a_quarter_of_the_pool_and_the_others_keep_theirs() {
     let full = pool.fullness("shop");
     assert!(budget(&pool, "shop").keep("0.*").is_ok(), "one that counts already");
     assert!(budget(&pool, "team").keep("0.*").is_ok());
-    assert!(!full.has_eased(pool.fullness("shop")));
+    assert!(!full.has_more_room(pool.fullness("shop")));
     drop(kept);
-    assert!(full.has_eased(pool.fullness("shop")));
+    assert!(full.has_more_room(pool.fullness("shop")));
     assert!(budget(&pool, "shop").keep("new").is_ok());
 }
 
@@ -66,7 +66,7 @@ fn a_full_pool_refuses_new_patterns_until_there_is_room() {
     let refused = pool.fullness("late");
     assert!(pool.bytes() <= 400_000);
     drop((few, full));
-    assert!(pool.bytes() == 0 && refused.has_eased(pool.fullness("late")));
+    assert!(pool.bytes() == 0 && refused.has_more_room(pool.fullness("late")));
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_pattern_with_a_large_table_is_refused_and_nothing_is_compiled_after_it() {
         );
         assert_eq!(budget.keep(pattern).err(), Some(PatternExcess::Pattern), "{pattern}");
         assert_eq!(budget.keep("b").err(), Some(PatternExcess::Earlier));
-        assert!(matches!(budget.known("b"), CachedPattern::Read { .. }), "it is only read");
+        assert!(matches!(budget.cached("b"), CachedPattern::Read { .. }), "it is only read");
     }
 }
 
@@ -102,9 +102,13 @@ fn a_pattern_with_a_large_table_is_refused_and_nothing_is_compiled_after_it() {
 fn hundreds_of_names_are_a_pattern() {
     let name = |number: usize| format!("team-{}-shop-{number:04}-v2", number % 7);
     let names = (0..150).map(name).collect::<Vec<_>>().join("|");
-    let known = Pattern::parse(&names).unwrap();
-    assert!(known.is_match(&name(149)) && !known.is_match(&name(150)));
-    assert!(known.0.compiled.bytes < MAX_PATTERN_BYTES / 4, "{}", known.0.compiled.bytes);
+    let pattern_of_names = Pattern::parse(&names).unwrap();
+    assert!(pattern_of_names.is_match(&name(149)) && !pattern_of_names.is_match(&name(150)));
+    assert!(
+        pattern_of_names.0.compiled.bytes < MAX_PATTERN_BYTES / 4,
+        "{}",
+        pattern_of_names.0.compiled.bytes
+    );
 }
 
 #[test]

@@ -1,12 +1,12 @@
-//! Which pod is counted where: the one place in which counts change.
+//! The allocations of pods: the one module in which counts change.
 //!
-//! After each change, the pods it is about are seated again, and all consequences are noted here: whose cost may
-//! change, and where there may be room for pods that wait.
+//! After each change, the affected pods are allocated again. All consequences are recorded here: the pods whose cost
+//! might change, and the free capacity for refused pods.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::usage::{Crossing, Rank, Since, UnitIndex};
+use super::usage::{BoundSince, Crossing, Rank, UnitIndex};
 use super::{Allocation, CountedIn, Ledger, PodSlot, Shape};
 use crate::Labels;
 use crate::units::slots::{GroupId, PodId, PolicyId, ShapeId};
@@ -20,7 +20,7 @@ impl Ledger {
         if known.eq(allocations.iter().copied()) {
             return;
         }
-        self.unseat(pod);
+        self.remove_allocations(pod);
         self.unpriced.insert(pod);
         for (at, since) in allocations {
             let slot = &mut self.pods[pod];
@@ -29,11 +29,11 @@ impl Ledger {
             let crossings = self.usages[at.policy].count(at.group, at.unit_index, &rank);
             self.note_crossings(at, &crossings);
         }
-        self.tell_cost(pod);
+        self.record_cost_entry(pod);
     }
 
     /// Counts a pod nowhere.
-    pub(super) fn unseat(&mut self, pod: PodId) {
+    pub(super) fn remove_allocations(&mut self, pod: PodId) {
         let slot = &mut self.pods[pod];
         if slot.allocations.is_empty() {
             return;
@@ -46,7 +46,7 @@ impl Ledger {
             self.wake_for_room(at.policy, at.group);
         }
         self.unpriced.insert(pod);
-        self.tell_cost(pod);
+        self.record_cost_entry(pod);
     }
 
     /// Notes who is over a cap, or no longer.
@@ -65,15 +65,15 @@ impl Ledger {
         }
     }
 
-    /// Where a pod belongs. A pod without a node, or that has run to its end, belongs nowhere. One that several
-    /// policies select belongs under each, so that their caps hold when the conflict ends. One whose binding may change
-    /// its labels belongs under both. A terminating pod has no allocation under a policy that ignores terminating pods.
-    fn allocations_of(&self, pod: PodId) -> Vec<(CountedIn, Since)> {
+    /// The allocations of a pod. A pod without a node, or that has finished, has none. One that several policies
+    /// select has one under each, so that their caps apply when the conflict ends. One whose binding may change its
+    /// labels has one under both. A terminating pod has no allocation under a policy that ignores terminating pods.
+    fn allocations_of(&self, pod: PodId) -> Vec<(CountedIn, BoundSince)> {
         let slot = &self.pods[pod];
         let Some(node) = self.node_of(slot).filter(|_| !slot.is_finished) else {
             return Vec::new();
         };
-        let mut allocations: Vec<(CountedIn, Since)> = Vec::new();
+        let mut allocations: Vec<(CountedIn, BoundSince)> = Vec::new();
         let will_be = self.will_be(pod).filter(|_| slot.ungoverned.is_none());
         let to_come = will_be.map_or(&[][..], |shape| &self.shapes[shape].governing);
         for (policy, group) in self.governing(slot).iter().chain(to_come).copied() {
@@ -84,7 +84,7 @@ impl Ledger {
                 continue;
             }
             let has_cap = usage.unit(at.unit_index).is_some_and(|unit| unit.max.is_some());
-            let since = if has_cap { bound_since(slot) } else { Since::default() };
+            let since = if has_cap { bound_since(slot) } else { BoundSince::default() };
             allocations.push((at, since));
         }
         allocations
@@ -100,8 +100,8 @@ impl Ledger {
 
     /// The pods with these labels in a namespace, none so far if they are the first.
     pub(super) fn shape(&mut self, namespace: &str, labels: &Labels) -> ShapeId {
-        let known = self.namespaces.get(namespace);
-        if let Some(id) = known.and_then(|namespace| namespace.shapes.get(labels)) {
+        let entry = self.namespaces.get(namespace);
+        if let Some(id) = entry.and_then(|namespace| namespace.shapes.get(labels)) {
             return *id;
         }
         let namespace: Arc<str> = match self.namespaces.get_key_value(namespace) {
@@ -136,27 +136,27 @@ impl Ledger {
         }
     }
 
-    /// Lets no policy govern pods with the same labels. Those that wait keep their place. Returns the policies that
-    /// governed them.
+    /// Releases pods with the same labels from all policies. Refused pods keep their position in the queue. Returns
+    /// the policies that governed them.
     pub(super) fn release(&mut self, id: ShapeId) -> Vec<PolicyId> {
         let pods: Vec<PodId> = self.shapes[id].pods.iter().copied().collect();
         for pod in &pods {
             self.end_lease(*pod);
             self.end_keeping(*pod);
             self.suspend_waiting(*pod);
-            self.unseat(*pod);
+            self.remove_allocations(*pod);
         }
         let governing = std::mem::take(&mut self.shapes[id].governing);
         for (policy, group) in &governing {
             self.usages[*policy].conflicts.remove(&id);
             if self.usages[*policy].leave_group(*group) {
-                self.forget_group(*policy, *group);
+                self.discard_group(*policy, *group);
             }
         }
         governing.iter().map(|(policy, _)| *policy).collect()
     }
 
-    /// Lets the policies that select pods with the same labels govern them, and counts them.
+    /// Makes the policies that select pods with the same labels govern them, and counts the pods.
     fn govern(&mut self, id: ShapeId) {
         let shape = &self.shapes[id];
         let policies = self.namespaces.get(&shape.namespace).map(|it| it.policies.values());
@@ -165,8 +165,8 @@ impl Ledger {
         self.govern_by(id, selecting);
     }
 
-    /// Lets these policies govern pods with the same labels, and counts them. The policies are all that select them, in
-    /// the order of their names.
+    /// Makes these policies govern pods with the same labels, and counts the pods. The policies are all that select
+    /// them, in the order of their names.
     pub(super) fn govern_by(&mut self, id: ShapeId, selecting: Vec<PolicyId>) {
         let labels = self.shapes[id].labels.clone();
         let is_conflict = selecting.len() > 1;
@@ -183,13 +183,13 @@ impl Ledger {
             self.allocate(pod);
             self.unpriced.insert(pod);
             self.resume_waiting(pod);
-            self.heed_nomination(pod);
+            self.apply_nomination(pod);
         }
     }
 
-    /// Discards the notes about a group that is gone.
-    fn forget_group(&mut self, policy: PolicyId, group: GroupId) {
-        self.waiting.forget(policy, group);
+    /// Removes the entries of a group that is gone.
+    fn discard_group(&mut self, policy: PolicyId, group: GroupId) {
+        self.waiting.discard_group(policy, group);
         let at = |unit_index| CountedIn { policy, group, unit_index };
         let all = at(UnitIndex::FIRST)..=at(UnitIndex::OUTSIDE);
         let reordered: Vec<CountedIn> = self.reordered.range(all).map(|(at, _)| *at).collect();
@@ -199,14 +199,14 @@ impl Ledger {
     }
 }
 
-/// Since when a pod is bound. Without a recorded instant, it counts as bound since its creation.
-fn bound_since(slot: &PodSlot) -> Since {
+/// The instant of a pod's binding. Without a recorded instant, it is the pod's creation.
+fn bound_since(slot: &PodSlot) -> BoundSince {
     match (slot.node, slot.reservation) {
-        (None, Some(number)) => Since::BeingBound(number),
-        _ => Since::Bound(slot.bound.or(slot.created)),
+        (None, Some(number)) => BoundSince::BeingBound(number),
+        _ => BoundSince::Bound(slot.bound.or(slot.created)),
     }
 }
 
-pub(super) fn rank_of(slot: &PodSlot, pod: PodId, since: Since) -> Rank {
+pub(super) fn rank_of(slot: &PodSlot, pod: PodId, since: BoundSince) -> Rank {
     Rank { since, uid: slot.uid.clone(), name: slot.identity.clone(), pod }
 }

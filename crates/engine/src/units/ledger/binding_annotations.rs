@@ -1,7 +1,7 @@
 //! Pods whose binding annotations name a deleted policy.
 //!
-//! The caller supplies which policies exist. The ledger holds only the policies that are in effect, and an invalid policy
-//! still exists.
+//! The caller supplies the existing policies. The ledger contains only the policies that are in effect, and an
+//! invalid policy still exists.
 
 use std::collections::BTreeMap;
 
@@ -20,12 +20,12 @@ impl Ledger {
             return Vec::new();
         }
         // Many pods share few policies.
-        let mut known: BTreeMap<(&str, &str), bool> = BTreeMap::new();
+        let mut results: BTreeMap<(&str, &str), bool> = BTreeMap::new();
         let unchecked = std::mem::take(&mut self.unchecked_annotations);
         let slots = unchecked.into_iter().map(|id| &self.pods[id]);
         let stale = slots.filter(|slot| {
             let policy = slot.annotated_policy();
-            policy.is_some_and(|it| !*known.entry(it).or_insert_with(|| exists(it.0, it.1)))
+            policy.is_some_and(|it| !*results.entry(it).or_insert_with(|| exists(it.0, it.1)))
         });
         let mut stale: Vec<Identity> = stale.map(|slot| slot.identity.clone()).collect();
         stale.sort_unstable();

@@ -1,15 +1,15 @@
-//! Bindings: a place is reserved for a pod, confirmed right before the request is sent, and counted from the moment it was
-//! reserved until it is settled (`settling`).
+//! Bindings: capacity is reserved for a pod, confirmed right before the request is sent, and counted from the
+//! reservation until the settlement (`settling`).
 //!
-//! A binding is conditional on the version of the pod by which it was decided. So neither its labels nor a user's own
-//! deletion cost change under it, and a pod that is seen at a later version without a node was not bound, and will not be.
+//! A precondition of a binding is the version of the pod by which it was decided. So neither its labels nor a user's
+//! own deletion cost change under it. A pod without a node at a later version was not bound, and will not be.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::costs::price;
-use super::refusals::Unreserved;
-use super::{Ledger, Standing};
+use super::refusals::ReserveError;
+use super::{Ledger, LedgerState};
 use crate::units::slots::{GroupId, NodeId, PodId, PolicyId, ShapeId};
 use crate::units::{DeletionCost, Elapsed, LongestBind, Node, Pod, Strategy};
 use crate::{Identity, Labels};
@@ -18,7 +18,7 @@ use crate::{Identity, Labels};
 const GIVEN_WHEN_BOUND: [&str; 2] =
     ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
 
-/// The name of a reservation. One that was made under an earlier lead, or is settled by now, names nothing.
+/// The name of a reservation. One of an earlier term, or one that is settled, names nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ReservationId {
     pub(super) generation: u64,
@@ -36,12 +36,12 @@ pub(super) struct Reservation {
     /// The labels it may get from the binding, if they differ.
     will_be: Option<ShapeId>,
     is_posted: bool,
-    /// Whether the scheduler received the response that this has to be resolved first.
+    /// Whether the scheduler received the response that this must be resolved first.
     pub(super) is_put_off: bool,
     pub(super) ends_by: Elapsed,
 }
 
-/// All of them, by their numbers and by when they end.
+/// All reservations, by their numbers and by their ends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reservations {
     all: BTreeMap<u64, Reservation>,
@@ -49,12 +49,12 @@ pub(super) struct Reservations {
     next: u64,
 }
 
-/// What to post, and until when.
+/// The binding to post, and its deadline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Confirmed {
-    /// The UID of the pod, which the binding is conditional on.
+    /// The UID of the pod, a precondition of the binding.
     pub uid: Option<Arc<str>>,
-    /// The version of the pod, which the binding is conditional on as well.
+    /// The version of the pod, also a precondition of the binding.
     pub version: Option<u64>,
     /// The policy and the unit it is counted under; `None` for a pod without a policy.
     pub bound: Option<Bound>,
@@ -62,7 +62,7 @@ pub struct Confirmed {
     pub ends_by: Elapsed,
 }
 
-/// The place of a pod, as its annotations are to say.
+/// The unit of a pod, for its annotations.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bound {
     /// The policy.
@@ -74,25 +74,25 @@ pub struct Bound {
 }
 
 impl Ledger {
-    /// Reserves a place for a pod on a node. Both were read for this, by quorum reads: what the watch has shown counts
-    /// only where it is ahead of them. The pod counts from now on. Leases do not matter.
+    /// Reserves capacity for a pod on a node. Both were read for this, by quorum reads: the state of the watch is
+    /// used only where it is ahead of them. The pod counts from now on. Leases do not matter.
     ///
-    /// One that is not [confirmed](Ledger::confirm) and posted has to be [settled](Ledger::settle) as failed.
+    /// One that is not [confirmed](Ledger::confirm) and posted must be [settled](Ledger::settle) as failed.
     pub fn reserve(
         &mut self,
         (pod, read_pod): (&Identity, &Pod),
         (node, read_node): (&str, &Node),
         now: Elapsed,
         longest: LongestBind,
-    ) -> Result<ReservationId, Unreserved> {
-        let Standing::Serving { generation } = self.standing else {
-            return Err(Unreserved::NotServing);
+    ) -> Result<ReservationId, ReserveError> {
+        let LedgerState::Serving { generation } = self.standing else {
+            return Err(ReserveError::NotServing);
         };
         let is_there = self.read_pod(pod, read_pod);
-        let known = self.pod_of(pod, read_pod.uid.as_deref()).filter(|_| is_there);
-        let id = known.ok_or(Unreserved::UnknownPod)?;
+        let known_pod = self.pod_of(pod, read_pod.uid.as_deref()).filter(|_| is_there);
+        let id = known_pod.ok_or(ReserveError::UnknownPod)?;
         self.read_node(node, read_node);
-        let node = self.node(node).ok_or(Unreserved::UnknownNode)?;
+        let node = self.node(node).ok_or(ReserveError::UnknownNode)?;
         self.check_pending(id)?;
         let will_be = self.shape_when_bound(id, node);
         if let Err(why) = self.check_room(id, node, will_be, 0) {
@@ -128,26 +128,26 @@ impl Ledger {
         Ok(ReservationId { generation, number })
     }
 
-    /// Returns the binding to post, if its reservation still holds; otherwise releases the reservation. Call it right
-    /// before the binding is posted, and after a check of the leadership.
+    /// Returns the binding to post, if its reservation is still valid; otherwise releases the reservation. Call it
+    /// right before the binding is posted, and after a check of the leadership.
     ///
-    /// The request has the UID and the version as its preconditions, and has ended after the longest time that one takes,
-    /// counted from now.
+    /// The request has the UID and the version as its preconditions, and has ended after the longest time of a
+    /// request, from now.
     pub fn confirm(
         &mut self,
         id: ReservationId,
         now: Elapsed,
         longest: LongestBind,
-    ) -> Result<Confirmed, Unreserved> {
-        let pod = self.reserved_pod(id).ok_or(Unreserved::Withdrawn)?;
+    ) -> Result<Confirmed, ReserveError> {
+        let pod = self.reserved_pod(id).ok_or(ReserveError::Withdrawn)?;
         let reservation = &self.reservations[id.number];
         let node = reservation.node;
         if reservation.is_posted {
             let node = Arc::clone(&self.nodes[node].name);
-            return Err(Unreserved::UnderWay { node });
+            return Err(ReserveError::UnderWay { node });
         }
         let checked = self.check_reserved(pod, id, now);
-        let bound = checked.inspect_err(|_| self.give_back(pod))?;
+        let bound = checked.inspect_err(|_| self.return_permit(pod))?;
         let ends_by = longest.after(now);
         self.reservations.post(id.number, ends_by);
         let (uid, version) = (self.pods[pod].uid.clone(), self.reservations[id.number].version);
@@ -159,34 +159,34 @@ impl Ledger {
         pod: PodId,
         id: ReservationId,
         now: Elapsed,
-    ) -> Result<Option<Bound>, Unreserved> {
-        if self.standing != (Standing::Serving { generation: id.generation }) {
-            return Err(Unreserved::NotServing);
+    ) -> Result<Option<Bound>, ReserveError> {
+        if self.standing != (LedgerState::Serving { generation: id.generation }) {
+            return Err(ReserveError::NotServing);
         }
         let reservation = &self.reservations[id.number];
         let slot = &self.pods[pod];
         if reservation.ends_by <= now || slot.version != reservation.version {
-            return Err(Unreserved::Withdrawn);
+            return Err(ReserveError::Withdrawn);
         }
         if slot.is_finished || slot.is_terminating {
-            return Err(Unreserved::NotPending);
+            return Err(ReserveError::NotPending);
         }
         if !self.nodes[reservation.node].is_registered {
-            return Err(Unreserved::UnknownNode);
+            return Err(ReserveError::UnknownNode);
         }
         self.check_room(pod, reservation.node, reservation.will_be, 1)
     }
 
-    fn check_pending(&self, id: PodId) -> Result<(), Unreserved> {
+    fn check_pending(&self, id: PodId) -> Result<(), ReserveError> {
         let slot = &self.pods[id];
         let name = |node: NodeId| Arc::clone(&self.nodes[node].name);
         if let Some(node) = slot.node {
-            return Err(Unreserved::AlreadyBound { node: name(node) });
+            return Err(ReserveError::AlreadyBound { node: name(node) });
         }
         if let Some(node) = self.node_of(slot) {
-            return Err(Unreserved::UnderWay { node: name(node) });
+            return Err(ReserveError::UnderWay { node: name(node) });
         }
-        if slot.is_finished || slot.is_terminating { Err(Unreserved::NotPending) } else { Ok(()) }
+        if slot.is_finished || slot.is_terminating { Err(ReserveError::NotPending) } else { Ok(()) }
     }
 
     /// Whether there is free capacity for a pod that is already counted this number of times, with its current
@@ -197,7 +197,7 @@ impl Ledger {
         node: NodeId,
         will_be: Option<ShapeId>,
         counted: u32,
-    ) -> Result<Option<Bound>, Unreserved> {
+    ) -> Result<Option<Bound>, ReserveError> {
         let shapes = [Some(self.pods[id].shape), will_be];
         let mut bound = None;
         for shape in shapes.into_iter().flatten() {
@@ -208,7 +208,7 @@ impl Ledger {
             bound = match *governing {
                 [] => None,
                 [(policy, group)] => Some(self.check_unit(id, node, policy, group, counted)?),
-                [_, _, ..] => return Err(Unreserved::Conflict(self.selecting_names(shape))),
+                [_, _, ..] => return Err(ReserveError::Conflict(self.selecting_names(shape))),
             };
         }
         Ok(bound)
@@ -221,12 +221,12 @@ impl Ledger {
         policy: PolicyId,
         group: GroupId,
         counted: u32,
-    ) -> Result<Bound, Unreserved> {
+    ) -> Result<Bound, ReserveError> {
         let usage = &self.usages[policy];
         let unit_index = usage.unit_of(node);
         let unit = usage.unit(unit_index);
         if unit.is_none() && usage.policy.strategy == Strategy::Required {
-            return Err(Unreserved::Outside { policy: usage.identity.clone() });
+            return Err(ReserveError::Outside { policy: usage.identity.clone() });
         }
         if let Some(unit) = unit
             && let Some(max) = unit.max
@@ -240,7 +240,7 @@ impl Ledger {
             );
             if used.saturating_add(kept) >= max {
                 let (policy, unit) = (usage.identity.clone(), Arc::clone(&unit.name));
-                return Err(Unreserved::Full { policy, unit, used, kept, max });
+                return Err(ReserveError::Full { policy, unit, used, kept, max });
             }
         }
         Ok(Bound {
@@ -261,9 +261,9 @@ impl Ledger {
         let slot = &self.pods[id];
         let shape = &self.shapes[slot.shape];
         let of_node = self.nodes[node].labels.as_ref()?.iter();
-        let mut given = of_node.filter(|(key, _)| GIVEN_WHEN_BOUND.contains(key)).peekable();
-        given.peek()?;
-        let labels = Labels::new(shape.labels.iter().chain(given));
+        let mut added_labels = of_node.filter(|(key, _)| GIVEN_WHEN_BOUND.contains(key)).peekable();
+        added_labels.peek()?;
+        let labels = Labels::new(shape.labels.iter().chain(added_labels));
         if labels == shape.labels {
             return None;
         }
@@ -281,10 +281,10 @@ impl Ledger {
         self.reservations.get(self.pods[pod].reservation?)?.will_be
     }
 
-    /// Takes the reservation of a pod out. The caller decides where the pod counts now.
+    /// Removes the reservation of a pod. The caller decides where the pod counts now.
     pub(super) fn take_reservation(&mut self, pod: PodId) -> Option<Reservation> {
         if self.will_be(pod).is_some() {
-            self.unseat(pod);
+            self.remove_allocations(pod);
         }
         let number = self.pods[pod].reservation.take()?;
         let reservation = self.reservations.remove(number)?;
@@ -301,7 +301,7 @@ impl Ledger {
         Some(reservation)
     }
 
-    /// How many bindings are not settled.
+    /// The number of bindings that are not settled.
     #[must_use]
     pub fn reservations(&self) -> usize {
         self.reservations.all.len()
@@ -325,7 +325,7 @@ impl Reservations {
         self.ends.insert((ends_by, number));
     }
 
-    pub(super) fn put_off(&mut self, number: u64) {
+    pub(super) fn postpone(&mut self, number: u64) {
         if let Some(reservation) = self.all.get_mut(&number) {
             reservation.is_put_off = true;
         }
@@ -341,10 +341,10 @@ impl Reservations {
         self.all.get(&number)
     }
 
-    /// Those that have ended by then, with their numbers.
+    /// The reservations that have ended by then, with their numbers.
     pub(super) fn ended(&self, by: Elapsed) -> impl Iterator<Item = (u64, &Reservation)> {
-        let ended = self.ends.iter().take_while(move |(ends_by, _)| *ends_by <= by);
-        ended.filter_map(|(_, number)| Some((*number, self.all.get(number)?)))
+        let reservations = self.ends.iter().take_while(move |(ends_by, _)| *ends_by <= by);
+        reservations.filter_map(|(_, number)| Some((*number, self.all.get(number)?)))
     }
 
     pub(super) fn next_end(&self) -> Option<Elapsed> {

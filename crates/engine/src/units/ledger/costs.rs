@@ -52,7 +52,7 @@ impl Ledger {
         changes
     }
 
-    /// Which costs were decided under an earlier lead and never written is not known: any may have been.
+    /// It is unknown which costs were decided in an earlier term and never written: any might have been.
     pub(super) fn price_all_again(&mut self) {
         self.unpriced.extend(self.pod_ids.values());
     }
@@ -92,7 +92,7 @@ impl Ledger {
         Some(price(unit.map(|unit| unit.priority), self.preceding_over(id, *allocation)))
     }
 
-    /// How many pods over the cap of its unit come before a pod, if it is over.
+    /// The number of pods over the cap of its unit that precede a pod, if it is over the cap.
     fn preceding_over(&self, id: PodId, allocation: Allocation) -> Option<u32> {
         let over = allocation.over?;
         match self.reordered.get(&allocation.at) {
@@ -104,7 +104,7 @@ impl Ledger {
         }
     }
 
-    /// The pods over a cap from one of them on, each with how many come before it.
+    /// The pods over a cap from one of them on, each with the number of preceding pods.
     fn over_from(&self, at: CountedIn, first: &Rank) -> impl Iterator<Item = (u32, PodId)> {
         let unit_usage = self.usages[at.policy].groups[at.group].unit_usage(at.unit_index);
         let before = unit_usage.last_over_before(first).and_then(|pod| {

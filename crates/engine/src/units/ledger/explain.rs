@@ -1,5 +1,5 @@
-//! Why a pod is on its node, why it is pending, and where it or the next one would go: the same verdicts as a scheduler
-//! gets, over all nodes.
+//! Explains the node of a pod, why it is pending, and the destination of it or the next pod: the same verdicts as a
+//! scheduler gets, over all nodes.
 
 use std::sync::Arc;
 
@@ -23,17 +23,17 @@ pub struct PodExplanation {
     pub unit: Option<Arc<str>>,
     /// The state, as a line for the user.
     pub summary: String,
-    /// Where the next pod with the same labels would go, as a line for a person; `None` for a pod that has yet to go
-    /// somewhere itself, or that no policy governs.
+    /// The destination of the next pod with the same labels, as a line for users; `None` for a pod that is itself
+    /// pending, or that no policy governs.
     pub next: Option<String>,
-    /// For this pod if it has no node, and otherwise for the next one: the verdict on each unit, and why; last, on the
-    /// nodes outside all units, if there are any.
+    /// For this pod if it has no node, and otherwise for the next one: the verdict on each unit, with the reason;
+    /// last, on the nodes outside all units, if there are any.
     pub units: Vec<(Verdict, String)>,
 }
 
 impl Ledger {
-    /// Why a pod is on its node, and where the next one would go; `None` if the pod is unknown. All nodes are
-    /// candidates: which of them fit otherwise is up to the scheduler.
+    /// Explains the node of a pod, and the destination of the next one; `None` if the pod is unknown. All nodes are
+    /// candidates: the scheduler checks whether they fit otherwise.
     #[must_use]
     pub fn explain(&self, pod: &Identity) -> Option<PodExplanation> {
         let id = *self.pod_ids.get(pod)?;
@@ -76,7 +76,7 @@ impl Ledger {
                 _ => (on.verdict, on.why),
             })
             .collect();
-        let to_go = where_to_go(&verdicts);
+        let to_go = destination(&verdicts);
         if is_pending {
             let policy = short(&usage.identity);
             explanation.summary = match to_go {
@@ -86,8 +86,8 @@ impl Ledger {
             return;
         }
         explanation.next = Some(match to_go {
-            Ok(nodes) => format!("the next one may go to {nodes}"),
-            Err(why) => format!("the next one has to wait: {why}"),
+            Ok(nodes) => format!("the next pod may go to {nodes}"),
+            Err(why) => format!("the next pod must wait: {why}"),
         });
         if let Some(allocation) =
             slot.allocations.iter().find(|allocation| allocation.at.group == group)
@@ -97,7 +97,7 @@ impl Ledger {
             explanation.summary = self.describe_allocation(slot, *allocation);
         } else {
             let what = if slot.is_finished { "has finished" } else { "is being deleted" };
-            explanation.summary = format!("it {what} and is not counted");
+            explanation.summary = format!("the pod {what} and is not counted");
         }
     }
 
@@ -118,7 +118,7 @@ impl Ledger {
         let mut units: Vec<String> = slot.allocations.iter().map(described).collect();
         units.sort_unstable();
         let (node, units) = (&self.nodes[node].name, few_joined(units, " and "));
-        format!("{conflict}; it is on node {node}, and counts {units}")
+        format!("{conflict}; the pod is on node {node}, and counts {units}")
     }
 
     fn describe_allocation(
@@ -132,21 +132,21 @@ impl Ledger {
         let is_there = if slot.node.is_some() { "is on" } else { "is being bound to" };
         let Some(unit) = usage.unit(at.unit_index) else {
             return format!(
-                "it {is_there} node {node}, outside every unit of ResourcePolicy {policy}"
+                "the pod {is_there} node {node}, outside every unit of ResourcePolicy {policy}"
             );
         };
         let over = if over.is_some() { ", and over its cap" } else { "" };
         let used = usage.groups[at.group].unit_usage(at.unit_index).used;
         let count = count_of_pods(used, unit.max);
         format!(
-            "it {is_there} node {node}, in unit \"{}\" of ResourcePolicy {policy} ({count}){over}",
+            "the pod {is_there} node {node}, in unit \"{}\" of ResourcePolicy {policy} ({count}){over}",
             unit.name
         )
     }
 }
 
 /// `a node of unit "a" or a node outside all units`, or why there is none.
-fn where_to_go(verdicts: &Verdicts<'_>) -> Result<String, String> {
+fn destination(verdicts: &Verdicts<'_>) -> Result<String, String> {
     let chosen = verdicts.by_unit().filter(|on| on.is_candidate && on.verdict == Verdict::Chosen);
     let chosen: Vec<String> = chosen
         .map(|on| match on.unit {
@@ -170,9 +170,9 @@ fn where_to_go(verdicts: &Verdicts<'_>) -> Result<String, String> {
 
 fn why_ungoverned(slot: &PodSlot) -> &'static str {
     match slot.ungoverned {
-        Some(Ungoverned::DaemonSet) => "no ResourcePolicy governs it: a DaemonSet owns it",
-        Some(Ungoverned::Mirror) => "no ResourcePolicy governs it: it is a mirror pod",
-        Some(Ungoverned::Exempt) => "no ResourcePolicy governs it: it is exempt",
-        None => "no ResourcePolicy selects it",
+        Some(Ungoverned::DaemonSet) => "no ResourcePolicy governs the pod: a DaemonSet owns it",
+        Some(Ungoverned::Mirror) => "no ResourcePolicy governs the pod: it is a mirror pod",
+        Some(Ungoverned::Exempt) => "no ResourcePolicy governs the pod: it is exempt",
+        None => "no ResourcePolicy selects the pod",
     }
 }

@@ -1,4 +1,4 @@
-//! When a ledger may reserve: while it has the lead, and once it has everything that was bound under the lead before.
+//! The conditions to reserve: the ledger leads, and has all bindings of earlier terms.
 
 use std::fmt;
 
@@ -7,74 +7,74 @@ use crate::units::{Elapsed, LongestBind};
 
 /// Whether a ledger decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Standing {
-    /// It does not have the lead.
+pub enum LedgerState {
+    /// The ledger does not lead.
     #[default]
     Standby,
-    /// It has the lead, and bindings of the lead before may still be under way.
+    /// The ledger leads, and bindings of the previous term might still be in progress.
     Waiting {
-        /// The generation of its lead.
+        /// The generation of its term.
         generation: u64,
         /// Lists that are begun from then on have them.
         until: Elapsed,
     },
-    /// It decides.
+    /// The ledger decides.
     Serving {
-        /// The generation of its lead.
+        /// The generation of its term.
         generation: u64,
     },
 }
 
-/// A ledger that does not have the lead, or is not complete yet, decides nothing.
+/// A ledger that does not lead, or is not complete yet, decides nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotServing;
 
-/// A list was begun too early to have everything that was bound under the lead before.
+/// A list was started too early to contain all bindings of the previous term.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooEarly {
-    /// When it may be begun; `None` if the lead is not there.
+    /// The instant from which it may be started; `None` if the ledger does not lead.
     pub until: Option<Elapsed>,
 }
 
 impl Ledger {
     /// Whether it decides.
     #[must_use]
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> LedgerState {
         self.standing
     }
 
     pub(super) fn is_serving(&self) -> bool {
-        matches!(self.standing, Standing::Serving { .. })
+        matches!(self.standing, LedgerState::Serving { .. })
     }
 
-    /// The lead is taken. A bind request from the lead before can be in progress for at most `longest`; the ledger
+    /// Acquires leadership. A bind request of the previous term can be in progress for at most `longest`; the ledger
     /// waits until then.
-    pub fn take_lead(&mut self, generation: u64, now: Elapsed, longest: LongestBind) {
+    pub fn acquire_leadership(&mut self, generation: u64, now: Elapsed, longest: LongestBind) {
         self.drop_all_leases();
         self.end_unnominated(Elapsed::MAX);
-        self.standing = Standing::Waiting { generation, until: longest.after(now) };
+        self.standing = LedgerState::Waiting { generation, until: longest.after(now) };
     }
 
-    /// The lead is lost, or may be.
-    pub fn lose_lead(&mut self) {
+    /// Loses leadership, or might have lost it.
+    pub fn lose_leadership(&mut self) {
         self.drop_all_leases();
         self.end_unnominated(Elapsed::MAX);
-        self.standing = Standing::Standby;
+        self.standing = LedgerState::Standby;
     }
 
-    /// Everything is in that a quorum read of all policies, nodes and pods has found, the earliest of which was begun at
+    /// The ledger has the result of quorum reads of all policies, nodes and pods, the earliest of which started at
     /// that instant. From now on it decides.
     pub fn serve(&mut self, lists_begun_at: Elapsed) -> Result<(), TooEarly> {
         match self.standing {
-            Standing::Serving { .. } => Ok(()),
-            Standing::Standby => Err(TooEarly { until: None }),
-            Standing::Waiting { until, .. } if lists_begun_at < until => {
+            LedgerState::Serving { .. } => Ok(()),
+            LedgerState::Standby => Err(TooEarly { until: None }),
+            LedgerState::Waiting { until, .. } if lists_begun_at < until => {
                 Err(TooEarly { until: Some(until) })
             }
-            Standing::Waiting { generation, .. } => {
-                self.standing = Standing::Serving { generation };
+            LedgerState::Waiting { generation, .. } => {
+                self.standing = LedgerState::Serving { generation };
                 self.drop_ended_reservations(lists_begun_at);
-                self.let_all_wait();
+                self.queue_refused_pods();
                 self.price_all_again();
                 self.recheck_all_binding_annotations();
                 Ok(())
@@ -87,9 +87,9 @@ impl Ledger {
     /// after it acquired leadership.
     pub fn start_over(&mut self, now: Elapsed, longest: LongestBind) {
         let standing = match self.standing {
-            Standing::Standby => Standing::Standby,
-            Standing::Waiting { generation, .. } | Standing::Serving { generation } => {
-                Standing::Waiting { generation, until: longest.after(now) }
+            LedgerState::Standby => LedgerState::Standby,
+            LedgerState::Waiting { generation, .. } | LedgerState::Serving { generation } => {
+                LedgerState::Waiting { generation, until: longest.after(now) }
             }
         };
         *self = Ledger {
@@ -113,7 +113,7 @@ impl fmt::Display for TooEarly {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self.until {
             Some(_) => {
-                "pods may still be bound by the replica that led before: they have to be listed later"
+                "pods may still be bound by the replica that led before: they must be listed later"
             }
             None => "another replica leads",
         })

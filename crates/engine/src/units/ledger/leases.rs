@@ -1,13 +1,13 @@
-//! Leases: when a pod is sent to a unit, its place there is noted for a moment, so that of units that are as good others
-//! are sent to one with room to spare. They only save cycles: no pod is sent to a lower unit because of one, since the pod
-//! that has it may never be bound, and what may be bound is decided without them.
+//! Leases: when a pod is sent to a unit, its hold there is recorded for a moment, so that of equally good units other
+//! pods are sent to one with more free capacity. Leases only save cycles: no pod is sent to a lower unit because of
+//! one. The leasing pod might never be bound, and bindings are decided without leases.
 
 use super::usage::UnitIndex;
 use super::{CountedIn, Ledger};
 use crate::units::Elapsed;
 use crate::units::slots::{PodId, PolicyId};
 
-/// A place that is kept for a pod.
+/// Capacity that is held for a pod.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lease {
     at: CountedIn,

@@ -1,12 +1,12 @@
-//! Nodes that come, are relabeled, and go.
+//! Nodes that are added, relabeled and removed.
 //!
-//! Pods stay bound to a node that is gone until they are deleted, and it may be registered again: until then they count
+//! Pods stay bound to a deleted node until they are deleted, and it may be registered again: until then they count
 //! where its last labels put it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Ledger, NodeSlot, is_newer, is_old_news};
+use super::{Ledger, NodeSlot, is_newer, is_outdated};
 use crate::units::Node;
 use crate::units::slots::{NodeId, PodId, PolicyId};
 
@@ -26,11 +26,11 @@ impl Ledger {
         }
     }
 
-    /// A watch event: a node is gone.
+    /// A watch event: a node was deleted.
     pub fn remove_node(&mut self, name: &str, version: Option<u64>) {
         self.nodes_seen = self.nodes_seen.max(version);
         let Some(id) = self.node(name) else { return };
-        if !is_old_news(self.nodes[id].version, version) {
+        if !is_outdated(self.nodes[id].version, version) {
             self.unregister_node(id);
         }
     }
@@ -58,24 +58,24 @@ impl Ledger {
         self.nodes_seen = self.nodes_seen.max(version);
     }
 
-    /// The watch shows every node: one that it should have shown and that is not here is gone.
+    /// The watch covers every node: one that it should have and that is not here is gone.
     fn is_gone_node(&self, name: &str, node: &Node) -> bool {
-        self.node(name).is_none() && is_old_news(self.nodes_seen, node.version)
+        self.node(name).is_none() && is_outdated(self.nodes_seen, node.version)
     }
 
     fn apply_node(&mut self, name: &str, node: &Node) {
         let id = self.node_slot(name);
         let slot = &mut self.nodes[id];
-        if is_old_news(slot.version, node.version) {
+        if is_outdated(slot.version, node.version) {
             return;
         }
         slot.version = node.version;
         let is_new = !std::mem::replace(&mut slot.is_registered, true);
-        let is_relabelled = slot.labels.as_ref() != Some(&node.labels);
-        if is_relabelled {
+        let is_relabeled = slot.labels.as_ref() != Some(&node.labels);
+        if is_relabeled {
             slot.labels = Some(node.labels.clone());
         }
-        if is_new || is_relabelled {
+        if is_new || is_relabeled {
             self.assign_unit(id, is_new);
         }
     }
@@ -85,11 +85,11 @@ impl Ledger {
         slot.is_registered = false;
         slot.version = None;
         self.renumberings += 1;
-        self.heed_nominations_for(id);
+        self.apply_nominations_for(id);
         self.drop_node_if_unused(id);
     }
 
-    /// The slot of a node that is known, or that pods say they are on.
+    /// The slot of a node that is known, or that pods name.
     pub(super) fn node_slot(&mut self, name: &str) -> NodeId {
         if let Some(id) = self.node_ids.get(name) {
             return *id;
@@ -120,7 +120,7 @@ impl Ledger {
         }
     }
 
-    /// Puts a node into the unit that its labels say, in every policy. Pods that wait may go there if it is new there.
+    /// Puts a node into the unit of its labels, in every policy. Refused pods may go there if it is new there.
     fn assign_unit(&mut self, id: NodeId, is_new: bool) {
         let labels = self.nodes[id].labels.clone();
         let mut moved: Vec<PolicyId> = Vec::new();
@@ -134,7 +134,7 @@ impl Ledger {
             }
         }
         if is_new || !moved.is_empty() {
-            self.heed_nominations_for(id);
+            self.apply_nominations_for(id);
         }
         if moved.is_empty() {
             return;

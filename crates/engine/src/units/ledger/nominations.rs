@@ -1,8 +1,9 @@
-//! Places of pods that evict others: each such pod has one in its unit, until it is bound, gone, or no longer nominated.
-//! The unit's free capacity limits how many pods evict others, and no other pod takes such a place.
+//! Capacity for pods that evict others: each such pod has an entry in its unit, until it is bound, gone, or no longer
+//! nominated. The unit's free capacity limits the number of these pods, and no other pod takes that capacity.
 //!
-//! Which node a scheduler takes of those that were kept is not known before it nominates one. Where a unit is full and a
-//! victim is counted in it, the place is that of the victim, and counts on its own once the first victim is gone.
+//! The node that a scheduler selects from the kept ones is unknown before the nomination. If a unit is full and a
+//! victim is counted in it, the entry uses the capacity of the victim. It is counted by itself once the first victim
+//! is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -14,14 +15,14 @@ use crate::Identity;
 use crate::units::Elapsed;
 use crate::units::slots::{GroupId, NodeId, PodId, PolicyId};
 
-/// How long a nomination is awaited after nodes were kept: a scheduler may evict all victims first.
+/// The time to wait for a nomination after nodes were kept: a scheduler may evict all victims first.
 const NOMINATED_WITHIN: Duration = Duration::from_secs(10);
 
-/// How many nominated pods are looked at at a time for nominations to take back: a scheduler is blocked in the
-/// meantime.
+/// The maximum number of nominated pods that are checked in one call for nominations to clear: a scheduler is blocked
+/// in the meantime.
 const LOOKED_AT_AT_ONCE: usize = 256;
 
-/// How many schedulers are in `asking`. Beyond that all are removed, each until its next request: users choose the
+/// The maximum number of recorded schedulers. Beyond that all are removed, each until its next request: users choose the
 /// schedulers of their pods.
 const MAX_SCHEDULERS: usize = 100;
 
@@ -34,37 +35,37 @@ pub struct StaleNominations {
     pub has_more: bool,
 }
 
-/// The order in which places were kept: the first ones hold if there are more than a cap allows.
+/// The order in which capacity was kept: the first entries apply if there are more than a cap allows.
 pub(super) type Turn = (u64, PodId);
 
-/// A place that is kept for a pod that evicts others.
+/// Capacity that is kept for a pod that evicts others.
 #[derive(Clone, Debug)]
 struct KeptPlace {
     at: CountedIn,
     turn: Turn,
-    /// Until when a nomination is awaited; `None` once the API server has shown one.
+    /// The deadline for a nomination; `None` once the API server has one.
     until: Option<Elapsed>,
-    /// Pods that are counted there and make room for it.
+    /// Pods that are counted there and free their capacity for it.
     victims: BTreeSet<PodId>,
-    /// Whether it counts in addition to its victims.
+    /// Whether it is counted in addition to its victims.
     is_counted: bool,
 }
 
-/// All of them.
+/// All nominations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Nominations {
     kept: BTreeMap<PodId, KeptPlace>,
     ends: BTreeSet<(Elapsed, PodId)>,
     /// For each victim that makes room, for which pod.
     claimed: BTreeMap<PodId, PodId>,
-    /// Pods that have yet to be scheduled and that the API server shows as nominated.
+    /// Unscheduled pods that are nominated in the API server.
     shown: BTreeSet<PodId>,
-    /// Those of them whose node takes them no more, although their unit would: no place is kept for them.
+    /// The nominated pods whose node no longer takes them, although their unit would: no capacity is kept for them.
     pub(super) refused: BTreeSet<PodId>,
     /// The schedulers that have sent requests about a pod. The ledger does not take back the nominations of other
     /// components.
-    asking: BTreeSet<Option<Arc<str>>>,
-    /// The pod of `shown` that was looked at last, if some after it have yet to be.
+    schedulers: BTreeSet<Option<Arc<str>>>,
+    /// The last checked pod of `shown`, if some after it remain.
     looked_at: Option<PodId>,
     next: u64,
 }
@@ -92,14 +93,14 @@ impl Ledger {
     }
 
     /// The scheduler of a pod sends a request about it.
-    pub(super) fn note_asking(&mut self, pod: PodId) {
+    pub(super) fn record_scheduler(&mut self, pod: PodId) {
         let scheduler = &self.pods[pod].scheduler;
-        let asking = &mut self.nominations.asking;
-        if !asking.contains(scheduler) {
-            if asking.len() >= MAX_SCHEDULERS {
-                asking.clear();
+        let schedulers = &mut self.nominations.schedulers;
+        if !schedulers.contains(scheduler) {
+            if schedulers.len() >= MAX_SCHEDULERS {
+                schedulers.clear();
             }
-            asking.insert(scheduler.clone());
+            schedulers.insert(scheduler.clone());
         }
     }
 
@@ -115,7 +116,7 @@ impl Ledger {
         let Some(node) = slot.nominated.as_deref().and_then(|node| self.node(node)) else {
             return false;
         };
-        if self.is_under_way(pod) || !self.nominations.asking.contains(&slot.scheduler) {
+        if self.is_under_way(pod) || !self.nominations.schedulers.contains(&slot.scheduler) {
             return false;
         }
         match *self.governing(slot) {
@@ -124,13 +125,13 @@ impl Ledger {
             [(policy, group)] => {
                 let verdicts = self.verdicts_under(Some(pod), policy, group, &[node]);
                 let at = CountedIn { policy, group, unit_index: self.usages[policy].unit_of(node) };
-                verdicts.of(Some(node)).is_unresolvable() && !self.is_being_vacated(node, at)
+                verdicts.get(Some(node)).is_unresolvable() && !self.is_being_vacated(node, at)
             }
             [_, _, ..] => true,
         }
     }
 
-    /// Whether nodes were kept for a pod, or victims of it have yet to go.
+    /// Whether nodes were kept for a pod, or it has remaining victims.
     fn is_under_way(&self, pod: PodId) -> bool {
         let kept = self.nominations.kept.get(&pod);
         kept.is_some_and(|kept| kept.until.is_some() || !kept.victims.is_empty())
@@ -145,7 +146,7 @@ impl Ledger {
         self.nodes[node].pods.iter().any(is_leaving)
     }
 
-    /// No eviction helps a pod any more: the place that was kept for its nomination is free again.
+    /// No eviction helps a pod any more: the capacity for its nomination is free again.
     pub(super) fn refuse_nomination(&mut self, pod: PodId) {
         if self.nominations.shown.contains(&pod) && !self.is_under_way(pod) {
             self.end_keeping(pod);
@@ -153,7 +154,7 @@ impl Ledger {
         }
     }
 
-    /// The place that is kept for a pod in a group of a policy, and its turn.
+    /// The capacity that is kept for a pod in a group of a policy, and its turn.
     pub(super) fn kept_in(&self, pod: PodId, of: (PolicyId, GroupId)) -> Option<(CountedIn, Turn)> {
         let kept = self.nominations.kept.get(&pod)?;
         ((kept.at.policy, kept.at.group) == of).then_some((kept.at, kept.turn))
@@ -199,7 +200,7 @@ impl Ledger {
         self.nominations.kept.insert(pod, KeptPlace { at, turn, until, victims, is_counted });
     }
 
-    /// The place that was kept.
+    /// The kept capacity.
     fn stop_keeping(&mut self, pod: PodId) -> Option<(CountedIn, Turn)> {
         let KeptPlace { at, turn, until, victims, is_counted } =
             self.nominations.kept.remove(&pod)?;
@@ -215,7 +216,7 @@ impl Ledger {
         Some((at, turn))
     }
 
-    /// No place is kept for a pod any more.
+    /// No capacity is kept for a pod any more.
     pub(super) fn end_keeping(&mut self, pod: PodId) {
         if let Some((at, _)) = self.stop_keeping(pod) {
             self.wake_for_room(at.policy, at.group);
@@ -229,13 +230,13 @@ impl Ledger {
         self.nominations.refused.remove(&pod);
     }
 
-    /// Keeps the place for which the API server shows a pod as nominated, in the unit that the node is in now.
-    pub(super) fn heed_nomination(&mut self, pod: PodId) {
+    /// Keeps capacity for a pod that is nominated in the API server, in the current unit of the node.
+    pub(super) fn apply_nomination(&mut self, pod: PodId) {
         let slot = &self.pods[pod];
         let Some(name) = slot.nominated.as_ref().filter(|_| self.is_pending(pod)) else {
             self.nominations.shown.remove(&pod);
             self.nominations.refused.remove(&pod);
-            // The next one may be about to come.
+            // The next one may be about to arrive.
             let kept = self.nominations.kept.get(&pod);
             let is_awaited = kept.is_some_and(|kept| kept.until.is_some());
             if !is_awaited || !self.is_pending(pod) {
@@ -261,7 +262,7 @@ impl Ledger {
             }
             return self.begin_keeping(pod, at, BTreeSet::new(), None);
         };
-        // Those on other nodes stay.
+        // Victims on other nodes stay.
         let there = |victim: &&PodId| self.node_of(&self.pods[**victim]) == Some(node);
         let (victims, was_counted) = (victims.iter().filter(there).copied().collect(), *is_counted);
         self.begin_keeping(pod, at, victims, None);
@@ -271,16 +272,16 @@ impl Ledger {
     }
 
     /// The unit of a node may be another one, or the node is gone.
-    pub(super) fn heed_nominations_for(&mut self, node: NodeId) {
+    pub(super) fn apply_nominations_for(&mut self, node: NodeId) {
         let Some(name) = self.nodes.get(node).map(|slot| &slot.name) else { return };
         let is_there = |pod: &&PodId| self.pods[**pod].nominated.as_ref() == Some(name);
         let there: Vec<PodId> = self.nominations.shown.iter().filter(is_there).copied().collect();
         for pod in there {
-            self.heed_nomination(pod);
+            self.apply_nomination(pod);
         }
     }
 
-    /// A victim is no longer counted: the place that it makes room for counts.
+    /// A victim is no longer counted: the entry for the pod that replaces it is counted.
     pub(super) fn note_victim_gone(&mut self, victim: PodId) {
         let Some(pod) = self.nominations.claimed.remove(&victim) else { return };
         if let Some(kept) = self.nominations.kept.get_mut(&pod) {
@@ -311,11 +312,11 @@ impl Ledger {
             } else {
                 self.end_keeping(pod);
             }
-            self.heed_nomination(pod);
+            self.apply_nomination(pod);
         }
     }
 
-    /// When the next of them ends.
+    /// The next end of an entry.
     pub(super) fn next_unnominated(&self) -> Option<Elapsed> {
         self.nominations.ends.first().map(|(until, _)| *until)
     }
@@ -334,8 +335,8 @@ mod tests {
             let scheduler: Option<Arc<str>> = Some(format!("scheduler-{number}").into());
             ledger.set_pod(&identity, &Pod { scheduler: scheduler.clone(), ..Pod::default() });
             let pod = ledger.pod_of(&identity, None).unwrap();
-            ledger.note_asking(pod);
-            let listed = &ledger.nominations.asking;
+            ledger.record_scheduler(pod);
+            let listed = &ledger.nominations.schedulers;
             assert!(listed.contains(&scheduler) && listed.len() <= MAX_SCHEDULERS);
             ledger.remove_pod(&identity, None, None);
         }

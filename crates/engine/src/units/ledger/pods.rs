@@ -1,19 +1,19 @@
 //! Pods that are created, changed and deleted.
 //!
 //! An event may arrive twice, and late: from the watch, and from separate reads. Events older than the known version
-//! are ignored. An event without a node says something about a reserved binding only at a later version than the one
-//! that the binding is conditional on: see `settling`.
+//! are ignored. An event without a node resolves a reserved binding only at a later version than the precondition of
+//! the binding: see `settling`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Ledger, PodSlot, is_newer, is_old_news};
+use super::{Ledger, PodSlot, is_newer, is_outdated};
 use crate::Identity;
 use crate::units::Pod;
 use crate::units::slots::{NodeId, PodId};
 
 impl Ledger {
-    /// The version of a pod that is known, on which a write to it has to be conditional.
+    /// The known version of a pod: the precondition of a write to it.
     #[must_use]
     pub fn version_of(&self, pod: &Identity) -> Option<u64> {
         self.pods[*self.pod_ids.get(pod)?].version
@@ -34,11 +34,11 @@ impl Ledger {
             return false;
         }
         self.apply_pod(identity, pod);
-        let known = self.pod_ids.get(identity).map(|id| &self.pods[*id]);
-        known.is_some_and(|known| is_same_uid(known, pod.uid.as_ref()))
+        let slot = self.pod_ids.get(identity).map(|id| &self.pods[*id]);
+        slot.is_some_and(|slot| is_same_uid(slot, pod.uid.as_ref()))
     }
 
-    /// A watch event: a pod is gone.
+    /// A watch event: a pod was deleted.
     pub fn remove_pod(
         &mut self,
         identity: &Identity,
@@ -49,7 +49,7 @@ impl Ledger {
         let Some(id) = self.pod_ids.get(identity).copied() else { return };
         let slot = &self.pods[id];
         if is_same_uid(slot, uid) && !is_newer(slot.version, version) {
-            self.forget_pod(id);
+            self.discard_pod(id);
         }
     }
 
@@ -59,7 +59,7 @@ impl Ledger {
         all: impl IntoIterator<Item = (&'p Identity, &'p Pod)>,
         version: Option<u64>,
     ) {
-        // Where pods on a node that is gone count must not depend on the order of the list.
+        // The allocations of pods on deleted nodes must not depend on the order of the list.
         self.keeps_unused_nodes = true;
         let mut unlisted: BTreeSet<PodId> = self.pod_ids.values().copied().collect();
         for (identity, pod) in all {
@@ -74,7 +74,7 @@ impl Ledger {
         for id in unlisted {
             // A pod that was read after the list is there.
             if !self.pods.get(id).is_none_or(|slot| is_newer(slot.version, version)) {
-                self.forget_pod(id);
+                self.discard_pod(id);
             }
         }
         self.keeps_unused_nodes = false;
@@ -84,20 +84,20 @@ impl Ledger {
         self.pods_seen = self.pods_seen.max(version);
     }
 
-    /// The watch shows every pod: one that it should have shown and that is not here is gone.
+    /// The watch covers every pod: one that it should have and that is not here is gone.
     fn is_gone_pod(&self, identity: &Identity, pod: &Pod) -> bool {
-        !self.pod_ids.contains_key(identity) && is_old_news(self.pods_seen, pod.version)
+        !self.pod_ids.contains_key(identity) && is_outdated(self.pods_seen, pod.version)
     }
 
     fn apply_pod(&mut self, identity: &Identity, pod: &Pod) {
         let Some(id) = self.pod_ids.get(identity).copied() else {
             return self.add_pod(identity, pod);
         };
-        if is_old_news(self.pods[id].version, pod.version) {
+        if is_outdated(self.pods[id].version, pod.version) {
             return;
         }
         if !is_same_uid(&self.pods[id], pod.uid.as_ref()) {
-            self.forget_pod(id);
+            self.discard_pod(id);
             return self.add_pod(identity, pod);
         }
         self.update_pod(id, identity.namespace(), pod);
@@ -124,7 +124,7 @@ impl Ledger {
             bound_policy: None,
             reservation: None,
             allocations: Vec::new(),
-            told: None,
+            cost_entry: None,
             waiting: None,
             woken_until: None,
         };
@@ -159,7 +159,7 @@ impl Ledger {
             self.unchecked_annotations.insert(id);
         }
         if pod.node.is_none() && self.is_conditional_on_earlier(id) {
-            self.give_back(id);
+            self.return_permit(id);
         }
         self.set_shape(id, namespace, pod);
         self.set_ungoverned(id, pod);
@@ -176,10 +176,10 @@ impl Ledger {
             self.end_waking(id);
             self.drop_nomination(id);
         } else if is_renominated {
-            self.heed_nomination(id);
+            self.apply_nomination(id);
         }
         self.allocate(id);
-        self.tell_cost(id);
+        self.record_cost_entry(id);
     }
 
     /// Whether the binding that is reserved for a pod is conditional on a version that is past.
@@ -197,19 +197,19 @@ impl Ledger {
         self.end_lease(id);
         self.end_keeping(id);
         self.suspend_waiting(id);
-        self.unseat(id);
+        self.remove_allocations(id);
         let slot = &mut self.pods[id];
         let was = std::mem::replace(&mut slot.ungoverned, pod.ungoverned).is_some();
         let shape = &mut self.shapes[slot.shape];
         shape.ungoverned += usize::from(pod.ungoverned.is_some());
         shape.ungoverned -= usize::from(was);
         self.resume_waiting(id);
-        self.heed_nomination(id);
+        self.apply_nomination(id);
         self.unpriced.insert(id);
         self.unchecked_annotations.insert(id);
     }
 
-    /// The API server has shown a pod on a node, whether or not that is the node of its reservation.
+    /// The API server reports a pod on a node, whether or not that is the node of its reservation.
     fn settle_where_seen(&mut self, id: PodId, node: NodeId) {
         let before = self.pods[id].node.replace(node);
         self.nodes[node].pods.insert(id);
@@ -230,7 +230,7 @@ impl Ledger {
         self.end_lease(id);
         self.end_keeping(id);
         self.suspend_waiting(id);
-        self.unseat(id);
+        self.remove_allocations(id);
         self.leave_shape(id);
         let shape = self.shape(namespace, &pod.labels);
         let slot = &mut self.pods[id];
@@ -240,7 +240,7 @@ impl Ledger {
         self.drop_shape_if_empty(before);
         self.unpriced.insert(id);
         self.resume_waiting(id);
-        self.heed_nomination(id);
+        self.apply_nomination(id);
     }
 
     /// A pod no longer has its labels, unless its binding gives it the same ones.
@@ -253,14 +253,14 @@ impl Ledger {
         }
     }
 
-    fn forget_pod(&mut self, id: PodId) {
+    fn discard_pod(&mut self, id: PodId) {
         self.end_lease(id);
         self.drop_nomination(id);
         self.stop_waiting(id);
         self.end_waking(id);
-        self.unseat(id);
+        self.remove_allocations(id);
         self.take_reservation(id);
-        self.untell_cost(id);
+        self.remove_cost_entry(id);
         self.unpriced.remove(&id);
         self.unchecked_annotations.remove(&id);
         self.leave_shape(id);

@@ -1,11 +1,11 @@
-//! Policies that come, are edited, and go.
+//! Policies that are created, edited and deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::prepared::PreparedPolicy;
 use super::usage::PolicyUsage;
-use super::{CountedIn, Ledger, is_newer, is_old_news};
+use super::{CountedIn, Ledger, is_newer, is_outdated};
 use crate::Identity;
 use crate::units::slots::{PolicyId, ShapeId, SlotId as _};
 use crate::units::{ResourcePolicy, Unit};
@@ -14,8 +14,8 @@ use crate::units::{ResourcePolicy, Unit};
 type Released = Vec<(ShapeId, Vec<PolicyId>)>;
 
 impl Ledger {
-    /// A watch event of a policy: it is new, or was edited. The version is that of its object, `None` if it comes from
-    /// a file. Only its pods are counted again, and none of them if only caps have changed.
+    /// A watch event of a policy: it is new, or was edited. The version is that of its object, `None` if it is from a
+    /// file. Only its pods are counted again, and none of them if only caps have changed.
     pub fn set_policy(
         &mut self,
         identity: &Identity,
@@ -37,12 +37,12 @@ impl Ledger {
         self.apply_policy(identity, prepared, version);
     }
 
-    /// A watch event: a policy is gone. Its pods are governed by none, or by the others that select them.
+    /// A watch event: a policy was deleted. Its pods are governed by no policy, or by the others that select them.
     pub fn remove_policy(&mut self, identity: &Identity, version: Option<u64>) {
         self.policies_seen = self.policies_seen.max(version);
         let Some(id) = self.policy(identity) else { return };
-        if !is_old_news(self.usages[id].version, version) {
-            self.forget_policy(id);
+        if !is_outdated(self.usages[id].version, version) {
+            self.discard_policy(id);
         }
     }
 
@@ -55,9 +55,9 @@ impl Ledger {
         let mut unlisted: BTreeSet<Identity> = self.policies().cloned().collect();
         for (identity, policy, of_policy) in all {
             unlisted.remove(&identity);
-            // The watch shows every policy: one that it should have shown and that is not here is gone.
+            // The watch covers every policy: one that it should have and that is not here is gone.
             let is_known = self.policy(&identity).is_some();
-            if is_known || !is_old_news(self.policies_seen, of_policy) {
+            if is_known || !is_outdated(self.policies_seen, of_policy) {
                 let labels = self.label_snapshot(identity.namespace());
                 self.apply_policy(&identity, &PreparedPolicy::new(policy, &labels), of_policy);
             }
@@ -66,7 +66,7 @@ impl Ledger {
             if let Some(id) = self.policy(&identity)
                 && !is_newer(self.usages[id].version, version)
             {
-                self.forget_policy(id);
+                self.discard_policy(id);
             }
         }
         self.policies_seen = self.policies_seen.max(version);
@@ -92,7 +92,7 @@ impl Ledger {
         };
         let policy = &prepared.policy;
         let usage = &mut self.usages[id];
-        if is_old_news(usage.version, version) {
+        if is_outdated(usage.version, version) {
             return;
         }
         usage.version = version;
@@ -116,7 +116,7 @@ impl Ledger {
         self.govern_selected(id, prepared, Released::new());
     }
 
-    fn forget_policy(&mut self, id: PolicyId) {
+    fn discard_policy(&mut self, id: PolicyId) {
         let released = self.release_governed(id);
         let identity = self.usages[id].identity.clone();
         if let Some(namespace) = self.namespaces.get_mut(identity.namespace()) {
@@ -153,7 +153,7 @@ impl Ledger {
         }
     }
 
-    /// Lets go of all pods that a policy selects. Returns them, with the other policies that select them.
+    /// Releases all pods that a policy selects. Returns them, with the other policies that select them.
     fn release_governed(&mut self, id: PolicyId) -> Released {
         let mut governed = self.shapes_in(self.usages[id].identity.namespace());
         governed.retain(|shape| {
@@ -168,8 +168,8 @@ impl Ledger {
         governed.into_iter().map(release).collect()
     }
 
-    /// Lets a new or edited policy govern the pods that it selects. Pods that it no longer selects go to the other
-    /// policies that select them. Nothing has changed about the others, so their selectors are not evaluated.
+    /// Makes a new or edited policy govern the pods that it selects. Pods that it no longer selects go to the other
+    /// policies that select them. The others have not changed, so their selectors are not evaluated.
     fn govern_selected(&mut self, id: PolicyId, prepared: &PreparedPolicy, released: Released) {
         let mut released: BTreeMap<ShapeId, Vec<PolicyId>> = released.into_iter().collect();
         let mut regoverned = Released::new();
@@ -204,8 +204,8 @@ fn differ_only_in_caps(one: &ResourcePolicy, other: &ResourcePolicy) -> bool {
     let differs_only_in_cap = |(one, other): (&Unit, &Unit)| {
         let Unit { name, priority, max, nodes } = one;
         let is_capped = max.is_some();
-        let is_named_alike = *name == other.name && *priority == other.priority;
-        is_named_alike && is_capped == other.max.is_some() && *nodes == other.nodes
+        let has_same_name = *name == other.name && *priority == other.priority;
+        has_same_name && is_capped == other.max.is_some() && *nodes == other.nodes
     };
     *pod_selector == other.pod_selector
         && *group_keys == other.group_keys

@@ -1,7 +1,7 @@
-//! Where evicting pods helps a pod: on the nodes of the best unit that takes it. A cap alone never makes a victim, and no
-//! more pods evict others than there are places: `nominations` keeps one for each.
+//! The nodes on which evicting pods helps a pod: those of the best unit that takes it. A cap alone never makes a
+//! victim, and no more pods evict others than the unit has capacity for: `nominations` keeps capacity for each.
 //!
-//! Which pods could go, and whether the pod fits then, is up to the scheduler.
+//! The scheduler selects the victims and checks whether the pod fits then.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -20,11 +20,11 @@ pub struct Eviction<'a> {
     pub node: NodeId,
     /// The UIDs of the pods.
     pub victims: Vec<&'a str>,
-    /// How many disruption budgets that violates.
+    /// The number of disruption budgets that the eviction violates.
     pub violations: i64,
 }
 
-/// The nodes of a unit for a pod that evicts others.
+/// The nodes of a unit for a pod that evicts other pods.
 #[derive(Default)]
 struct Offer {
     /// Nodes on which evictions help, with those victims that make room in the unit.
@@ -32,14 +32,14 @@ struct Offer {
     violations: i64,
 }
 
-/// How good an offer is: the least is best.
+/// The rank of an offer: the lowest is the best.
 type Rank = (Reverse<i32>, bool, i64, Reverse<u32>, UnitIndex);
 
 impl Ledger {
-    /// On which nodes evictions make room for a pod. If there are any, a place in their unit is kept for the pod until it
-    /// is nominated for one of them, or not for a while.
+    /// The nodes on which evictions free capacity for a pod. If there are any, the ledger keeps capacity in their
+    /// unit until the pod is nominated for one of them, or has not been for a while.
     ///
-    /// Only nodes of the best unit are among them, and of units that are as good, of the one that takes the fewest
+    /// The list contains only nodes of the best unit; of equally good units, those of the one with the fewest
     /// violations. A full unit takes the pod only if enough of the victims are counted there, in the same group.
     pub fn preempt(
         &mut self,
@@ -56,7 +56,7 @@ impl Ledger {
         let Some(id) = self.pod_of(pod, uid).filter(|id| self.is_pending(*id)) else {
             return Ok(Vec::new());
         };
-        self.note_asking(id);
+        self.record_scheduler(id);
         Ok(match *self.governing(&self.pods[id]) {
             [] => evictions.iter().map(|eviction| eviction.node).collect(),
             [(policy, group)] => self.preempt_under(id, policy, group, evictions, now),
@@ -131,7 +131,7 @@ impl Ledger {
         ranked.collect()
     }
 
-    /// Whether a unit would take the pod if no others were sent there, who may never come.
+    /// Whether a unit would take the pod without the holds of other pods, which might never be bound.
     fn is_held_by_others(
         &self,
         id: PodId,
@@ -183,21 +183,21 @@ fn helps(
     }
     let victims = counted();
     let unit_usage: &UnitUsage = verdicts.group.unit_usage(unit_index);
-    let taken = unit_usage.used.saturating_add(verdicts.own.kept_ahead(unit_usage, index)) as usize;
-    // Of a unit over its cap, as many have to go as it is over, and one more.
-    let has_room_then = !victims.is_empty() && taken.saturating_sub(victims.len()) < max as usize;
+    let used = unit_usage.used.saturating_add(verdicts.own.kept_ahead(unit_usage, index)) as usize;
+    // Of a unit over its cap, the excess and one more must go.
+    let has_room_then = !victims.is_empty() && used.saturating_sub(victims.len()) < max as usize;
     has_room_then.then_some((true, victims))
 }
 
-/// How many places a unit has that no other pod has, is on the way to, or evicts others for.
+/// The free capacity of a unit, without holds, nominations and allocations of other pods.
 fn free_capacity(verdicts: &Verdicts<'_>, unit_index: UnitIndex) -> u32 {
     let unit = unit_index.index().and_then(|index| Some((index, verdicts.usage.unit(unit_index)?)));
     let Some((index, unit)) = unit else { return u32::MAX };
     let unit_usage = verdicts.group.unit_usage(unit_index);
     if verdicts.own.has_kept(index) {
-        // Holds of other pods do not count against a place that is kept.
-        let taken = unit_usage.used.saturating_add(verdicts.own.kept_ahead(unit_usage, index));
-        return unit.max.unwrap_or(u32::MAX).saturating_sub(taken);
+        // Holds of other pods do not reduce the capacity that is kept.
+        let used = unit_usage.used.saturating_add(verdicts.own.kept_ahead(unit_usage, index));
+        return unit.max.unwrap_or(u32::MAX).saturating_sub(used);
     }
     verdicts.own.spare(unit, unit_usage, index)
 }

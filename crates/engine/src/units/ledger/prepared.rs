@@ -1,5 +1,5 @@
-//! A policy with everything that its selectors select, found before the ledger is locked: a policy may have thousands of
-//! requirements, and a scheduler waits for the ledger.
+//! A policy with all objects that its selectors select, evaluated before the ledger is locked: a policy may have
+//! thousands of requirements, and a scheduler waits for the ledger.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

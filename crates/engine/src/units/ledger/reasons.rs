@@ -28,7 +28,7 @@ impl FilterOutcome<'_> {
                 Some("this replica does not decide at the moment".to_owned())
             }
             FilterOutcome::UnknownPod => {
-                Some("no ResourcePolicy decides on a pod that is not known, or is gone".to_owned())
+                Some("no ResourcePolicy decides on a pod that is unknown or gone".to_owned())
             }
             FilterOutcome::NotPending => Some(
                 "no ResourcePolicy decides on a pod that is on a node or being bound to one"
@@ -54,21 +54,22 @@ impl Verdicts<'_> {
         })
     }
 
-    /// Why that is the verdict on a node, as a line for a person. The same for all nodes of a unit.
+    /// The reason for the verdict on a node, as a line for users. The same for all nodes of a unit.
     #[must_use]
-    pub fn why(&self, node: Option<NodeId>) -> String {
+    pub fn reason(&self, node: Option<NodeId>) -> String {
         match node {
             Some(node) => self.why_unit(self.usage.unit_of(node).index()),
             None => {
-                format!("the node is not known yet to ResourcePolicy {}", short(self.policy()))
+                format!("the node is still unknown to ResourcePolicy {}", short(self.policy()))
             }
         }
     }
 
     fn why_unit(&self, index: Option<usize>) -> String {
         let policy = short(self.policy());
-        let known = index.and_then(|index| Some((index, self.usage.policy.units.get(index)?)));
-        let Some((index, unit)) = known else { return self.why_outside(&policy) };
+        let indexed_unit =
+            index.and_then(|index| Some((index, self.usage.policy.units.get(index)?)));
+        let Some((index, unit)) = indexed_unit else { return self.why_outside(&policy) };
         let unit_name = format!("unit \"{}\" of ResourcePolicy {policy}", unit.name);
         let is_as_good = self
             .chosen

@@ -1,4 +1,4 @@
-//! Why a binding is not reserved, or not to be posted any more, in words for people.
+//! The reasons that a binding is not reserved, or must not be posted any more, as text for users.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use super::Ledger;
 use crate::units::slots::ShapeId;
 use crate::{Identity, counted, few};
 
-/// Why a binding cannot be reserved, or must not be posted.
+/// The reason that a binding cannot be reserved, or must not be posted.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Unreserved {
-    /// This ledger does not have the lead, or is not complete yet.
+pub enum ReserveError {
+    /// This ledger does not lead, or is not complete yet.
     NotServing,
-    /// The pod is gone, or another one has its name by now.
+    /// The pod is gone, or a new pod has its name.
     UnknownPod,
     /// The node is gone.
     UnknownNode,
@@ -43,11 +43,11 @@ pub enum Unreserved {
         policy: Identity,
         /// The name of the unit.
         unit: Arc<str>,
-        /// How many other pods are counted in it.
+        /// The number of other pods that are counted in it.
         used: u32,
-        /// How many places in it are kept for other pods, which evict others.
+        /// The number of other pods for which capacity is kept in it, because they evict others.
         kept: u32,
-        /// Its cap.
+        /// The cap of the unit.
         max: u32,
     },
 }
@@ -60,12 +60,12 @@ impl Ledger {
     }
 }
 
-/// `namespace/name`, as a person refers to a policy.
+/// `namespace/name`, as messages name a policy.
 pub(super) fn short(policy: &Identity) -> String {
     format!("{}/{}", policy.namespace(), policy.name())
 }
 
-/// Why nothing is decided for a pod that several policies select.
+/// The reason that nothing is decided for a pod that several policies select.
 pub(super) fn conflict_message(policies: &[Identity]) -> String {
     let names = few(policies.iter().map(short));
     format!("{} ResourcePolicies select the pod ({names}), and only one may", policies.len())
@@ -88,7 +88,7 @@ pub(super) fn kept_places(kept: u32) -> String {
     }
 }
 
-impl fmt::Display for Unreserved {
+impl fmt::Display for ReserveError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotServing => formatter.write_str("this replica does not decide at the moment"),
@@ -100,7 +100,7 @@ impl fmt::Display for Unreserved {
             Self::AlreadyBound { node } => write!(formatter, "the pod is on node {node} already"),
             Self::UnderWay { node } => write!(
                 formatter,
-                "a bind of the pod to node {node} is under way, and its result is not known yet"
+                "a bind of the pod to node {node} is under way, and its result is still unknown"
             ),
             Self::Withdrawn => formatter.write_str(
                 "the pod has changed since its reservation, or the reservation has expired",
@@ -122,4 +122,4 @@ impl fmt::Display for Unreserved {
     }
 }
 
-impl std::error::Error for Unreserved {}
+impl std::error::Error for ReserveError {}

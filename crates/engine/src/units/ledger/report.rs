@@ -1,4 +1,4 @@
-//! The usage of a policy, as its status shows it.
+//! The usage of a policy, for its status.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ pub struct PolicyReport {
     pub groups: Vec<GroupReport>,
     /// The pods it cannot govern because other policies select them as well, by these policies.
     pub conflicts: Vec<Conflict>,
-    /// How many of its pods are on nodes and get no deletion cost, by the kind of their owner, because it means nothing
-    /// for them; empty for pods without an owner.
+    /// The number of its pods on nodes without a deletion cost, by the kind of their owner, because the owner does
+    /// not use the cost; empty for pods without an owner.
     pub without_cost: BTreeMap<Arc<str>, u32>,
-    /// How many of its pods have a deletion cost set by their users, which is kept.
+    /// The number of its pods with a deletion cost set by their users, which is kept.
     pub with_others_cost: u32,
 }
 
@@ -29,7 +29,7 @@ pub struct GroupReport {
     pub labels: Vec<(Arc<str>, Option<Arc<str>>)>,
     /// For each unit, in the order of the policy.
     pub units: Vec<UnitCount>,
-    /// How many pods are outside all units.
+    /// The number of pods outside all units.
     pub spilled: u32,
 }
 
@@ -38,11 +38,11 @@ pub struct GroupReport {
 pub struct UnitCount {
     /// The name of the unit.
     pub name: Arc<str>,
-    /// How many pods it has.
+    /// The number of pods in it.
     pub used: u32,
-    /// How many places are kept for pods that were sent there, or evict others there.
+    /// The number of pods for which capacity is held, because they were sent there or evict others there.
     pub leased: u32,
-    /// How many it may have.
+    /// The cap of the unit.
     pub max: Option<u32>,
 }
 
@@ -51,16 +51,16 @@ pub struct UnitCount {
 pub struct Conflict {
     /// The policies, in the order of their names.
     pub policies: Box<[Identity]>,
-    /// How many pods.
+    /// The number of pods.
     pub pods: usize,
 }
 
 /// The entry of a report about the cost of a pod.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum CostTold {
-    /// It means nothing for pods of owners of this kind.
+pub(super) enum CostEntry {
+    /// Owners of this kind do not use the cost.
     Without(Arc<str>),
-    /// It has one of its user.
+    /// The user has set a cost.
     OfOthers,
 }
 
@@ -135,33 +135,33 @@ impl Ledger {
         reports
     }
 
-    /// Notes what a report has to say about the cost of a pod.
-    pub(super) fn tell_cost(&mut self, pod: PodId) {
+    /// Records the report entry about the cost of a pod.
+    pub(super) fn record_cost_entry(&mut self, pod: PodId) {
         let slot = &self.pods[pod];
         let governing = self.governing(slot);
-        let told = match (governing, &slot.allocations[..], slot.node) {
-            (&[(policy, _)], [_, ..], Some(_)) => slot.told_cost().map(|told| (policy, told)),
+        let entry = match (governing, &slot.allocations[..], slot.node) {
+            (&[(policy, _)], [_, ..], Some(_)) => slot.cost_entry().map(|entry| (policy, entry)),
             _ => None,
         };
-        if slot.told == told {
+        if slot.cost_entry == entry {
             return;
         }
-        self.untell_cost(pod);
-        let Some((policy, cost)) = told.clone() else { return };
+        self.remove_cost_entry(pod);
+        let Some((policy, cost)) = entry.clone() else { return };
         let costs = &mut self.usages[policy].costs;
         match cost {
-            CostTold::Without(kind) => *costs.without.entry(kind).or_default() += 1,
-            CostTold::OfOthers => costs.of_others += 1,
+            CostEntry::Without(kind) => *costs.without.entry(kind).or_default() += 1,
+            CostEntry::OfOthers => costs.of_others += 1,
         }
-        self.pods[pod].told = told;
+        self.pods[pod].cost_entry = entry;
     }
 
-    pub(super) fn untell_cost(&mut self, pod: PodId) {
-        let Some((policy, cost)) = self.pods[pod].told.take() else { return };
+    pub(super) fn remove_cost_entry(&mut self, pod: PodId) {
+        let Some((policy, cost)) = self.pods[pod].cost_entry.take() else { return };
         let costs = &mut self.usages[policy].costs;
         match cost {
-            CostTold::OfOthers => costs.of_others -= 1,
-            CostTold::Without(kind) => {
+            CostEntry::OfOthers => costs.of_others -= 1,
+            CostEntry::Without(kind) => {
                 if let Some(count) = costs.without.get_mut(&kind) {
                     *count -= 1;
                     if *count == 0 {
@@ -174,12 +174,12 @@ impl Ledger {
 }
 
 impl PodSlot {
-    fn told_cost(&self) -> Option<CostTold> {
+    fn cost_entry(&self) -> Option<CostEntry> {
         if self.has_cost() {
             let is_of_others = matches!(self.cost, DeletionCost::Others(_));
-            return is_of_others.then_some(CostTold::OfOthers);
+            return is_of_others.then_some(CostEntry::OfOthers);
         }
         let kind = self.owner.as_ref().map_or_else(|| "".into(), |owner| Arc::clone(&owner.kind));
-        Some(CostTold::Without(kind))
+        Some(CostEntry::Without(kind))
     }
 }

@@ -1,8 +1,8 @@
-//! Which unit of a policy a node is in, found by one look at each of its labels: a policy may have thousands of
+//! The unit of a policy that a node is in, from one lookup for each of its labels: a policy may have thousands of
 //! requirements, and there are thousands of nodes.
 //!
-//! Each unit is a bit, the best unit the lowest one. For each key and value it is known which units accept it; a node is in
-//! the lowest of the units that accept all of its labels, and that it lacks the others.
+//! Each unit is a bit, the best unit the lowest one. For each key and value, the units that accept it are recorded. A
+//! node is in the lowest of the units that accept all of its labels, and the absence of the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -77,8 +77,8 @@ impl UnitSelection {
                     self.without[key] &= !unit;
                     values.other &= !unit;
                     let accepted: BTreeSet<&Arc<str>> = accepted.iter().collect();
-                    let known = only.entry(key).or_insert_with(|| accepted.clone());
-                    known.retain(|value| accepted.contains(value));
+                    let common_values = only.entry(key).or_insert_with(|| accepted.clone());
+                    common_values.retain(|value| accepted.contains(value));
                 }
                 ValueRequirement::NotIn(refused) => {
                     for value in refused {

@@ -1,9 +1,9 @@
 //! The outcome of a binding.
 //!
-//! It is resolved when the API server has refused it for good, or when the pod has been seen. It is then on a node,
-//! gone, or without a node at a later version than the one that the binding is conditional on. A missing response
-//! proves nothing: the binding may have been applied, or may still be. In that case a read resolves it, if the read
-//! starts after the last instant at which the request could be in progress.
+//! A binding is resolved when the API server has refused it for good, or when the pod has been observed. The pod is
+//! then on a node, gone, or without a node at a later version than the precondition of the binding. A missing
+//! response proves nothing: the binding might have been applied, or might still be. In that case a read resolves it,
+//! if the read starts after the last instant at which the request could be in progress.
 
 use super::Ledger;
 use super::binds::ReservationId;
@@ -14,18 +14,18 @@ use crate::units::{Elapsed, Pod};
 /// The response of the API server to a binding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BindOutcome {
-    /// It is carried out.
+    /// The binding was applied.
     Posted,
-    /// It is not, and never will be: it was refused, or was never sent.
+    /// The binding was not applied, and never will be: it was refused, or was never sent.
     Failed,
-    /// There was no answer, or one that does not say: a timeout, or a conflict, which the API server also makes of an error
-    /// of etcd.
+    /// There was no response, or an ambiguous one: a timeout, or a conflict, which the API server also returns for an
+    /// error of etcd.
     Unknown,
 }
 
-/// A binding that has to be settled by reading its pod.
+/// A binding that must be resolved by reading its pod.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unsettled {
+pub struct UnsettledBinding {
     /// The name of the reservation.
     pub id: ReservationId,
     /// The pod.
@@ -39,19 +39,19 @@ impl Ledger {
         if outcome == BindOutcome::Failed
             && let Some(pod) = self.reserved_pod(id)
         {
-            self.give_back(pod);
+            self.return_permit(pod);
         }
     }
 
     /// The bindings that should have ended by now and have not been seen. Each is settled by reading its pod.
-    pub fn unsettled(&self, now: Elapsed) -> impl Iterator<Item = Unsettled> {
-        self.reservations.ended(now).map(|(number, it)| Unsettled {
+    pub fn unsettled(&self, now: Elapsed) -> impl Iterator<Item = UnsettledBinding> {
+        self.reservations.ended(now).map(|(number, it)| UnsettledBinding {
             id: ReservationId { generation: it.generation, number },
             pod: self.pods[it.pod].identity.clone(),
         })
     }
 
-    /// When the next binding should have ended that has not been seen.
+    /// The instant by which the next unobserved binding must have ended.
     #[must_use]
     pub fn next_unsettled(&self) -> Option<Elapsed> {
         self.reservations.next_end()
@@ -76,26 +76,26 @@ impl Ledger {
         let Some(pod) = self.reserved_pod(id) else { return true };
         let is_unbound = found.node.is_none() && self.reservations[id.number].ends_by <= begun_at;
         if is_unbound {
-            self.give_back(pod);
+            self.return_permit(pod);
         }
         is_unbound
     }
 
-    /// Drops the bindings that cannot be under way any more, and that a complete list has shown the outcome of.
+    /// Drops the bindings that cannot be in progress any more, and whose outcome is in a complete list.
     pub(super) fn drop_ended_reservations(&mut self, listed_at: Elapsed) {
-        let ended: Vec<PodId> =
+        let ended_pods: Vec<PodId> =
             self.reservations.ended(listed_at).map(|(_, reservation)| reservation.pod).collect();
-        for pod in ended {
-            self.give_back(pod);
+        for pod in ended_pods {
+            self.return_permit(pod);
         }
     }
 
-    /// A pod was not bound, and its permit is free. If its scheduler received the response that this has to be settled
-    /// first, the pod is woken now.
-    pub(super) fn give_back(&mut self, pod: PodId) {
+    /// A pod was not bound, and its permit is free. If its scheduler received the response that this binding must be
+    /// resolved first, the pod is requeued now.
+    pub(super) fn return_permit(&mut self, pod: PodId) {
         let is_put_off = self.take_reservation(pod).is_some_and(|it| it.is_put_off);
         self.allocate(pod);
-        self.heed_nomination(pod);
+        self.apply_nomination(pod);
         if is_put_off && self.is_pending(pod) {
             self.wake_at_once(pod);
         }

@@ -1,7 +1,7 @@
 //! The usage of one policy: by group, and in it by unit. Each unit with a cap also keeps the order in which its pods
 //! were bound, and so which of them are over the cap.
 //!
-//! Which pod is counted where is up to `allocations`.
+//! `allocations` determines the entry in which a pod is counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub(super) struct PolicyUsage {
     pub(super) version: Option<u64>,
     /// Pods, by their labels, that others select as well.
     pub(super) conflicts: BTreeSet<ShapeId>,
-    /// How many of its pods have which cost that is not ours.
+    /// The number of its pods with each cost that another field manager has set.
     pub(super) costs: CostCounts,
     /// The unit of each node, so that no selector is read while a pod is scheduled.
     unit_of_node: Vec<UnitIndex>,
@@ -64,13 +64,13 @@ pub(super) struct PolicyUsage {
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub(super) key: GroupKey,
-    /// How many different sets of labels belong to it.
+    /// The number of different sets of labels that belong to it.
     shapes: u32,
-    /// One for each unit in which anything is counted, so that many groups of many units take little.
+    /// One entry for each unit with a count, so that many groups of many units need little memory.
     units: BTreeMap<UnitIndex, UnitUsage>,
-    /// How many pods are outside all units.
+    /// The number of pods outside all units.
     pub(super) spilled: u32,
-    /// Its pods that wait for room.
+    /// Its refused pods, which are pending.
     pub(super) queue: Queue,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Group {
 pub(super) struct UnitUsage {
     pub(super) used: u32,
     pub(super) leased: u32,
-    /// The places that are kept for pods that evict others.
+    /// The capacity that is kept for pods that evict others.
     kept: BTreeSet<Turn>,
     /// With a cap: the first pods, as many as it allows.
     within: BTreeSet<Rank>,
@@ -87,18 +87,18 @@ pub(super) struct UnitUsage {
     over: BTreeSet<Rank>,
 }
 
-/// Since when a pod is bound: those that are being bound come after all that are.
+/// The instant of a pod's binding. Pods that are being bound come after all bound pods.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Since {
-    /// As the API server says; those that do not say when were there first.
+pub(super) enum BoundSince {
+    /// The instant in the API server; pods without one come first.
     Bound(Option<Timestamp>),
     /// By the number of its reservation.
     BeingBound(u64),
 }
 
-impl Default for Since {
-    fn default() -> Since {
-        Since::Bound(None)
+impl Default for BoundSince {
+    fn default() -> BoundSince {
+        BoundSince::Bound(None)
     }
 }
 
@@ -106,7 +106,7 @@ impl Default for Since {
 /// UIDs.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Rank {
-    pub(super) since: Since,
+    pub(super) since: BoundSince,
     pub(super) uid: Option<Arc<str>>,
     pub(super) name: Identity,
     pub(super) pod: PodId,
@@ -142,13 +142,13 @@ impl PolicyUsage {
         self.unit_of_node.get(node.index()).copied().unwrap_or(UnitIndex::OUTSIDE)
     }
 
-    /// The units of all nodes, by their numbers; those at the end that are outside may be left out.
+    /// The units of all nodes, by their numbers; outside nodes at the end may be missing.
     pub(super) fn units_of_nodes(&self) -> &[UnitIndex] {
         &self.unit_of_node
     }
 
-    /// Places a node by its labels, `None` for those of a node that is not known. Whether it is in another unit than
-    /// before.
+    /// Assigns a node to a unit by its labels; `None` for those of an unknown node. Whether the unit differs from the
+    /// previous one.
     pub(super) fn place_node(&mut self, node: NodeId, labels: Option<&Labels>) -> bool {
         let unit_index = labels.map_or(UnitIndex::OUTSIDE, |labels| self.selection.unit_of(labels));
         self.set_unit_of(node, unit_index)
@@ -182,7 +182,7 @@ impl PolicyUsage {
         if parts.is_empty() { String::new() } else { format!(" {}", parts.join(" and ")) }
     }
 
-    /// The group of pods with these labels, which is there until it is left as often as it was joined.
+    /// The group of pods with these labels. It exists until it is left as often as it was joined.
     pub(super) fn join_group(&mut self, labels: &Labels) -> GroupId {
         let key = self.key_of(labels);
         if let Some(id) = self.group_ids.get(&key) {
@@ -203,9 +203,9 @@ impl PolicyUsage {
 
     /// Whether the group is gone.
     pub(super) fn leave_group(&mut self, group: GroupId) -> bool {
-        let left = &mut self.groups[group];
-        left.shapes -= 1;
-        if left.shapes > 0 {
+        let group_usage = &mut self.groups[group];
+        group_usage.shapes -= 1;
+        if group_usage.shapes > 0 {
             return false;
         }
         if let Some(gone) = self.groups.remove(group) {
@@ -219,12 +219,12 @@ impl PolicyUsage {
         self.group_ids.values().map(|id| (*id, &self.groups[*id]))
     }
 
-    /// The groups of which pods wait.
+    /// The groups with refused pods.
     pub(super) fn waiting_groups(&self) -> impl Iterator<Item = GroupId> {
         self.ordered_groups().filter(|(_, group)| !group.queue.is_empty()).map(|(id, _)| id)
     }
 
-    /// Counts a pod, and says which pods are over the cap because of it.
+    /// Counts a pod, and returns the pods that are over the cap because of it.
     pub(super) fn count(
         &mut self,
         group: GroupId,
@@ -244,7 +244,7 @@ impl PolicyUsage {
         unit_usage.balance(max)
     }
 
-    /// No longer counts a pod, and says which pods are not over the cap any more.
+    /// Stops counting a pod, and returns the pods that are no longer over the cap.
     pub(super) fn discount(
         &mut self,
         group: GroupId,
@@ -273,8 +273,8 @@ impl PolicyUsage {
         crossings
     }
 
-    /// Replaces the caps, which are there for the same units as before; where pods have come to be over them, or are no
-    /// longer: in which group and unit, and which pods.
+    /// Replaces the caps of the same units. Returns the pods that are newly over a cap or no longer over it, by group
+    /// and unit.
     pub(super) fn set_caps(
         &mut self,
         policy: Arc<ResourcePolicy>,
@@ -344,10 +344,10 @@ impl Group {
 }
 
 impl UnitUsage {
-    /// How many places are kept for pods that evict others; for one that has such a place, how many before its own.
+    /// The number of pods for which capacity is kept; for a pod that is one of them, the number before it.
     pub(super) fn kept(&self, own: Option<Turn>) -> u32 {
-        let kept = own.map_or(self.kept.len(), |own| self.kept.range(..own).count());
-        u32::try_from(kept).unwrap_or(u32::MAX)
+        let count = own.map_or(self.kept.len(), |own| self.kept.range(..own).count());
+        u32::try_from(count).unwrap_or(u32::MAX)
     }
 
     /// The pods over the cap from this rank on, in the order in which they were bound.

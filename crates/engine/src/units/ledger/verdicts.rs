@@ -1,6 +1,7 @@
-//! Where a pod may go: which of the candidate nodes, in the order of the units, and why not the others.
+//! The destinations of a pod: the candidate nodes that it may use, in the order of the units, and the reasons against
+//! the others.
 //!
-//! The scheduler decides which nodes fit it otherwise, and sends a request with those only.
+//! The scheduler decides which nodes fit otherwise, and sends a request with only those nodes.
 
 use std::time::Duration;
 
@@ -14,12 +15,12 @@ use crate::units::{Elapsed, Strategy, Unit};
 /// The highest score of a node.
 const HIGHEST_SCORE: i64 = 10;
 
-/// Where a pod may go.
+/// The destinations of a pod.
 #[derive(Debug)]
 pub enum FilterOutcome<'l> {
-    /// This ledger does not have the lead, or is not complete yet.
+    /// This ledger does not lead, or is not complete yet.
     NotServing,
-    /// The pod is not known by this UID: it has to be read first, and then may be gone.
+    /// The pod with this UID is unknown: it must be read first, and might be gone then.
     UnknownPod,
     /// To all nodes, since no policy governs it.
     Untouched,
@@ -27,16 +28,16 @@ pub enum FilterOutcome<'l> {
     Conflict(Box<[Identity]>),
     /// To none: it is on a node, or being bound to one, or needs none any more.
     NotPending,
-    /// It depends on the node.
+    /// The verdict depends on the node.
     ByNode(Verdicts<'l>),
 }
 
 /// Whether a pod may go to a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Verdict {
-    /// It may.
+    /// The pod may go there.
     Chosen,
-    /// Other candidates are in better units with room.
+    /// Other candidates are in better units with free capacity.
     Lower,
     /// The unit of the node takes no more pods of the group.
     Full,
@@ -44,7 +45,7 @@ pub enum Verdict {
     Closed,
     /// The node is in no unit, and the policy requires one.
     Outside,
-    /// The node is not known yet.
+    /// The node is unknown so far.
     UnknownNode,
 }
 
@@ -60,15 +61,15 @@ pub struct Verdicts<'l> {
     pub(super) chosen: Vec<usize>,
     /// Of which units nodes are candidates; last, whether any outside all units is.
     pub(super) is_candidate: Vec<bool>,
-    pub(super) own: Own,
+    pub(super) own: HeldCapacity,
 }
 
-/// The places that the pod in question has itself.
+/// The capacity that the pod itself holds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Own {
+pub(super) struct HeldCapacity {
     /// The unit in which it has a lease.
     leased: Option<usize>,
-    /// The unit in which a place is kept for it, as it evicts others.
+    /// The unit in which capacity is kept for it, because it evicts others.
     kept: Option<(usize, Turn)>,
 }
 
@@ -107,10 +108,10 @@ impl Ledger {
         }
     }
 
-    /// The same for the request of a scheduler: the chosen node is leased for a while, and a pod that is refused waits
-    /// to be woken. Unknown nodes are left out of the candidates.
+    /// The same for the request of a scheduler: the chosen node is leased for a while, and a refused pod is queued to
+    /// be requeued. Unknown nodes are omitted from the candidates.
     ///
-    /// A pod that is not known by this UID has to be read first.
+    /// A pod that is unknown by this UID must be read first.
     pub fn filter(
         &mut self,
         pod: &Identity,
@@ -125,17 +126,17 @@ impl Ledger {
         self.end_leases(now);
         self.end_unnominated(now);
         if let Some(id) = self.pod_of(pod, uid) {
-            self.note_asking(id);
+            self.record_scheduler(id);
             if self.is_pending(id) {
                 self.keep_place(id, candidates, now + lease);
             } else if let Some(reservation) = self.pods[id].reservation {
-                self.reservations.put_off(reservation);
+                self.reservations.postpone(reservation);
             }
         }
         self.verdicts(pod, uid, candidates)
     }
 
-    /// Leases the place that is chosen for a pod, or lets it wait.
+    /// Leases capacity for a pod, or queues the pod.
     fn keep_place(&mut self, id: PodId, candidates: &[NodeId], until: Elapsed) {
         let (policy, group) = match *self.governing(&self.pods[id]) {
             [] => {
@@ -187,7 +188,7 @@ impl Ledger {
             {
                 Verdict::Full
             }
-            // Until the best one is known.
+            // Until the best priority is known.
             Some(_) | None => Verdict::Lower,
         };
         let mut of_units: Box<[Verdict]> =
@@ -235,17 +236,17 @@ impl Ledger {
         let least = i64::from(usage.policy.strategy == Strategy::Prefer);
         let score = |unit: Option<&Unit>| {
             let Some(unit) = unit else { return 0 };
-            let normalised = (raw(unit) * HIGHEST_SCORE).checked_div(highest).unwrap_or(0);
-            u8::try_from(normalised.clamp(least, HIGHEST_SCORE)).unwrap_or(0)
+            let normalized = (raw(unit) * HIGHEST_SCORE).checked_div(highest).unwrap_or(0);
+            u8::try_from(normalized.clamp(least, HIGHEST_SCORE)).unwrap_or(0)
         };
         Ok(units.into_iter().map(score).collect())
     }
 }
 
 impl Verdicts<'_> {
-    /// The verdict on a candidate; `None` stands for a node that is not known.
+    /// The verdict on a candidate; `None` stands for an unknown node.
     #[must_use]
-    pub fn of(&self, node: Option<NodeId>) -> Verdict {
+    pub fn get(&self, node: Option<NodeId>) -> Verdict {
         let Some(node) = node else { return Verdict::UnknownNode };
         match self.usage.unit_of(node).index() {
             Some(unit) => self.of_units.get(unit).copied().unwrap_or(self.of_outside),
@@ -271,7 +272,8 @@ impl Verdicts<'_> {
         self.usage.unit_of(node).index().unwrap_or(self.of_units.len())
     }
 
-    /// The unit to keep a place in: of those chosen that have a cap, the one with the most room, unless one has none.
+    /// The unit to lease capacity in: the chosen capped one with the most free capacity, unless a chosen unit has no
+    /// cap.
     fn unit_to_lease(&self) -> Option<UnitIndex> {
         let unit = |index: usize| &self.usage.policy.units[index];
         if self.chosen.iter().any(|index| unit(*index).max.is_none()) {
@@ -290,9 +292,9 @@ impl Verdicts<'_> {
 }
 
 impl Ledger {
-    fn own(&self, pod: PodId, policy: PolicyId, group: GroupId) -> Own {
+    fn own(&self, pod: PodId, policy: PolicyId, group: GroupId) -> HeldCapacity {
         let kept = self.kept_in(pod, (policy, group));
-        Own {
+        HeldCapacity {
             leased: self.leased_in(pod, policy).and_then(UnitIndex::index),
             kept: kept.and_then(|(at, turn)| Some((at.unit_index.index()?, turn))),
         }
@@ -303,20 +305,20 @@ impl Ledger {
     }
 }
 
-impl Own {
-    /// How many places of a unit are kept for other pods that evict others, and come before its own.
+impl HeldCapacity {
+    /// The capacity of a unit that is kept for other pods that evict others, and precede the pod.
     pub(super) fn kept_ahead(&self, unit_usage: &UnitUsage, unit: usize) -> u32 {
         unit_usage.kept(self.kept.filter(|(own, _)| *own == unit).map(|(_, turn)| turn))
     }
 
-    /// How many places a unit has that no other pod has or is on the way to.
+    /// The capacity of a unit without allocations and holds of other pods.
     pub(super) fn spare(&self, unit: &Unit, unit_usage: &UnitUsage, index: usize) -> u32 {
         let leased = unit_usage.leased - u32::from(self.leased == Some(index));
-        let taken = unit_usage
+        let used = unit_usage
             .used
             .saturating_add(leased)
             .saturating_add(self.kept_ahead(unit_usage, index));
-        unit.max.unwrap_or(u32::MAX).saturating_sub(taken)
+        unit.max.unwrap_or(u32::MAX).saturating_sub(used)
     }
 
     pub(super) fn has_kept(&self, unit: usize) -> bool {

@@ -15,40 +15,40 @@ use crate::Identity;
 use crate::units::slots::{GroupId, NodeId, PodId, PolicyId};
 use crate::units::{Elapsed, ResourcePolicy, Strategy};
 
-/// How long others wait for a pod that was woken to come back.
+/// The time that other pods wait for a requeued pod to be tried.
 const COMES_BACK_WITHIN: Duration = Duration::from_secs(30);
 
-/// How many are woken at a time for room of unknown size.
+/// The number of pods that are requeued together for free capacity of unknown size.
 const AT_A_TIME: u32 = 100;
 
-/// The notes about pods that wait, except for the queue of each group.
+/// The state of refused pods, except for the queue of each group.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct RefusedPods {
     next: u64,
-    /// Pods to be woken whether or not there is room: no policy governs them any more, or they were not bound.
+    /// Pods to requeue with or without free capacity: no policy governs them any more, or they were not bound.
     at_once: BTreeMap<u64, PodId>,
-    /// The groups of which some may have to be woken.
+    /// The groups that may have pods to requeue.
     changed: BTreeSet<(PolicyId, GroupId)>,
     woken: BTreeSet<(Elapsed, PodId)>,
 }
 
-/// The pods of a group that wait.
+/// The refused pods of a group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
-    /// Those that were refused, in this order.
+    /// The refused pods, in this order.
     refused: BTreeMap<u64, PodId>,
-    /// Those with a smaller number are called.
+    /// Pods with a smaller number are called.
     called_before: u64,
-    /// Whether they are called for room of unknown size.
+    /// Whether they are called for free capacity of unknown size.
     is_open: bool,
-    /// How many were woken and have not come back yet.
+    /// The number of pods that were requeued and have not been tried yet.
     woken: u32,
-    /// How many of those called did not come back.
+    /// The number of called pods that were not tried.
     silent: u32,
 }
 
-impl Waiting {
-    pub(super) fn forget(&mut self, policy: PolicyId, group: GroupId) {
+impl RefusedPods {
+    pub(super) fn discard_group(&mut self, policy: PolicyId, group: GroupId) {
         self.changed.remove(&(policy, group));
     }
 
@@ -63,16 +63,16 @@ impl Queue {
         self.refused.is_empty()
     }
 
-    /// Calls all that wait, those with numbers up to this one.
+    /// Calls all refused pods with numbers up to this one.
     fn call(&mut self, up_to: u64, is_open: bool) {
         self.called_before = up_to + 1;
         self.is_open |= is_open;
     }
 
-    /// The pods to wake of those called, for this number of permits.
+    /// The called pods to requeue, for this number of permits.
     fn next(&mut self, permits: u32) -> Vec<PodId> {
         let permits = if self.is_open { permits.max(AT_A_TIME) } else { permits };
-        // Pods that never come back do not block the others.
+        // Pods that are never tried do not block the others.
         let at_a_time = if permits == 0 { 0 } else { permits.saturating_add(self.silent) };
         let most = at_a_time.saturating_sub(self.woken) as usize;
         let mut called = self.refused.range(..self.called_before).map(|(_, pod)| *pod);
@@ -85,8 +85,8 @@ impl Queue {
 }
 
 impl Ledger {
-    /// The pods that a change has made schedulable since the last call, for their scheduler to try again: refused pods
-    /// for which there is room now, or that no policy governs any more. None, while this ledger does not decide.
+    /// The pods that a change has made schedulable since the last call, for their scheduler to retry: refused pods
+    /// with free capacity now, or that no policy governs any more. None while this ledger does not decide.
     pub fn wake(&mut self, now: Elapsed) -> Vec<Identity> {
         if !self.is_serving() {
             return Vec::new();
@@ -121,7 +121,7 @@ impl Ledger {
         self.pod_ids.get(pod).is_some_and(|id| self.is_pending(*id))
     }
 
-    /// The caller failed to wake a pod: it is named again.
+    /// The caller failed to requeue a pod: it is returned again.
     pub fn wake_again(&mut self, pod: &Identity) {
         let Some(id) = self.pod_ids.get(pod).copied() else { return };
         if self.is_pending(id) {
@@ -130,7 +130,7 @@ impl Ledger {
         }
     }
 
-    /// When [`Ledger::wake`] may next say something though nothing has changed.
+    /// The next instant at which [`Ledger::wake`] might return pods without a change.
     #[must_use]
     pub fn next_wake(&self) -> Option<Elapsed> {
         let ends = [self.lease_ends.first(), self.waiting.woken.first()];
@@ -143,14 +143,14 @@ impl Ledger {
         let usage = &self.usages[policy];
         let units = &usage.policy.units;
         let units = units.iter().zip(usage.groups[group].in_units(units.len()));
-        let left = units.filter_map(|(unit, unit_usage)| {
-            let taken = unit_usage
+        let free_capacities = units.filter_map(|(unit, unit_usage)| {
+            let used = unit_usage
                 .used
                 .saturating_add(unit_usage.leased)
                 .saturating_add(unit_usage.kept(None));
-            Some(unit.max?.saturating_sub(taken))
+            Some(unit.max?.saturating_sub(used))
         });
-        left.fold(0, u32::saturating_add)
+        free_capacities.fold(0, u32::saturating_add)
     }
 
     /// Pods of a group are no longer counted, or a cap was raised.
@@ -158,7 +158,7 @@ impl Ledger {
         self.call(policy, group, false);
     }
 
-    /// A node has come, or is in another unit than before.
+    /// A node is new, or in another unit than before.
     pub(super) fn wake_for_node(&mut self, policy: PolicyId, node: NodeId) {
         let usage = &self.usages[policy];
         let is_open = match usage.unit(usage.unit_of(node)) {
@@ -172,7 +172,7 @@ impl Ledger {
         }
     }
 
-    /// A place is not kept any more, or a pod that was woken has come back: the next that are called may be woken.
+    /// Capacity is no longer kept, or a requeued pod was tried: the next called pods may be requeued.
     pub(super) fn wake_further(&mut self, policy: PolicyId, group: GroupId) {
         if !self.usages[policy].groups[group].queue.is_empty() {
             self.waiting.changed.insert((policy, group));
@@ -187,7 +187,7 @@ impl Ledger {
         }
     }
 
-    /// A pod was refused: it waits behind all others, and no place is kept for it.
+    /// A pod was refused: it comes after all others, and no capacity is kept for it.
     pub(super) fn wait(&mut self, pod: PodId) {
         self.end_lease(pod);
         self.stop_waiting(pod);
@@ -207,9 +207,9 @@ impl Ledger {
         self.waiting.at_once.insert(number, pod);
     }
 
-    /// A ledger that has just taken the lead has no refusals of its own. The pods wait whose condition says that they
-    /// were refused under an earlier lead.
-    pub(super) fn let_all_wait(&mut self) {
+    /// A ledger that has just acquired leadership has no refusals of its own. Pods are queued whose condition reports
+    /// a refusal of an earlier term.
+    pub(super) fn queue_refused_pods(&mut self) {
         let refused = self.pods.iter().filter(|(id, slot)| slot.is_refused && self.is_pending(*id));
         let mut refused: Vec<(Option<Timestamp>, Identity, PodId)> =
             refused.map(|(id, slot)| (slot.created, slot.identity.clone(), id)).collect();
@@ -229,7 +229,7 @@ impl Ledger {
         }
     }
 
-    /// Takes a pod that waits out of its queue, because which one that is may change.
+    /// Removes a refused pod from its queue, because its queue might change.
     pub(super) fn suspend_waiting(&mut self, pod: PodId) {
         self.end_waking(pod);
         if let Some(number) = self.pods[pod].waiting
@@ -252,7 +252,7 @@ impl Ledger {
                 usage.groups[group].queue.refused.insert(number, pod);
                 self.call(policy, group, is_open);
             }
-            // Until they do not conflict any more.
+            // Until the conflict ends.
             [_, _, ..] => {}
         }
     }
@@ -263,7 +263,7 @@ impl Ledger {
         Some(&mut self.usages[policy].groups[group].queue)
     }
 
-    /// A pod that was woken has come back, or the others no longer wait for it.
+    /// A requeued pod was tried, or the others no longer wait for it.
     pub(super) fn end_waking(&mut self, pod: PodId) {
         let Some(until) = self.pods[pod].woken_until.take() else { return };
         self.waiting.woken.remove(&(until, pod));
@@ -274,8 +274,8 @@ impl Ledger {
         }
     }
 
-    /// Pods that were woken and did not come back no longer block the others. Their scheduler has the event, and may
-    /// try them yet.
+    /// Requeued pods that were not tried no longer block the others. Their scheduler has the event, and might still
+    /// try them.
     fn end_wakings(&mut self, now: Elapsed) {
         while let Some((until, pod)) = self.waiting.woken.first().copied()
             && until <= now

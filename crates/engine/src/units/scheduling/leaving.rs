@@ -1,4 +1,5 @@
-//! Which pods of a workload go first when its desired number falls, as the controllers of Kubernetes choose them.
+//! The order in which pods of a workload are deleted when its desired number falls, as in the controllers of
+//! Kubernetes.
 
 use std::cmp::Reverse;
 
@@ -8,8 +9,9 @@ use crate::Identity;
 use crate::units::DeletionCost;
 
 impl SchedulingSimulation {
-    /// The pods of a workload beyond a number, in the order in which they go: first those without a node, then those
-    /// that cost the least, then the newest. Of a `StatefulSet`, those go whose numbers are beyond the desired ones.
+    /// The pods of a workload beyond a number, in the order of deletion: first those without a node, then those with
+    /// the lowest cost, then the newest. Of a `StatefulSet`, the pods with numbers beyond the desired ones are
+    /// deleted.
     pub(super) fn first_to_go(&mut self, workload: &Identity, wanted: usize) -> Vec<Identity> {
         let Some(members) = self.workloads.get(workload) else { return Vec::new() };
         if is_numbered(workload) {
@@ -19,7 +21,7 @@ impl SchedulingSimulation {
         if surplus == 0 {
             return Vec::new();
         }
-        // Those over a cap are numbered once, and not for each of them.
+        // Pods over a cap are numbered once, and not for each of them.
         self.ledger.cost_changes();
         let Some(members) = self.workloads.get(workload) else { return Vec::new() };
         let rank = |identity: &Identity| {

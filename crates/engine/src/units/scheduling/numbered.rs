@@ -1,5 +1,5 @@
-//! The pods of a `StatefulSet`, which have consecutive numbers. A lost pod is made again under the same name, once the
-//! previous pod of that name is gone.
+//! The pods of a `StatefulSet`, which have consecutive numbers. A lost pod is created again under the same name, once
+//! the previous pod of that name is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -25,7 +25,7 @@ impl Members {
         self.span = numbers.iter().min().copied().zip(numbers.iter().max().copied());
     }
 
-    /// Whether these numbers are there, and no others.
+    /// Whether these numbers exist, and no others.
     pub(super) fn is_complete(
         &self,
         workload: &Identity,
@@ -52,18 +52,20 @@ impl Members {
         beyond.into_iter().map(|(_, pod)| pod.clone()).collect()
     }
 
-    /// The names of the pods that are missing, the lowest number first. A name is free once the pod that has it is gone.
+    /// The names of the missing pods, the lowest number first. A name is free once the pod with that name is gone.
     pub(super) fn missing(
         &self,
         workload: &Identity,
         wanted: usize,
         pods: &BTreeMap<Identity, Pod>,
     ) -> Vec<Identity> {
-        let there: BTreeSet<u64> = self.pods.iter().filter_map(number_of).collect();
-        let named = self.numbers(wanted).filter(|number| !there.contains(number)).map(|number| {
-            let name = format!("{}-{number}", workload.name());
-            Identity::new("", "Pod", workload.namespace(), name)
-        });
+        let existing_numbers: BTreeSet<u64> = self.pods.iter().filter_map(number_of).collect();
+        let named = self.numbers(wanted).filter(|number| !existing_numbers.contains(number)).map(
+            |number| {
+                let name = format!("{}-{number}", workload.name());
+                Identity::new("", "Pod", workload.namespace(), name)
+            },
+        );
         named.filter(|it| pods.get(it).is_none_or(|pod| pod.is_finished)).collect()
     }
 }

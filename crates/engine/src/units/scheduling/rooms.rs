@@ -1,5 +1,5 @@
-//! Which nodes have room for a pod: what they have against what their pods request. A node that does not say what it has
-//! has room for any pod.
+//! The nodes with free capacity for a pod: the allocatable resources of each, less the requests of its pods. A node
+//! without recorded resources has free capacity for any pod.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ impl Rooms {
         rooms
     }
 
-    /// A pod is on a node. One that is not known has no room to lose.
+    /// A pod is on a node. An unknown pod frees no capacity.
     pub(super) fn take(&mut self, node: &str, requests: Resources) {
         if let Some(index) = self.by_name.get(node) {
             self.nodes[*index].free.change(requests, -1);
@@ -89,7 +89,7 @@ impl Rooms {
     }
 
     /// A pod is no longer on a node.
-    pub(super) fn give_back(&mut self, node: &str, requests: Resources) {
+    pub(super) fn free(&mut self, node: &str, requests: Resources) {
         if let Some(index) = self.by_name.get(node) {
             let room = &mut self.nodes[*index];
             room.free.change(requests, 1);
@@ -135,13 +135,13 @@ impl Rooms {
         let request = (requests.milli_cpu, requests.memory);
         let nodes = &self.nodes;
         let first = |class: &mut Class| {
-            let known = class.full_before.get(&request).copied().unwrap_or(0);
-            let others = class.nodes.get(known..).unwrap_or_default();
+            let full_count = class.full_before.get(&request).copied().unwrap_or(0);
+            let others = class.nodes.get(full_count..).unwrap_or_default();
             let has_room = |index: &usize| {
                 nodes[*index].takes_pods && nodes[*index].free.is_enough_for(requests)
             };
             let found = others.iter().position(has_room);
-            let full = known + found.unwrap_or(others.len());
+            let full = full_count + found.unwrap_or(others.len());
             class.full_before.insert(request, full);
             class.nodes.get(full).map(|index| nodes[*index].id)
         };

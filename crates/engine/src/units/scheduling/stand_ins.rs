@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::units::{Node, ResourcePolicy};
 use crate::{LabelSelector, Labels, ValueRequirement};
 
-/// How many labels are tried for a unit. Its own selector gives them almost always.
+/// The maximum number of label sets that are tried for a unit. The unit's own selector almost always yields one.
 const TRIED: usize = 10_000;
 
 /// A value that no policy names.
@@ -21,11 +21,11 @@ pub(super) fn stand_ins<'p>(
         let unit_indexes = (0..policy.units.len()).map(Some).chain([None]);
         labels.extend(unit_indexes.filter_map(|unit_index| labels_in(policy, unit_index)));
     }
-    let named = (0..).zip(labels).map(|(number, labels): (u32, Labels)| {
+    let nodes = (0..).zip(labels).map(|(number, labels): (u32, Labels)| {
         // No node has such a name.
         (format!("any node with {labels} #{number}").into(), Node { labels, ..Node::default() })
     });
-    named.collect()
+    nodes.collect()
 }
 
 /// Labels that put a node into a unit of a policy, or outside of all of them.
@@ -47,15 +47,17 @@ fn labels_in(policy: &ResourcePolicy, unit_index: Option<usize>) -> Option<Label
             ValueRequirement::Exists | ValueRequirement::DoesNotExist => {}
         }
     }
-    // Only values that the unit itself requires lead to it; any other label is best left out.
+    // Only values that the unit itself requires lead to it; any other label is best omitted.
     let keys = named.into_iter().map(|(key, named)| {
         let other = Some(OTHER).filter(|other| !named.contains(other));
-        let given = named.iter().copied().chain(other).map(Some);
+        let named_values = named.iter().copied().chain(other).map(Some);
         let values: Vec<Option<&str>> = match own.get(key) {
             Some(ValueRequirement::In(values)) => values.iter().map(|it| Some(&**it)).collect(),
-            Some(ValueRequirement::Exists) => given.rev().collect(),
+            Some(ValueRequirement::Exists) => named_values.rev().collect(),
             Some(ValueRequirement::DoesNotExist) => vec![None],
-            Some(ValueRequirement::NotIn(_)) | None => [None].into_iter().chain(given).collect(),
+            Some(ValueRequirement::NotIn(_)) | None => {
+                [None].into_iter().chain(named_values).collect()
+            }
         };
         (key, values)
     });
@@ -80,9 +82,9 @@ fn search<'k>(
             return None;
         }
         chosen.extend(value.map(|value| (*key, value)));
-        let found = search(others, chosen, tried, fits);
-        if found.is_some() {
-            return found;
+        let result = search(others, chosen, tried, fits);
+        if result.is_some() {
+            return result;
         }
         if value.is_some() {
             chosen.pop();

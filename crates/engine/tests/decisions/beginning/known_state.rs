@@ -1,7 +1,9 @@
 //! A partly known past: a status, a creation time, a read of the cluster.
 
 use almanac_engine::cron_scaling::{Cause, Memory};
-use almanac_engine::{Autoscaler, Field, PolicyObject, Replayed, Slim, World, begin_anew, goes_on};
+use almanac_engine::{
+    Autoscaler, Field, PolicyObject, Replayed, Slim, World, continues, start_as_new,
+};
 use jiff::Timestamp;
 
 use crate::support::cron::{Rule, Scaling, autoscaler, bounds, checked, rule, workload};
@@ -9,7 +11,7 @@ use crate::support::instant;
 use crate::support::monday;
 use crate::support::run::{Run, object_name};
 
-/// The object of these rules as it is after a life of its own until an instant, with its status.
+/// The object of these rules after some turns until an instant, with its status.
 fn lived(rules: &[Rule], until: Timestamp) -> World {
     let mut scaling = Scaling::of_autoscaler(2, 5, rules).turned("00:00");
     scaling.run_until(until);
@@ -17,7 +19,7 @@ fn lived(rules: &[Rule], until: Timestamp) -> World {
     scaling.world
 }
 
-/// The same, of which only the time of its creation is known.
+/// The same object, with only its creation time known.
 fn created(rules: &[Rule], at: Timestamp) -> World {
     Scaling::of_autoscaler(2, 5, rules).created(at).world
 }
@@ -169,13 +171,13 @@ fn a_policy_that_starts_over_fires_from_that_instant() {
     let rules = [rule("open", "0 9 * * *", 5), rule("close", "0 20 * * *", 2)];
     let mut scaling = Scaling::of_workload(1, &rules);
     let name = scaling.name();
-    begin_anew(&mut scaling.world, &name, tuesday("09:00"));
+    start_as_new(&mut scaling.world, &name, tuesday("09:00"));
     let mut run = Run::beginning(scaling.world.clone(), tuesday("09:00"));
     assert_eq!((run.last_writes.len(), run.start.replayed), (0, Replayed::default()));
     run.until(tuesday("09:01"));
     let held = run.last_write_of(&scaling.target(), Field::Replicas).unwrap();
     assert_eq!((held.value, held.since), (Some(5), Some(tuesday("09:00"))));
-    begin_anew(&mut scaling.world, &name, tuesday("09:01"));
+    start_as_new(&mut scaling.world, &name, tuesday("09:01"));
     let run = Run::beginning(scaling.world, tuesday("10:00"));
     assert_eq!((run.last_writes.len(), run.start.replayed), (0, Replayed::default()));
 }
@@ -184,20 +186,20 @@ fn a_policy_that_starts_over_fires_from_that_instant() {
 fn an_object_goes_on_if_its_rules_have_their_names_and_do_the_same() {
     let [open, close] = [rule("open", "0 9 * * *", 5), rule("close", "0 20 * * *", 2)];
     let before = Scaling::of_workload(1, &[open.clone(), close.clone()]);
-    let goes_on = |rules: &[Rule]| {
+    let continues = |rules: &[Rule]| {
         let mut after = before.clone();
         after.edit(rules);
-        goes_on(&after.world, &before.name(), &before.world)
+        continues(&after.world, &before.name(), &before.world)
     };
-    assert!(goes_on(&[open.clone(), close.clone()]));
-    assert!(goes_on(&[open.clone().delay(1).keeps(1, 1), close.clone()]));
+    assert!(continues(&[open.clone(), close.clone()]));
+    assert!(continues(&[open.clone().delay(1).keeps(1, 1), close.clone()]));
     let edited = [rule("open", "0 9 * * *", 6), close.clone()];
     let renamed = [rule("opens", "0 9 * * *", 5), close.clone()];
     let added = [open.clone(), close.clone(), rule("noon", "0 12 * * *", 3)];
     for changed in [&edited[..], &renamed, &added, &[close.clone(), open.clone()], &[open]] {
-        assert!(!goes_on(changed), "{changed:?}");
+        assert!(!continues(changed), "{changed:?}");
     }
     let mut empty = before.world.clone();
     empty.remove_policy(&before.name());
-    assert!(!almanac_engine::goes_on(&before.world, &before.name(), &empty));
+    assert!(!almanac_engine::continues(&before.world, &before.name(), &empty));
 }

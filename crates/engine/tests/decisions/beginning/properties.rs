@@ -70,7 +70,7 @@ fn cases() -> impl Strategy<Value = Case> {
 /// A schedule by its index, both bounds, and whether it is suspended.
 type Drawn = (usize, (Option<u32>, Option<u32>), bool);
 
-/// A rule as it is written; if only one bound is ever named, whether that is the lower one.
+/// A rule as written; if only one bound is ever named, whether that is the lower one.
 fn written(index: usize, (cron, (min, max), suspended): Drawn, named: Option<bool>) -> Rule {
     let either = min.or(max);
     let (min, max) = match named {
@@ -194,12 +194,12 @@ fn a_later_run_starts_with_the_state_that_an_earlier_one_reached() {
 #[derive(Clone, Copy, Debug)]
 enum Evidence {
     Status,
-    /// When it was created, in minutes before.
+    /// The minutes since its creation.
     Created(i64),
     Nothing,
 }
 
-/// The world of a case as it is seen, with what is known of each object.
+/// The observed world of a case, with the known state of each object.
 fn known_world(case: &Case, known: [Evidence; 2], is_dated: bool) -> World {
     let seen_at = case.from();
     let mut life = Run::from_turns_at(case.world(), seen_at - SignedDuration::from_hours(50), &[]);
@@ -254,7 +254,7 @@ fn skipping_firings_that_are_sure_to_be_repeated_changes_nothing() {
             None if world.cron_scaling.policies.values().all(|object| object.created.is_some()) => {
                 (case.from(), Run::from_creations(world.clone()))
             }
-            // Of some nothing is known; what their past has left has a property of its own.
+            // The state of some is unknown; another property covers the effects of their past.
             None => return Ok(()),
         };
         prop_assert_eq!(short.start.replayed, Replayed::default());

@@ -30,7 +30,7 @@ fn last_write_at(rules: &[Rule], field: Field, at: Timestamp) -> LastWrite {
     let run = Run::beginning(world(rules), at);
     run.last_write_of(&autoscaler("shop"), field)
         .cloned()
-        .unwrap_or_else(|| panic!("nobody holds it"))
+        .unwrap_or_else(|| panic!("no write has set it"))
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Rules that cannot be used as they are written.
+//! Rules that cannot be used as written.
 
 use crate::support::cron::{Scaling, rule};
 use crate::support::monday;

@@ -48,13 +48,13 @@ fn firings_handled_by_a_clock_a_month_ahead_are_discarded_and_the_rule_continues
     assert!(!scaling.turn(a_month_ahead()), "it is so already");
     let handled = a_month_ahead() - seconds(2);
     scaling.set_replicas(1);
-    assert!(!scaling.turn(monday("09:03:08")), "09:03 is not carried out again");
+    assert!(!scaling.turn(monday("09:03:08")), "09:03 is not applied again");
     assert_eq!(recorded(&scaling), [format!("r was ahead until {handled}")]);
     assert_eq!(scaling.wake_at, Some(monday("10:03")), "not a month later");
     assert_eq!(scaling.history("r")[0], "09:03:00 done replicas 5", "what was done stays");
     assert_eq!(scaling.rule_memory("r").executions[0].scheduled(), handled);
     assert!(scaling.turn(monday("10:03")));
-    assert_eq!(recorded(&scaling), ["10:03 r done"], "it is told once");
+    assert_eq!(recorded(&scaling), ["10:03 r done"], "it is recorded once");
 }
 
 #[test]

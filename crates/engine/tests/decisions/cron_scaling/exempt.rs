@@ -1,9 +1,11 @@
-//! Rules that are not carried out, because their object or its target is exempt.
+//! Rules that are not applied, because their object or its target is exempt.
 
 use std::sync::Arc;
 
 use almanac_checker::check_cron_scaling;
-use almanac_engine::cron_scaling::{Decision, Ending, Execution, Pending, decide, firing_backlog};
+use almanac_engine::cron_scaling::{
+    Decision, Execution, FiringOutcome, Pending, decide, firing_backlog,
+};
 use almanac_engine::{Exemptions, NamespaceMark, Outcome};
 use jiff::Timestamp;
 
@@ -36,7 +38,7 @@ fn an_exempt_target_is_not_changed_and_no_firing_is_missed() {
     assert_eq!(scaling.replicas(), Some(1));
     assert_eq!(scaling.history("r"), Vec::<String>::new());
     let [explained] = scaling.explained(monday("12:30")).try_into().unwrap();
-    let why = "not carried out; the target is marked with almanac.dev/ignore";
+    let why = "not applied; the target is marked with almanac.dev/ignore";
     assert!(explained.ends_with(why), "{explained}");
     assert_eq!(scaling.world.footprint(&scaling.name()).writes, []);
     assert!(!scaling.world.is_armed(&scaling.name()));
@@ -73,11 +75,7 @@ fn everything_in_an_exempt_namespace_is_left_alone() {
     let [explained] = scaling.explained(monday("09:30")).try_into().unwrap();
     assert!(explained.ends_with("the namespace of the object is exempt"), "{explained}");
     scaling.skip_stopped(monday("10:30"), monday("10:30"));
-    assert_eq!(
-        scaling.history("r"),
-        Vec::<String>::new(),
-        "it would not have been carried out anyway"
-    );
+    assert_eq!(scaling.history("r"), Vec::<String>::new(), "it would not have been applied anyway");
 }
 
 #[test]
@@ -89,7 +87,7 @@ fn what_falls_due_while_a_namespace_cannot_be_read_is_carried_out_once_it_can() 
     let backlog = firing_backlog(scaling.world.view(), monday("09:04"));
     assert_eq!((backlog.armed, backlog.oldest_overdue), (1, Some(monday("09:03"))));
     let [explained] = scaling.explained(monday("09:04")).try_into().unwrap();
-    let why = "not carried out; the namespace of the object cannot be read, and may be marked with almanac.dev/ignore";
+    let why = "not applied; the namespace of the object cannot be read, and may be marked with almanac.dev/ignore";
     assert!(explained.ends_with(why), "{explained}");
     assert_eq!(scaling.world.footprint(&scaling.name()).writes, []);
     mark_namespace(&mut scaling, NamespaceMark::Absent);
@@ -127,7 +125,7 @@ fn a_rule_that_is_edited_or_added_while_its_namespace_cannot_be_read_counts_from
     assert!(!scaling.turn(monday("09:08")));
     let overdue = |scaling: &Scaling, at| firing_backlog(scaling.world.view(), at).oldest_overdue;
     assert_eq!(overdue(&scaling, monday("09:08")), Some(monday("09:07")));
-    // Only firings after the edit are carried out.
+    // Only firings after the edit are applied.
     mark_namespace(&mut scaling, NamespaceMark::Absent);
     assert!(scaling.turn(monday("09:08:30")));
     assert!(scaling.turn(monday("09:09")));
@@ -142,7 +140,7 @@ fn what_is_stopped_in_a_namespace_that_cannot_be_read_is_neither_skipped_nor_rec
     assert_eq!(scaling.history("r"), Vec::<String>::new());
     mark_namespace(&mut scaling, NamespaceMark::Absent);
     scaling.skip_stopped(monday("09:04"), monday("09:05"));
-    assert_eq!(scaling.history("r").len(), 1, "that it was stopped is told once it is known");
+    assert_eq!(scaling.history("r").len(), 1, "the stop is recorded once it is known");
     assert!(!scaling.turn(monday("09:06")));
 }
 
@@ -155,7 +153,7 @@ fn the_checker_rejects_a_decision_in_an_unreadable_namespace() {
     let faults: [fn(&mut Decision); 3] = [
         |it| it.memory.rules[0].handled = monday("09:03"),
         |it| {
-            let missed = Execution::new(monday("09:03"), monday("09:04"), Ending::Missed);
+            let missed = Execution::new(monday("09:03"), monday("09:04"), FiringOutcome::Missed);
             it.memory.rules[0].executions = [missed].into();
         },
         |it| it.memory.rules[0].pending = Some(Box::new(pending(monday("09:03")))),

@@ -2,8 +2,8 @@
 //! must notice them.
 
 use almanac_engine::cron_scaling::{
-    Applied, CronScaling, Decision, DesiredScale, Ending, Execution, Input, Recorded, TargetState,
-    decide,
+    Applied, CronScaling, Decision, DesiredScale, Execution, FiringOutcome, Input, Recorded,
+    TargetState, decide,
 };
 use almanac_engine::turn::Turn;
 use almanac_engine::{Action, Autoscaler, Value, Workload};
@@ -61,7 +61,7 @@ const FAULTY_DECISIONS: [(&str, Spoil); 17] = [
     ("forgets that a firing was superseded", |it, now| {
         for rule in &mut it.memory.rules {
             let is_kept = |it: &&Execution| {
-                !matches!(it.ending, Ending::Superseded { .. }) || it.executed() < now
+                !matches!(it.ending, FiringOutcome::Superseded { .. }) || it.executed() < now
             };
             rule.executions = rule.executions.iter().filter(is_kept).cloned().collect();
         }
@@ -113,7 +113,10 @@ const FAULTY_TURNS: [(&str, SpoilTurn); 9] = [
 #[test]
 fn every_fault_in_the_result_of_a_turn_is_caught() {
     for (fault, spoil) in FAULTY_TURNS {
-        assert!(live(&decide, &spoil, true, false).is_err(), "nobody notices a turn that {fault}");
+        assert!(
+            live(&decide, &spoil, true, false).is_err(),
+            "no check notices a turn that {fault}"
+        );
     }
 }
 
@@ -144,7 +147,7 @@ fn every_fault_in_a_decision_is_caught() {
             spoil(&mut decision, now);
             decision
         };
-        assert!(is_caught(&faulty, true, false), "nobody notices a decision that {fault}");
+        assert!(is_caught(&faulty, true, false), "no check notices a decision that {fault}");
     }
 }
 
@@ -156,7 +159,7 @@ fn every_way_to_misread_a_policy_is_caught() {
             misread(&mut policy);
             decide(&Input { policy: &policy, ..*input }, now)
         };
-        assert!(is_caught(&misreading, true, true), "nobody notices a decision that {fault}");
+        assert!(is_caught(&misreading, true, true), "no check notices a decision that {fault}");
     }
 }
 
@@ -180,7 +183,7 @@ fn a_decision_in_which_the_first_due_rule_wins_is_caught() {
         let settings = input.policy.rules.iter().map(|rule| rule.desired);
         let first = settings.zip(&decision.memory.rules).find_map(|(desired, memory)| {
             let superseded = |it: &&Execution| {
-                it.executed() == now && matches!(it.ending, Ending::Superseded { .. })
+                it.executed() == now && matches!(it.ending, FiringOutcome::Superseded { .. })
             };
             memory.executions.iter().find(superseded).map(|_| desired)
         });
@@ -238,7 +241,8 @@ fn pushing_bound(input: &Input<'_>, decision: &Decision, now: Timestamp) -> Opti
     let TargetState::Autoscaler(live) = input.target else { return None };
     decision.recorded.iter().find_map(|it| {
         let Recorded::Ended { rule, execution } = it else { return None };
-        let is_superseded = matches!(&execution.ending, Ending::Superseded { by } if by != rule);
+        let is_superseded =
+            matches!(&execution.ending, FiringOutcome::Superseded { by } if by != rule);
         let rule = input.policy.rules.iter().find(|it| it.name == *rule);
         let desired = rule.filter(|_| is_superseded && execution.executed() == now)?.desired;
         let DesiredScale::Bounds(bounds) = desired else { return None };
@@ -273,8 +277,8 @@ fn a_superseded_firing_reported_as_having_set_its_field_is_caught() {
                 DesiredScale::Bounds(bounds) => Applied::bounds(bounds.min(), bounds.max(), false),
             };
             let boast = |it: &mut Execution| {
-                if it.executed() == now && matches!(it.ending, Ending::Superseded { .. }) {
-                    it.ending = Ending::Done(own);
+                if it.executed() == now && matches!(it.ending, FiringOutcome::Superseded { .. }) {
+                    it.ending = FiringOutcome::Done(own);
                 }
             };
             let mut executions = memory.executions.to_vec();
@@ -295,7 +299,7 @@ fn a_superseded_firing_reported_as_having_set_its_field_is_caught() {
 
 #[test]
 fn the_ledger_alone_catches_firings_carried_out_again_after_a_restart() {
-    // It treats the firings of the last minute as not carried out, as if they had not been recorded.
+    // It treats the firings of the last minute as not applied, as if they had not been recorded.
     let forgetful = |input: &Input<'_>, now: Timestamp| {
         let mut memory = input.memory.cloned();
         if input.target != TargetState::Missing && now.as_second() % 2 == 1 {

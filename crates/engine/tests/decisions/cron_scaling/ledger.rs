@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use almanac_engine::cron_scaling::{CronScaling, Ending, Memory};
+use almanac_engine::cron_scaling::{CronScaling, FiringOutcome, Memory};
 use jiff::Timestamp;
 
 /// A firing, by the name of its rule.
@@ -17,20 +17,20 @@ struct Stretch {
     recorded: Vec<Timestamp>,
 }
 
-/// What there was, what was done and what was recorded.
+/// The previous state, the writes and the records.
 #[derive(Default)]
 pub(super) struct Ledger {
     start: BTreeMap<String, Timestamp>,
-    /// How often each field was written for each firing.
+    /// The number of writes of each field for each firing.
     effects: BTreeMap<(Firing, &'static str), u32>,
-    records: BTreeMap<Firing, Vec<Ending>>,
+    records: BTreeMap<Firing, Vec<FiringOutcome>>,
     stretches: Vec<Stretch>,
     /// The latest instant any turn was taken at.
     pub(super) latest: Option<Timestamp>,
 }
 
 impl Ledger {
-    /// A write was carried out: all of its changes belong to one firing.
+    /// A write was applied: all of its changes belong to one firing.
     pub(super) fn write(&mut self, decided: &Memory, changed: &[&'static str]) {
         for rule in &decided.rules {
             let Some(pending) = &rule.pending else { continue };

@@ -1,10 +1,10 @@
-//! Properties over random rules, worlds, outcomes and clocks: deterministic, total, exact about
-//! waking, stable; each firing is carried out at most once and recorded exactly once.
+//! Properties over random rules, worlds, outcomes and clocks: deterministic, total, exact about waking, stable; each
+//! firing is applied at most once and recorded exactly once.
 //!
-//! Two things are left out. If the response to a write, or its record, was lost, only the target shows whether it was
-//! carried out. While such a write is unresolved, the clock is not set back over it, and no second write is lost.
-//! Otherwise an older firing could be carried out again over a newer one that is not recorded and is too late. Nor is
-//! the clock set back so far that handled firings are dropped, where each firing has to be recorded once.
+//! Two cases are excluded. If the response to a write, or its record, was lost, only the target shows whether it was
+//! applied. While such a write is unresolved, the clock is not set back over it, and no second write is lost.
+//! Otherwise an older firing could be applied again over a newer one that is not recorded and is too late. Nor is the
+//! clock set back so far that handled firings are dropped, where each firing must be recorded once.
 
 use almanac_checker::check_cron_scaling;
 use almanac_engine::cron_scaling::{
@@ -38,7 +38,7 @@ pub(super) struct Life<'a> {
     hidden: Option<TargetState<'static>>,
     ledger: Ledger,
     now: Timestamp,
-    /// When a write was carried out whose answer or record was lost, until its firing is recorded.
+    /// The instant of an applied write whose response or record was lost, until its firing is recorded.
     unknown_since: Option<Timestamp>,
 }
 
@@ -204,7 +204,7 @@ impl<'a> Life<'a> {
         let name = self.scaling.name();
         let mut open = turn::open(&self.scaling.world, &name, &self.scaling.reach, now)
             .ok_or_else(|| fail("it has no turn"))?;
-        if let Some(opened) = open.decision_mut().of_mut::<CronRules>() {
+        if let Some(opened) = open.decision_mut().get_mut::<CronRules>() {
             opened.decision = decision.clone();
         }
         let before = self.scaling.memory().cloned();
@@ -263,7 +263,7 @@ impl<'a> Life<'a> {
         }]
     }
 
-    /// Until it wakes there is nothing to do and nothing to record; then there is something.
+    /// Until it wakes there are no actions and no records; then there is one.
     fn check_stable_until(&self, wake_at: Option<Timestamp>) -> TestCaseResult {
         let (now, input) = (self.now, self.scaling.input());
         let again = (self.decide)(&input, now);

@@ -15,9 +15,9 @@ pub(super) enum Fate {
     Unchanged,
     Conflict,
     Refused,
-    /// It was not sent.
+    /// The write was not sent.
     Withdrawn,
-    /// The answer is lost, and the write had been carried out.
+    /// The response is lost, and the write was applied.
     UnknownWithEffect,
     /// The answer is lost, and so is the request.
     UnknownWithoutEffect,

@@ -1,4 +1,4 @@
-//! Why a rule did what it did, rule by rule.
+//! The reasons for the effect of a rule, rule by rule.
 
 use almanac_engine::cron_scaling::{Cause, explain};
 use almanac_engine::{Outcome, Verdict};

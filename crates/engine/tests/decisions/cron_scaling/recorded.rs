@@ -1,6 +1,6 @@
 //! The records of a turn: each event once, in order, and which fields were set.
 
-use almanac_engine::cron_scaling::{Cause, Ending, Recorded};
+use almanac_engine::cron_scaling::{Cause, FiringOutcome, Recorded};
 use almanac_engine::{self as engine, Action, EffectReason, Field, Occurrence, Outcome, Value};
 
 use crate::support::cron::{Scaling, bounds, hourly, rule};
@@ -15,11 +15,11 @@ pub(super) fn recorded(scaling: &Scaling) -> Vec<String> {
             Recorded::Ended { rule, execution } => {
                 let at = execution.scheduled().strftime("%H:%M");
                 let how = match &execution.ending {
-                    Ending::Done(_) => "done".to_owned(),
-                    Ending::Failed { attempts, .. } => format!("failed after {attempts}"),
-                    Ending::Missed => panic!("what is missed is told together"),
-                    Ending::Superseded { by } => format!("superseded by {by}"),
-                    Ending::Stopped => "stopped".to_owned(),
+                    FiringOutcome::Done(_) => "done".to_owned(),
+                    FiringOutcome::Failed { attempts, .. } => format!("failed after {attempts}"),
+                    FiringOutcome::Missed => panic!("missed firings are recorded together"),
+                    FiringOutcome::Superseded { by } => format!("superseded by {by}"),
+                    FiringOutcome::Stopped => "stopped".to_owned(),
                 };
                 format!("{at} {rule} {how}")
             }

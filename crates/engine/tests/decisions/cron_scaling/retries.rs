@@ -192,7 +192,7 @@ fn an_unhandled_due_firing_is_overdue_and_a_failed_one_is_retried() {
     };
     let (due, later) = (Some(monday("09:03")), Some(monday("09:30")));
     assert_eq!(seen(&scaling, "09:02"), (due, None, 0));
-    assert_eq!(seen(&scaling, "09:04"), (later, due, 0), "nobody has come");
+    assert_eq!(seen(&scaling, "09:04"), (later, due, 0), "the firing is overdue");
     scaling.failed_turn(monday("09:04"), &Outcome::Conflict);
     assert_eq!(seen(&scaling, "09:05"), (later, due, 1));
     scaling.turn(monday("09:05"));

@@ -51,7 +51,7 @@ fn a_value_replaced_at_once_is_reported_once_per_firing_and_left_alone() {
     assert!(scaling.world.reacts_to_changes(&scaling.name(), monday("09:03:15")));
     assert_eq!(noticed(&mut scaling, monday("09:03:15")), ["r: replicas 5 became 2"]);
     assert!(noticed(&mut scaling, monday("09:03:16")).is_empty());
-    assert!(!scaling.turn(monday("09:03:20")), "nobody fights");
+    assert!(!scaling.turn(monday("09:03:20")), "nothing is written again");
     scaling.set_replicas(3);
     assert!(noticed(&mut scaling, monday("09:03:30")).is_empty());
     assert!(is_undone(&scaling));
@@ -60,7 +60,7 @@ fn a_value_replaced_at_once_is_reported_once_per_firing_and_left_alone() {
     assert!(cause.ends_with("fired; another writer has set replicas to 3 since"), "{cause}");
     assert!(scaling.turn(monday("10:03")));
     assert!(noticed(&mut scaling, monday("10:03")).is_empty());
-    assert!(!is_undone(&scaling), "the next firing has set it anew");
+    assert!(!is_undone(&scaling), "the next firing has set it again");
     scaling.set_replicas(2);
     assert_eq!(noticed(&mut scaling, monday("10:03:15")), ["r: replicas 5 became 2"]);
 }
@@ -76,7 +76,7 @@ fn a_value_that_was_put_back_is_no_longer_undone() {
     assert!(!is_undone(&scaling));
     scaling.set_replicas(8);
     assert!(noticed(&mut scaling, monday("09:50")).is_empty());
-    assert!(!is_undone(&scaling), "what is replaced that late is nobody's mistake");
+    assert!(!is_undone(&scaling), "a later replacement is not undone");
 }
 
 #[test]

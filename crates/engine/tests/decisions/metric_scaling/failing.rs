@@ -43,7 +43,7 @@ fn an_answer_is_too_old_as_soon_as_it_is_as_old_as_it_may_be() {
     let answer = scaling.world.metric_scaling.extra.settings;
     assert_eq!(answer.oldest, Some(seconds(30)));
     let value = Ok(almanac_engine::metric_scaling::FiniteNumber::new(5.0).unwrap());
-    let sample = Sample::asked(Arc::from("q"), monday("09:00"), value);
+    let sample = Sample::requested(Arc::from("q"), monday("09:00"), value);
     scaling.world.metric_scaling.extra.hold(&scaling.name.identity.clone(), sample);
     scaling.turn(monday("09:00"));
     assert_eq!(scaling.wake_at(), Some(monday("09:00:30")));

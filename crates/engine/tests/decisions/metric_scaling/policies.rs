@@ -1,4 +1,4 @@
-//! How much may change within what time.
+//! The limits on changes within a period.
 
 use almanac_engine::metric_scaling::{RatePolicy, ScalingRules, Select};
 

@@ -148,16 +148,16 @@ struct WrittenReplicas {
 }
 
 impl WrittenReplicas {
-    /// How long nothing is set against another writer, beyond a query period.
+    /// The time for which nothing is set against another writer, beyond a query period.
     fn pause(self) -> i64 {
         if self.again < 3 { 0 } else { (60 << (self.again - 3).min(10)).min(1200) }
     }
 
     fn puts_off(self, from: u32, expected: u32, now: Timestamp) -> bool {
         let is_same = self.replicas == expected;
-        let is_fought_over = self.again >= 3 && self.replicas != from;
+        let is_contested = self.again >= 3 && self.replicas != from;
         from != expected
-            && (is_same || is_fought_over)
+            && (is_same || is_contested)
             && now < self.at + seconds(self.pause().max(10))
     }
 
@@ -273,7 +273,7 @@ impl Life<'_> {
         let reach = Reach::everything();
         let mut open = turn::open(&self.scaling.world, &self.scaling.name, &reach, now)
             .ok_or_else(|| fail("it has no turn"))?;
-        if let Some(opened) = open.decision_mut().of_mut::<Autoscalers>() {
+        if let Some(opened) = open.decision_mut().get_mut::<Autoscalers>() {
             opened.decision = decision;
         }
         let expected = match self.answers {

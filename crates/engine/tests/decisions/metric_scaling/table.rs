@@ -1,4 +1,4 @@
-//! Which recommendation a metric comes to, which of several counts, and what the bounds make of it; without any
+//! The recommendation of a metric, the decisive one of several, and the effect of the bounds on it; without any
 //! window.
 
 use almanac_engine::metric_scaling::{Select, TargetType};

@@ -1,4 +1,4 @@
-//! Earlier recommendations count as long as they are in the window.
+//! Earlier recommendations are considered as long as they are in the window.
 
 use std::sync::Arc;
 
@@ -126,7 +126,7 @@ fn a_number_that_multiplies_the_replicas_counts_once() {
     let mut scaling = Scaling::new(policy.down(at_once(Select::Max)), 5);
     let answer = |scaling: &mut Scaling, number: f64, at: Timestamp| {
         let value = Ok(FiniteNumber::new(number).unwrap());
-        let sample = Sample::asked(Arc::from("q"), at, value);
+        let sample = Sample::requested(Arc::from("q"), at, value);
         scaling.world.metric_scaling.extra.hold(&scaling.name.identity.clone(), sample);
     };
     answer(&mut scaling, 2.0, monday("09:00"));
@@ -136,5 +136,5 @@ fn a_number_that_multiplies_the_replicas_counts_once() {
     answer(&mut scaling, 1.0, monday("09:00:10"));
     assert_eq!(scaling.turn(monday("09:00:10.1")), 10);
     answer(&mut scaling, 2.0, monday("09:00:20"));
-    assert_eq!(scaling.turn(monday("09:00:20.1")), 20, "another number counts anew");
+    assert_eq!(scaling.turn(monday("09:00:20.1")), 20, "another number starts again");
 }

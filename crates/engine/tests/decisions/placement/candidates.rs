@@ -1,9 +1,9 @@
-//! Which clusters may be selected: sets, bindings, predicates, and placements that are not decided.
+//! The clusters that may be selected: sets, bindings, predicates, and placements that are not decided.
 
 use std::sync::Arc;
 
 use almanac_engine::placement::{
-    Cluster, ClusterSet, HubObject, Placement, Satisfaction, Standing, unsatisfied,
+    Cluster, ClusterSet, HubObject, Placement, PlacementState, Satisfaction, unsatisfied,
 };
 use almanac_engine::{Exemptions, Reach, Slim, turn};
 use almanac_fixtures::levels::label_selector;
@@ -72,7 +72,7 @@ fn a_cluster_that_is_being_deleted_is_not_selected() {
     let leaving = Cluster { is_terminating: true, ..cluster("") };
     let fleet = Fleet::new(&["a"], Placement::default()).with("b", leaving);
     assert_eq!(fleet.selects(), "a");
-    assert_eq!(fleet.explained(monday("12:00"))[1], "b Excluded: it is being deleted");
+    assert_eq!(fleet.explained(monday("12:00"))[1], "b Excluded: the cluster is being deleted");
 }
 
 #[test]
@@ -126,12 +126,13 @@ fn a_placement_that_cannot_be_used_is_disabled_deleted_or_exempt_keeps_what_it_h
         turn::open(&fleet.world, &name, &Reach::everything(), monday("12:00")).is_none()
     };
     assert!(!is_left_alone(&fleet));
-    for standing in [Standing::Disabled, Standing::Terminating] {
+    for standing in [PlacementState::Disabled, PlacementState::Terminating] {
         fleet.set(Placement { standing, ..Placement::default() });
         assert!(is_left_alone(&fleet), "{standing:?}");
     }
-    let expected =
-        [" Excluded: not decided, so the PlacementDecisions are unchanged; it is being deleted"];
+    let expected = [
+        " Excluded: not decided, so the PlacementDecisions are unchanged; the placement is being deleted",
+    ];
     assert_eq!(fleet.explained(monday("12:00")), expected);
     fleet.set(Placement::default());
     fleet.world.objects.exempt = Arc::new(Exemptions::of_namespaces(["default"]));

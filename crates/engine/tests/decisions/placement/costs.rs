@@ -92,8 +92,8 @@ fn an_expression_too_costly_everywhere_changes_nothing_and_is_explained() {
     zones(&mut fleet, 3..4, 100);
     assert_eq!(after(&mut fleet, "12:00"), "c000 c001 c002", "a new one does not come");
     let lines = fleet.explained(monday("12:00"));
-    let why = "its expressions take more than 100000 steps, as over every other cluster, so it is not known whether it \
-               matches";
+    let why = "its expressions take more than 100000 steps, as over every other cluster, so it is unknown whether the \
+               cluster matches";
     assert_eq!(lines[0], format!("c000 Won: rank 1 of 3: total 0; {why}, and it stays"));
     assert_eq!(lines[3], format!("c003 Excluded: {why}, and it is not selected"));
     zones(&mut fleet, 1..2, 1);
@@ -120,10 +120,13 @@ fn clusters_over_which_expressions_cost_much_leave_all_others_as_they_are() {
         lines.into_iter().find(|it| it.starts_with(name)).unwrap()
     };
     assert!(
-        of_one("c000")
-            .ends_with("over 56 clusters, so it is not known whether it matches, and it stays")
+        of_one("c000").ends_with(
+            "over 56 clusters, so it is unknown whether the cluster matches, and it stays"
+        )
     );
-    assert!(of_one("c061").ends_with("not known whether it matches, and it is not selected"));
+    assert!(
+        of_one("c061").ends_with("unknown whether the cluster matches, and it is not selected")
+    );
 }
 
 #[test]
@@ -224,13 +227,13 @@ fn the_reason_is_that_it_costs_too_much_as_long_as_it_does_and_no_longer() {
     };
     assert_eq!(
         why(&mut fleet, "12:00"),
-        "3 clusters selected; for 3 clusters it is not known whether they match, because expressions take too many steps: those \
+        "3 clusters selected; for 3 clusters it is unknown whether they match, because expressions take too many steps: those \
          of them that were selected stay, and no others are added"
     );
     let gone = Cluster { is_terminating: true, ..with_zones(100) };
     add_cluster(&mut fleet.world, "c002", gone);
     assert!(
-        why(&mut fleet, "12:10").starts_with("2 clusters selected; for 2 clusters it is not known")
+        why(&mut fleet, "12:10").starts_with("2 clusters selected; for 2 clusters it is unknown")
     );
     zones(&mut fleet, 0..2, 1);
     assert_eq!(why(&mut fleet, "12:20"), "all matching clusters selected: 2");
@@ -283,7 +286,7 @@ fn woken(placements: &[(&str, &str)], before: Cluster, after: Cluster) -> String
     for (name, expression) in placements {
         add_placement(&mut fleet.world, name, by(&[&[expression]]));
     }
-    let readers = ExpressionReaders::of(fleet.world.view(), "a");
+    let readers = ExpressionReaders::for_cluster(fleet.world.view(), "a");
     let woken = readers.concerned(&fleet.cluster("a"), &Arc::new(after), monday("12:00"));
     woken.iter().map(|it| it.identity.name()).collect::<Vec<_>>().join(" ")
 }
@@ -312,7 +315,7 @@ fn heartbeats_of_a_cluster_that_costs_too_much_wake_no_placement() {
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..1, 100);
     let said = |fleet: &Fleet| {
-        let readers = ExpressionReaders::of(fleet.world.view(), "c000");
+        let readers = ExpressionReaders::for_cluster(fleet.world.view(), "c000");
         readers.matched(&fleet.cluster("c000"), monday("12:00"))
     };
     assert_eq!(said(&fleet), [None], "it is decided what that comes to");
@@ -329,7 +332,7 @@ fn a_placement_that_no_longer_finds_a_cluster_costly_is_named_to_readers_from_be
     let mut fleet = Fleet::new(&[], by(&[&[COSTLY]]));
     zones(&mut fleet, 0..1, 100);
     let _turn = fleet.turn(monday("12:00"));
-    let readers = ExpressionReaders::of(fleet.world.view(), "c000");
+    let readers = ExpressionReaders::for_cluster(fleet.world.view(), "c000");
     assert_eq!(readers.no_longer_costly(fleet.world.view()), []);
     zones(&mut fleet, 0..1, 1);
     let _turn = fleet.turn(monday("12:10"));

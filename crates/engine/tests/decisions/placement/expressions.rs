@@ -201,7 +201,7 @@ fn what_only_expressions_read_matters_to_those_that_say_something_else_of_it() {
     let mut changed = |to: Cluster| {
         let a = object("ManagedCluster", "", "a");
         let change = hub_change(fleet.world.view(), &a, &HubObject::Cluster(to.clone()));
-        let readers = ExpressionReaders::of(fleet.world.view(), "a");
+        let readers = ExpressionReaders::for_cluster(fleet.world.view(), "a");
         let after = Arc::new(to.clone());
         let concerned = readers.concerned(&fleet.cluster("a"), &after, monday("12:00"));
         add_cluster(&mut fleet.world, "a", to);
@@ -258,7 +258,7 @@ fn an_undated_taint_is_listed_while_its_cluster_matches_despite_another_taint() 
     add_cluster(&mut fleet.world, "a", tainted);
     let decision = fleet.decide(monday("12:00"));
     assert_eq!(decision.undated, ["a".into()]);
-    assert_eq!(decision.wake_at, Some(monday("13:00")), "it is not told of from then on");
+    assert_eq!(decision.wake_at, Some(monday("13:00")), "it is not reported from then on");
     assert_eq!(fleet.decide(monday("13:00")).undated, []);
     let mut either = by(&[&[BUSY], &["true"]]);
     either.tolerations = [toleration("down", Some(60))].into();

@@ -1,4 +1,4 @@
-//! How selected clusters are divided into groups and decisions.
+//! The division of selected clusters into groups and decisions.
 
 use almanac_engine::placement::{DecisionGroup, GroupSize, Placement};
 use almanac_fixtures::placements::{cluster, cluster_selector};

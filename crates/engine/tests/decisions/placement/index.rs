@@ -1,10 +1,11 @@
-//! Which placements read an object, and how they are connected: an index answers as a scan of all placements does.
+//! The placements that read an object, and their connections: an index has the same result as a scan of all
+//! placements.
 
 use std::collections::BTreeSet;
 
 use almanac_engine::placement::{
     Cluster, ClusterSelector, ClusterSet, Expression, ExpressionReaders, HubObject, Placement,
-    PrioritizerMode, Standing,
+    PlacementState, PrioritizerMode,
 };
 use almanac_engine::{
     Family, Field, Footprint, Identity, Influences, PolicyName, PolicyObject, Slim, World,
@@ -37,10 +38,10 @@ enum Change {
 fn a_placement() -> impl Strategy<Value = Placement> {
     let score = select(&["Balance", "Steady", "x/cpu", "y/cpu"][..]);
     let standing = select(vec![
-        Standing::Active,
-        Standing::Disabled,
-        Standing::Terminating,
-        Standing::Unusable,
+        PlacementState::Active,
+        PlacementState::Disabled,
+        PlacementState::Terminating,
+        PlacementState::Unusable,
     ]);
     let expression = option::of(select(&EXPRESSIONS[..]));
     let sets = vec(select(&NAMES[..]), 0..2);
@@ -141,14 +142,15 @@ fn scanned(world: &World, changed: &Identity) -> Vec<PolicyName> {
         }
     };
     let readers = all(world).into_iter().filter(|(identity, policy)| {
-        matches!(policy.standing, Standing::Active | Standing::Unusable) && reads(identity, policy)
+        matches!(policy.standing, PlacementState::Active | PlacementState::Unusable)
+            && reads(identity, policy)
     });
     readers.map(|(it, _)| PolicyName::new(Family::Placement, it.clone())).collect()
 }
 
 fn scanned_by_expressions(world: &World, cluster: &str) -> Vec<PolicyName> {
     let reads_cluster = |policy: &Placement| {
-        policy.standing == Standing::Active
+        policy.standing == PlacementState::Active
             && policy.predicates.iter().any(|it| !it.expressions.is_empty())
     };
     let readers = all(world).into_iter().filter(|(identity, policy)| {
@@ -181,7 +183,7 @@ fn the_index_of_placements_answers_as_a_scan_of_all_does() {
             }
             for cluster in NAMES {
                 let reading: Vec<_> =
-                    ExpressionReaders::of(world.view(), cluster).names().collect();
+                    ExpressionReaders::for_cluster(world.view(), cluster).names().collect();
                 prop_assert_eq!(reading, scanned_by_expressions(&world, cluster), "{}", cluster);
             }
             let usable = all(&world).into_iter().filter(|(_, it)| it.is_usable());

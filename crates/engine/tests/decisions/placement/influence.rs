@@ -1,4 +1,4 @@
-//! When a placement that ranks by `Balance` is decided again because another one has selected other clusters.
+//! Decisions of a placement that ranks by `Balance` after another one has selected other clusters.
 
 use almanac_engine::placement::PrioritizerMode;
 use almanac_engine::{Agenda, Influences, Outcome, PolicyName, World, turn};

@@ -54,7 +54,7 @@ fn a_heartbeat_evaluates_only_the_cluster_as_it_is_then() {
     other.memory = Some(known);
     fleet.world.upsert(Fleet::name().identity, Slim::Placement(other));
     let said = |fleet: &Fleet| {
-        let readers = ExpressionReaders::of(fleet.world.view(), "a");
+        let readers = ExpressionReaders::for_cluster(fleet.world.view(), "a");
         let said = readers.matched(&fleet.cluster("a"), monday("12:01"));
         let said = said.into_iter().map(|it| it.expect("it takes few steps").verdict);
         said.collect::<Vec<_>>()

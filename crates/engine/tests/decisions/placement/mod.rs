@@ -1,4 +1,4 @@
-//! Which clusters a placement selects.
+//! The clusters that a placement selects.
 
 mod candidates;
 mod costs;

@@ -1,4 +1,4 @@
-//! How many clusters are selected, and which of several with the same total.
+//! The number of selected clusters, and the choice among several with the same total.
 
 use almanac_engine::placement::{Placement, PrioritizerMode};
 use almanac_fixtures::placements::{

@@ -29,10 +29,10 @@ fn the_design_counts_when_both_are_there() {
     cluster.turn("09:30");
     assert_eq!(cluster.shows("pod"), "-1 1 p -1");
     assert_eq!(islands(&cluster.world).len(), 1, "one would count without the other");
-    let why = cluster.world.why_not_carried_out(&config_map(SECOND)).unwrap();
+    let why = cluster.world.why_not_applied(&config_map(SECOND)).unwrap();
     assert_eq!(
         why,
-        "not carried out; ConfigMap volcano-system/volcano-agent-config exists too, and takes precedence"
+        "not applied; ConfigMap volcano-system/volcano-agent-config exists too, and takes precedence"
     );
 }
 
@@ -63,8 +63,8 @@ fn one_in_another_namespace_is_not_looked_for() {
     cluster.world.qos_levels.extra =
         AgentSettings { config_namespace: elsewhere, ..AgentSettings::default() };
     assert!(cluster.turn_of(&config_map(FIRST), monday("09:30"), World::apply).is_none());
-    let why = cluster.world.why_not_carried_out(&config_map(FIRST)).unwrap();
-    assert_eq!(why, "not carried out; the agent's ConfigMap is in the namespace kube-agents");
+    let why = cluster.world.why_not_applied(&config_map(FIRST)).unwrap();
+    assert_eq!(why, "not applied; the agent's ConfigMap is in the namespace kube-agents");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn spoil_restored(decision: &mut Decision, change: impl Fn(&mut QosAnnotations))
     });
 }
 
-/// Those that the month finds as well.
+/// The faults that the month detects as well.
 const FAULTS: [Fault<Spoil>; 14] = [
     ("never apply a policy", "is left out, though", |_, _, it| {
         it.pods.retain(|pod| pod.policy.is_none());
@@ -98,7 +98,7 @@ const FOUND_BY_THE_CHECKER: [Fault<Spoil>; 8] = [
     ("decide a pod that is not there", "not there to be changed", |_, _, it| {
         spoil(it, |it| it.pod = almanac_fixtures::levels::pod_name("other"));
     }),
-    ("decide a pod of an unknown list", "nobody knows what its list says", |input, _, it| {
+    ("decide a pod of an unknown list", "its list is unknown", |input, _, it| {
         let is_unknown = |list| !matches!(list, ListInForce::Known(..));
         let unknown = input.pods.iter().filter(|it| is_unknown(it.list));
         it.pods.extend(unknown.map(|pod| DecidedPod {

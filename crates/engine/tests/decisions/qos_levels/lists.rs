@@ -1,4 +1,4 @@
-//! Which list a pod follows, and what becomes of lists that cannot be used.
+//! The list that a pod follows, and the effect of unusable lists.
 
 use almanac_engine::qos_levels::{NodeLists, PolicyList, QosLevels, QosPolicy};
 use almanac_fixtures::levels::{level_policy, levels, list, pod, with_nodes};

@@ -36,7 +36,7 @@ impl<'a> Month<'a> {
         Month { rng, cluster, agent: Agent::new(logic), now: instant(begin) }
     }
 
-    /// How many steps, then the end of all policies. The first thing that is wrong.
+    /// Runs this number of steps, then ends all policies. Returns the first violation.
     pub(super) fn live(&mut self, steps: u64) -> Result<(), String> {
         for step in 0..steps {
             self.step().map_err(|why| format!("in step {step}, at {}: {why}", self.now))?;

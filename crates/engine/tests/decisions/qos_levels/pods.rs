@@ -1,4 +1,4 @@
-//! Which pods policies are about.
+//! The pods that policies select.
 
 use std::sync::Arc;
 

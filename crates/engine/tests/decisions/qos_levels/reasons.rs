@@ -1,4 +1,4 @@
-//! Why a pod has its level, in words.
+//! The reasons for the level of a pod, in words.
 
 use almanac_engine::qos_levels::{LeftAlone, QosLevels};
 use almanac_engine::{Identity, Verdict};
@@ -48,7 +48,7 @@ fn every_policy_of_the_list_has_its_verdict() {
         "day Won 09:00 to 12:00: open from 09:00 to 17:00 every day (UTC): open",
         "later Lost 08:00 to 18:00: open from 08:00 to 18:00 every day (UTC): open, but day is listed \
          before it",
-        "web Excluded - to -: it selects other pods: a=c",
+        "web Excluded - to -: the policy selects other pods: a=c",
     ];
     assert_eq!(explained(&cluster(), Some(&pod), "11:00"), expected);
 }
@@ -85,7 +85,7 @@ fn a_pod_that_is_left_alone_says_why() {
     let mut cluster = cluster();
     cluster.pod("pod").left_alone = Some(LeftAlone::Terminating);
     let why = explained(&cluster, Some(&pod_name("pod")), "11:00");
-    assert_eq!(why, [" Excluded - to -: it is unchanged; the pod is being deleted"]);
+    assert_eq!(why, [" Excluded - to -: the pod is unchanged; the pod is being deleted"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! When policies are open: midnight, clock changes, restarts, edits inside of a window.
+//! The windows of policies: midnight, clock changes, restarts, edits inside of a window.
 
 use almanac_fixtures::levels::{level_policy, level_policy_in};
 

@@ -15,7 +15,7 @@ type Spoil = fn(&Input<'_>, Timestamp, &mut Decision);
 
 /// Lets a behavior win that is open or not.
 fn let_win(input: &Input<'_>, now: Timestamp, it: &mut Decision, is_open: bool) {
-    let all = input.policy.behaviours.iter();
+    let all = input.policy.behaviors.iter();
     let other = all.enumerate().find(|(index, behavior)| {
         let is_other = it.memory.winner.is_some_and(|winner| winner as usize != *index);
         is_other && behavior.windows.is_open(now) == is_open

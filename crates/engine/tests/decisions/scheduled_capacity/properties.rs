@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use almanac_calendar::{DailyWindow, PatternWindow, Windows, Zone};
 use almanac_checker::check_scheduled_capacity;
 use almanac_engine::scheduled_capacity::{
-    Behaviour, Change, Decision, Input, LOOKS_AHEAD, ScheduledCapacity, Schedules, decide,
+    Behavior, Change, Decision, Input, LOOKS_AHEAD, ScheduledCapacity, Schedules, decide,
 };
 use almanac_engine::turn;
 use almanac_engine::{Outcome, Reach};
@@ -96,7 +96,7 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
 impl Case {
     fn policy(&self) -> ScheduledCapacity {
         let zone = Zone::named(self.zone).unwrap();
-        let all = self.behaviors.iter().map(|(window, value, priority)| Behaviour {
+        let all = self.behaviors.iter().map(|(window, value, priority)| Behavior {
             windows: match window {
                 Window::Daily(start, end) => DailyWindow::parse(start, end).unwrap().in_zone(zone),
                 Window::Pattern(start, end) => {
@@ -106,7 +106,7 @@ impl Case {
             value: *value,
             priority: *priority,
         });
-        ScheduledCapacity { zone, default_value: self.default_value, behaviours: all.collect() }
+        ScheduledCapacity { zone, default_value: self.default_value, behaviors: all.collect() }
     }
 }
 
@@ -158,7 +158,7 @@ fn check_turn(
     let decision = decide(&producer.input(), now);
     let mut open = turn::open(&producer.world, &producer.name(), &Reach::everything(), now)
         .ok_or_else(|| fail("it has no turn"))?;
-    if let Some(opened) = open.decision_mut().of_mut::<Schedules>() {
+    if let Some(opened) = open.decision_mut().get_mut::<Schedules>() {
         opened.decision = decision;
     }
     let outcomes: Vec<Outcome> =
@@ -182,13 +182,13 @@ fn by_walking_every_transition(
     now: Timestamp,
 ) -> (u32, Option<Change>) {
     let value = |at: Timestamp| {
-        let open = policy.behaviours.iter().enumerate().filter(|(_, it)| it.windows.is_open(at));
+        let open = policy.behaviors.iter().enumerate().filter(|(_, it)| it.windows.is_open(at));
         open.max_by_key(|(index, it)| (it.priority, Reverse(*index)))
             .map_or(policy.default_value, |(_, it)| it.value)
     };
     let end = now + LOOKS_AHEAD + NANOSECOND;
     let mut instants: Vec<Timestamp> = policy
-        .behaviours
+        .behaviors
         .iter()
         .flat_map(|it| Windows::between(&it.windows, now + NANOSECOND, end).map(|it| it.at))
         .collect();

@@ -1,4 +1,4 @@
-//! Who wins when several behaviors are open.
+//! The winner among several open behaviors.
 
 use crate::support::instant;
 use crate::support::schedule::{Publish as _, Schedule};

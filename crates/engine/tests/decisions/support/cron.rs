@@ -2,8 +2,8 @@
 
 use almanac_checker::{ClosedTurn, Violations, check_cron_scaling, check_cron_settled};
 use almanac_engine::cron_scaling::{
-    self, Applied, CronRules, CronScaling, Ending, Execution, Input, Memory, RuleMemory, gather,
-    next_firing,
+    self, Applied, CronRules, CronScaling, Execution, FiringOutcome, Input, Memory, RuleMemory,
+    gather, next_firing,
 };
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
@@ -26,7 +26,7 @@ pub(crate) fn close(
     now: Timestamp,
     spoil: &dyn Fn(&mut Turn),
 ) -> (Turn, Violations) {
-    let decided = open.decision().of::<CronRules>().expect("it is the turn of cron rules").clone();
+    let decided = open.decision().get::<CronRules>().expect("it is the turn of cron rules").clone();
     let (identity, opened_at) = (open.policy().identity.clone(), open.at());
     let mut turn = open.close(world, outcomes.to_vec(), now);
     spoil(&mut turn);
@@ -207,7 +207,7 @@ impl Scaling {
         !self.written.is_empty()
     }
 
-    /// One turn in which nothing is carried out that fell due until then.
+    /// One turn that skips everything due until then.
     pub(crate) fn skip_stopped(&mut self, until: Timestamp, now: Timestamp) {
         let name = self.name();
         let turn = turn::skip_stopped(&mut self.world, &name, until, now).unwrap();
@@ -254,11 +254,13 @@ impl Scaling {
 fn line(execution: &Execution) -> String {
     let at = execution.scheduled().strftime("%H:%M:%S");
     match &execution.ending {
-        Ending::Done(applied) => format!("{at} done {}", applied_line(*applied)),
-        Ending::Failed { attempts, message } => format!("{at} failed after {attempts}: {message}"),
-        Ending::Missed => format!("{at} missed by {} s", execution.later().as_secs()),
-        Ending::Superseded { by } => format!("{at} superseded by {by}"),
-        Ending::Stopped => format!("{at} stopped"),
+        FiringOutcome::Done(applied) => format!("{at} done {}", applied_line(*applied)),
+        FiringOutcome::Failed { attempts, message } => {
+            format!("{at} failed after {attempts}: {message}")
+        }
+        FiringOutcome::Missed => format!("{at} missed by {} s", execution.later().as_secs()),
+        FiringOutcome::Superseded { by } => format!("{at} superseded by {by}"),
+        FiringOutcome::Stopped => format!("{at} stopped"),
     }
 }
 

@@ -94,7 +94,7 @@ impl Cluster {
         shown.join(" ")
     }
 
-    /// One turn on Monday, in which everything is carried out.
+    /// One turn on Monday, in which all actions are applied.
     pub(crate) fn turn(&mut self, time: &str) -> Turn {
         self.turn_at(monday(time))
     }

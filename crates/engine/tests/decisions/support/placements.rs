@@ -68,7 +68,7 @@ impl Fleet {
         decision.clusters.iter().map(|it| &**it).collect::<Vec<_>>().join(" ")
     }
 
-    /// One turn, checked, in which everything is carried out.
+    /// One turn, checked, in which all actions are applied.
     pub(crate) fn turn(&mut self, now: Timestamp) -> Turn {
         self.turn_with(now, World::apply)
     }

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use super::cron::{Rule, checked, close};
 use super::decision_of;
 
-/// Who set a field last.
+/// The last writer of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LastWrite {
     pub(crate) value: Option<u32>,

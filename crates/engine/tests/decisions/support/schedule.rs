@@ -4,7 +4,8 @@ use almanac_checker::{
     ClosedSchedule, Violations, check_schedule_settled, check_scheduled_capacity,
 };
 use almanac_engine::scheduled_capacity::{
-    self, Cause, Change, Decision, Input, Published, ScheduledCapacity, Schedules, explain, gather,
+    self, Cause, Change, Decision, Input, PublishedNumber, ScheduledCapacity, Schedules, explain,
+    gather,
 };
 use almanac_engine::turn::{self, OpenTurn, Turn};
 use almanac_engine::{
@@ -38,7 +39,7 @@ pub(crate) fn close(
     outcomes: &[Outcome],
     spoil: Close<'_>,
 ) -> (Turn, Violations) {
-    let decided = open.decision().of::<Schedules>().expect("it is the turn of a schedule").clone();
+    let decided = open.decision().get::<Schedules>().expect("it is the turn of a schedule").clone();
     let (identity, opened_at) = (open.policy().identity.clone(), open.at());
     let before = world.scheduled_capacity.policies[&identity].memory;
     let mut turn = open.close(world, outcomes.to_vec(), opened_at);
@@ -112,7 +113,7 @@ impl Producer {
         reasons.iter().map(|reason| scheduled_capacity::render(policy, reason)).collect()
     }
 
-    pub(crate) fn memory(&self) -> Option<Published> {
+    pub(crate) fn memory(&self) -> Option<PublishedNumber> {
         self.world.scheduled_capacity.policies[&self.identity].memory
     }
 

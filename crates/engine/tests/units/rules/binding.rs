@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use almanac_engine::units::{
-    BindOutcome, Bound, DeletionCost, Node, Pod, ReservationId, Unreserved, Verdict,
+    BindOutcome, Bound, DeletionCost, Node, Pod, ReservationId, ReserveError, Verdict,
 };
 use jiff::Timestamp;
 
@@ -29,7 +29,7 @@ fn version(version: u64, pod: Pod) -> Pod {
 }
 
 /// Read at some version, and reserved by that.
-fn reserve_at(scene: &mut Scene, name: &str, read: &Pod) -> Result<ReservationId, Unreserved> {
+fn reserve_at(scene: &mut Scene, name: &str, read: &Pod) -> Result<ReservationId, ReserveError> {
     let read = with_uid(name, read.clone());
     let node = ("n-a", &node("zone=a"));
     scene.ledger.reserve((&pod_name(name), &read), node, scene.now, LONGEST_BIND)
@@ -41,7 +41,7 @@ fn a_pod_counts_from_the_moment_it_is_reserved() {
     let id = scene.reserve("one", "n-a").unwrap();
     assert_eq!(scene.counts("p"), (vec![1], 0));
     let refused = scene.reserve("two", "n-a").unwrap_err();
-    assert!(matches!(refused, Unreserved::Full { used: 1, max: 1, .. }));
+    assert!(matches!(refused, ReserveError::Full { used: 1, max: 1, .. }));
     assert_eq!(refused.to_string(), "unit \"a\" of ResourcePolicy shop/p is full: 1 of 1 pod");
     scene.ledger.settle(id, BindOutcome::Failed);
     assert_eq!(scene.counts("p"), (vec![], 0));
@@ -75,7 +75,7 @@ fn the_unit_is_that_of_the_node_at_the_moment_of_binding() {
     assert_eq!(scene.filter("one", &["n-a", "n-b"]).unwrap()[0], Verdict::Chosen);
     scene.set_node("n-a", "zone=b");
     let refused = scene.reserve("one", "n-a").unwrap_err();
-    assert_eq!(refused, Unreserved::Outside { policy: policy_name("p") });
+    assert_eq!(refused, ReserveError::Outside { policy: policy_name("p") });
 }
 
 #[test]
@@ -87,14 +87,14 @@ fn what_was_read_of_a_node_and_a_pod_outweighs_a_watch_that_is_behind() {
     let read = with_uid("one", pod("app=a"));
     let relabeled = ("n-a", &versioned(5, "zone=b"));
     let refused = scene.ledger.reserve((&name, &read), relabeled, scene.now, LONGEST_BIND);
-    assert_eq!(refused.unwrap_err(), Unreserved::Outside { policy: policy_name("p") });
+    assert_eq!(refused.unwrap_err(), ReserveError::Outside { policy: policy_name("p") });
     let late = ("n-a", &versioned(4, "zone=a"));
     let refused = scene.ledger.reserve((&name, &read), late, scene.now, LONGEST_BIND);
     assert!(refused.is_err(), "the watch, or another read, is ahead of this one");
     let gone = with_uid("one", Pod { deleted: Some(second(0)), ..pod("app=a") });
     let back = ("n-a", &versioned(6, "zone=a"));
     let refused = scene.ledger.reserve((&name, &gone), back, scene.now, LONGEST_BIND);
-    assert_eq!(refused.unwrap_err(), Unreserved::NotPending);
+    assert_eq!(refused.unwrap_err(), ReserveError::NotPending);
 }
 
 #[test]
@@ -124,12 +124,12 @@ fn a_pod_that_is_seen_without_a_node_at_a_later_version_was_not_bound() {
 #[test]
 fn what_changes_before_a_binding_is_posted_withdraws_it() {
     type Change = fn(&mut Scene);
-    let changes: [(&str, Change, Unreserved); 8] = [
-        ("lead", |scene| scene.ledger.lose_lead(), Unreserved::NotServing),
+    let changes: [(&str, Change, ReserveError); 8] = [
+        ("lead", |scene| scene.ledger.lose_leadership(), ReserveError::NotServing),
         (
             "cap",
             |scene| scene.set_policy("p", required([unit("a", 5, 0, "zone=a")])),
-            Unreserved::Full {
+            ReserveError::Full {
                 policy: policy_name("p"),
                 unit: "a".into(),
                 used: 0,
@@ -140,25 +140,25 @@ fn what_changes_before_a_binding_is_posted_withdraws_it() {
         (
             "units",
             |scene| scene.set_policy("p", required([unit("b", 5, 1, "zone=b")])),
-            Unreserved::Outside { policy: policy_name("p") },
+            ReserveError::Outside { policy: policy_name("p") },
         ),
         (
             "conflict",
             |scene| scene.set_policy("q", prefer([unit("b", 5, 1, "zone=b")])),
-            Unreserved::Conflict([policy_name("p"), policy_name("q")].into()),
+            ReserveError::Conflict([policy_name("p"), policy_name("q")].into()),
         ),
         (
             "labels",
             |scene| scene.set_node("n-a", "zone=b"),
-            Unreserved::Outside { policy: policy_name("p") },
+            ReserveError::Outside { policy: policy_name("p") },
         ),
-        ("node", |scene| scene.remove_node("n-a"), Unreserved::UnknownNode),
+        ("node", |scene| scene.remove_node("n-a"), ReserveError::UnknownNode),
         (
             "deleted",
             |scene| scene.set_pod("one", &Pod { deleted: Some(second(0)), ..pod("app=a") }),
-            Unreserved::NotPending,
+            ReserveError::NotPending,
         ),
-        ("gone", |scene| scene.remove_pod("one"), Unreserved::Withdrawn),
+        ("gone", |scene| scene.remove_pod("one"), ReserveError::Withdrawn),
     ];
     for (what, change, why) in changes {
         let mut scene = scene_with_room_for(1);
@@ -166,7 +166,7 @@ fn what_changes_before_a_binding_is_posted_withdraws_it() {
         change(&mut scene);
         assert_eq!(scene.confirm(id).unwrap_err(), why, "{what}");
         assert_eq!(scene.ledger.reservations(), 0, "{what}");
-        assert_eq!(scene.confirm(id).unwrap_err(), Unreserved::Withdrawn, "{what}");
+        assert_eq!(scene.confirm(id).unwrap_err(), ReserveError::Withdrawn, "{what}");
     }
 }
 
@@ -175,10 +175,10 @@ fn a_binding_that_is_posted_late_or_twice_is_not_confirmed() {
     let mut scene = scene_with_room_for(2);
     let late = scene.reserve("one", "n-a").unwrap();
     scene.now = LONGEST_BIND.after(scene.now);
-    assert_eq!(scene.confirm(late).unwrap_err(), Unreserved::Withdrawn);
+    assert_eq!(scene.confirm(late).unwrap_err(), ReserveError::Withdrawn);
     let (id, confirmed) = scene.bind("one", "n-a");
     assert_eq!(confirmed.ends_by, LONGEST_BIND.after(scene.now), "counted from when it is sent");
-    assert_eq!(scene.confirm(id).unwrap_err(), Unreserved::UnderWay { node: "n-a".into() });
+    assert_eq!(scene.confirm(id).unwrap_err(), ReserveError::UnderWay { node: "n-a".into() });
     assert_eq!(scene.counts("p"), (vec![1], 0), "the first one is under way");
 }
 
@@ -188,7 +188,7 @@ fn of_two_reservations_a_lowered_cap_withdraws_one() {
     let one = scene.reserve("one", "n-a").unwrap();
     let two = scene.reserve("two", "n-a").unwrap();
     scene.set_policy("p", required([unit("a", 5, 1, "zone=a")]));
-    assert!(matches!(scene.confirm(one), Err(Unreserved::Full { used: 1, max: 1, .. })));
+    assert!(matches!(scene.confirm(one), Err(ReserveError::Full { used: 1, max: 1, .. })));
     assert!(scene.confirm(two).is_ok());
 }
 
@@ -256,10 +256,10 @@ fn a_pod_that_another_scheduler_bound_counts_on_its_node() {
 fn a_pod_is_bound_once() {
     let mut scene = scene_with_room_for(5);
     scene.reserve("one", "n-a").unwrap();
-    let under_way = Unreserved::UnderWay { node: "n-a".into() };
+    let under_way = ReserveError::UnderWay { node: "n-a".into() };
     assert_eq!(scene.reserve("one", "n-a").unwrap_err(), under_way);
     scene.set_pod("one", &on("n-a", pod("app=a")));
-    let bound = Unreserved::AlreadyBound { node: "n-a".into() };
+    let bound = ReserveError::AlreadyBound { node: "n-a".into() };
     assert_eq!(scene.reserve("one", "n-a").unwrap_err(), bound);
 }
 
@@ -268,14 +268,14 @@ fn what_cannot_be_bound_is_refused_with_the_reason() {
     let mut scene = scene_with_room_for(5);
     let now = Some(Timestamp::UNIX_EPOCH);
     scene.set_pod("going", &Pod { deleted: now, ..pod("app=a") });
-    assert_eq!(scene.reserve("going", "n-a").unwrap_err(), Unreserved::NotPending);
+    assert_eq!(scene.reserve("going", "n-a").unwrap_err(), ReserveError::NotPending);
     scene.ledger.replace_pods([], Some(9));
     let gone = reserve_at(&mut scene, "one", &version(8, pod("app=a")));
-    assert_eq!(gone.unwrap_err(), Unreserved::UnknownPod, "the list is newer than the read");
+    assert_eq!(gone.unwrap_err(), ReserveError::UnknownPod, "the list is newer than the read");
     let mut scene = scene_with_room_for(5);
     scene.ledger.set_pod(&pod_name("one"), &with_uid("anew", version(9, pod("app=a"))));
     let other = reserve_at(&mut scene, "one", &version(8, pod("app=a")));
-    assert_eq!(other.unwrap_err(), Unreserved::UnknownPod, "another pod has this name by now");
+    assert_eq!(other.unwrap_err(), ReserveError::UnknownPod, "another pod has this name by now");
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn a_pod_takes_a_place_under_the_labels_that_its_binding_may_give_it() {
     scene.set_pod("one", &on("n-1", bound.clone()));
     scene.set_pod("two", &pod("app=a"));
     let full = scene.reserve("two", "n-2").unwrap_err();
-    assert!(matches!(full, Unreserved::Full { used: 1, max: 1, .. }), "of that zone: {full}");
+    assert!(matches!(full, ReserveError::Full { used: 1, max: 1, .. }), "of that zone: {full}");
     scene.remove_pod("one");
     let (id, _) = scene.bind("two", "n-2");
     scene.set_pod("one", &bound);
@@ -330,7 +330,7 @@ fn a_pod_takes_a_place_under_the_labels_that_its_binding_may_give_it() {
     scene.set_pod("one", &pod("app=a"));
     scene.set_pod("two", &pod("app=a"));
     scene.bind("one", "n-1");
-    assert!(matches!(scene.reserve("two", "n-2"), Err(Unreserved::Full { .. })));
+    assert!(matches!(scene.reserve("two", "n-2"), Err(ReserveError::Full { .. })));
 }
 
 #[test]

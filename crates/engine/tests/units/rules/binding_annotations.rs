@@ -66,10 +66,10 @@ fn each_term_checks_all_pods_again() {
     scene.set_pod("two", &bound_policy("gone"));
     scene.remove_pod("two");
     assert_eq!(stale_pods(&mut scene, &[]), ["one"]);
-    scene.ledger.lose_lead();
+    scene.ledger.lose_leadership();
     assert_eq!(stale_pods(&mut scene, &[]), NONE);
     assert!(!scene.ledger.has_stale_binding_annotations(&pod_name("one"), |_, _| false));
-    scene.ledger.take_lead(1, at(0), LONGEST_BIND);
+    scene.ledger.acquire_leadership(1, at(0), LONGEST_BIND);
     scene.ledger.serve(at(10)).unwrap();
     assert_eq!(stale_pods(&mut scene, &[]), ["one"], "the earlier term may not have written it");
 }

@@ -53,7 +53,7 @@ fn pods_on_a_node_that_is_gone_count_where_it_was_until_they_are_gone_too() {
     scene.remove_node("n-a");
     scene.remove_pod("n-a-0");
     scene.set_pod("late", &on("n-a", pod("app=a")));
-    assert_eq!(scene.counts("p"), (vec![0], 1), "nobody knows its labels any more");
+    assert_eq!(scene.counts("p"), (vec![0], 1), "its labels are unknown");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Which pods count, and where.
+//! The pods that count, and their units.
 
 use almanac_engine::units::{Pod, ResourcePolicy, Ungoverned, Verdict};
 

@@ -25,10 +25,10 @@ fn a_pod_on_a_node_is_explained_with_its_unit() {
     let explanation = scene.ledger.explain(&pod_name("n-a-0")).unwrap();
     assert_eq!(explanation.policy, Some(policy_name("p")));
     assert_eq!((&*explanation.group, explanation.unit.as_deref()), ("with hash=1", Some("high")));
-    let expected = "it is on node n-a, in unit \"high\" of ResourcePolicy shop/p (2 of 1 pod)";
+    let expected = "the pod is on node n-a, in unit \"high\" of ResourcePolicy shop/p (2 of 1 pod)";
     assert_eq!(explanation.summary, expected);
     assert!(summary(&scene, "n-a-1").ends_with("(2 of 1 pod), and over its cap"));
-    let expected = "it is on node n-x, outside every unit of ResourcePolicy shop/p";
+    let expected = "the pod is on node n-x, outside every unit of ResourcePolicy shop/p";
     assert_eq!(summary(&scene, "outside"), expected);
 }
 
@@ -57,9 +57,9 @@ fn pods_without_a_policy_are_explained_with_the_cause() {
     scene.set_pod("other", &pod("app=z"));
     scene.set_pod("daemon", &Pod { ungoverned: Some(Ungoverned::DaemonSet), ..pod("app=a") });
     scene.set_pod("done", &on("n-a", Pod { is_finished: true, ..pod("app=a") }));
-    assert_eq!(summary(&scene, "other"), "no ResourcePolicy selects it");
-    assert_eq!(summary(&scene, "daemon"), "no ResourcePolicy governs it: a DaemonSet owns it");
-    assert_eq!(summary(&scene, "done"), "it has finished and is not counted");
+    assert_eq!(summary(&scene, "other"), "no ResourcePolicy selects the pod");
+    assert_eq!(summary(&scene, "daemon"), "no ResourcePolicy governs the pod: a DaemonSet owns it");
+    assert_eq!(summary(&scene, "done"), "the pod has finished and is not counted");
     assert!(scene.ledger.explain(&pod_name("nobody")).is_none());
     let all = almanac_engine::units::ResourcePolicy {
         pod_selector: selector(""),
@@ -73,7 +73,7 @@ fn pods_without_a_policy_are_explained_with_the_cause() {
     assert!(scene.ledger.explain(&pod_name("both")).unwrap().is_conflict);
     assert_eq!(
         summary(&scene, "both"),
-        "2 ResourcePolicies select the pod (shop/p, shop/q), and only one may; it is on node n-b, and counts in unit \
+        "2 ResourcePolicies select the pod (shop/p, shop/q), and only one may; the pod is on node n-b, and counts in unit \
          \"low\" of ResourcePolicy shop/p and outside every unit of ResourcePolicy shop/q"
     );
 }
@@ -132,14 +132,14 @@ fn a_bound_pod_is_explained_with_the_unit_of_the_next_one() {
     scene.fill("n-a", 1, &pod("app=a,hash=1"));
     let next = |scene: &Scene| scene.ledger.explain(&pod_name("n-a-0")).unwrap();
     let explanation = next(&scene);
-    assert_eq!(explanation.next.as_deref(), Some("the next one may go to a node of unit \"low\""));
+    assert_eq!(explanation.next.as_deref(), Some("the next pod may go to a node of unit \"low\""));
     let expected = "unit \"high\" of ResourcePolicy shop/p is full: 1 of 1 pod with hash=1";
     assert_eq!(explanation.units[0].1, expected);
     scene.fill("n-b", 1, &pod("app=a,hash=1"));
     assert_eq!(
         next(&scene).next.as_deref(),
         Some(
-            "the next one has to wait: no unit of ResourcePolicy shop/p has room, and its strategy is required"
+            "the next pod must wait: no unit of ResourcePolicy shop/p has room, and its strategy is required"
         )
     );
     scene.set_pod("new", &pod("app=a,hash=1"));
@@ -153,6 +153,6 @@ fn a_pod_that_is_being_bound_is_explained_as_such() {
     scene.reserve("new", "n-a").unwrap();
     assert_eq!(
         summary(&scene, "new"),
-        "it is being bound to node n-a, in unit \"high\" of ResourcePolicy shop/p (1 of 1 pod)"
+        "the pod is being bound to node n-a, in unit \"high\" of ResourcePolicy shop/p (1 of 1 pod)"
     );
 }

@@ -1,8 +1,8 @@
-//! Who decides, and from when on.
+//! The replica that decides, and the instant from which it does.
 
 use almanac_engine::units::{
-    Elapsed, FilterOutcome, Ledger, Node, NotServing, Pod, ReservationId, Standing, TooEarly,
-    Unreserved,
+    Elapsed, FilterOutcome, Ledger, LedgerState, Node, NotServing, Pod, ReservationId,
+    ReserveError, TooEarly,
 };
 
 use crate::support::{
@@ -17,7 +17,7 @@ fn standby() -> Ledger {
     ledger
 }
 
-fn reserve(ledger: &mut Ledger, now: Elapsed) -> Result<ReservationId, Unreserved> {
+fn reserve(ledger: &mut Ledger, now: Elapsed) -> Result<ReservationId, ReserveError> {
     let read = Pod { uid: Some("one".into()), ..pod("app=a") };
     ledger.reserve((&pod_name("one"), &read), ("n-a", &node("zone=a")), now, LONGEST_BIND)
 }
@@ -29,7 +29,7 @@ fn a_standby_has_everything_and_decides_nothing() {
     let name = pod_name("one");
     let outcome = ledger.filter(&name, Some("one"), &candidates, at(0), LEASE);
     assert!(matches!(outcome, FilterOutcome::NotServing));
-    assert_eq!(reserve(&mut ledger, at(0)).unwrap_err(), Unreserved::NotServing);
+    assert_eq!(reserve(&mut ledger, at(0)).unwrap_err(), ReserveError::NotServing);
     assert_eq!(ledger.serve(at(9)), Err(TooEarly { until: None }));
     assert_eq!(ledger.scores(&name, Some("one"), &candidates), Err(NotServing));
     assert_eq!(ledger.preempt(&name, Some("one"), &[], at(0)), Err(NotServing));
@@ -47,7 +47,7 @@ fn a_standby_returns_no_costs_and_no_pods_to_requeue_and_keeps_all() {
         ledger.remove_policy(&policy_name("p"), None);
         ledger.set_policy(&policy_name("p"), required([unit("a", 1, 2, "zone=a")]), None);
         assert_eq!(ledger.wake(at(0)), []);
-        ledger.take_lead(4, at(0), LONGEST_BIND);
+        ledger.acquire_leadership(4, at(0), LONGEST_BIND);
     }
     ledger.serve(at(10)).unwrap();
     assert_eq!(ledger.cost_changes().len(), 1);
@@ -57,26 +57,26 @@ fn a_standby_returns_no_costs_and_no_pods_to_requeue_and_keeps_all() {
 #[test]
 fn a_new_leader_waits_out_the_longest_bind_before_it_lists() {
     let mut ledger = standby();
-    ledger.take_lead(4, at(0), LONGEST_BIND);
+    ledger.acquire_leadership(4, at(0), LONGEST_BIND);
     let until = at(10);
-    assert_eq!(ledger.standing(), Standing::Waiting { generation: 4, until });
+    assert_eq!(ledger.standing(), LedgerState::Waiting { generation: 4, until });
     assert_eq!(ledger.serve(at(9)), Err(TooEarly { until: Some(until) }));
     assert_eq!(ledger.serve(until), Ok(()));
-    assert_eq!(ledger.standing(), Standing::Serving { generation: 4 });
-    ledger.lose_lead();
-    assert_eq!(ledger.standing(), Standing::Standby);
+    assert_eq!(ledger.standing(), LedgerState::Serving { generation: 4 });
+    ledger.lose_leadership();
+    assert_eq!(ledger.standing(), LedgerState::Standby);
 }
 
 #[test]
 fn a_leader_that_returns_resolves_its_bindings_by_its_list() {
     let mut ledger = standby();
-    ledger.take_lead(1, at(0), LONGEST_BIND);
+    ledger.acquire_leadership(1, at(0), LONGEST_BIND);
     ledger.serve(at(10)).unwrap();
     let id = reserve(&mut ledger, at(12)).unwrap();
     ledger.confirm(id, at(12), LONGEST_BIND).unwrap();
-    ledger.lose_lead();
-    assert_eq!(ledger.reservations(), 1, "it may yet be carried out");
-    ledger.take_lead(3, at(15), LONGEST_BIND);
+    ledger.lose_leadership();
+    assert_eq!(ledger.reservations(), 1, "it might still be applied");
+    ledger.acquire_leadership(3, at(15), LONGEST_BIND);
     ledger.serve(at(25)).unwrap();
     assert_eq!(ledger.reservations(), 0, "the list shows that it was not");
 }
@@ -101,11 +101,11 @@ fn a_leader_that_returns_lists_all_unwritten_costs() {
     let mut ledger = standby();
     let bound = Pod { uid: Some("two".into()), ..on("n-a", pod("app=a")) };
     ledger.set_pod(&pod_name("two"), &bound);
-    ledger.take_lead(1, at(0), LONGEST_BIND);
+    ledger.acquire_leadership(1, at(0), LONGEST_BIND);
     ledger.serve(at(10)).unwrap();
     assert_eq!(ledger.cost_changes().len(), 1);
     assert_eq!(ledger.cost_changes().len(), 0, "that is named already");
-    ledger.take_lead(3, at(15), LONGEST_BIND);
+    ledger.acquire_leadership(3, at(15), LONGEST_BIND);
     ledger.serve(at(25)).unwrap();
     assert_eq!(ledger.cost_changes().len(), 1, "it may have been named and not written");
 }
@@ -141,19 +141,19 @@ fn what_the_watch_has_shown_since_is_newer_than_a_list() {
 #[test]
 fn a_restart_drops_all_versions_and_waits_for_new_lists() {
     let mut ledger = standby();
-    ledger.take_lead(1, at(0), LONGEST_BIND);
+    ledger.acquire_leadership(1, at(0), LONGEST_BIND);
     ledger.serve(at(10)).unwrap();
     let name = pod_name("one");
     let pod_at = |version| Pod { version: Some(version), uid: Some("one".into()), ..pod("app=a") };
     ledger.set_pod(&name, &pod_at(900));
     let id = reserve(&mut ledger, at(12)).unwrap();
     ledger.start_over(at(20), LONGEST_BIND);
-    assert_eq!(ledger.standing(), Standing::Waiting { generation: 1, until: at(30) });
+    assert_eq!(ledger.standing(), LedgerState::Waiting { generation: 1, until: at(30) });
     ledger.set_policy(&policy_name("p"), required([unit("a", 1, 1, "zone=a")]), Some(5));
     ledger.replace_nodes([("n-a", &node("zone=a"))], Some(7));
     ledger.replace_pods([(&name, &pod_at(6))], Some(7));
     ledger.serve(at(30)).unwrap();
     assert!(ledger.has_pod(&name));
     assert_ne!(id, reserve(&mut ledger, at(31)).unwrap(), "a name from before names nothing");
-    assert_eq!(ledger.confirm(id, at(31), LONGEST_BIND).unwrap_err(), Unreserved::Withdrawn);
+    assert_eq!(ledger.confirm(id, at(31), LONGEST_BIND).unwrap_err(), ReserveError::Withdrawn);
 }

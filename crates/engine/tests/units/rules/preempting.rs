@@ -1,4 +1,4 @@
-//! Where evicting pods helps, and for how many pods.
+//! The nodes on which evicting pods helps, and the number of pods that it helps.
 
 use almanac_engine::units::{Pod, Verdict};
 
@@ -20,7 +20,7 @@ fn nominated(node: &str) -> Pod {
     Pod { nominated: Some(node.into()), ..pod("app=a") }
 }
 
-/// Where evicting the first pod of each node helps.
+/// The nodes on which evicting the first pod helps.
 fn preempt(scene: &mut Scene, pod: &str, nodes: &[&str]) -> Vec<String> {
     let victims: Vec<String> = nodes.iter().map(|node| format!("{node}-0")).collect();
     let of_nodes: Vec<(&str, Vec<&str>)> =
@@ -162,7 +162,7 @@ fn a_nomination_is_stale_once_the_unit_takes_no_more_pods() {
     scene.set_pod("second", &nominated("a-2"));
     scene.set_pod("outside", &nominated("x-1"));
     scene.set_pod("free", &Pod { nominated: Some("x-1".into()), ..pod("app=z") });
-    assert!(scene.stale().is_empty(), "nobody has asked yet whose nominations they are");
+    assert!(scene.stale().is_empty(), "no request has named their scheduler yet");
     scene.filter("free", &["x-1"]).unwrap();
     let of_another = Pod { scheduler: Some("another".into()), ..nominated("x-1") };
     scene.set_pod("of-another", &of_another);

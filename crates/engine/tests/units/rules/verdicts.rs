@@ -1,4 +1,4 @@
-//! Which nodes a pod may go to.
+//! The nodes to which a pod may go.
 
 use almanac_engine::units::{Eviction, NodeId, Verdict};
 
@@ -130,7 +130,7 @@ fn reasons_name_the_unit_the_policy_and_the_count() {
     let expected = "unit \"high\" of ResourcePolicy shop/p has room: 0 of 2 pods without hash";
     assert_eq!(scene.reason("bare", &ALL, "n-a"), expected);
     let unknown = scene.ledger.verdicts(&pod_name("nobody"), None, &[]).why_refused();
-    let expected = "no ResourcePolicy decides on a pod that is not known, or is gone";
+    let expected = "no ResourcePolicy decides on a pod that is unknown or gone";
     assert_eq!(unknown.unwrap(), expected);
 }
 
@@ -205,7 +205,7 @@ fn a_pod_is_decided_on_by_its_uid() {
     scene.set_pod("new", &pod("app=a"));
     let candidates = scene.nodes(&ALL);
     let outcome = scene.ledger.verdicts(&pod_name("new"), Some("another"), &candidates);
-    let expected = "no ResourcePolicy decides on a pod that is not known, or is gone";
+    let expected = "no ResourcePolicy decides on a pod that is unknown or gone";
     assert_eq!(outcome.why_refused().unwrap(), expected);
     assert_eq!(scene.ledger.scores(&pod_name("new"), Some("another"), &candidates), Ok(vec![0; 3]));
     let victims = Eviction { node: candidates[0], victims: Vec::new(), violations: 0 };

@@ -1,4 +1,4 @@
-//! Which pods are woken, and when.
+//! The pods that are requeued, and the instants.
 
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ fn a_pod_that_was_put_off_until_its_binding_was_settled_is_woken_when_it_was_not
         }
         let unbound = Pod { uid: Some("one".into()), ..pod("app=a") };
         assert!(scene.ledger.settle_by_read(id, Some(&unbound), confirmed.ends_by));
-        assert_eq!(scene.woken(), ["one"], "to be told whatever is the case");
+        assert_eq!(scene.woken(), ["one"], "to get the result of its request");
     }
 }
 
@@ -155,7 +155,7 @@ fn a_new_leader_requeues_only_pods_rejected_in_the_term_before() {
     scene.set_pod("freed", &Pod { is_refused: true, ..pod("app=z") });
     scene.set_pod("going", &Pod { deleted: Some(second(0)), ..refused.clone() });
     scene.set_pod("bound", &on("n-b", refused));
-    scene.ledger.take_lead(2, scene.now, LONGEST_BIND);
+    scene.ledger.acquire_leadership(2, scene.now, LONGEST_BIND);
     scene.remove_pod("n-a-0");
     scene.now = LONGEST_BIND.after(scene.now);
     scene.ledger.serve(scene.now).unwrap();

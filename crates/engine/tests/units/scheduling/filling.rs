@@ -1,4 +1,4 @@
-//! How units fill: in which order, up to where, and which pods go first.
+//! Filling of units: the order, the limits, and the pods that are deleted first.
 
 use almanac_engine::units::{Resources, Strategy, Unit, presumed};
 use almanac_engine::{Identity, PolicyObject, Slim, World, islands};

@@ -119,7 +119,7 @@ impl Shop {
         let now = second(at);
         let open = turn::open(&self.world, policy, &Reach::everything(), now)?;
         let input = gather(self.world.view(), &policy.identity)?;
-        let decided = open.decision().of::<Units>()?;
+        let decided = open.decision().get::<Units>()?;
         check_units(&input, now, &decided.decision).stop();
         let actions = open.actions().to_vec();
         let outcomes = actions.iter().map(|action| self.world.apply(action)).collect();

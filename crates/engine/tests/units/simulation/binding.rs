@@ -19,17 +19,17 @@ pub(super) struct Flight {
     life: u32,
     task: Task,
     confirmed: Confirmed,
-    /// When it reaches the API server; `None` when it is lost on the way.
+    /// The instant at which it reaches the API server; `None` when it is lost.
     lands_at: Option<Elapsed>,
     /// The result, once it has landed.
     is_bound: Option<bool>,
-    /// When the answer arrives; `None` when that is lost.
+    /// The instant at which the response arrives; `None` when it is lost.
     answers_at: Option<Elapsed>,
-    /// When the replica no longer waits for it.
+    /// The instant from which the replica no longer waits for it.
     gives_up_at: Elapsed,
     has_given_up: bool,
     /// The response is a conflict, which the API server returns for any error of etcd: the binding may have been
-    /// carried out.
+    /// applied.
     is_conflict: bool,
 }
 
@@ -91,8 +91,8 @@ impl World {
         Ok(())
     }
 
-    /// Why a pod may not be bound, if all other pods are counted that we have bound or may yet bind. They count with
-    /// the labels in the replica's view, even if it has not seen them bound.
+    /// The reason that a pod may not be bound, if all other pods are counted that we have bound or might bind. They
+    /// count with the labels in the replica's view, even if it has not observed them bound.
     fn room_that_must_be(&self, index: usize, pod: &Identity, node: &str) -> Option<String> {
         let replica = &self.replicas[index];
         let known = replica.seen.pods.get(pod)?;

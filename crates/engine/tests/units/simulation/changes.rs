@@ -1,4 +1,4 @@
-//! What people and controllers do to a cluster at random.
+//! Random changes of a cluster by users and controllers.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ const POD_LABELS: [&str; 6] =
     ["app=a", "app=b", "app=a,hash=1", "app=a,hash=2", "app=b,hash=", "app=c"];
 
 impl World {
-    /// What there is in the beginning.
+    /// The initial objects.
     pub(super) fn furnish(&mut self) {
         for number in 0..NODES {
             self.set_node(number);

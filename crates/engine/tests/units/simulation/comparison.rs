@@ -20,7 +20,7 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Violation>
         return Err(wrong(Check::Counts, why));
     }
     if let Some(pod) = view.pods.keys().find(|pod| !replica.ledger.has_pod(pod)) {
-        return Err(wrong(Check::Counts, format!("{pod} is not known")));
+        return Err(wrong(Check::Counts, format!("{pod} is unknown")));
     }
     // A pod that is being bound gets its cost with the binding.
     let mut costs: BTreeMap<Identity, Option<i32>> = view.cost_changes();
@@ -45,7 +45,7 @@ pub(super) fn compare(replica: &Replica, rng: &mut Rng) -> Result<(), Violation>
     let view = ClusterView { being_bound: BTreeMap::new(), ..view };
     let rebuilt = rebuilt(&view, rng);
     if let Some(why) = view.difference(&rebuilt) {
-        return Err(wrong(Check::Counts, format!("made anew, {why}")));
+        return Err(wrong(Check::Counts, format!("rebuilt, {why}")));
     }
     if gives_labels { Ok(()) } else { compare_verdicts(replica, &view, &rebuilt, rng) }
 }
@@ -95,21 +95,21 @@ fn compare_verdicts(
         view.pods.iter().filter(|(_, pod)| pod.node.is_none()).map(|(name, _)| name).collect();
     let Some(pod) = rng.choice(pending) else { return Ok(()) };
     let mut unleased = replica.ledger.clone();
-    unleased.lose_lead();
+    unleased.lose_leadership();
     let of = |ledger: &Ledger| -> Result<Vec<Verdict>, String> {
         let nodes: Vec<Option<NodeId>> = view.nodes.keys().map(|name| ledger.node(name)).collect();
         let candidates: Vec<NodeId> = nodes.iter().copied().flatten().collect();
         match ledger.verdicts(pod, view.pods[pod].uid.as_deref(), &candidates) {
             FilterOutcome::ByNode(verdicts) => {
-                Ok(nodes.into_iter().map(|node| verdicts.of(node)).collect())
+                Ok(nodes.into_iter().map(|node| verdicts.get(node)).collect())
             }
             other => Err(other.why_refused().unwrap_or_default()),
         }
     };
-    let (kept, anew) = (of(&unleased), of(rebuilt));
-    if kept == anew {
+    let (kept, again) = (of(&unleased), of(rebuilt));
+    if kept == again {
         Ok(())
     } else {
-        Err(wrong(Check::Order, format!("verdicts on {pod}: {kept:?}, made anew {anew:?}")))
+        Err(wrong(Check::Order, format!("verdicts on {pod}: {kept:?}, rebuilt {again:?}")))
     }
 }

@@ -26,7 +26,7 @@ struct Eviction {
     pending: BTreeSet<String>,
     /// Watch events of pods that the ledger has yet to receive.
     events: Vec<(String, Option<Pod>)>,
-    /// How many pods were evicted in each unit.
+    /// The number of evicted pods in each unit.
     evicted: BTreeMap<String, u32>,
 }
 

@@ -20,9 +20,9 @@ pub(super) enum Check {
     Costs,
     /// A binding never overwrites the cost that a user has set.
     UserCosts,
-    /// When all is quiet, the ledger counts what is really there, and nothing is left to settle.
+    /// Once the cluster is quiet, the counts of the ledger are correct, and no binding is unsettled.
     Quiet,
-    /// When all is quiet, no pod is pending that could have a node.
+    /// Once the cluster is quiet, no pod is pending that could have a node.
     Woken,
 }
 

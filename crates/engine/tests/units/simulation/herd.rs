@@ -86,7 +86,7 @@ impl Herd {
         for (name, uid) in std::mem::take(&mut self.pending) {
             let outcome = self.ledger.filter(&name, Some(&uid), &candidates, self.now, LEASE);
             let FilterOutcome::ByNode(verdicts) = outcome else { panic!("{outcome:?}") };
-            assert!(candidates.iter().all(|node| verdicts.of(Some(*node)) == Verdict::Full));
+            assert!(candidates.iter().all(|node| verdicts.get(Some(*node)) == Verdict::Full));
         }
         let in_unit = |place: usize| {
             let nodes = self.nodes.iter().enumerate().filter(|(number, _)| number % 3 == place);
@@ -111,7 +111,7 @@ impl Herd {
         let chosen: Vec<&Arc<str>> = self
             .nodes
             .iter()
-            .filter(|(_, id)| verdicts.of(Some(*id)) == Verdict::Chosen)
+            .filter(|(_, id)| verdicts.get(Some(*id)) == Verdict::Chosen)
             .map(|(name, _)| name)
             .collect();
         match self.rng.choice(chosen) {

@@ -1,4 +1,4 @@
-//! How a replica lists: one kind after the other, each at another version, while its watches continue.
+//! The listing of a replica: one kind after the other, each at another version, while its watches continue.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

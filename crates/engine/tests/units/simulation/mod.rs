@@ -21,13 +21,13 @@ use almanac_fixtures::trials;
 use self::faults::{Check, Fault, Violation};
 use self::world::World;
 
-/// How many steps one cluster lives.
+/// The number of steps of one cluster.
 const LIFE: u64 = 1_000;
 
 /// The number of steps between two quiet times.
 const UNQUIET: u64 = 250;
 
-/// How to run only what has failed.
+/// The command to run only the failed case.
 pub(crate) fn again(few: &str, seed: u64, of: &str) -> String {
     format!(
         "run it again with {few} ALMANAC_SEED={seed} cargo test -p almanac-engine --test units {of}"

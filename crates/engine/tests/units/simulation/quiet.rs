@@ -113,7 +113,7 @@ impl World {
 
     fn check_rest(&self) -> Result<(), Violation> {
         let Some(index) = self.holder.filter(|index| self.replicas[*index].is_serving()) else {
-            return Err(wrong(Check::Quiet, "nobody serves though nothing is in the way"));
+            return Err(wrong(Check::Quiet, "no replica serves though nothing prevents it"));
         };
         let (replica, held) = (&self.replicas[index], &self.api.held);
         if let Some(why) = held.difference(&replica.ledger) {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use almanac_engine::units::{
-    BindOutcome, Confirmed, Elapsed, Ledger, Node, Pod, ReservationId, ResourcePolicy, Standing,
-    Unreserved,
+    BindOutcome, Confirmed, Elapsed, Ledger, LedgerState, Node, Pod, ReservationId, ReserveError,
+    ResourcePolicy,
 };
 use almanac_engine::{Identity, Labels};
 
@@ -104,7 +104,7 @@ impl Replica {
     }
 
     pub(super) fn is_serving(&self) -> bool {
-        matches!(self.ledger.standing(), Standing::Serving { .. })
+        matches!(self.ledger.standing(), LedgerState::Serving { .. })
     }
 
     /// Processes the watch events of one kind of object, at most `most` of them.
@@ -288,7 +288,7 @@ impl Replica {
         (pod, read): (&Identity, &Pod),
         (node, found): (&Arc<str>, &Node),
         now: Elapsed,
-    ) -> Result<ReservationId, Unreserved> {
+    ) -> Result<ReservationId, ReserveError> {
         self.is_changed = true;
         let reported = self.faulty_pod(read);
         let by_watch = self.seen.nodes.get(node).cloned();
@@ -298,9 +298,9 @@ impl Replica {
         };
         let reserved = self.ledger.reserve((pod, &reported), (node, found), now, LONGEST_BIND);
         // They are read whether or not there is room, unless it does not lead.
-        if reserved != Err(Unreserved::NotServing) {
+        if reserved != Err(ReserveError::NotServing) {
             self.note_read_pod(pod, read);
-            if reserved != Err(Unreserved::UnknownPod) {
+            if reserved != Err(ReserveError::UnknownPod) {
                 self.note_read_node(node, found);
             }
         }
@@ -316,7 +316,7 @@ impl Replica {
         Ok(id)
     }
 
-    pub(super) fn confirm(&mut self, task: &Task, now: Elapsed) -> Result<Confirmed, Unreserved> {
+    pub(super) fn confirm(&mut self, task: &Task, now: Elapsed) -> Result<Confirmed, ReserveError> {
         self.is_changed = true;
         let confirmed = self.ledger.confirm(task.id, now, LONGEST_BIND);
         let held = self.held.get_mut(&task.pod).filter(|held| held.id == task.id);

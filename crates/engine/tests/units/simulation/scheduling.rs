@@ -75,7 +75,7 @@ impl World {
         {
             FilterOutcome::Untouched => (0..names.len()).collect(),
             FilterOutcome::ByNode(verdicts) => {
-                let is_let_through = |place: &usize| match verdicts.of(ids[*place]) {
+                let is_let_through = |place: &usize| match verdicts.get(ids[*place]) {
                     Verdict::Chosen => true,
                     Verdict::Lower => fault == Some(Fault::AllowsLowerUnits),
                     Verdict::Full => fault == Some(Fault::AllowsFullUnits),
@@ -123,14 +123,14 @@ impl World {
         let view = replica.view();
         let Some(expected) = view.verdicts(pod, names) else { return Ok(()) };
         let mut unleased = replica.ledger.clone();
-        unleased.lose_lead();
+        unleased.lose_leadership();
         let ids: Vec<Option<NodeId>> = names.iter().map(|name| unleased.node(name)).collect();
         let candidates: Vec<NodeId> = ids.iter().copied().flatten().collect();
         let uid = view.pods[pod].uid.as_deref();
         let FilterOutcome::ByNode(verdicts) = unleased.verdicts(pod, uid, &candidates) else {
             return Err(wrong(Check::Order, format!("{pod} is ruled on as a whole")));
         };
-        let found: Vec<Verdict> = ids.iter().map(|node| verdicts.of(*node)).collect();
+        let found: Vec<Verdict> = ids.iter().map(|node| verdicts.get(*node)).collect();
         if found != expected {
             let why = format!("verdicts on {pod}: {found:?}, expected {expected:?}");
             return Err(wrong(Check::Order, why));
@@ -156,7 +156,7 @@ pub(super) fn fits(pod: &Pod, node: &str) -> bool {
     bytes.fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % 8 < 5
 }
 
-/// How many places are leased.
+/// The number of leases.
 fn leases(ledger: &Ledger) -> u32 {
     let reports = ledger.policies().filter_map(|policy| ledger.report(policy));
     let groups = reports.flat_map(|report| report.groups);

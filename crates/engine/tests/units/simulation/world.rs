@@ -19,7 +19,7 @@ use super::faults::{Check, Fault, Violation, wrong};
 use super::replica::{Read, Replica};
 use crate::support::{LONGEST_BIND, at, second};
 
-/// How long a lease of the lead lasts, and how long its holder relies on it.
+/// The duration of a Lease, and the time for which its holder relies on it.
 const LEAD: Duration = Duration::from_secs(15);
 const RELIES: Duration = Duration::from_secs(10);
 
@@ -32,7 +32,7 @@ pub(super) struct Patch {
 pub(super) struct World {
     pub(super) rng: Rng,
     pub(super) now: Elapsed,
-    /// How far the clock on the wall is from that.
+    /// The offset of the wall clock from that.
     skew: SignedDuration,
     pub(super) api: ApiServer,
     pub(super) replicas: Vec<Replica>,
@@ -41,7 +41,7 @@ pub(super) struct World {
     pub(super) holder: Option<usize>,
     pub(super) held_until: Elapsed,
     pub(super) generation: u64,
-    /// Which replica cannot renew its lease, and until when.
+    /// The replica that cannot renew its Lease, and the end of that.
     pub(super) cut_off: Option<(usize, Elapsed)>,
     pub(super) flights: Vec<Flight>,
     /// The decisions of schedulers without a bind request yet.
@@ -59,7 +59,7 @@ pub(super) struct World {
     backup: ApiServer,
     /// The only check that is looked at, if one is.
     only: Option<Check>,
-    /// How often pods were bound by us, so that a run in which nothing happens is noticed.
+    /// The number of pods that were bound by us, so that a run without events is noticed.
     pub(super) bound: u64,
 }
 
@@ -196,7 +196,7 @@ impl World {
         let replica = &mut self.replicas[index];
         if replica.leads_until.is_some_and(|until| now >= until) && !ignores_time {
             replica.leads_until = None;
-            replica.ledger.lose_lead();
+            replica.ledger.lose_leadership();
         }
         replica.leads_until.is_some()
     }
@@ -215,7 +215,7 @@ impl World {
         replica.leads_until = Some(self.now + RELIES);
         if !is_leading {
             self.generation += 1;
-            replica.ledger.take_lead(self.generation, self.now, LONGEST_BIND);
+            replica.ledger.acquire_leadership(self.generation, self.now, LONGEST_BIND);
             if self.fault == Some(Fault::ServesWithoutAList) {
                 let _ = replica.ledger.serve(Elapsed::MAX);
             }

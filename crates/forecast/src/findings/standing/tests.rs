@@ -1,18 +1,18 @@
 //! Windows of one schedule, and from when on only their order decides.
 
 use almanac_engine::PolicyObject;
-use almanac_engine::scheduled_capacity::{Behaviour, ScheduledCapacity};
+use almanac_engine::scheduled_capacity::{Behavior, ScheduledCapacity};
 use almanac_fixtures::schedules::{Schedule, behavior};
 use almanac_fixtures::{at, names};
 
 use super::*;
 
 fn first_met(windows: &[(&str, &str, u32, i32)]) -> Vec<String> {
-    let of = |(start, end, value, priority): &(&str, &str, u32, i32)| -> Behaviour {
+    let of = |(start, end, value, priority): &(&str, &str, u32, i32)| -> Behavior {
         behavior("UTC", start, end, *value, *priority)
     };
     let schedule = ScheduledCapacity {
-        behaviours: windows.iter().map(of).collect(),
+        behaviors: windows.iter().map(of).collect(),
         ..Schedule::utc(1).checked()
     };
     let mut world = World::default();

@@ -16,7 +16,7 @@ use super::cluster::{Cluster, Fails};
 
 type Decide<'a> = Box<dyn Fn(&Input<'_>, Timestamp) -> Decision + 'a>;
 
-/// How the agent decides and writes; sound, or with a fault.
+/// The decisions and writes of the agent; sound, or with a fault.
 pub(crate) struct Logic<'a> {
     pub(crate) decide: Decide<'a>,
     pub(crate) is_checked: bool,
@@ -111,16 +111,14 @@ impl<'a> Agent<'a> {
                     return Err(format!("the decision breaks a rule:\n{violations}"));
                 }
             }
-            let opened = open.decision_mut().of_mut::<Levels>().unwrap();
+            let opened = open.decision_mut().get_mut::<Levels>().unwrap();
             opened.decision = decision;
             let mut outcomes: Vec<Outcome> = Vec::new();
             for action in open.actions() {
                 let pod = &self.world.objects.pods[action.target()];
                 if cluster.list_of(&self.levels(), pod).is_none() {
                     let pod = action.target();
-                    return Err(format!(
-                        "{pod} is written, though nobody knows what its list says"
-                    ));
+                    return Err(format!("{pod} is written, though its list is unknown"));
                 }
                 let version = self.seen.get(action.target()).copied();
                 let version = version.filter(|_| self.logic.is_guarded);

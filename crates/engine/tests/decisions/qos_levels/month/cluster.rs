@@ -15,7 +15,7 @@ use jiff::Timestamp;
 
 use crate::support::levels::{FIRST, SECOND};
 
-/// How writes fail.
+/// The failures of writes.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Fails {
     Never,
@@ -38,7 +38,7 @@ pub(super) fn first_config() -> Identity {
 }
 
 pub(super) struct Cluster {
-    /// The `ConfigMaps`, as they are written now.
+    /// The current `ConfigMaps`.
     pub(super) configs: BTreeMap<Identity, QosLevels>,
     /// Each pod with its version.
     pub(super) pods: BTreeMap<Identity, (Pod, u64)>,
