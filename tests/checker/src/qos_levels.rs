@@ -59,9 +59,8 @@ fn check_pod(
     let pod = following.identity;
     let found = following.pod.annotations();
     let ListInForce::Known(_, policies) = following.list else {
-        violations.unless(decided.is_none(), || {
-            format!("{pod} is decided, though its list is unknown")
-        });
+        violations
+            .unless(decided.is_none(), || format!("{pod} is decided, though its list is unknown"));
         return;
     };
     let in_force = in_force(policies, following, now);

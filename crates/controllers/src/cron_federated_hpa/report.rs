@@ -74,7 +74,9 @@ fn event_of<'a>(subject: &ReportSubject, recorded: &'a Recorded) -> Option<(&'a 
 fn ended(subject: &ReportSubject, rule: &str, execution: &Execution) -> Event {
     let target = target(subject);
     let (reason, is_warning, what) = match &execution.ending {
-        FiringOutcome::Done(applied) => ("ScaledByRule", false, describe_applied(&target, *applied)),
+        FiringOutcome::Done(applied) => {
+            ("ScaledByRule", false, describe_applied(&target, *applied))
+        }
         FiringOutcome::Failed { attempts, message } => {
             let plural = if *attempts == 1 { "" } else { "s" };
             let what =

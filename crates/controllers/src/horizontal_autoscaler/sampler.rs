@@ -118,10 +118,7 @@ impl Sampler {
             value.clone_from(&before.value);
         }
         let is_known = before.is_some_and(|it| it.value == value && !it.at.is_some_and(is_stale));
-        world
-            .metric_scaling
-            .extra
-            .hold(&policy.identity, Sample::requested(query, sent_at, value));
+        world.metric_scaling.extra.hold(&policy.identity, Sample::requested(query, sent_at, value));
         multiplies || !is_known
     }
 

@@ -123,7 +123,7 @@ fn is_overdue(
 /// firing that did not have to move it.
 fn last_set(writer: &Writer, memory: &Memory) -> Vec<LastWrite> {
     let Writer { policy, checked, .. } = writer;
-    let mut writes = Vec::new();
+    let mut last_writes = Vec::new();
     for (index, rule) in (0..).zip(&checked.rules) {
         // A rule that was changed since may have set something else, or another target.
         let is_same = |it: &&RuleMemory| it.name == rule.name && it.fingerprint == rule.fingerprint;
@@ -137,7 +137,7 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<LastWrite> {
             });
             let Some((execution, value, moved)) = last else { continue };
             let cause = if moved { Cause::MovedOtherBound } else { Cause::Fired };
-            writes.push(PriorWrite {
+            last_writes.push(PriorWrite {
                 target: checked.target.identity().clone(),
                 field: *field,
                 value: Value::Number(value),
@@ -148,7 +148,7 @@ fn last_set(writer: &Writer, memory: &Memory) -> Vec<LastWrite> {
             });
         }
     }
-    writes
+    last_writes
 }
 
 /// All rules fire from the instant at which the field that was named longest ago was last named.

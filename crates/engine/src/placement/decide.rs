@@ -10,7 +10,7 @@ use super::reasons::of_changes;
 use super::writes::{WantedDecision, writes};
 use super::{
     Candidate, Cause, ChangeCause, Eligibility, Exclusion, Input, KnownMatches, PlacementDecision,
-    Ranked, Ranking,
+    RankedCandidate, Ranking,
 };
 use crate::{Action, Reason, RuleExplanation, Verdict};
 

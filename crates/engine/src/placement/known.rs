@@ -52,7 +52,7 @@ impl KnownMatches {
     pub(super) fn from_matched(input: &Input<'_>, matched: &[Matched]) -> KnownMatches {
         // Several predicates share the steps, so that it matters to each how many there are.
         let is_alone = input.policy.predicates.len() == 1;
-        let matches = input.candidates.iter().zip(matched).filter_map(|(candidate, it)| {
+        let kept = input.candidates.iter().zip(matched).filter_map(|(candidate, it)| {
             let is_kept = it.spent > 0 && it.follows_from_cluster;
             let bound = if is_alone && !it.is_unfinished() { it.spent } else { it.granted };
             Some(KnownMatch {
@@ -63,7 +63,7 @@ impl KnownMatches {
                 bound: u32::try_from(bound).ok()?,
             })
         });
-        KnownMatches { matches: matches.collect() }
+        KnownMatches { matches: kept.collect() }
     }
 
     /// The kept results for the candidates, in their order.

@@ -77,7 +77,7 @@ fn check_schedule(
         .map(|(position, behavior)| check_behavior(behavior, zone, &list.index(position), findings))
         .collect();
     let behaviors = behaviors.into_iter().collect::<Option<Box<[_]>>>()?;
-    Some(ScheduledCapacity { zone: zone?, default_value: default_value?, behaviors: behaviors })
+    Some(ScheduledCapacity { zone: zone?, default_value: default_value?, behaviors })
 }
 
 fn check_behavior(

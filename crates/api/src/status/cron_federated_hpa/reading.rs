@@ -68,7 +68,7 @@ fn read_entry(name: Arc<str>, entry: &Value, now: Fingerprint) -> RuleMemory {
     let fingerprint = fingerprint.filter(|_| handled.is_some());
     RuleMemory {
         name,
-        fingerprint: fingerprint.unwrap_or_else(Fingerprint::of_nothing),
+        fingerprint: fingerprint.unwrap_or_else(Fingerprint::empty),
         handled: handled.unwrap_or(Timestamp::UNIX_EPOCH),
         pending: None,
         undone: executions::read_undone(entry).map(Box::new),
