@@ -34,6 +34,11 @@ fn bounds(fields: &str) -> String {
     cron_for_autoscaler(&rule(fields))
 }
 
+fn bounds_of_kubernetes(fields: &str) -> String {
+    let reference = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, name: shop}";
+    cron_for(reference, &rule(fields))
+}
+
 fn target(reference: &str) -> String {
     cron_for(reference, &rule("targetReplicas: 1"))
 }
@@ -85,7 +90,14 @@ fn cron_cases() -> Vec<(String, Server)> {
             Refuses("every rule for a workload needs targetReplicas"),
         ),
         (bounds("targetReplicas: 1"), Refuses("every rule for an autoscaler needs")),
-        (bounds("targetMinReplicas: 0"), Refuses("greater than or equal to 1")),
+        (bounds("targetMinReplicas: 0"), Refuses("0 needs a HorizontalPodAutoscaler")),
+        (
+            workload("targetReplicas: 1, targetMinReplicas: 0"),
+            Refuses("0 needs a HorizontalPodAutoscaler"),
+        ),
+        (bounds_of_kubernetes("targetMinReplicas: 0"), Accepts),
+        (bounds_of_kubernetes("targetMinReplicas: -1"), Refuses("greater than or equal to 0")),
+        (bounds_of_kubernetes("targetMaxReplicas: 0"), Refuses("greater than or equal to 1")),
         (
             bounds("targetMinReplicas: 3, targetMaxReplicas: 2"),
             Refuses("must not exceed targetMaxReplicas"),
