@@ -11,6 +11,7 @@ use almanac_api::checking::{CheckContext, CheckedObject, check_json, lacks_room}
 use almanac_api::exempt::is_marked;
 use almanac_api::families::Descriptor;
 use almanac_api::kinds::Kind;
+use almanac_api::kubernetes::KubernetesMinor;
 use almanac_api::objects::DISABLE_ANNOTATION;
 use almanac_engine::{Family, PolicyName};
 use almanac_shell::clock::Clock;
@@ -107,8 +108,14 @@ impl PolicyFollower {
     }
 
     /// The content of an object. User input may take long to check, so nothing is locked during the check.
-    fn check(&self, policy: &PolicyName, object: DynamicObject) -> CheckedObject {
+    fn check(
+        &self,
+        policy: &PolicyName,
+        object: DynamicObject,
+        kubernetes: Option<KubernetesMinor>,
+    ) -> CheckedObject {
         let context = CheckContext {
+            kubernetes,
             clock: self.clock.setting(),
             patterns: Some(&self.cluster.patterns),
             ..CheckContext::new(policy.identity.namespace(), self.clock.now())
@@ -123,6 +130,7 @@ impl PolicyFollower {
         let state = self.cluster.lock();
         state.policies.get(policy).is_none_or(|known| {
             known.uid != told.uid
+                || known.kubernetes != told.kubernetes
                 || self.has_room_again(policy, known)
                 || (known.revision != told.revision && !is_older(&told.version, &known.version))
         })
@@ -223,10 +231,11 @@ impl Follower for PolicyFollower {
             self.remove(&mut self.cluster.lock(), &policy);
             return;
         }
-        let told = PolicyEntry::of(&object, self.listing);
+        let kubernetes = self.cluster.kubernetes.get();
+        let told = PolicyEntry { kubernetes, ..PolicyEntry::of(&object, self.listing) };
         let is_exempt = is_marked(&object.metadata);
         let is_news = self.is_news(&policy, &told);
-        let content = is_news.then(|| (is_exempt, self.check(&policy, object.clone())));
+        let content = is_news.then(|| (is_exempt, self.check(&policy, object.clone(), kubernetes)));
         let mut state = self.cluster.lock();
         if state.policies.get(&policy).is_some_and(|entry| entry.uid != told.uid) {
             self.remove(&mut state, &policy);
@@ -253,7 +262,7 @@ impl Follower for PolicyFollower {
         }
         let Some(entry) = state.policies.get_mut(&policy) else { return };
         if let Some(content) = content {
-            entry.revision = told.revision;
+            (entry.revision, entry.kubernetes) = (told.revision, kubernetes);
             // The problem with the target is cleared: it may be a different target.
             entry.note_problem(None, false);
             if let Some(entry) = state.policies.remove(&policy) {
@@ -287,11 +296,11 @@ impl Follower for PolicyFollower {
     }
 
     fn wants_list(&self) -> bool {
-        let has_refused = |state: &ClusterState| {
-            let mut followed = state.policies.iter().filter(|(it, _)| self.covers(it));
-            followed.any(|(policy, entry)| self.has_room_again(policy, entry))
-        };
-        Descriptor::of(self.family).has_queries && has_refused(&self.cluster.lock())
+        let (kubernetes, state) = (self.cluster.kubernetes.get(), self.cluster.lock());
+        let mut followed = state.policies.iter().filter(|(it, _)| self.covers(it));
+        followed.any(|(policy, entry)| {
+            entry.kubernetes != kubernetes || self.has_room_again(policy, entry)
+        })
     }
 
     fn failed(&mut self, why: &WatchFailure) {
