@@ -64,7 +64,7 @@ fn a_rule_for_an_autoscaler_needs_a_bound_and_bounds_in_order() {
 }
 
 #[test]
-fn a_lower_bound_of_zero_needs_an_autoscaler_of_kubernetes_and_a_version_that_serves_it() {
+fn a_lower_bound_of_zero_needs_an_hpa_and_a_version_that_accepts_it() {
     let zero = rule("targetMinReplicas: 0");
     let of_kubernetes = |version| {
         let kind = "kind: HorizontalPodAutoscaler, name: shop";

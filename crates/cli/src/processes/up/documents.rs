@@ -61,11 +61,8 @@ impl Documents {
                 !arguments.file.iter().any(|it| it == "-"),
                 "-f: standard input cannot be applied again at the next start; name a file"
             );
-            let version = version_to_run(arguments)?;
-            let files = FileArguments {
-                kubernetes_version: version.minor().parse().ok(),
-                ..FileArguments::of(arguments.file.clone(), &[])
-            };
+            let mut files = FileArguments::of(arguments.file.clone(), &[]);
+            files.kubernetes_version = version_to_run(arguments)?.minor().parse().ok();
             let checked = CheckArguments::from(files).check("up", now)?;
             let (report, fail_on) = (checked.report(), FailOn::default());
             let code = fail_on.code(&report.everything.findings);
