@@ -83,8 +83,8 @@ async fn watch_quiet(cluster: &Cluster, replica: &Replica, seconds: u64) -> Test
     Ok(())
 }
 
-/// Neither a policy nor a target is read: only whether another controller has come, whether the served schemas or the
-/// version of the API server have changed, and whether the watches that have been silent for long still see everything.
+/// Neither a policy nor a target is read. Other requests check for another controller, for other served schemas, for another
+/// version of the API server, and that watches which have been silent for long still see everything.
 fn ensure_nothing_is_read(requests: &[RecordedRequest]) -> TestResult {
     let is_expected = |request: &RecordedRequest| {
         let is_probe = request.query.split('&').any(|part| part == "limit=1");
