@@ -36,6 +36,7 @@ use almanac_shell::client::{ClientOptions, connect};
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
+use futures::future::join;
 use futures::{StreamExt as _, stream};
 use jiff::Timestamp;
 use kube::api::{DynamicObject, TypeMeta};
@@ -190,14 +191,17 @@ impl ClusterArguments {
         let ClusterRequest { namespace, config_namespace, checked_at, now, .. } = *wanted;
         let requests = self.requests(namespace, now)?;
         let mut extras = ExtraObjects::default();
-        let listed = list_all(&requests, &mut extras).await?;
+        let listing = list_all(&requests, &mut extras);
+        let (listed, kubernetes) = join(listing, requests.version()).await;
+        let listed = listed?;
         read_marks(&requests, &mut extras).await?;
         let mut complete: Vec<Kind> = listed.iter().map(|(kind, _)| *kind).collect();
         let clock = self.clock.setting();
+        let context = CheckContext { clock, kubernetes, ..CheckContext::new("", checked_at) };
         let checked = |(kind, objects): (Kind, Vec<DynamicObject>)| {
             objects
                 .into_iter()
-                .map(|object| FetchedObject::check(kind, object, clock, checked_at))
+                .map(|object| FetchedObject::check(kind, object, context))
                 .map(|it| it.found_in(&requests.proposed))
                 .collect::<Vec<_>>()
         };
@@ -313,23 +317,14 @@ async fn list_all(
 }
 
 impl FetchedObject {
-    fn check(
-        kind: Kind,
-        mut object: DynamicObject,
-        clock: PolicyClock,
-        checked_at: Timestamp,
-    ) -> FetchedObject {
+    fn check(kind: Kind, mut object: DynamicObject, context: CheckContext<'_>) -> FetchedObject {
         let api_version = kind.api_version();
         object.types = Some(TypeMeta { api_version, kind: kind.name().to_owned() });
         object.metadata.managed_fields = None;
         let namespace = object.metadata.namespace.clone().unwrap_or_default();
         // An object is plain data, so converting it to JSON cannot fail.
         let value = serde_json::to_value(&object).unwrap_or_default();
-        let checked = check_json(
-            kind,
-            value,
-            CheckContext { clock, ..CheckContext::new(&namespace, checked_at) },
-        );
+        let checked = check_json(kind, value, CheckContext { namespace: &namespace, ..context });
         FetchedObject { kind, object, checked, position: None }
     }
 

@@ -22,6 +22,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use almanac_api::kubernetes::KubernetesMinor;
 use almanac_calendar::Zone;
 use almanac_engine::Identity;
 use almanac_forecast::{AssumedValues, Comparison, Forecast, Period};
@@ -85,6 +86,10 @@ pub(crate) struct DiffArguments {
     /// Skip files and directories that match, with the syntax of a .gitignore line
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
+
+    /// The version of Kubernetes that the files are for, such as 1.37 [default: the oldest]
+    #[arg(long, value_name = "VERSION")]
+    kubernetes_version: Option<KubernetesMinor>,
 
     #[command(flatten)]
     render: RenderArguments,

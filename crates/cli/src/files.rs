@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use almanac_api::checking::{Layout, Place};
 use almanac_api::kinds::Kind;
+use almanac_api::kubernetes::KubernetesMinor;
 use almanac_api::reading::{
     Folder, Names, NearNames, Node, PlacedFinding, Reading, Source, claims_kind_of_ours,
     may_bound_pods, may_hold_pods, may_hold_policies, read_objects, read_targets,
@@ -55,6 +56,10 @@ pub(crate) struct FileArguments {
     /// Only the cluster with this directory, or the place with this name in almanac.toml
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     place: Vec<String>,
+
+    /// The version of Kubernetes that the files are for, such as 1.37 [default: the oldest]
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) kubernetes_version: Option<KubernetesMinor>,
 
     /// Whether to add up the demand of all pods, so that quotas are read, and pods that no policy scales
     #[arg(skip)]
@@ -92,6 +97,8 @@ pub(crate) struct Files {
     pub(crate) layout: Layout,
     /// The objects that were read in addition to the targets of policies.
     pub(crate) targets: Targets,
+    /// The version of Kubernetes that they are for.
+    pub(crate) kubernetes: Option<KubernetesMinor>,
     found: DirectoryScan,
     here: PathBuf,
     unnamed: PathBuf,
@@ -106,7 +113,9 @@ impl FileArguments {
     /// An argument that applies to files only, if one is given.
     pub(crate) fn about_files(&self) -> Option<&'static str> {
         let exclude = (!self.exclude.is_empty()).then_some("--exclude");
-        exclude.or((!self.place.is_empty()).then_some("--place"))
+        exclude
+            .or((!self.place.is_empty()).then_some("--place"))
+            .or(self.kubernetes_version.map(|_| "--kubernetes-version"))
     }
 
     /// Whether the user selected some places.
@@ -136,7 +145,8 @@ impl FileArguments {
         }
         let found = DirectoryScan::without(unnamed.clone(), reads_ignored);
         let reading = Reading::new(self.adds_up_pods);
-        let mut files = Files { reading, layout, targets, found, here, unnamed };
+        let kubernetes = self.kubernetes_version;
+        let mut files = Files { reading, layout, targets, kubernetes, found, here, unnamed };
         let mut standard_input = Some(io::stdin());
         let mut named = Vec::new();
         let mut folders = Vec::new();

@@ -71,7 +71,10 @@ impl Input {
         checked_at: Timestamp,
     ) -> Input {
         files.reading.sort();
-        let context = CheckContext::new(namespace.unwrap_or("default"), checked_at);
+        let context = CheckContext {
+            kubernetes: files.kubernetes,
+            ..CheckContext::new(namespace.unwrap_or("default"), checked_at)
+        };
         let mut everything = check_everything(&files.reading, context, &files.layout);
         files.complete_advice(&mut everything, command);
         let notes = files.notes(&everything, command);

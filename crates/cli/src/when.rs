@@ -113,11 +113,12 @@ pub(crate) struct WhenArguments {
 }
 
 /// The arguments for files and clusters, which do not apply to a typed schedule.
-const OF_OBJECTS: [&str; 12] = [
+const OF_OBJECTS: [&str; 13] = [
     "file",
     "kustomize",
     "exclude",
     "place",
+    "kubernetes_version",
     "all_namespaces",
     "namespace",
     "selector",
@@ -225,7 +226,7 @@ impl WhenArguments {
         let is_narrowed = narrowing.namespace.is_some() || narrowing.selector.is_some();
         let given = [
             (files.are_given(), "-f and -k"),
-            (files.about_files().is_some(), "--exclude and --place"),
+            (files.about_files().is_some(), "--exclude, --place and --kubernetes-version"),
             (is_narrowed, "-n and -l"),
             (cluster.is_named(), "--kubeconfig, --context, --what-if and -A"),
             (!cron_jobs.is_usual(), "--cron-job-zone"),

@@ -17,6 +17,7 @@ use crate::exemptions;
 use crate::horizontal_autoscaler::SlowQueries;
 use crate::placement::HubRecords;
 use crate::scalable_node_group::KnownNodeGroups;
+use crate::server_version::ServerVersion;
 
 pub(crate) use policy_entry::{
     OLDEST_VERSION, PolicyEntry, SpecRevision, StatusSnapshot, is_older,
@@ -29,6 +30,8 @@ pub(crate) use target_table::{TargetEntry, TargetTable};
 pub(crate) struct Cluster {
     /// The patterns of all autoscalers.
     pub(crate) patterns: PatternPool,
+    /// The version of the API server.
+    pub(crate) kubernetes: ServerVersion,
     state: Mutex<ClusterState>,
 }
 
@@ -50,6 +53,11 @@ pub(crate) struct ClusterState {
 }
 
 impl Cluster {
+    /// The cluster state of a process that reads this version.
+    pub(crate) fn of_version(kubernetes: ServerVersion) -> Self {
+        Self { kubernetes, ..Self::default() }
+    }
+
     /// The same with another budget for patterns.
     #[cfg(test)]
     pub(crate) fn with_patterns(patterns: PatternPool) -> Self {

@@ -26,6 +26,7 @@
 //! | [`extender`] | the process next to a kube-scheduler, which decides about node units |
 //! | [`webhook`] | the process that checks whether a policy may be applied |
 //! | `served_schemas` | the fields that the CRDs in the cluster lack, and statuses without these fields |
+//! | `server_version` | the version of the API server, which checks depend on |
 //! | [`scalable_node_group`] | node groups, which are not policies: from watching them to their status |
 //!
 //! `almanac-engine` decides the desired state of a policy; `almanac-shell` sends the requests.
@@ -118,6 +119,7 @@ mod report_rate_limit;
 pub mod runtime;
 pub mod scalable_node_group;
 mod served_schemas;
+mod server_version;
 mod status_writer;
 mod targets;
 mod term;

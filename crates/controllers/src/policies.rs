@@ -11,6 +11,7 @@ use almanac_api::checking::{CheckContext, CheckedObject, check_json, lacks_room}
 use almanac_api::exempt::is_marked;
 use almanac_api::families::Descriptor;
 use almanac_api::kinds::Kind;
+use almanac_api::kubernetes::KubernetesMinor;
 use almanac_api::objects::DISABLE_ANNOTATION;
 use almanac_engine::{Family, PolicyName};
 use almanac_shell::clock::Clock;
@@ -107,8 +108,14 @@ impl PolicyFollower {
     }
 
     /// The content of an object. User input may take long to check, so nothing is locked during the check.
-    fn check(&self, policy: &PolicyName, object: DynamicObject) -> CheckedObject {
+    fn check(
+        &self,
+        policy: &PolicyName,
+        object: DynamicObject,
+        kubernetes: Option<KubernetesMinor>,
+    ) -> CheckedObject {
         let context = CheckContext {
+            kubernetes,
             clock: self.clock.setting(),
             patterns: Some(&self.cluster.patterns),
             ..CheckContext::new(policy.identity.namespace(), self.clock.now())
@@ -123,6 +130,7 @@ impl PolicyFollower {
         let state = self.cluster.lock();
         state.policies.get(policy).is_none_or(|known| {
             known.uid != new_entry.uid
+                || known.kubernetes != told.kubernetes
                 || self.has_room_again(policy, known)
                 || (known.revision != new_entry.revision
                     && !is_older(&new_entry.version, &known.version))
@@ -224,10 +232,11 @@ impl Follower for PolicyFollower {
             self.remove(&mut self.cluster.lock(), &policy);
             return;
         }
-        let new_entry = PolicyEntry::from_object(&object, self.listing);
+        let kubernetes = self.cluster.kubernetes.get();
+        let new_entry = PolicyEntry { kubernetes, ..PolicyEntry::from_object(&object, self.listing) };
         let is_exempt = is_marked(&object.metadata);
         let has_new_content = self.has_new_content(&policy, &new_entry);
-        let content = has_new_content.then(|| (is_exempt, self.check(&policy, object.clone())));
+        let content = has_new_content.then(|| (is_exempt, self.check(&policy, object.clone(), kubernetes)));
         let mut state = self.cluster.lock();
         if state.policies.get(&policy).is_some_and(|entry| entry.uid != new_entry.uid) {
             self.remove(&mut state, &policy);
@@ -254,7 +263,7 @@ impl Follower for PolicyFollower {
         }
         let Some(entry) = state.policies.get_mut(&policy) else { return };
         if let Some(content) = content {
-            entry.revision = new_entry.revision;
+            (entry.revision, entry.kubernetes) = (told.revision, kubernetes);
             // The problem with the target is cleared: it may be a different target.
             entry.note_problem(None, false);
             if let Some(entry) = state.policies.remove(&policy) {
@@ -289,11 +298,11 @@ impl Follower for PolicyFollower {
     }
 
     fn needs_relist(&self) -> bool {
-        let has_refused = |state: &ClusterState| {
-            let mut followed = state.policies.iter().filter(|(it, _)| self.covers(it));
-            followed.any(|(policy, entry)| self.has_room_again(policy, entry))
-        };
-        Descriptor::for_family(self.family).has_queries && has_refused(&self.cluster.lock())
+        let (kubernetes, state) = (self.cluster.kubernetes.get(), self.cluster.lock());
+        let mut followed = state.policies.iter().filter(|(it, _)| self.covers(it));
+        followed.any(|(policy, entry)| {
+            entry.kubernetes != kubernetes || self.has_room_again(policy, entry)
+        })
     }
 
     fn failed(&mut self, why: &WatchFailure) {

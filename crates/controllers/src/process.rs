@@ -16,6 +16,7 @@ use crate::policies::UnwrittenStatuses;
 use crate::runtime::{ProcessOptions, Runtime};
 use crate::scalable_node_group::{NodeGroupMetrics, NodeProviders};
 use crate::served_schemas::ServedSchemas;
+use crate::server_version::ServerVersion;
 use crate::term::Term;
 use crate::upstream::{LeftAlone, Upstreams};
 
@@ -48,6 +49,7 @@ pub struct Process {
     pub(crate) unwritten: UnwrittenStatuses,
     pub(crate) upstreams: Upstreams,
     pub(crate) schemas: ServedSchemas,
+    pub(crate) kubernetes: ServerVersion,
 }
 
 impl Process {
@@ -92,6 +94,7 @@ impl Process {
             unwritten: UnwrittenStatuses::default(),
             upstreams,
             schemas,
+            kubernetes: ServerVersion::default(),
         }
     }
 
@@ -130,11 +133,11 @@ mod tests {
         let starts: Arc<Mutex<Vec<Duration>>> = Arc::default();
         let noted = Arc::clone(&starts);
         let service = service_fn(move |request: Request<Body>| {
-            // One of the requests at the beginning of a term.
-            if request.uri().path().ends_with("/cronfederatedhpas") {
+            // The first request of a term.
+            if request.uri().path() == "/version" {
                 noted.lock().expect("whole").push(begun.elapsed());
             }
-            async { panic!("the policy watch panics on this response") as PanickingResponse }
+            async { panic!("the task panics on this response") as PanickingResponse }
         });
         let options = Options {
             families: vec![Family::CronScaling],

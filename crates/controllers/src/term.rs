@@ -72,6 +72,11 @@ impl Term<'_> {
         let Process { runtime, options, leading, .. } = self.process;
         let mut running = runtime.begin(end);
         let shared = Arc::new(self.begin(&mut running));
+        // Policies are checked for this version.
+        self.read_version(&mut running);
+        if !running.is_listed().await {
+            return;
+        }
         self.watch_everything(&shared, &mut running);
         if !running.is_listed().await {
             return;
@@ -129,7 +134,7 @@ impl Term<'_> {
     fn begin(&self, running: &mut RunningTerm) -> TermState {
         let Process { runtime, options, families, .. } = self.process;
         let clock = options.process.clock.clone();
-        let cluster = Arc::new(Cluster::default());
+        let cluster = Arc::new(Cluster::of_version(self.process.kubernetes.clone()));
         let exempt = Exemptions::of_namespaces(&options.process.exempt_namespaces);
         let settings = options.queries.settings();
         {

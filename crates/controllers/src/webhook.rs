@@ -31,6 +31,7 @@ use self::metrics::ReviewMetrics;
 use self::object_index::SharedIndex;
 use crate::namespaces::Namespaces;
 use crate::runtime::RunningTerm;
+use crate::server_version::ServerVersion;
 use crate::upstream::Upstreams;
 
 /// An API server sends an object and the one before it, of up to three megabytes each. It opens a connection for each
@@ -111,6 +112,7 @@ impl Webhook {
             index,
             clock,
             upstreams,
+            kubernetes: ServerVersion::default(),
             metrics,
             one_at_a_time: Mutex::default(),
         };

@@ -14,6 +14,7 @@ use crate::families::{ShapeCheckedObject, interpret};
 use crate::fields::envelope::check_names;
 use crate::finding::{Code, FieldPath, Finding, Path, Replacement, Segment};
 use crate::kinds::{Kind, Role};
+use crate::kubernetes::KubernetesMinor;
 use crate::lenient;
 use crate::policy_clock::PolicyClock;
 use crate::reading::{ConfusableCharacter, Node, ReadObject, as_meant};
@@ -30,13 +31,15 @@ pub struct CheckContext<'a> {
     pub clock: PolicyClock,
     /// The patterns of all objects of the process, if there is a budget for them.
     pub patterns: Option<&'a PatternPool>,
+    /// The version of the API server that the object is for; `None`, if unknown, counts as older than any.
+    pub kubernetes: Option<KubernetesMinor>,
 }
 
 impl<'a> CheckContext<'a> {
     /// A context in which policies follow the system clock.
     #[must_use]
     pub fn new(namespace: &'a str, now: Timestamp) -> Self {
-        Self { namespace, now, clock: PolicyClock::REAL, patterns: None }
+        Self { namespace, now, clock: PolicyClock::REAL, patterns: None, kubernetes: None }
     }
 }
 
@@ -124,6 +127,7 @@ fn check_node(
         findings: &findings,
         namespace,
         now: context.now,
+        kubernetes: context.kubernetes,
         created: as_created(&metadata, context.clock),
         patterns: context.patterns,
     });

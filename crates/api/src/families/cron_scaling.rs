@@ -33,7 +33,8 @@ pub(super) const DESCRIPTOR: Descriptor = Descriptor {
 
 fn check(object: &mut ShapeCheckedObject<'_>) -> Interpretation {
     let named = object.named_target();
-    let checked = object.check_spec(|it, spec| spec::check(&spec, it.namespace, it.now));
+    let checked =
+        object.check_spec(|it, spec| spec::check(&spec, it.namespace, it.now, it.kubernetes));
     let policy = checked.value.and_then(|policy| without_broken_rules(policy, object.findings));
     let memory = match &policy {
         Some(policy) => read(policy, &object.status),

@@ -16,6 +16,7 @@ use super::{Checked, Descriptor, hub};
 use crate::fields::target::check_target;
 use crate::finding::{Code, FieldPath, Finding, Path, Severity};
 use crate::kinds::{Kind, Role, removed_version};
+use crate::kubernetes::KubernetesMinor;
 use crate::lenient;
 use crate::objects::ScaleTargetReference;
 use crate::slim;
@@ -31,6 +32,7 @@ pub(crate) struct ShapeCheckedObject<'a> {
     pub(crate) findings: &'a [Finding],
     pub(crate) namespace: &'a str,
     pub(crate) now: Timestamp,
+    pub(crate) kubernetes: Option<KubernetesMinor>,
     pub(crate) created: Option<Timestamp>,
     pub(crate) patterns: Option<&'a PatternPool>,
 }

@@ -57,6 +57,7 @@ pub(crate) const MAX_MESSAGE: usize = 4_096;
     validation = Rule::new("!has(self.scaleTargetRef.apiVersion) || !self.scaleTargetRef.apiVersion.startsWith('autoscaling.karmada.io/') || self.scaleTargetRef.kind == 'FederatedHPA'").message("scaleTargetRef.kind: in autoscaling.karmada.io, only a FederatedHPA can be scaled"),
     validation = Rule::new("has(self.scaleTargetRef.apiVersion) && (self.scaleTargetRef.apiVersion.startsWith('autoscaling.karmada.io/') && self.scaleTargetRef.kind == 'FederatedHPA' || self.scaleTargetRef.apiVersion.startsWith('autoscaling/') && self.scaleTargetRef.kind == 'HorizontalPodAutoscaler') ? self.rules.all(r, has(r.targetMinReplicas) || has(r.targetMaxReplicas)) : true").message("rules: every rule for an autoscaler needs targetMinReplicas, targetMaxReplicas or both"),
     validation = Rule::new("has(self.scaleTargetRef.apiVersion) && (self.scaleTargetRef.apiVersion.startsWith('autoscaling.karmada.io/') && self.scaleTargetRef.kind == 'FederatedHPA' || self.scaleTargetRef.apiVersion.startsWith('autoscaling/') && self.scaleTargetRef.kind == 'HorizontalPodAutoscaler') ? true : self.rules.all(r, has(r.targetReplicas))").message("rules: every rule for a workload needs targetReplicas"),
+    validation = Rule::new("has(self.scaleTargetRef.apiVersion) && self.scaleTargetRef.apiVersion.startsWith('autoscaling/') && self.scaleTargetRef.kind == 'HorizontalPodAutoscaler' || self.rules.all(r, !has(r.targetMinReplicas) || r.targetMinReplicas > 0)").message("rules: targetMinReplicas: 0 needs a HorizontalPodAutoscaler, on Kubernetes 1.37 or newer"),
 )]
 pub struct CronFederatedHPASpec {
     /// The object that the rules change: anything with a `scale` subresource, such as a Deployment, or the
@@ -96,9 +97,10 @@ pub struct CronFederatedHPARule {
     #[schemars(range(min = 0))]
     pub target_replicas: Option<i32>,
     /// The lower bound to set. For autoscalers, which require this, `targetMaxReplicas` or both. A
-    /// bound that isn't set keeps its value, unless it is moved to fit the one that is.
+    /// bound that isn't set keeps its value, unless it is moved to fit the one that is. 0 needs a
+    /// `HorizontalPodAutoscaler` with an object or external metric, on Kubernetes 1.37 or newer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 0))]
     pub target_min_replicas: Option<i32>,
     /// The upper bound to set. For autoscalers.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -34,6 +34,11 @@ fn bounds(fields: &str) -> String {
     cron_for_autoscaler(&rule(fields))
 }
 
+fn bounds_of_kubernetes(fields: &str) -> String {
+    let reference = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, name: shop}";
+    cron_for(reference, &rule(fields))
+}
+
 fn target(reference: &str) -> String {
     cron_for(reference, &rule("targetReplicas: 1"))
 }
@@ -85,7 +90,6 @@ fn cron_cases() -> Vec<(String, Server)> {
             Refuses("every rule for a workload needs targetReplicas"),
         ),
         (bounds("targetReplicas: 1"), Refuses("every rule for an autoscaler needs")),
-        (bounds("targetMinReplicas: 0"), Refuses("greater than or equal to 1")),
         (
             bounds("targetMinReplicas: 3, targetMaxReplicas: 2"),
             Refuses("must not exceed targetMaxReplicas"),
@@ -120,6 +124,20 @@ fn cron_cases() -> Vec<(String, Server)> {
         (good.replace("30 8 * * 1-5", "nonsense"), Accepts),
         (workload("targetReplicas: 1, timeZone: CST"), Accepts),
         (workload("targetReplicas: 1, maxDelaySeconds: 2147483647"), Accepts),
+    ]
+}
+
+/// Bounds of 0.
+fn zero_cases() -> Vec<(String, Server)> {
+    vec![
+        (bounds("targetMinReplicas: 0"), Refuses("0 needs a HorizontalPodAutoscaler")),
+        (
+            workload("targetReplicas: 1, targetMinReplicas: 0"),
+            Refuses("0 needs a HorizontalPodAutoscaler"),
+        ),
+        (bounds_of_kubernetes("targetMinReplicas: 0"), Accepts),
+        (bounds_of_kubernetes("targetMinReplicas: -1"), Refuses("greater than or equal to 0")),
+        (bounds_of_kubernetes("targetMaxReplicas: 0"), Refuses("greater than or equal to 1")),
     ]
 }
 
@@ -256,7 +274,13 @@ fn the_api_server_and_almanac_agree_on_all_that_a_schema_can_express() -> TestRe
         install(&kubectl).await?;
         kubectl.run(&["create", "namespace", "xxx"]).await?;
         let mut differences = Vec::new();
-        let cases = [cron_cases(), metrics_producer_cases(), autoscaler_cases(), units::cases()];
+        let cases = [
+            cron_cases(),
+            zero_cases(),
+            metrics_producer_cases(),
+            autoscaler_cases(),
+            units::cases(),
+        ];
         for (text, expected) in cases.into_iter().flatten() {
             let created =
                 kubectl.run_with_input(&["create", "--dry-run=server", "-f", "-"], &text).await;

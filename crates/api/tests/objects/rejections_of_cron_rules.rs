@@ -1,8 +1,14 @@
 //! Cron rules: every error and warning, with a case that passes and one that does not.
 
+use almanac_api::checking::{CheckContext, CheckedObject, check as check_object};
+use almanac_api::finding::Finding;
+use almanac_api::kubernetes::KubernetesMinor;
+use almanac_api::reading::{Reading, Source, read_objects};
+use almanac_engine::cron_scaling::DesiredScale;
+
 use crate::written::{
     autoscaler, check, cron_for, cron_for_autoscaler, cron_for_workload, cron_rules_of, fails,
-    fails_like, fails_only, passes,
+    fails_like, fails_only, now, passes,
 };
 
 /// A rule of the list `rules`, complete but for what is given.
@@ -55,6 +61,69 @@ fn a_rule_for_an_autoscaler_needs_a_bound_and_bounds_in_order() {
         &cron_for_autoscaler(&rule("targetMaxReplicas: 0")),
         "out-of-range spec.rules[0].targetMaxReplicas: Invalid value: 0: must be greater than or equal to 1",
     );
+}
+
+#[test]
+fn a_lower_bound_of_zero_needs_an_hpa_and_a_version_that_accepts_it() {
+    let zero = rule("targetMinReplicas: 0");
+    let of_kubernetes = |version| {
+        let kind = "kind: HorizontalPodAutoscaler, name: shop";
+        cron_for(&format!("{{apiVersion: autoscaling/{version}, {kind}}}"), &zero)
+    };
+    let [old, new] = ["1.36", "1.37"].map(|it| it.parse().ok());
+    let refused = "Invalid value: 0: must be greater than or equal to 1";
+    let needs = "; write 1 or more; 0 needs Kubernetes 1.37 or newer (for files: --kubernetes-version 1.37)";
+    for (text, kubernetes, expected) in [
+        (of_kubernetes("v2"), None, format!("error: {refused}{needs}")),
+        (of_kubernetes("v2"), old, format!("error: {refused}{needs}")),
+        (
+            of_kubernetes("v2"),
+            new,
+            "info: a cluster with the CRD of Karmada refuses 0; apply the CRD of Almanac to it, \
+             or write 1 or more"
+                .to_owned(),
+        ),
+        (cron_for_autoscaler(&zero), new, format!("error: {refused}")),
+        (
+            of_kubernetes("v2").replace("Replicas: 0", "Replicas: -1"),
+            new,
+            "error: Invalid value: -1: must be greater than or equal to 0".to_owned(),
+        ),
+        (of_kubernetes("v2").replace("Min", "Max"), new, format!("error: {refused}")),
+    ] {
+        assert_eq!(checked_for(kubernetes, &text), [expected], "{kubernetes:?}\n{text}");
+    }
+    assert_eq!(
+        checked_for(new, &of_kubernetes("v1")),
+        checked_for(new, &of_kubernetes("v2")),
+        "the version of its API makes no difference"
+    );
+}
+
+#[test]
+fn a_rule_keeps_a_lower_bound_of_zero() {
+    let reference = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, name: shop}";
+    let text = cron_for(reference, &rule("targetMinReplicas: 0, targetMaxReplicas: 3"));
+    let checked = object_for("1.37".parse().ok(), &text);
+    let DesiredScale::Bounds(bounds) = cron_rules_of(&checked).expect("usable").rules[0].desired
+    else {
+        panic!("a rule of an autoscaler sets bounds");
+    };
+    assert_eq!((bounds.min(), bounds.max()), (Some(0), Some(3)));
+}
+
+/// The one object of a text, checked for a version of Kubernetes.
+fn object_for(kubernetes: Option<KubernetesMinor>, text: &str) -> CheckedObject {
+    let mut reading = Reading::default();
+    read_objects(&mut reading, Source::new("test.yaml", text));
+    let context = CheckContext { kubernetes, ..CheckContext::new("default", now()) };
+    check_object(&reading.objects[0], context)
+}
+
+/// The findings about the one object of a text, without their fields.
+fn checked_for(kubernetes: Option<KubernetesMinor>, text: &str) -> Vec<String> {
+    let said = |it: &Finding| format!("{}: {}", it.severity(), it.sentence_about_field());
+    object_for(kubernetes, text).findings.iter().map(said).collect()
 }
 
 #[test]

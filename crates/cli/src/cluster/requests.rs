@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use almanac_api::exempt::{is_marked, namespaces};
 use almanac_api::kinds::Kind;
+use almanac_api::kubernetes::KubernetesMinor;
 use almanac_shell::client::Connection;
 use anyhow::{Context as _, anyhow};
 use kube::Client;
@@ -92,6 +93,12 @@ impl Requests {
     /// The client of the requests.
     pub(super) fn client(&self) -> Client {
         self.connection.client.clone()
+    }
+
+    /// The version of the API server, if it returns one.
+    pub(super) async fn version(&self) -> Option<KubernetesMinor> {
+        let info = self.answered(self.connection.client.apiserver_version()).await.ok()?;
+        KubernetesMinor::of_server(&info.major, &info.minor)
     }
 
     /// The scope.

@@ -132,11 +132,12 @@ impl Sides {
         checked_at: Timestamp,
         now: Timestamp,
     ) -> anyhow::Result<([Side; 2], Coverage)> {
-        let DiffArguments { conditions, exclude, .. } = arguments;
+        let DiffArguments { conditions, exclude, kubernetes_version, .. } = arguments;
         let Sides { both: [old, new], differing, mut coverage } = self;
         let read = |side: &SideFiles, fixed: Vec<Place>, targets: Targets| {
             let root = Folder::from_path(&side.viewpoint.root);
-            let files = side.files(fixed, targets, exclude, zone_of_jobs)?;
+            let mut files = side.files(fixed, targets, exclude, zone_of_jobs)?;
+            files.kubernetes = *kubernetes_version;
             let excluded = files.excluded_paths().collect();
             let input = conditions.input_of(files, "diff", checked_at)?;
             let (name, here) = (side.name.clone(), side.viewpoint.here.clone());

@@ -92,7 +92,8 @@ impl CheckArguments {
         let mut files = files.read()?.narrowed_to_check(namespace, selector.as_ref());
         files.reading.sort();
         let namespace = namespace.unwrap_or("default").to_owned();
-        let context = CheckContext::new(&namespace, from);
+        let kubernetes = files.kubernetes;
+        let context = CheckContext { kubernetes, ..CheckContext::new(&namespace, from) };
         let mut everything = check_everything(&files.reading, context, &files.layout);
         files.complete_advice(&mut everything, command);
         Ok(Checked { command, files, everything, namespace, from, selector, is_narrowed })

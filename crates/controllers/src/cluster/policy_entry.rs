@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use almanac_api::finding::{Code, Finding, Severity};
+use almanac_api::kubernetes::KubernetesMinor;
 use almanac_api::objects::DISABLE_ANNOTATION;
 use almanac_api::status::TargetProblem;
 use almanac_api::status::conditions::{ConditionReason, ConditionState, ConditionType};
@@ -22,6 +23,8 @@ pub(crate) struct PolicyEntry {
     pub(crate) version: Box<str>,
     /// The known revision of its spec.
     pub(crate) revision: SpecRevision,
+    /// The version of the API server that it was checked for.
+    pub(crate) kubernetes: Option<KubernetesMinor>,
     /// The list in which the policy last appeared.
     pub(crate) listing: u32,
     /// The findings that appear in the conditions.
@@ -101,6 +104,7 @@ impl PolicyEntry {
             uid: metadata.uid.as_deref().unwrap_or_default().into(),
             version: metadata.resource_version.as_deref().unwrap_or_default().into(),
             revision: SpecRevision::from_object(object),
+            kubernetes: None,
             listing,
             findings: Box::default(),
             lacked_room: None,

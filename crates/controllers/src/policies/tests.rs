@@ -22,6 +22,7 @@ use crate::namespaces::Part;
 use crate::work_queue::WorkQueue;
 
 mod rivals;
+mod server_versions;
 
 /// A watch of `CronFederatedHPA`s, and what it fills.
 struct Watched {

@@ -33,6 +33,14 @@ impl Term<'_> {
         self.read_schemas(shared, running);
     }
 
+    /// Starts reading the version of the API server. The term waits for the first attempt.
+    pub(super) fn read_version(&self, running: &mut RunningTerm) {
+        let (first, read) = ListReport::new();
+        let client = self.process.runtime.client.clone();
+        running.spawn(WATCHES, self.process.kubernetes.clone().watch(client, first));
+        running.await_list("the version of the API server", read, ListNeed::Always);
+    }
+
     /// Starts checking for upstream controllers. The term waits for the first check.
     fn look_for_upstreams(&self, shared: &TermState, running: &mut RunningTerm) {
         let (first, checked) = ListReport::new();

@@ -17,6 +17,7 @@ use super::metrics::{Outcome, ReviewMetrics};
 use super::object_index::SharedIndex;
 use super::review::{Request, Review, ReviewResponse, mutation_response, review_response};
 use crate::namespaces::Namespaces;
+use crate::server_version::ServerVersion;
 use crate::upstream::Upstreams;
 
 /// The path of validating requests.
@@ -30,6 +31,7 @@ pub(super) struct Reviews {
     pub(super) index: SharedIndex,
     pub(super) clock: Clock,
     pub(super) upstreams: Upstreams,
+    pub(super) kubernetes: ServerVersion,
     pub(super) metrics: ReviewMetrics,
     /// Held while an autoscaler is checked.
     pub(super) one_at_a_time: Mutex<()>,
@@ -125,6 +127,7 @@ impl Reviews {
         }
         let context = CheckContext {
             clock: self.clock.setting(),
+            kubernetes: self.kubernetes.get(),
             ..CheckContext::new(&request.namespace, self.clock.now())
         };
         let object = std::mem::take(&mut request.object);

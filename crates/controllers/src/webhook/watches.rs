@@ -8,6 +8,7 @@ use almanac_api::checking::{CheckContext, check_json};
 use almanac_api::exempt::is_marked;
 use almanac_api::families::Descriptor;
 use almanac_api::kinds::Kind;
+use almanac_api::kubernetes::KubernetesMinor;
 use almanac_api::slim::unit_template;
 use almanac_engine::{Identity, NamespaceMark, Slim};
 use almanac_shell::clock::Clock;
@@ -23,15 +24,27 @@ use crate::namespaces::Part;
 use crate::off_the_runtime::off_the_runtime;
 use crate::policies::as_json;
 use crate::runtime::{RunningTerm, WATCHES, names};
+use crate::server_version::ServerVersion;
 
 /// Starts all watches.
 pub(super) fn begin(client: Client, reviews: &Reviews, running: &mut RunningTerm) {
-    let Reviews { namespaces, index, clock, upstreams, .. } = reviews;
+    let Reviews { namespaces, index, clock, upstreams, kubernetes, .. } = reviews;
     for kind in Kind::ALL.iter().copied().filter(|kind| kind.is_compared()) {
         running.watch_kind(kind, namespaces, |part| {
             let (progress, whole) = ListReport::new();
-            let (index, clock) = (index.clone(), clock.clone());
-            (ObjectFollower { kind, part, index, clock, listed: None, progress }, whole)
+            let (index, clock, kubernetes) = (index.clone(), clock.clone(), kubernetes.clone());
+            let (checked_for, listed) = (kubernetes.get(), None);
+            let follower = ObjectFollower {
+                kind,
+                part,
+                index,
+                clock,
+                kubernetes,
+                checked_for,
+                listed,
+                progress,
+            };
+            (follower, whole)
         });
     }
     // The webhook checks objects in unreadable namespaces: the controllers run with other permissions.
@@ -40,6 +53,9 @@ pub(super) fn begin(client: Client, reviews: &Reviews, running: &mut RunningTerm
     running.watch_namespaces(namespaces, how, move |name, mark| {
         marks.write().mark_namespace(name, mark == NamespaceMark::Present);
     });
+    let (first, read) = ListReport::new();
+    running.spawn(WATCHES, kubernetes.clone().watch(client.clone(), first));
+    running.await_list("the version of the API server", read, ListNeed::Always);
     let (first, checked) = ListReport::new();
     running.spawn(WATCHES, upstreams.clone().watch(client, clock.clone(), first, |_| {}));
     running.await_list("upstream controllers", checked, ListNeed::Always);
@@ -51,6 +67,9 @@ struct ObjectFollower {
     part: Part,
     index: SharedIndex,
     clock: Clock,
+    kubernetes: ServerVersion,
+    /// The version that the objects of the last list were checked for.
+    checked_for: Option<KubernetesMinor>,
     /// The objects in the list that is in progress.
     listed: Option<BTreeSet<Identity>>,
     progress: ListReport,
@@ -66,6 +85,7 @@ impl ObjectFollower {
 impl Follower for ObjectFollower {
     fn begin_list(&mut self) {
         self.listed = Some(BTreeSet::new());
+        self.checked_for = self.kubernetes.get();
     }
 
     fn upsert(&mut self, object: DynamicObject) {
@@ -79,6 +99,7 @@ impl Follower for ObjectFollower {
         let template = is_workload.then(|| unit_template(&object, self.kind.name())).flatten();
         let context = CheckContext {
             clock: self.clock.setting(),
+            kubernetes: self.kubernetes.get(),
             ..CheckContext::new(identity.namespace(), self.clock.now())
         };
         let check = || check_json(self.kind, as_json(object), context);
@@ -116,6 +137,10 @@ impl Follower for ObjectFollower {
         self.progress.complete();
     }
 
+    fn wants_list(&self) -> bool {
+        self.checked_for != self.kubernetes.get()
+    }
+
     fn failed(&mut self, why: &WatchFailure) {
         self.progress.failed(why);
     }
@@ -139,9 +164,16 @@ mod tests {
         let (progress, _listed) = ListReport::new();
         let (kind, index) = (Kind::Deployment, SharedIndex::default());
         let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
-        let (part, listed) = (Part::Whole, None);
-        let mut follower =
-            ObjectFollower { kind, part, index: index.clone(), clock, listed, progress };
+        let mut follower = ObjectFollower {
+            kind,
+            part: Part::Whole,
+            index: index.clone(),
+            clock,
+            kubernetes: ServerVersion::default(),
+            checked_for: None,
+            listed: None,
+            progress,
+        };
         for _ in 0..2 {
             follower.begin_list();
             follower.upsert(deployment("stays"));

@@ -116,7 +116,7 @@ pub enum Applied {
     /// The bounds of an autoscaler; `None` for one that the firing did not set.
     Bounds {
         /// The lower bound.
-        min: Option<NonZeroU32>,
+        min: Option<u32>,
         /// The upper bound.
         max: Option<NonZeroU32>,
         /// Whether one of them was not the rule's own, but moved to admit the other.
@@ -197,8 +197,7 @@ impl Applied {
     /// The bounds that a firing set.
     #[must_use]
     pub fn bounds(min: Option<u32>, max: Option<u32>, moved_other: bool) -> Applied {
-        let (min, max) = (min.and_then(NonZeroU32::new), max.and_then(NonZeroU32::new));
-        Applied::Bounds { min, max, moved_other }
+        Applied::Bounds { min, max: max.and_then(NonZeroU32::new), moved_other }
     }
 
     /// The replicas, if it set them.
@@ -215,7 +214,7 @@ impl Applied {
     pub fn min(self) -> Option<u32> {
         match self {
             Applied::Replicas(_) => None,
-            Applied::Bounds { min, .. } => min.map(NonZeroU32::get),
+            Applied::Bounds { min, .. } => min,
         }
     }
 

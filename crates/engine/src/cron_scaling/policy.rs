@@ -89,7 +89,7 @@ impl DesiredScale {
     }
 }
 
-/// One bound of an autoscaler, or both: each at least 1, at most `i32::MAX`, and in order.
+/// One bound of an autoscaler, or both: the upper one at least 1, each at most `i32::MAX`, and in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
     min: Option<u32>,
@@ -101,7 +101,7 @@ pub struct Bounds {
 pub enum InvalidBounds {
     /// Neither is given.
     Empty,
-    /// One of them is 0.
+    /// The upper one is 0.
     Zero,
     /// The lower one is above the upper one.
     Crossed,
@@ -112,7 +112,7 @@ impl Bounds {
     pub fn new(min: Option<u32>, max: Option<u32>) -> Result<Self, InvalidBounds> {
         match (min, max) {
             (None, None) => Err(InvalidBounds::Empty),
-            (Some(0), _) | (_, Some(0)) => Err(InvalidBounds::Zero),
+            (_, Some(0)) => Err(InvalidBounds::Zero),
             (Some(min), Some(max)) if min > max => Err(InvalidBounds::Crossed),
             _ => Ok(Self { min, max }),
         }
@@ -136,10 +136,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_are_never_empty_zero_or_crossed() {
+    fn bounds_are_never_empty_or_crossed_and_only_the_lower_one_may_be_zero() {
         assert_eq!(Bounds::new(None, None), Err(InvalidBounds::Empty));
-        assert_eq!(Bounds::new(Some(0), None), Err(InvalidBounds::Zero));
         assert_eq!(Bounds::new(None, Some(0)), Err(InvalidBounds::Zero));
+        assert_eq!(Bounds::new(Some(0), Some(0)), Err(InvalidBounds::Zero));
+        assert_eq!(Bounds::new(Some(0), None).map(Bounds::min), Ok(Some(0)));
         assert_eq!(Bounds::new(Some(3), Some(2)), Err(InvalidBounds::Crossed));
         let bounds = Bounds::new(Some(2), Some(2)).expect("equal bounds are in order");
         assert_eq!((bounds.min(), bounds.max()), (Some(2), Some(2)));

@@ -14,16 +14,19 @@ use super::coincidence;
 use super::max_delay::check_max_delay;
 use crate::families::Checked;
 use crate::fields::target::check_target;
-use crate::finding::{Code, Finding, Path, Severity};
+use crate::finding::{Code, FieldPath, Finding, Path, Severity};
+use crate::kinds::Kind;
+use crate::kubernetes::KubernetesMinor;
 use crate::objects::{CronFederatedHPARule, CronFederatedHPASpec};
 use crate::reading::ConfusableCharacter;
 use crate::schedule::check_firings;
 
-/// Checks an object of `namespace`; `now` is the start of warnings about the future.
+/// Checks an object of `namespace` for a version of Kubernetes; `now` is the start of warnings about the future.
 pub(super) fn check(
     written: &CronFederatedHPASpec,
     namespace: &str,
     now: Timestamp,
+    kubernetes: Option<KubernetesMinor>,
 ) -> Checked<CronScaling> {
     let mut findings = Vec::new();
     let spec = Path::Root.key("spec");
@@ -37,7 +40,7 @@ pub(super) fn check(
     for (position, rule) in written.rules.iter().enumerate() {
         let path = list.index(position);
         let mut of_rule = Vec::new();
-        let checked = check_rule(rule, position, target, &path, &mut of_rule);
+        let checked = check_rule(rule, position, (target, kubernetes), &path, &mut of_rule);
         let named_twice = findings.iter().any(|finding| finding.field.is_within(&(&path).into()));
         match checked.filter(|_| !named_twice) {
             Some(checked) => rules.push(checked),
@@ -80,13 +83,14 @@ fn check_unique_names(
 fn check_rule(
     rule: &CronFederatedHPARule,
     position: usize,
-    target: Option<&Target>,
+    (target, kubernetes): (Option<&Target>, Option<KubernetesMinor>),
     path: &Path<'_>,
     findings: &mut Vec<Finding>,
 ) -> Option<CronRule> {
     check_name(rule, path, findings);
     let firings = check_firings(&rule.schedule, rule.time_zone.as_deref(), path, findings);
-    let desired = target.and_then(|target| check_desired_scale(rule, target, path, findings));
+    let desired =
+        target.and_then(|target| check_desired_scale(rule, (target, kubernetes), path, findings));
     let max_delay_seconds = check_max_delay(rule, firings.as_ref(), path, findings);
     let successful = check_limit(
         rule.successful_history_limit,
@@ -149,13 +153,16 @@ fn check_name(rule: &CronFederatedHPARule, path: &Path<'_>, findings: &mut Vec<F
 
 fn check_desired_scale(
     rule: &CronFederatedHPARule,
-    target: &Target,
+    (target, kubernetes): (&Target, Option<KubernetesMinor>),
     path: &Path<'_>,
     findings: &mut Vec<Finding>,
 ) -> Option<DesiredScale> {
+    let may_be_zero = Kind::of_object(target.identity()) == Some(Kind::HorizontalPodAutoscaler);
+    let is_zero_served = kubernetes.is_some_and(|it| it >= KubernetesMinor::SCALES_TO_ZERO);
+    let least_min = i32::from(!(may_be_zero && is_zero_served));
     let written = [
         ("targetReplicas", rule.target_replicas, 0),
-        ("targetMinReplicas", rule.target_min_replicas, 1),
+        ("targetMinReplicas", rule.target_min_replicas, least_min),
         ("targetMaxReplicas", rule.target_max_replicas, 1),
     ];
     let mut in_range = true;
@@ -165,6 +172,9 @@ fn check_desired_scale(
             findings.push(Finding::invalid(Code::OutOfRange, &path.key(name), value, &why));
             in_range = false;
         }
+    }
+    if may_be_zero && rule.target_min_replicas == Some(0) {
+        explain_zero(is_zero_served, &path.key("targetMinReplicas"), findings);
     }
     let kind = target.identity().kind();
     let ignored = |name: &str, findings: &mut Vec<Finding>| {
@@ -206,6 +216,26 @@ fn check_desired_scale(
                 .ok()
                 .map(DesiredScale::Bounds)
         }
+    }
+}
+
+/// States what a lower bound of 0 needs: a version of Kubernetes, and a CRD that allows it.
+fn explain_zero(is_served: bool, field: &Path<'_>, findings: &mut Vec<Finding>) {
+    if is_served {
+        let message = "a cluster with the CRD of Karmada refuses 0";
+        findings.push(
+            Finding::new(Code::OutOfRange, field, message)
+                .with_fix("apply the CRD of Almanac to it, or write 1 or more")
+                .as_info(),
+        );
+    } else if let Some(finding) = findings.iter_mut().find(|it| it.field == FieldPath::from(field))
+    {
+        let version = KubernetesMinor::SCALES_TO_ZERO;
+        let fix = format!(
+            "write 1 or more; 0 needs Kubernetes {version} or newer (for files: \
+             --kubernetes-version {version})"
+        );
+        finding.fix = Some(fix.into());
     }
 }
 

@@ -41,7 +41,7 @@ fn read_applied(execution: &Value) -> Option<FiringOutcome> {
     };
     let replicas = field("appliedReplicas")?;
     let (min, max) = (field("appliedMinReplicas")?, field("appliedMaxReplicas")?);
-    if min == Some(0) || max == Some(0) {
+    if max == Some(0) {
         return None;
     }
     let message = execution["message"].as_str();

@@ -1,7 +1,5 @@
 //! The status of cron rules.
 
-use std::num::NonZeroU32;
-
 use almanac_api::status::cron_federated_hpa::{read_without_policy, write, write_without_policy};
 use almanac_engine::cron_scaling::{Applied, Execution, FiringOutcome, Memory};
 use serde_json::{Value, json};
@@ -133,7 +131,7 @@ fn a_moved_bound_is_reported_as_far_as_it_is_known() {
         assert_eq!(success["appliedMaxReplicas"], json!(applied.max()), "{fields}");
         assert_eq!(success["appliedReplicas"], Value::Null, "{fields}");
     }
-    let own = Applied::Bounds { min: NonZeroU32::new(2), max: None, moved_other: false };
+    let own = Applied::bounds(Some(2), None, false);
     let at = "2026-01-05T09:00:00Z";
     let success = written_execution(
         &rule("targetMinReplicas: 2"),

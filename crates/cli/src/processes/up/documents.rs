@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::arguments::UpArguments;
 use super::demo::{self, DemoPace};
 use super::nodes_file;
-use super::running_cluster::RunningCluster;
+use super::running_cluster::{RunningCluster, version_to_run};
 use crate::files::FileArguments;
 use crate::findings::{CheckArguments, Format};
 use crate::outcome::FailOn;
@@ -61,7 +61,8 @@ impl Documents {
                 !arguments.file.iter().any(|it| it == "-"),
                 "-f: standard input cannot be applied again at the next start; name a file"
             );
-            let files = FileArguments::for_paths(arguments.file.clone(), &[]);
+            let mut files = FileArguments::for_paths(arguments.file.clone(), &[]);
+            files.kubernetes_version = version_to_run(arguments)?.minor().parse().ok();
             let checked = CheckArguments::from(files).check("up", now)?;
             let (report, fail_on) = (checked.report(), FailOn::default());
             let code = fail_on.code(&report.everything.findings);

@@ -210,6 +210,12 @@ async fn carried_binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
     }
 }
 
+/// The version to check files for. That of other programs or of another cluster is not known yet: it counts as the newest.
+pub(super) fn version_to_run(arguments: &UpArguments) -> anyhow::Result<KubernetesVersion> {
+    let version = arguments.kubernetes_version.or(kept_version(arguments)?);
+    Ok(version.unwrap_or(KubernetesVersion::NEWEST))
+}
+
 /// The version of the kept data, so that a newer Almanac continues with it; `None` if it cannot be built.
 fn kept_version(arguments: &UpArguments) -> anyhow::Result<Option<KubernetesVersion>> {
     if arguments.ephemeral {

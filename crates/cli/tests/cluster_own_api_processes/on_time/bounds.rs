@@ -1,10 +1,12 @@
 //! The bounds of autoscalers at one boundary: those that rules set, and those that move for them.
 
+use almanac_api::kubernetes::KubernetesMinor;
 use almanac_harness::TestResult;
 use serde_json::{Value, json};
 
 use crate::controller::{
-    CRON, CRON_VERSION, Cluster, FEDERATED, HORIZONTAL, cron, federated, horizontal, target,
+    CRON, CRON_VERSION, Cluster, FEDERATED, HORIZONTAL, condition, cron, federated, horizontal,
+    target,
 };
 use crate::on_time::histories::{fired_once, history};
 use crate::on_time::one_boundary::{after_firing, numbers, writes_to};
@@ -67,6 +69,29 @@ async fn make_shared_autoscalers(cluster: &Cluster) -> TestResult {
     Ok(())
 }
 
+/// Rules that set the lower bound to 0: of an autoscaler with an external metric, and of one without.
+async fn make_rules_to_zero(cluster: &Cluster) -> TestResult {
+    let queue = json!({
+        "type": "External",
+        "external": {
+            "metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "30"},
+        },
+    });
+    let mut external = horizontal("to-zero", Some(2), 5);
+    external["spec"]["metrics"] = json!([queue]);
+    let usual = horizontal("not-to-zero", Some(2), 5);
+    for (name, object, delay) in [("to-zero", external, 300), ("not-to-zero", usual, 5)] {
+        cluster.create(HORIZONTAL, NAMESPACE, &object).await?;
+        let rule = json!({
+            "name": "bounds", "schedule": "3 9 * * *", "targetMinReplicas": 0,
+            "maxDelaySeconds": delay,
+        });
+        let aim = target("autoscaling/v2", "HorizontalPodAutoscaler", name);
+        cluster.create(CRON, NAMESPACE, &cron(name, &aim, &json!([rule]))).await?;
+    }
+    Ok(())
+}
+
 /// Makes what the tests of this file look at.
 pub(crate) async fn prepare(cluster: &Cluster) -> TestResult {
     for (name, bounds, mut rule, ..) in moves() {
@@ -82,6 +107,7 @@ pub(crate) async fn prepare(cluster: &Cluster) -> TestResult {
         cluster.create(CRON, NAMESPACE, &cron(&hpa, &aim, &rules)).await?;
     }
     make_shared_autoscalers(cluster).await?;
+    make_rules_to_zero(cluster).await?;
     cluster.create(FEDERATED, NAMESPACE, &federated("unset", None, 5)).await?;
     let rules = json!([{"name": "bounds", "schedule": "3 9 * * *", "targetMinReplicas": 1}]);
     let object = cron("unset", &target(CRON_VERSION, "FederatedHPA", "unset"), &rules);
@@ -104,6 +130,34 @@ fn bounds_set_by_two_rules_at_the_same_time_are_one_write() -> TestResult {
             let bounds = numbers(cluster, kind, name).await?;
             assert_eq!(bounds, [Value::Null, json!(8), json!(12)], "{name}");
         }
+        Ok(())
+    })
+}
+
+#[test]
+fn a_lower_bound_of_zero_is_set_where_the_api_server_accepts_it() -> TestResult {
+    on_stage(async |cluster| {
+        let info = cluster.client().apiserver_version().await?;
+        let version = KubernetesMinor::of_server(&info.major, &info.minor);
+        if version < Some(KubernetesMinor::SCALES_TO_ZERO) {
+            let words = "0 needs Kubernetes 1.37 or newer";
+            let is_reported = |status: &Value| condition(status, "Ready")[2].contains(words);
+            cluster.await_status(NAMESPACE, "to-zero", words, is_reported).await?;
+            return Ok(());
+        }
+        let status = after_firing(cluster, "to-zero").await?;
+        let applied = json!({"appliedMinReplicas": 0});
+        assert_eq!(history(&status, "bounds")?, fired_once(BOUNDARY, &applied, TOMORROW));
+        let bounds = numbers(cluster, HORIZONTAL, "to-zero").await?;
+        assert_eq!(bounds, [Value::Null, json!(0), json!(5)]);
+
+        let failures = |status: &Value| status["executionHistories"][0]["failedExecutions"].clone();
+        let has_failed = |status: &Value| failures(status).is_array();
+        let status = cluster.await_status(NAMESPACE, "not-to-zero", "given up", has_failed).await?;
+        let message = failures(&status)[0]["message"].to_string();
+        let refusal = "must specify at least one Object or External metric";
+        assert!(message.contains(refusal), "{message}");
+        assert_eq!(numbers(cluster, HORIZONTAL, "not-to-zero").await?[1], json!(2));
         Ok(())
     })
 }

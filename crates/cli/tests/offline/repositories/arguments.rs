@@ -57,6 +57,29 @@ fn findings_are_narrowed_by_namespace_and_labels_too() {
 }
 
 #[test]
+fn files_are_checked_for_the_version_of_kubernetes_that_is_stated() {
+    let text = policy("queue", "queue", 0)
+        .replace("apps/v1, kind: Deployment", "autoscaling/v2, kind: HorizontalPodAutoscaler")
+        .replace("targetReplicas", "targetMinReplicas");
+    let repository = Repository::new("kubernetes-version").file("a.yaml", text);
+    let of_version = |command: &'static str, version: &'static str| {
+        repository.run(&[command, "-f", ".", "--kubernetes-version", version])
+    };
+    repository.run(&["validate"]).assert_says(1, &["0 needs Kubernetes 1.37 or newer"]);
+    for command in ["validate", "lint"] {
+        of_version(command, "1.36").assert_says(1, &["0 needs Kubernetes 1.37 or newer"]);
+        of_version(command, "1.37").assert_says(0, &["info[out-of-range]", "Karmada"]);
+    }
+    for command in ["forecast", "next"] {
+        of_version(command, "v1.37.2").assert_says(0, &["minReplicas"]);
+    }
+    of_version("validate", "new").assert_says(2, &["--kubernetes-version", "write it as 1.37"]);
+    repository
+        .run(&["next", "--kubernetes-version", "1.37"])
+        .assert_says(2, &["applies to files only"]);
+}
+
+#[test]
 fn only_selected_objects_are_counted() {
     let keda = |name: &str, metadata: &str| {
         format!(

@@ -50,6 +50,13 @@ fn both_bounds_are_one_write_of_what_differs() {
 }
 
 #[test]
+fn a_lower_bound_of_zero_is_written_and_recorded() {
+    let scaling = after(1, 5, bounds("r", "3 * * * *", Some(0), None));
+    assert_eq!(scaling.live_bounds(), (Some(0), Some(5)));
+    assert_eq!(scaling.history("r"), ["09:03:00 done min 0"]);
+}
+
+#[test]
 fn an_autoscaler_written_without_a_lower_bound_has_1() {
     // The caller that fills the world sets the default of 1; the decision then moves it like any other value.
     let scaling = after(1, 5, bounds("r", "3 * * * *", Some(1), None));
