@@ -130,7 +130,7 @@ impl PolicyFollower {
         let state = self.cluster.lock();
         state.policies.get(policy).is_none_or(|known| {
             known.uid != new_entry.uid
-                || known.kubernetes != told.kubernetes
+                || known.kubernetes != new_entry.kubernetes
                 || self.has_room_again(policy, known)
                 || (known.revision != new_entry.revision
                     && !is_older(&new_entry.version, &known.version))
@@ -233,10 +233,12 @@ impl Follower for PolicyFollower {
             return;
         }
         let kubernetes = self.cluster.kubernetes.get();
-        let new_entry = PolicyEntry { kubernetes, ..PolicyEntry::from_object(&object, self.listing) };
+        let new_entry =
+            PolicyEntry { kubernetes, ..PolicyEntry::from_object(&object, self.listing) };
         let is_exempt = is_marked(&object.metadata);
         let has_new_content = self.has_new_content(&policy, &new_entry);
-        let content = has_new_content.then(|| (is_exempt, self.check(&policy, object.clone(), kubernetes)));
+        let content =
+            has_new_content.then(|| (is_exempt, self.check(&policy, object.clone(), kubernetes)));
         let mut state = self.cluster.lock();
         if state.policies.get(&policy).is_some_and(|entry| entry.uid != new_entry.uid) {
             self.remove(&mut state, &policy);
@@ -263,7 +265,7 @@ impl Follower for PolicyFollower {
         }
         let Some(entry) = state.policies.get_mut(&policy) else { return };
         if let Some(content) = content {
-            (entry.revision, entry.kubernetes) = (told.revision, kubernetes);
+            (entry.revision, entry.kubernetes) = (new_entry.revision, kubernetes);
             // The problem with the target is cleared: it may be a different target.
             entry.note_problem(None, false);
             if let Some(entry) = state.policies.remove(&policy) {

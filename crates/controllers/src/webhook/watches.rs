@@ -137,7 +137,7 @@ impl Follower for ObjectFollower {
         self.progress.complete();
     }
 
-    fn wants_list(&self) -> bool {
+    fn needs_relist(&self) -> bool {
         self.checked_for != self.kubernetes.get()
     }
 

@@ -74,7 +74,7 @@ async fn a_limited_process_requests_only_its_namespaces() {
     let is_own = |request: &ReceivedRequest| {
         let mut own = own.iter();
         let is_of_kinds = request.path == "/apis" || request.path.starts_with("/openapi/v3/apis/");
-        asked.path == "/version" || is_of_kinds || own.any(|part| request.path.contains(part))
+        request.path == "/version" || is_of_kinds || own.any(|part| request.path.contains(part))
     };
     let others = limited.running.stub.requests_where(|request| !is_own(request));
     assert!(others.is_empty(), "{:?}", others.iter().map(|it| &it.path).collect::<Vec<_>>());

@@ -20,12 +20,12 @@ fn another_version_of_the_api_server_checks_known_policies_again() {
     };
     watched.follower.upsert(stored());
     watched.follower.list_complete();
-    assert_eq!((rules(&watched), watched.follower.wants_list()), (0, false));
+    assert_eq!((rules(&watched), watched.follower.needs_relist()), (0, false));
 
     watched.cluster.kubernetes.note(KubernetesMinor::SCALES_TO_ZERO);
-    assert!(watched.follower.wants_list());
+    assert!(watched.follower.needs_relist());
     watched.follower.begin_list();
     watched.follower.upsert(stored());
     watched.follower.list_complete();
-    assert_eq!((rules(&watched), watched.follower.wants_list()), (1, false));
+    assert_eq!((rules(&watched), watched.follower.needs_relist()), (1, false));
 }
