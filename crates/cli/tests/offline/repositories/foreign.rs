@@ -64,7 +64,7 @@ fn the_annotations_of_kube_downscaler_are_a_policy() {
     assert_eq!(output["findings"][2]["field"], "metadata.annotations[downscaler/uptime]");
     repository
         .run(&["validate"])
-        .assert_says(0, &["this annotation is a policy for kube-downscaler"]);
+        .assert_says(0, &["the annotation is a policy for kube-downscaler"]);
 }
 
 #[test]
