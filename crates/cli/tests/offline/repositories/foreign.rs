@@ -82,7 +82,7 @@ fn a_trigger_that_starts_jobs_gets_no_advice_about_scaling() {
     let fixes: Vec<&str> =
         output["findings"].as_array().unwrap().iter().filter_map(|it| it["fix"].as_str()).collect();
     assert!(
-        fixes[0].contains("may be left out") && fixes[1].contains("use a CronJob"),
+        fixes[0].contains("may skip a start") && fixes[1].contains("use a CronJob"),
         "{fixes:?}"
     );
 }
