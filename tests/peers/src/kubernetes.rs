@@ -169,7 +169,7 @@ pub(crate) fn run(program: &str, input: &str) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// The version of Kubernetes that the control plane is built from, such as `1.36.2`.
+/// The version of Kubernetes that the programs are built from, such as `1.36.2`.
 pub fn version() -> Result<String> {
     let file = modules();
     let text =
@@ -180,7 +180,8 @@ pub fn version() -> Result<String> {
         .with_context(|| format!("{} requires no k8s.io/kubernetes", file.display()))
 }
 
-/// The modules that the newest control plane is built from.
+/// The modules of Kubernetes 1.36. The CEL libraries of 1.37 are newer than those of Open Cluster Management, which
+/// expressions follow, and evaluate six of the recorded expressions differently.
 fn modules() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/local/cluster/1.37/go.mod")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/local/cluster/1.36/go.mod")
 }

@@ -10,7 +10,7 @@ fn record() -> Record {
 }
 
 #[test]
-fn the_record_is_of_the_kubernetes_that_the_control_plane_is_built_from() {
+fn the_record_is_of_the_kubernetes_that_the_programs_are_built_from() {
     assert_eq!(record().kubernetes, version().unwrap(), "run `cargo xtask peers`");
 }
 
