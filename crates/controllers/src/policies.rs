@@ -130,11 +130,16 @@ impl PolicyFollower {
         let state = self.cluster.lock();
         state.policies.get(policy).is_none_or(|known| {
             known.uid != new_entry.uid
-                || known.kubernetes != new_entry.kubernetes
+                || self.is_checked_for_another(known.kubernetes)
                 || self.has_room_again(policy, known)
                 || (known.revision != new_entry.revision
                     && !is_older(&new_entry.version, &known.version))
         })
+    }
+
+    /// Whether a policy was checked for a version of the API server that its checks distinguish from the current one.
+    fn is_checked_for_another(&self, kubernetes: Option<KubernetesMinor>) -> bool {
+        self.kind == Kind::CronFederatedHPA && kubernetes != self.cluster.kubernetes.for_checks()
     }
 
     /// Whether the budget had no room for the patterns of an object, and has more room now.
@@ -232,7 +237,7 @@ impl Follower for PolicyFollower {
             self.remove(&mut self.cluster.lock(), &policy);
             return;
         }
-        let kubernetes = self.cluster.kubernetes.get();
+        let kubernetes = self.cluster.kubernetes.for_checks();
         let new_entry =
             PolicyEntry { kubernetes, ..PolicyEntry::from_object(&object, self.listing) };
         let is_exempt = is_marked(&object.metadata);
@@ -300,10 +305,10 @@ impl Follower for PolicyFollower {
     }
 
     fn needs_relist(&self) -> bool {
-        let (kubernetes, state) = (self.cluster.kubernetes.get(), self.cluster.lock());
+        let state = self.cluster.lock();
         let mut followed = state.policies.iter().filter(|(it, _)| self.covers(it));
         followed.any(|(policy, entry)| {
-            entry.kubernetes != kubernetes || self.has_room_again(policy, entry)
+            self.is_checked_for_another(entry.kubernetes) || self.has_room_again(policy, entry)
         })
     }
 

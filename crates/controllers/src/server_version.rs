@@ -2,6 +2,9 @@
 //!
 //! A term reads it before it lists policies, and then regularly, so that an upgrade is detected. The followers of policies
 //! compare it with the version that each policy was checked for.
+//!
+//! A rejected rule loses its firings, so the checks reject only what is certain. While the version is unknown, and once
+//! any replica of the API server was new enough, the API server decides.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,6 +12,7 @@ use std::time::Duration;
 use almanac_api::kubernetes::KubernetesMinor;
 use almanac_shell::backoff::Backoff;
 use almanac_shell::writer::summarize;
+use k8s_openapi::apimachinery::pkg::version::Info;
 use kube::Client;
 use tokio::time::timeout;
 
@@ -23,16 +27,22 @@ const FIRST_RETRY: Duration = Duration::from_secs(1);
 /// The time limit of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The last known version. Clones share it.
+/// The newest version that was read. Clones share it.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct ServerVersion {
-    known: Arc<Mutex<Option<KubernetesMinor>>>,
+    newest: Arc<Mutex<Option<KubernetesMinor>>>,
 }
 
 impl ServerVersion {
-    /// The last known version; `None` before the first successful read.
-    pub(crate) fn get(&self) -> Option<KubernetesMinor> {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The version to check policies for. Versions between which no check differs are the same here, so that policies
+    /// are checked again only when that matters.
+    pub(crate) fn for_checks(&self) -> Option<KubernetesMinor> {
+        let scales_to_zero = |newest: KubernetesMinor| newest >= KubernetesMinor::SCALES_TO_ZERO;
+        self.newest().is_none_or(scales_to_zero).then_some(KubernetesMinor::SCALES_TO_ZERO)
+    }
+
+    fn newest(&self) -> Option<KubernetesMinor> {
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads it periodically, and reports when the first attempt has ended.
@@ -41,16 +51,16 @@ impl ServerVersion {
         loop {
             self.read(&client).await;
             first.complete();
-            let is_known = self.get().is_some();
+            let is_known = self.newest().is_some();
             let pause = if is_known { CHECK_INTERVAL } else { retries.next_pause() };
             tokio::time::sleep(pause).await;
         }
     }
 
-    /// Reads it once. After a failure, the last known version still counts.
+    /// Reads it once. A failure changes nothing.
     async fn read(&self, client: &Client) {
         let error = match timeout(REQUEST_TIMEOUT, client.apiserver_version()).await {
-            Ok(Ok(info)) => match KubernetesMinor::of_server(&info.major, &info.minor) {
+            Ok(Ok(info)) => match version_in(&info) {
                 Some(version) => return self.note(version),
                 None => format!("{}.{} is not a known version", info.major, info.minor),
             },
@@ -60,13 +70,20 @@ impl ServerVersion {
         tracing::debug!(error, "failed to read the version of the API server");
     }
 
-    /// Records the version.
+    /// Records a version that was read. During an upgrade, replicas of the API server have different versions.
     pub(crate) fn note(&self, version: KubernetesMinor) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.replace(version) != Some(version) {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest.is_none_or(|newest| newest < version) {
+            *newest = Some(version);
             tracing::info!(%version, "read the version of the API server");
         }
     }
+}
+
+/// The version whose behavior an API server has: it may emulate an older one.
+fn version_in(info: &Info) -> Option<KubernetesMinor> {
+    let emulated = info.emulation_minor.as_deref().filter(|minor| !minor.is_empty());
+    KubernetesMinor::of_server(&info.major, emulated.unwrap_or(&info.minor))
 }
 
 #[cfg(test)]
@@ -98,17 +115,34 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_last_known_version_counts_until_another_one_is_read() {
+    async fn only_an_api_server_that_is_known_to_be_older_changes_the_checks() {
         let version = ServerVersion::default();
-        let absent = client(StatusCode::NOT_FOUND, &json!({}));
+        let [absent, old, new] = [
+            client(StatusCode::NOT_FOUND, &json!({})),
+            client(StatusCode::OK, &info("36+")),
+            client(StatusCode::OK, &info("37")),
+        ];
+        let permissive = Some(KubernetesMinor::SCALES_TO_ZERO);
         version.read(&absent).await;
-        assert_eq!(version.get(), None);
-        version.read(&client(StatusCode::OK, &info("36+"))).await;
-        assert_eq!(version.get(), "1.36".parse().ok());
+        assert_eq!(version.for_checks(), permissive);
+        version.read(&old).await;
+        assert_eq!(version.for_checks(), None);
         version.read(&absent).await;
         version.read(&client(StatusCode::OK, &info("unknown"))).await;
-        assert_eq!(version.get(), "1.36".parse().ok());
-        version.read(&client(StatusCode::OK, &info("37"))).await;
-        assert_eq!(version.get(), "1.37".parse().ok());
+        assert_eq!(version.for_checks(), None);
+        // An upgrade begins with one of several replicas.
+        for replica in [&new, &old, &new] {
+            version.read(replica).await;
+            assert_eq!(version.for_checks(), permissive);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_api_server_that_emulates_an_older_version_is_checked_as_that_version() {
+        let version = ServerVersion::default();
+        let mut emulating = info("37");
+        emulating["emulationMinor"] = json!("36");
+        version.read(&client(StatusCode::OK, &emulating)).await;
+        assert_eq!(version.for_checks(), None);
     }
 }

@@ -206,7 +206,7 @@ async fn a_window_sets_the_level_and_then_restores_it() {
     assert_eq!(running.writes(), 2);
     sleep(MINUTE).await;
     let expected = [
-        "PolicyActivated: policy night sets the QoS level to -1; it was LS",
+        "PolicyActivated: policy night sets the QoS level to -1; the level was LS",
         "PolicyExpired: policy night is over; the QoS level is LS again, and was -1",
     ];
     assert_eq!(running.events(), expected);

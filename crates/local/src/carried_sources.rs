@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use sha2::{Digest as _, Sha256};
 
-use crate::go_build::hexadecimal;
+use crate::go_build::{SOURCES, hexadecimal};
 use crate::kubernetes_version::KubernetesVersion;
 use crate::whole_file::write_whole;
 
@@ -23,7 +23,7 @@ pub(crate) fn write(kept_in: &Path, version: KubernetesVersion) -> Result<PathBu
         digest.update(text.len().to_le_bytes());
         digest.update(text);
     }
-    let folder = kept_in.join(format!("sources-{version}-{}", hexadecimal(digest)));
+    let folder = kept_in.join(format!("{SOURCES}{version}-{}", hexadecimal(digest)));
     for (name, text) in files {
         let file = folder.join(name);
         if fs::read_to_string(&file).is_ok_and(|there| there == text) {

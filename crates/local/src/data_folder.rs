@@ -76,6 +76,14 @@ impl DataFolder {
         Ok(taken)
     }
 
+    /// Fails if a directory has data of another version of Kubernetes. It takes nothing.
+    pub fn check(path: &Path, kubernetes: &str) -> Result<()> {
+        if !path.join(MARK).exists() {
+            return Ok(());
+        }
+        check_mark(path, &Mark { format: FORMAT, kubernetes: kubernetes.to_owned() })
+    }
+
     /// The minor version of Kubernetes whose data a directory has; `None` if it has none that can be read.
     #[must_use]
     pub fn kubernetes_in(path: &Path) -> Option<String> {
@@ -213,6 +221,8 @@ mod tests {
         assert_eq!(DataFolder::kubernetes_in(data.path()).as_deref(), Some("1.36"));
         assert_eq!(DataFolder::kubernetes_in(&data.path().join("missing")), None);
         let error = refused(data.path(), "1.35");
+        assert_eq!(format!("{:#}", DataFolder::check(data.path(), "1.35").unwrap_err()), error);
+        DataFolder::check(data.path(), "1.36").expect("the same version");
         assert!(
             error.contains("holds data of Kubernetes 1.36, but the binaries are Kubernetes 1.35"),
             "{error}"

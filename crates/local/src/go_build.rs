@@ -25,6 +25,9 @@ pub(crate) const PROGRAMS: [&str; 5] =
 pub(crate) const ONE_BINARY: &str = "almanac-cluster";
 /// The directory in the cache for what control planes begin with, made by the tests' harness.
 pub const BOOTSTRAPPED: &str = "bootstrapped";
+/// The beginning of the names of directories with sources, and of those that are being removed.
+pub(crate) const SOURCES: &str = "sources-";
+const REMOVED: &str = "removed-";
 /// The file that is locked while a control plane is built.
 const LOCK: &str = "lock";
 /// How often the progress of a long build is shown.
@@ -55,28 +58,14 @@ impl GoBuild {
         Ok(Self { sources: carried_sources::write(&kept_in, version)?, kept_in })
     }
 
-    /// Removes all control planes that were built, and what was prepared for them; waits for a build that is running.
-    /// The removed directories. A control plane that runs keeps running.
+    /// Removes all control planes that were built, and the data that they begin with. Waits for a build that is running.
+    /// The removed directories. A control plane that runs keeps running, until one of its programs has to start again.
     pub fn remove_all() -> Result<Vec<PathBuf>> {
-        let cache = environment::cache_folder()?;
-        let kept_in = environment::control_planes()?;
+        let bootstrapped = environment::cache_folder()?.join(BOOTSTRAPPED);
         let mut removed = Vec::new();
-        if !kept_in.is_dir() {
-            return Ok(removed);
-        }
-        let _lock = lock_builds(&kept_in)?;
-        let built = fs::read_dir(&kept_in)
-            .with_context(|| format!("failed to read {}", kept_in.display()))?
-            .map(|entry| Ok(entry?.path()))
-            .collect::<Result<Vec<_>>>()?;
-        for path in built.into_iter().chain([cache.join(BOOTSTRAPPED)]) {
-            if path.is_dir() {
-                fs::remove_dir_all(&path)
-                    .with_context(|| format!("failed to remove {}", path.display()))?;
-                removed.push(path);
-            } else if path.file_name().is_some_and(|name| name != LOCK) && path.exists() {
-                fs::remove_file(&path)
-                    .with_context(|| format!("failed to remove {}", path.display()))?;
+        for parent in [environment::control_planes()?, bootstrapped] {
+            if parent.is_dir() {
+                remove_directories(&parent, &mut removed)?;
             }
         }
         removed.sort();
@@ -260,6 +249,34 @@ fn lock_builds(kept_in: &Path) -> Result<File> {
         lock.lock().context("failed to lock the cache directory")?;
     }
     Ok(lock)
+}
+
+/// Removes what was built in a directory. A build in the same directory waits.
+fn remove_directories(parent: &Path, removed: &mut Vec<PathBuf>) -> Result<()> {
+    let _lock = lock_builds(parent)?;
+    let entries = fs::read_dir(parent)
+        .with_context(|| format!("failed to read {}", parent.display()))?
+        .collect::<std::io::Result<Vec<_>>>()?;
+    for entry in entries {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        // A build that waits for the lock has written its sources.
+        if !entry.file_type()?.is_dir() || name.starts_with(SOURCES) {
+            continue;
+        }
+        // Complete or absent, also for a process that does not take the lock, and if this one is killed.
+        let doomed = parent.join(format!("{REMOVED}{name}"));
+        if !name.starts_with(REMOVED) {
+            if doomed.exists() {
+                fs::remove_dir_all(&doomed)?;
+            }
+            fs::rename(&path, &doomed)?;
+        }
+        let doomed = if name.starts_with(REMOVED) { &path } else { &doomed };
+        fs::remove_dir_all(doomed)
+            .with_context(|| format!("failed to remove {}", doomed.display()))?;
+        removed.push(path);
+    }
+    Ok(())
 }
 
 /// Enough of a digest to distinguish the sources.

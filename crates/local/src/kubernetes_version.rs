@@ -34,11 +34,14 @@ impl KubernetesVersion {
 
     /// The version in `ALMANAC_KUBERNETES_VERSION`, else the newest.
     pub fn from_environment() -> Result<Self> {
+        Ok(Self::requested()?.unwrap_or(Self::NEWEST))
+    }
+
+    /// The version in `ALMANAC_KUBERNETES_VERSION`, if it is set.
+    pub fn requested() -> Result<Option<Self>> {
         let name = environment::KUBERNETES_VERSION;
-        match std::env::var_os(name).filter(|value| !value.is_empty()) {
-            Some(value) => value.to_string_lossy().parse().context(name),
-            None => Ok(Self::NEWEST),
-        }
+        let value = std::env::var_os(name).filter(|value| !value.is_empty());
+        value.map(|value| value.to_string_lossy().parse().context(name)).transpose()
     }
 
     /// The minor version, such as `1.36`.

@@ -28,7 +28,7 @@ pub fn differences() -> Vec<Difference> {
 fn of_history() -> Vec<Difference> {
     vec![
         Difference {
-            name: "A recommendation holds until the next one",
+            name: "A recommendation applies until the next one",
             case: Case {
                 down: window(300),
                 ..Case::following(10, &[(0, 10), (400, 3), (699, 3), (700, 3)])
@@ -43,7 +43,7 @@ fn of_history() -> Vec<Difference> {
             ours: vec![3, 3],
         },
         Difference {
-            name: "What was scaled is remembered for the policies of both directions",
+            name: "Scale events are stored for the policies of both directions",
             case: Case {
                 up: limited(Amount::Count(2), 600),
                 down: limited(Amount::Count(2), 60),
@@ -74,7 +74,7 @@ fn of_limits() -> Vec<Difference> {
         },
         Difference {
             // After the other writer, the period seems to have begun with fewer replicas than none.
-            name: "More than a hundred percent is all",
+            name: "More than a hundred percent allows scaling down all replicas",
             case: cut_by_another_writer(Case {
                 down: limited(Amount::Percent(200), 60),
                 ..Case::following(10, &[(0, 20), (10, 1)])
@@ -83,7 +83,7 @@ fn of_limits() -> Vec<Difference> {
             ours: vec![20, 1],
         },
         Difference {
-            name: "The bounds come last, above them",
+            name: "The bounds apply last, above them",
             case: Case {
                 maximum: 23,
                 down: limited(Amount::Count(20), 60),
@@ -93,13 +93,13 @@ fn of_limits() -> Vec<Difference> {
             ours: vec![20, 5],
         },
         Difference {
-            name: "The bounds come last, below them",
+            name: "The bounds apply last, below them",
             case: Case { minimum: 5, ..Case::following(1, &[(0, 9), (15, 9)]) },
             kubernetes: vec![5, 9],
             ours: vec![9, 9],
         },
         Difference {
-            name: "Another writer is answered once a query period",
+            name: "An overwritten value is set again once a query period",
             case: cut_by_another_writer(Case {
                 query_period: 10,
                 up: limited(Amount::Count(20), 60),
@@ -126,13 +126,13 @@ fn of_metrics() -> Vec<Difference> {
             ours: vec![1],
         },
         Difference {
-            name: "`Value` multiplies the replicas there are, ready or not",
+            name: "`Value` multiplies all replicas, ready or not",
             case: Case { unready: 3, ..measured(4, MetricKind::Value, &[Some(2_000)]) },
             kubernetes: vec![2],
             ours: vec![8],
         },
         Difference {
-            name: "What a metric multiplies is exact",
+            name: "The product of a metric is exact",
             case: Case {
                 metrics: vec![Metric { kind: MetricKind::Value, target: 15_000 }],
                 ..measured(75, MetricKind::Value, &[Some(20_400)])
@@ -150,7 +150,7 @@ fn of_metrics() -> Vec<Difference> {
             ours: vec![7],
         },
         Difference {
-            name: "Without the answer of every metric, nothing is scaled",
+            name: "Nothing is scaled without the sample of every metric",
             case: measured(5, MetricKind::AverageValue, &[Some(8_000), None]),
             kubernetes: vec![8],
             ours: vec![5],

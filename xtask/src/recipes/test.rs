@@ -19,7 +19,7 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 
 use self::harness::{ControlPlane, Harness};
 use self::programs::Built;
@@ -66,6 +66,15 @@ const PATIENCE: Duration = Duration::from_mins(20);
 const PATIENCE_IF_THOROUGH: Duration = Duration::from_hours(6);
 
 fn run(run: &mut Run) -> anyhow::Result<()> {
+    if run.arguments.kubernetes_version.is_some() {
+        for name in [FOREIGN_CLUSTER, "KUBEBUILDER_ASSETS"] {
+            let is_set = env::var_os(name).is_some_and(|value| !value.is_empty());
+            ensure!(
+                !is_set,
+                "{name} selects another Kubernetes than --kubernetes-version; unset it"
+            );
+        }
+    }
     // Missing programs install while cargo builds.
     let without_browser = thread::spawn(browser::why_not);
     let (cluster_files, others) = integration_tests(&run.workspace);

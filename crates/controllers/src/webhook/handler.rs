@@ -127,7 +127,7 @@ impl Reviews {
         }
         let context = CheckContext {
             clock: self.clock.setting(),
-            kubernetes: self.kubernetes.get(),
+            kubernetes: self.kubernetes.for_checks(),
             ..CheckContext::new(&request.namespace, self.clock.now())
         };
         let object = std::mem::take(&mut request.object);

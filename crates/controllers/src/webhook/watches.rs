@@ -33,7 +33,7 @@ pub(super) fn begin(client: Client, reviews: &Reviews, running: &mut RunningTerm
         running.watch_kind(kind, namespaces, |part| {
             let (progress, whole) = ListReport::new();
             let (index, clock, kubernetes) = (index.clone(), clock.clone(), kubernetes.clone());
-            let (checked_for, listed) = (kubernetes.get(), None);
+            let (checked_for, listed) = (kubernetes.for_checks(), None);
             let follower = ObjectFollower {
                 kind,
                 part,
@@ -85,7 +85,7 @@ impl ObjectFollower {
 impl Follower for ObjectFollower {
     fn begin_list(&mut self) {
         self.listed = Some(BTreeSet::new());
-        self.checked_for = self.kubernetes.get();
+        self.checked_for = self.kubernetes.for_checks();
     }
 
     fn upsert(&mut self, object: DynamicObject) {
@@ -99,7 +99,7 @@ impl Follower for ObjectFollower {
         let template = is_workload.then(|| unit_template(&object, self.kind.name())).flatten();
         let context = CheckContext {
             clock: self.clock.setting(),
-            kubernetes: self.kubernetes.get(),
+            kubernetes: self.kubernetes.for_checks(),
             ..CheckContext::new(identity.namespace(), self.clock.now())
         };
         let check = || check_json(self.kind, as_json(object), context);
@@ -138,7 +138,7 @@ impl Follower for ObjectFollower {
     }
 
     fn needs_relist(&self) -> bool {
-        self.checked_for != self.kubernetes.get()
+        self.kind == Kind::CronFederatedHPA && self.checked_for != self.kubernetes.for_checks()
     }
 
     fn failed(&mut self, why: &WatchFailure) {

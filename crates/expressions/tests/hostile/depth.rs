@@ -93,7 +93,11 @@ fn quotes_and_comments_hide_no_brackets_and_make_none() {
         format!("br'\\' == {brackets}"),
         format!("'\\'\\\\' == {brackets}"),
     ] {
-        assert!(error(&text).starts_with("it is nested"), "{text:.30} {}", error(&text));
+        assert!(
+            error(&text).starts_with("the expression is nested"),
+            "{text:.30} {}",
+            error(&text)
+        );
     }
 }
 

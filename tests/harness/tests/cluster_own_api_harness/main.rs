@@ -2,4 +2,5 @@
 
 mod audit;
 mod faults;
+mod version;
 mod watches;

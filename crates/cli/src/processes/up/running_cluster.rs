@@ -192,10 +192,16 @@ async fn binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
 
 /// The programs next to this one if they are of the right version, or those that are built.
 async fn carried_binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
-    let version = arguments.kubernetes_version.or(kept_version(arguments)?);
+    let version = selected_version(arguments)?;
+    if let Some(version) = version
+        && !arguments.ephemeral
+    {
+        // A build takes minutes.
+        DataFolder::check(&arguments.data_directory()?, version.minor())?;
+    }
     let own = std::env::current_exe().ok();
     let beside = match own.as_deref().and_then(Path::parent) {
-        Some(folder) => Binaries::beside(folder)?,
+        Some(dir) => Binaries::beside(dir)?,
         None => None,
     };
     match (beside, version) {
@@ -210,16 +216,27 @@ async fn carried_binaries(arguments: &UpArguments) -> anyhow::Result<Binaries> {
     }
 }
 
-/// The version to check files for. That of other programs or of another cluster is not known yet: it counts as the newest.
+/// The version to check files for. That of other programs or of another cluster is still unknown: it is assumed to be
+/// the newest, and the API server decides.
 pub(super) fn version_to_run(arguments: &UpArguments) -> anyhow::Result<KubernetesVersion> {
-    let version = arguments.kubernetes_version.or(kept_version(arguments)?);
-    Ok(version.unwrap_or(KubernetesVersion::NEWEST))
+    Ok(selected_version(arguments)?.unwrap_or(KubernetesVersion::NEWEST))
 }
 
-/// The version of the kept data, so that a newer Almanac continues with it; `None` if it cannot be built.
-fn kept_version(arguments: &UpArguments) -> anyhow::Result<Option<KubernetesVersion>> {
-    if arguments.ephemeral {
+/// The version that the flag, the environment or the kept data selects, so that a newer Almanac continues with that
+/// data. `None` for other programs and for another cluster.
+fn selected_version(arguments: &UpArguments) -> anyhow::Result<Option<KubernetesVersion>> {
+    if arguments.cluster.is_some() || arguments.assets.is_some() {
         return Ok(None);
+    }
+    if arguments.kubernetes_version.is_some() {
+        return Ok(arguments.kubernetes_version);
+    }
+    if environment::assets_folder()?.is_some() {
+        return Ok(None);
+    }
+    let requested = KubernetesVersion::requested()?;
+    if requested.is_some() || arguments.ephemeral {
+        return Ok(requested);
     }
     let kept = DataFolder::kubernetes_in(&arguments.data_directory()?);
     Ok(kept.and_then(|minor| minor.parse().ok()))
@@ -227,7 +244,8 @@ fn kept_version(arguments: &UpArguments) -> anyhow::Result<Option<KubernetesVers
 
 /// The minor version in a whole version, such as `1.36` in `1.36.3`.
 fn minor(version: &str) -> &str {
-    version.rsplit_once('.').map_or(version, |(minor, _)| minor)
+    let end = version.match_indices('.').nth(1).map_or(version.len(), |(index, _)| index);
+    &version[..end]
 }
 
 /// The part of a kubeconfig for one context, which becomes its current one.

@@ -18,9 +18,13 @@ fn another_version_of_the_api_server_checks_known_policies_again() {
         let object = state.world.cron_scaling.policies.get(&identity("shop"));
         object.and_then(|it| it.policy.as_ref()).map_or(0, |policy| policy.rules.len())
     };
+    watched.cluster.kubernetes.note(KubernetesMinor::OLDEST);
     watched.follower.upsert(stored());
     watched.follower.list_complete();
     assert_eq!((rules(&watched), watched.follower.needs_relist()), (0, false));
+    // No check differs between these versions.
+    watched.cluster.kubernetes.note(KubernetesMinor::TESTED[0]);
+    assert!(!watched.follower.needs_relist());
 
     watched.cluster.kubernetes.note(KubernetesMinor::SCALES_TO_ZERO);
     assert!(watched.follower.needs_relist());
@@ -28,4 +32,7 @@ fn another_version_of_the_api_server_checks_known_policies_again() {
     watched.follower.upsert(stored());
     watched.follower.list_complete();
     assert_eq!((rules(&watched), watched.follower.needs_relist()), (1, false));
+    // Another replica of the API server is older.
+    watched.cluster.kubernetes.note(KubernetesMinor::OLDEST);
+    assert!(!watched.follower.needs_relist());
 }
