@@ -48,7 +48,7 @@ impl FromStr for KubernetesMinor {
         match (numbers, parts.next()) {
             ([Some(1_u16), Some(minor), Some(_)], None) => Ok(Self(minor)),
             _ => Err(format!(
-                "{text:?} is no version of Kubernetes; write it as {}",
+                "{text:?} is not a version of Kubernetes; write it as {}",
                 Self::TESTED[2]
             )),
         }

@@ -131,7 +131,7 @@ pub struct ScalingRules {
     /// The choice among recommendations, and among policies. Defaults to `Max`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub select_policy: Option<SelectPolicy>,
-    /// The limits of changes within periods. Defaults to none: any amount changes immediately.
+    /// The limits of changes within periods. Defaults to none: any change is allowed immediately.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]

@@ -33,7 +33,7 @@ const MAX_KEY: usize = 317;
 /// The longest value of a label.
 const MAX_VALUE: usize = 63;
 
-/// The nodes that the pods of the namespace use, in order, with the number of pods on each kind of node.
+/// The nodes that the pods of the namespace use, their order, and the maximum number of pods on each kind of node.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "scheduling.sigs.x-k8s.io",

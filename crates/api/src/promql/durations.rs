@@ -48,7 +48,7 @@ impl Parser<'_, '_> {
     pub(super) fn positive_duration(&mut self) -> Result<(), Refusal> {
         let at = self.next.start;
         if self.duration(Vec::new(), true)?.is_some_and(|seconds| seconds <= 0.0) {
-            return Err(self.refusal(at, "a duration must be more than 0"));
+            return Err(self.refusal(at, "a duration of 0 or less is not valid"));
         }
         Ok(())
     }

@@ -214,7 +214,7 @@ fn operands_of_the_wrong_type_are_refused_with_their_types() {
         ("a offset 5m [5m]", "'offset' and '@' come after a range"),
         ("a @ 5 [5m]", "'offset' and '@' come after a range"),
         ("3[5m:]", "a subquery of a number is not possible"),
-        ("a[0s]", "a duration must be more than 0"),
+        ("a[0s]", "a duration of 0 or less is not valid"),
         ("a[5m / 0]", "a duration is divided by 0"),
         ("a offset 1e10", "a duration is longer than 292 years"),
         ("a @ NaN", "the time after '@' is out of bounds"),

@@ -12,9 +12,10 @@ use almanac_api::finding::Code;
 const OPENING: &str = "\
 # Findings
 
-The findings of `almanac validate`, `almanac lint` and the admission webhook, by code. An error is rejected, or has no
-effect. A warning is accepted, but probably not intended. A note (`info`) is for your information. Codes never change
-their meaning, so scripts can rely on them. To suppress findings, see [Lint policies](lint.md).
+The findings of `almanac validate`, `almanac lint` and the admission webhook, by code. The API server would reject an
+error, or Almanac cannot apply it. A warning is accepted, but probably not intended. A note (`info`) is for your
+information. Codes never change their meaning, so scripts can rely on them. To suppress findings, see
+[Lint policies](lint.md).
 ";
 
 /// The findings in the expected outputs of the tests of the program: the page has the first one of each finding.

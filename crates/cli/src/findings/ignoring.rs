@@ -14,8 +14,8 @@ use crate::files::settings;
 /// The suppressed findings.
 #[derive(Args)]
 pub(crate) struct IgnoreArguments {
-    /// Suppress findings with this code, which is in the brackets before each finding. For one line, write a comment
-    /// `# almanac:ignore CODE` there, and for a directory `ignore = ["CODE"]` under `[lint]` in almanac.toml
+    /// Suppress findings with this code, which is in the brackets before each finding. For one location, write a
+    /// comment `# almanac:ignore CODE` there, and for a directory `ignore = ["CODE"]` under `[lint]` in almanac.toml
     #[arg(
         long,
         value_name = "CODE",

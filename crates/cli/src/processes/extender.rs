@@ -45,8 +45,8 @@ pub(crate) struct ExtenderArguments {
     #[arg(long, value_name = "HOST:PORT", requires = "peer_listen", value_parser = peer_address)]
     peer_address: Option<String>,
 
-    /// A token of the own service account for the audience almanac.dev/extender; it identifies this replica to the
-    /// others
+    /// A token of this replica's service account for the audience almanac.dev/extender; it identifies this replica to
+    /// the others
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "peer_listen")]
     peer_token_file: Option<PathBuf>,
 

@@ -93,7 +93,7 @@ impl Collector for Gauges {
             ("almanac_qos_pods_managed", "Pods whose level a policy sets now", numbers.managed),
             (
                 "almanac_qos_levels_pending",
-                "Pods without the level that a policy sets",
+                "Pods that do not have the level of their policy yet",
                 numbers.levels_pending,
             ),
             (

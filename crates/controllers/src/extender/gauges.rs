@@ -77,7 +77,7 @@ impl Collector for Gauges {
             ),
             (
                 "almanac_units_policies_in_conflict",
-                "ResourcePolicies that select the same pods as another policy",
+                "ResourcePolicies that select a pod that another one also selects",
                 numbers.in_conflict,
             ),
             (

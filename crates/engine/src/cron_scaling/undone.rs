@@ -72,8 +72,8 @@ pub(crate) fn reacts_to_changes(
 }
 
 /// Detects values that other writers have replaced, and the end of that; recorded once per firing. Only a known
-/// change by another writer is used: a different value may also be our own, from a write whose response was lost or
-/// from a rule that no longer exists.
+/// change by another writer is considered: a different value may also be our own, from a write whose response was lost
+/// or from a rule that no longer exists.
 pub(crate) fn detect_undone(
     view: ViewMut<'_, CronRules>,
     policy: &Identity,

@@ -30,7 +30,7 @@ pub enum QueryProblem {
         has_token: bool,
     },
     /// A redirect to another address.
-    #[error("Prometheus answered {status}{}, which is not followed; set --prometheus-uri to its target", pointing(.to.as_deref()))]
+    #[error("Prometheus answered {status}{}, which is not followed; set --prometheus-uri to the target of the redirect", pointing(.to.as_deref()))]
     Redirected {
         /// The status of the response.
         status: String,

@@ -119,7 +119,7 @@ fn inactive_reason(input: &StatusInput<'_>) -> Option<(ConditionReason, String)>
     Some(match input.undecided.as_ref()? {
         UndecidedReason::Exempt(exempt) => exempt_reason(*exempt),
         UndecidedReason::Disabled => {
-            (ConditionReason::Disabled, "an annotation disables it".to_owned())
+            (ConditionReason::Disabled, "an annotation disables the placement".to_owned())
         }
         UndecidedReason::NotServed(kind) => {
             let why =

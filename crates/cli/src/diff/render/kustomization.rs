@@ -68,7 +68,7 @@ const PLAIN_INSIDE: [&str; 11] = [
     "version",
 ];
 
-const ALLOWED: &str = "use only local files and built-in fields, or do not render it";
+const ALLOWED: &str = "use only local files, without plugins or charts, or do not render it";
 
 /// A path that a kustomization names, and the field.
 struct NamedPath<'a> {
