@@ -3,7 +3,7 @@
 //! A resync decides about all pods together: at each boundary, after a change of the lists or of the labels of a node,
 //! and at the check interval. Each pod without its desired level gets a turn of its own, as does a pod that is new or
 //! has changed. A turn decides about its pod again, writes once, and is retried later if the write failed. All state is
-//! on the pods. So a process that has just started decides like one that has run for a year.
+//! on the pods. So a process that has just started decides like a process that has run for a year.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | `turn` | one pod: decides, writes, counts, reports |
 //! | `contest` | the backoff while two field managers change one pod |
 //! | `metrics` | counters and the histogram, which survive terms; `turn` and `config` count |
-//! | `gauges` | values that are computed at the scrape; the leader's only, if there is one |
+//! | `gauges` | values that are computed at the scrape; with leader election, only the leader has values |
 //! | `event` | Events |
 //!
 //! `almanac-engine` decides what a pod should have; `almanac-api` reads a `ConfigMap`.
@@ -56,7 +56,7 @@ pub struct AgentOptions {
     pub nodes: Nodes,
     /// The namespace of the `ConfigMap`.
     pub config_namespace: String,
-    /// The form in which levels are written.
+    /// The form of the written levels.
     pub level_format: LevelFormat,
     /// The namespaces whose pods the agent reconciles.
     pub namespaces: Namespaces,
@@ -69,7 +69,7 @@ pub struct AgentOptions {
 /// The nodes of an agent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Nodes {
-    /// The node of this name.
+    /// A single node, by its name.
     One(Arc<str>),
     /// All nodes, and pods without a node.
     All,

@@ -1,7 +1,8 @@
 //! The cluster state of a controller: the world that decisions are based on, and the bookkeeping for the writes to each
 //! object.
 //!
-//! Watches fill it, and everything else reads it. It is one value behind one lock, which is never held while waiting.
+//! Watches fill the state, and everything else reads it. The state is one value behind one lock. No task waits while it
+//! holds the lock.
 
 mod policy_entry;
 mod rivals;
@@ -28,14 +29,14 @@ pub(crate) use target_table::{TargetEntry, TargetTable};
 /// The cluster state of one term as the leader.
 #[derive(Default)]
 pub(crate) struct Cluster {
-    /// The patterns of all autoscalers.
+    /// The budget for the patterns of all autoscalers.
     pub(crate) patterns: PatternPool,
     /// The version of the API server.
     pub(crate) kubernetes: ServerVersion,
     state: Mutex<ClusterState>,
 }
 
-/// The same, while locked.
+/// The locked cluster state.
 #[derive(Default)]
 pub(crate) struct ClusterState {
     /// The basis of decisions.
@@ -46,19 +47,19 @@ pub(crate) struct ClusterState {
     pub(crate) targets: TargetTable,
     /// The bookkeeping for placements and their decisions.
     pub(crate) hub: HubRecords,
-    /// The node groups.
+    /// The node groups, and the bookkeeping for their statuses.
     pub(crate) node_groups: KnownNodeGroups,
-    /// The pauses of queries that timed out.
+    /// The backoffs of queries that timed out.
     pub(crate) slow_queries: SlowQueries,
 }
 
 impl Cluster {
-    /// The cluster state of a process that reads this version.
-    pub(crate) fn of_version(kubernetes: ServerVersion) -> Self {
+    /// An empty cluster state in front of an API server of this version.
+    pub(crate) fn for_version(kubernetes: ServerVersion) -> Self {
         Self { kubernetes, ..Self::default() }
     }
 
-    /// The same with another budget for patterns.
+    /// An empty cluster state with this budget for patterns.
     #[cfg(test)]
     pub(crate) fn with_patterns(patterns: PatternPool) -> Self {
         Self { patterns, ..Self::default() }
@@ -86,8 +87,8 @@ impl ClusterState {
         Some(reference.target.identity().clone())
     }
 
-    /// Records the current and the former target of a policy. Returns the rivals whose statuses may change because of
-    /// that. No watch reports the deletion of a target that was read on demand, so it is removed with its last policy.
+    /// Records the current and the former target of a policy. Returns the rivals whose statuses may change. No watch
+    /// reports the deletion of a target that was read on demand, so the target is removed with its last policy.
     pub(crate) fn set_target_of(
         &mut self,
         policy: &PolicyName,
@@ -102,7 +103,8 @@ impl ClusterState {
         rivals
     }
 
-    /// Records whether a policy sets its target, after a change of what is exempt. Returns the rivals as above.
+    /// Records whether a policy sets its target, after a change of what is exempt. Returns the rivals whose statuses
+    /// may change.
     pub(crate) fn note_exemption(&mut self, policy: &PolicyName) -> Vec<PolicyName> {
         let target = self.target_of(policy);
         self.set_target_of(policy, target.as_ref(), target.as_ref())
@@ -130,7 +132,7 @@ mod tests {
             state.set_target_of(policy, None, Some(&read));
         }
         state.set_target_of(&one, Some(&read), Some(&listed));
-        assert!(state.targets.get(&read).is_some(), "another policy has it");
+        assert!(state.targets.get(&read).is_some(), "another policy has the target");
         state.set_target_of(&two, Some(&read), None);
         state.set_target_of(&one, Some(&listed), None);
         assert!(state.targets.get(&read).is_none() && state.targets.get(&listed).is_some());

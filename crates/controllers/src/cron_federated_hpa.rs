@@ -51,13 +51,14 @@ impl FamilyController for CronFederatedHpas {
         let conditions =
             conditions(&entry.recorded.conditions(), &condition_states, generation, now);
         let status = if let Some(checked) = checked {
-            // There is nothing to report before the first turn: a status without histories would look like a lost one.
+            // There is nothing to report before the first turn: a status without histories would look like a lost
+            // status.
             write(checked, memory?, now, conditions, generation)
         } else {
             let nothing = Memory::default();
             write_without_policy(memory.unwrap_or(&nothing), conditions, generation)
         };
-        // A status is plain data; it can always be written.
+        // A status is plain data, so serialization cannot fail.
         let patch = replacing_patch(&status).ok()?.to_string().into();
         let status = serde_json::to_value(&status).ok()?;
         Some(ComposedStatus {

@@ -34,8 +34,8 @@ pub(crate) fn change(world: &mut World, change: impl FnOnce(&mut Exemptions) -> 
     change(Arc::make_mut(&mut world.objects.exempt))
 }
 
-/// Leaves out the objects in namespaces that a flag exempts. Another installation may reconcile them, so this one keeps
-/// no entry for them, gives them no turn, and writes nothing to or about them.
+/// Skips the objects in namespaces that a flag exempts. Another installation may reconcile these objects. So this
+/// process keeps no entry for them, gives them no turn, and writes nothing to or about them.
 pub(crate) struct Excluding<Inner> {
     namespaces: Arc<[String]>,
     inner: Inner,
@@ -126,7 +126,7 @@ impl<OnChange: Fn(&str, NamespaceMark) + Send> NamespaceFollower<OnChange> {
             tracing::info!(
                 namespace = name,
                 marked = mark == NamespaceMark::Present,
-                "the mark {MARK} of a namespace has changed, or has become known"
+                "the annotation {MARK} of a namespace changed, or became known"
             );
         }
         (self.on_change)(name, mark);
@@ -141,7 +141,7 @@ fn mark_of(metadata: &ObjectMeta) -> NamespaceMark {
 impl<OnChange: Fn(&str, NamespaceMark) + Send> NamespaceFollower<OnChange> {
     /// Reads the annotations of these namespaces repeatedly. A namespace that is missing or forbidden to read is
     /// reported once, until it can be read.
-    pub(crate) async fn poll(mut self, client: Client, names: Vec<Arc<str>>, pause: Duration) {
+    pub(crate) async fn poll(mut self, client: Client, names: Vec<Arc<str>>, interval: Duration) {
         let namespaces: Api<Namespace> = Api::all(client);
         let mut unread: BTreeSet<Arc<str>> = BTreeSet::new();
         let mut read_once: BTreeSet<Arc<str>> = BTreeSet::new();
@@ -161,7 +161,7 @@ impl<OnChange: Fn(&str, NamespaceMark) + Send> NamespaceFollower<OnChange> {
                     Ok(Ok(None)) => {
                         self.note(name, NamespaceMark::Absent);
                         read_once.remove(name);
-                        "there is no such namespace".to_owned()
+                        "the namespace does not exist".to_owned()
                     }
                     // The last known annotation stays in effect. A namespace that was never read may have one.
                     Ok(Err(kube::Error::Api(status))) if status.code == 403 => {
@@ -180,7 +180,7 @@ impl<OnChange: Fn(&str, NamespaceMark) + Send> NamespaceFollower<OnChange> {
                     tracing::warn!(
                         namespace = &**name,
                         error = why,
-                        "failed to read a namespace: whether the namespace is marked with {MARK} is unknown"
+                        "failed to read a namespace: whether the namespace has the annotation {MARK} is unknown"
                     );
                 }
             }
@@ -188,7 +188,7 @@ impl<OnChange: Fn(&str, NamespaceMark) + Send> NamespaceFollower<OnChange> {
                 self.progress.complete();
             }
             let is_known = self.progress.is_complete();
-            sleep(if is_known { pause } else { FIRST_RETRY }).await;
+            sleep(if is_known { interval } else { FIRST_RETRY }).await;
         }
     }
 }
@@ -226,7 +226,7 @@ impl<OnChange: Fn(&str, NamespaceMark) + Send> Follower for NamespaceFollower<On
             self.has_complained = true;
             tracing::warn!(
                 error = why.reason,
-                "failed to watch namespaces: whether they are marked with {MARK} is unknown, and their \
+                "failed to watch namespaces: whether they have the annotation {MARK} is unknown, and their \
                  objects are treated as unmarked"
             );
         }
@@ -240,7 +240,7 @@ impl<OnChange: Fn(&str, NamespaceMark) + Send> Follower for NamespaceFollower<On
 mod tests {
     use super::*;
 
-    /// One that only needs a list.
+    /// A follower that always needs another list.
     struct Wanting;
 
     impl Follower for Wanting {

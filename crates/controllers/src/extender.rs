@@ -1,5 +1,5 @@
-//! The extender: responds to a kube-scheduler with the nodes that the pods of a `ResourcePolicy` may use, and binds
-//! them.
+//! The extender: responds to a kube-scheduler with the nodes that the pods of a `ResourcePolicy` may use, and binds the
+//! pods.
 //!
 //! Exactly one replica decides, by one ledger, and is ready once its state is complete. The other replicas forward
 //! requests to it, so a scheduler can run next to any of them. `almanac-engine` decides which nodes a pod may use.
@@ -54,8 +54,8 @@ pub struct ExtenderOptions {
 pub struct ExtenderEndpoints {
     /// For the requests of a scheduler.
     pub listener: TcpListener,
-    /// For the requests of other replicas, and the path of a token for them. Without a path, replicas authenticate by
-    /// certificate.
+    /// For the requests of other replicas, and the path of the token for such requests. Without a path, replicas
+    /// authenticate by certificate.
     pub others: Option<(TcpListener, Option<PathBuf>)>,
     /// Forwards requests to the other replicas.
     pub forwarder: Forwarder,

@@ -56,7 +56,7 @@ struct TermState {
     cluster: Arc<Cluster>,
     turns: Arc<WorkQueue>,
     statuses: Arc<WorkQueue>,
-    /// Queries Prometheus, if there is one.
+    /// The part that queries Prometheus; `None` without a Prometheus.
     sampling: Option<Sampling>,
     writing: StatusWriter,
     families: Families,
@@ -108,7 +108,7 @@ impl Term<'_> {
             "watching targets"
         };
         let is_orderly = running.runs_until_end(targets).await;
-        // The Lease is released afterwards, so no request may be in flight then, even if a task has failed.
+        // The Lease is released after that, so no request may be in flight then, even if a task has failed.
         let ending = async {
             end_turns.cancel();
             shared.reconciler.costly_decisions.close();
@@ -134,7 +134,7 @@ impl Term<'_> {
     fn begin(&self, running: &mut RunningTerm) -> TermState {
         let Process { runtime, options, families, .. } = self.process;
         let clock = options.process.clock.clone();
-        let cluster = Arc::new(Cluster::of_version(self.process.kubernetes.clone()));
+        let cluster = Arc::new(Cluster::for_version(self.process.kubernetes.clone()));
         let exempt = Exemptions::of_namespaces(&options.process.exempt_namespaces);
         let settings = options.queries.settings();
         {
@@ -323,7 +323,7 @@ impl TermState {
         Some((StatusUpdate { version: entry.version.clone(), recorded, method }, transitions))
     }
 
-    /// Reports conditions that newly need attention. For those that do so repeatedly, only the status reports them.
+    /// Reports conditions that newly need attention. Conditions that do so repeatedly appear only in the status.
     fn report(&self, policy: &PolicyName, transitions: &[ConditionState]) {
         // An undone value was already reported when it was detected.
         let needs_event = |it: &&ConditionState| {

@@ -30,7 +30,7 @@ pub(super) struct ConfigFollower {
     pub(super) events: EventLog,
     /// The delay between a change and the Event about its findings.
     pub(super) event_delay: Duration,
-    /// The delayed Events. They end with the watch, so the end of a term does not wait for them.
+    /// The delayed Events. The watch drops the tasks when it ends, so the end of a term does not wait for Events.
     pub(super) delayed: JoinSet<()>,
     pub(super) progress: ListReport,
     /// Whether the list in progress contains the `ConfigMap`.
@@ -38,7 +38,7 @@ pub(super) struct ConfigFollower {
 }
 
 impl ConfigFollower {
-    /// Stores content that differs from before, and reports its findings.
+    /// Stores changed content, and reports its findings.
     fn store(&mut self, state: &mut AgentState, object: DynamicObject, mut entry: ConfigEntry) {
         let text = document_of(&object).unwrap_or_default().to_owned();
         let clock = &self.resync.clock;
@@ -84,7 +84,7 @@ impl ConfigFollower {
         self.report_unused(state);
     }
 
-    /// Reports a `ConfigMap` with policies that another one makes unused.
+    /// Reports a `ConfigMap` whose policies are unused because of another `ConfigMap`.
     fn report_unused(&mut self, state: &AgentState) {
         for (config, entry) in &state.configs.present {
             let levels =
@@ -114,7 +114,7 @@ impl ConfigFollower {
         let mut state = self.resync.state.lock();
         if state.drop_config(&self.config) {
             exemptions::change(&mut state.world, |exempt| exempt.mark(&self.config, false));
-            tracing::info!(config = %self.config, "the ConfigMap is gone");
+            tracing::info!(config = %self.config, "the ConfigMap was deleted");
             drop(state);
             self.resync.request();
         }
@@ -132,7 +132,7 @@ impl Follower for ConfigFollower {
             return;
         }
         self.is_listed = true;
-        // A `ConfigMap` that is being deleted has no policies any more, however long the deletion takes.
+        // A `ConfigMap` that is being deleted has no effect, however long the deletion takes.
         if metadata.deletion_timestamp.is_some() {
             self.remove();
             return;
@@ -155,7 +155,7 @@ impl Follower for ConfigFollower {
                     return;
                 }
             }
-            // The content of another object of this name is not the last valid version of this one.
+            // The content of another object of this name is not the last valid version of this object.
             Some(_) => {
                 state.drop_config(&self.config);
             }
@@ -206,7 +206,7 @@ fn content_of(object: &DynamicObject) -> u64 {
     hasher.finish()
 }
 
-/// The first mistake, with its line in the text, and the number of the others.
+/// The first mistake, with its line in the text, and the number of further mistakes.
 fn why_rejected(config: &Identity, text: &str, findings: &[Finding]) -> String {
     let mut mistakes = findings.iter().filter(|it| it.severity() == Severity::Error);
     let Some(first) = mistakes.next() else {
@@ -279,7 +279,7 @@ mod tests {
             "metadata": { "namespace": namespace, "name": name, "uid": "config" },
             "data": { "config.yaml": text },
         });
-        follower.upsert(serde_json::from_value(rejected).expect("it has the shape of one"));
+        follower.upsert(serde_json::from_value(rejected).expect("the object is valid"));
         assert!(!follower.delayed.is_empty());
         drop(follower);
         let ended = timeout(Duration::from_secs(1), writing_events.run()).await;

@@ -1,25 +1,25 @@
 //! Keeps two field managers from changing a pod against each other without end.
 //!
 //! If the agent's last value was replaced, the cause may be a user, or another agent with another `ConfigMap` or
-//! another form of levels. The agent writes the value again immediately a few times, and then after pauses that double,
+//! another form of levels. The agent writes the value again immediately a few times, and then after delays that double,
 //! up to about an hour. So contention causes few writes, and ends soon after the other field manager stops. A new
-//! desired value, as at a boundary, resets the pauses.
+//! desired value, as at a boundary, resets the delays.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use almanac_engine::qos_levels::QosAnnotations;
 use jiff::{SignedDuration, Timestamp};
 
-/// The number of times that the same value is written again without a pause.
+/// The number of times that the same value is written again without a delay.
 const IMMEDIATE_REPEATS: u32 = 3;
 
-/// The first pause.
-const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+/// The first delay.
+const FIRST_DELAY: SignedDuration = SignedDuration::from_secs(1);
 
-/// The longest pause is a bit more than an hour, which is also how long an API server keeps an Event.
+/// The maximum delay is a bit more than an hour, which is also how long an API server keeps an Event.
 const MAX_DOUBLINGS: u32 = 12;
 
-/// After the longest pause and this time without another change, a write is uncontested.
+/// After the maximum delay and this time without another change, a write is uncontested.
 const CALM: SignedDuration = SignedDuration::from_mins(10);
 
 /// The last write to a pod.
@@ -45,14 +45,14 @@ impl LastWrite {
         }
     }
 
-    /// The end of the pause before the same value is written again; `None` if it was not replaced too often.
+    /// The end of the delay before the same value is written again; `None` if no delay is necessary.
     pub(super) fn waits_until(
         before: Option<LastWrite>,
         wanted: &QosAnnotations,
         now: Timestamp,
     ) -> Option<Timestamp> {
         let before = before.filter(|it| it.wanted == hash_of(wanted) && !it.is_calm(now))?;
-        let until = before.at.saturating_add(before.pause()).ok()?;
+        let until = before.at.saturating_add(before.delay()).ok()?;
         // After the clock was set back, an earlier instant does not delay the write.
         (until > now && before.at <= now).then_some(until)
     }
@@ -62,20 +62,20 @@ impl LastWrite {
         self.repeats == IMMEDIATE_REPEATS
     }
 
-    /// Whether to report it again: the API server has deleted the earlier Event by now.
+    /// Whether to report the contention again: the API server has deleted the earlier Event by now.
     pub(super) fn is_reported_again(&self) -> bool {
         self.repeats >= IMMEDIATE_REPEATS + MAX_DOUBLINGS
     }
 
-    fn pause(&self) -> SignedDuration {
+    fn delay(&self) -> SignedDuration {
         match self.repeats.checked_sub(IMMEDIATE_REPEATS) {
             None => SignedDuration::ZERO,
-            Some(doublings) => FIRST_PAUSE * 2_i32.pow(doublings.min(MAX_DOUBLINGS)),
+            Some(doublings) => FIRST_DELAY * 2_i32.pow(doublings.min(MAX_DOUBLINGS)),
         }
     }
 
     fn is_calm(&self, now: Timestamp) -> bool {
-        now.duration_since(self.at) > self.pause() + self.pause() + CALM
+        now.duration_since(self.at) > self.delay() + self.delay() + CALM
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
         }
         let now = Timestamp::UNIX_EPOCH;
         assert!(LastWrite::waits_until(last, &first, now).is_some());
-        // The user's level does not count as another value.
+        // A change of the user's level is not a new value.
         assert!(LastWrite::waits_until(last, &wanted("p", "-1", "2"), now).is_some());
         assert_eq!(LastWrite::waits_until(last, &then, now), None);
         assert_eq!(LastWrite::waits_until(last, &QosAnnotations::default(), now), None);

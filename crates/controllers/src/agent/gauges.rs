@@ -59,8 +59,7 @@ impl Gauges {
     }
 }
 
-/// Whether any node of the agent follows the list of this entry. So does a pod without a node, if the list is the
-/// global one.
+/// Whether any node of the agent follows the list of this entry. A pod without a node follows the global list.
 fn followed(policies: &QosLevels, state: &AgentState, entry: Option<u32>) -> bool {
     let nodes = &state.world.objects.nodes;
     let is_it = |list| matches!(list, ListInForce::Known(known, _) if known == entry);
@@ -74,7 +73,7 @@ impl Collector for Gauges {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         let state = self.leading.cluster();
         if self.is_elected {
-            // Controllers have another name for this gauge: a query over both would find two leaders.
+            // Controllers use another name for this gauge: a query over both would find two leaders.
             let (name, help) =
                 ("almanac_agent_leader", "Whether this agent is the leader (1) or not (0)");
             let series = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;

@@ -18,7 +18,7 @@ pub(super) struct LevelMetrics {
     pub(super) rejections: Counter,
 }
 
-/// From a twentieth of a second, which an idle API server takes, to some minutes.
+/// From 50 ms, the latency of an idle API server, to some minutes.
 const LAG_SECONDS: [f64; 13] =
     [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0];
 

@@ -17,8 +17,9 @@ use crate::list_progress::ListReport;
 use crate::namespaces::Part;
 use crate::runtime::names;
 
-/// The time for which a value that another agent has written stays unchanged. The other agent's clock may be a little
-/// ahead, or it may have received a new list first. Reverting its value would only make both agents write again.
+/// The time for which a value that another agent has written stays unchanged. The clock of the other agent may be a
+/// little ahead, or the other agent may have received a new list first. Reverting its value would only make both agents
+/// write again.
 pub(super) const CREDIT: SignedDuration = SignedDuration::from_secs(1);
 
 /// Tracks the existing pods.
@@ -83,7 +84,7 @@ impl Follower for PodFollower {
             pods.insert(pod.clone(), entry);
         }
         let before = world.objects.pods.get(&pod);
-        // Own writes are already recorded there, unless the turn is still running.
+        // The world already contains own writes, unless the turn is still running.
         let by_another = before.is_some_and(|before| !before.has_same_marks(&slim));
         if before != Some(&slim) {
             world.objects.pods.insert(pod.clone(), slim);

@@ -30,10 +30,11 @@ pub(super) struct Resync {
     pub(super) requests: Notify,
 }
 
-/// The wall clock may be set during a sleep.
-const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+/// The maximum sleep, because the wall clock may be set during a sleep.
+const MAX_SLEEP: Duration = Duration::from_secs(1);
 
-/// The interval of resyncs while no policy sets one, as after all were deleted: some pods might not be restored yet.
+/// The interval of resyncs while no policy sets an interval. All policies may have been deleted, and some pods might
+/// not be restored yet.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
 
 /// The next two instants at which a resync is due.
@@ -75,7 +76,7 @@ impl Resync {
             }
             let remaining = earliest.and_then(|at| Duration::try_from(at.duration_since(now)).ok());
             tokio::time::sleep(
-                remaining.map_or(LONGEST_SLEEP, |remaining| remaining.min(LONGEST_SLEEP)),
+                remaining.map_or(MAX_SLEEP, |remaining| remaining.min(MAX_SLEEP)),
             )
             .await;
         }
@@ -118,7 +119,7 @@ pub(super) fn offset(node: &str, spread: Duration) -> Duration {
     Duration::from_millis(hasher.finish().checked_rem(spread).unwrap_or_default())
 }
 
-/// The shortest check interval of the policies that are reconciled.
+/// The minimum check interval of the policies that are reconciled.
 fn check_interval(policies: &QosLevels) -> Option<SignedDuration> {
     let enabled = policies.lists().flat_map(|(_, list)| list).filter(|it| it.is_enabled);
     enabled.map(|it| it.check_interval).min()
@@ -129,14 +130,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_begin_at_different_instants_of_the_spread_each_always_at_the_same() {
+    fn nodes_start_at_different_instants_of_the_spread_and_a_node_always_at_the_same() {
         let spread = Duration::from_secs(3);
         let offsets: Vec<Duration> =
             (0..1000).map(|node| offset(&format!("node-{node}"), spread)).collect();
         assert!(offsets.iter().all(|it| *it < spread));
         for third in 0..3 {
-            let of_it = offsets.iter().filter(|it| it.as_secs() == third).count();
-            assert!((250..420).contains(&of_it), "{of_it} nodes in second {third}");
+            let count = offsets.iter().filter(|it| it.as_secs() == third).count();
+            assert!((250..420).contains(&count), "{count} nodes in second {third}");
         }
         assert_eq!(offset("node-7", spread), offsets[7]);
         assert_eq!(offset("node-7", Duration::ZERO), Duration::ZERO);

@@ -1,6 +1,7 @@
 //! The state of one cluster in an agent: the world that decisions are based on, and the bookkeeping for it.
 //!
-//! Watches fill it, and everything else reads it. It is one value behind one lock, which is never held while waiting.
+//! Watches fill the state, and everything else reads it. The state is one value behind one lock. No task waits while it
+//! holds the lock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +21,7 @@ pub(super) struct SharedState {
     state: Mutex<AgentState>,
 }
 
-/// The same, while locked.
+/// The locked state of one term.
 #[derive(Default)]
 pub(super) struct AgentState {
     /// The basis of decisions.
@@ -47,15 +48,15 @@ pub(super) struct PodEntry {
     pub(super) wrote: Option<LastWrite>,
     /// The failed attempts since the last success.
     pub(super) failure: Option<Box<Failure>>,
-    /// The annotations that were sent, and the level that an admission webhook has put in place of the sent one.
+    /// The sent annotations, and the level with which an admission webhook has replaced the sent level.
     pub(super) admitted: Option<Box<(QosAnnotations, Option<Arc<str>>)>>,
     /// The end of the time in which a value that another agent has written stays unchanged.
     pub(super) credit: Option<Timestamp>,
 }
 
 impl PodEntry {
-    /// The level annotations of a pod. If a webhook replaced the level in our own write, the result is treated as ours,
-    /// and not as the user's.
+    /// The level annotations of a pod. If a webhook replaced the level in our own write, the resulting level counts as
+    /// ours, and not as the user's.
     pub(super) fn read(&mut self, mut annotations: QosAnnotations) -> QosAnnotations {
         let unsure = self.failure.as_ref().and_then(|failure| failure.unsure.as_ref());
         if let Some((sent, _)) = unsure
@@ -73,7 +74,7 @@ impl PodEntry {
     }
 }
 
-/// Whether a pod has everything that was sent, except for another level.
+/// Whether a pod has all sent annotations, except for another level.
 pub(super) fn is_rewritten(annotations: &QosAnnotations, sent: &QosAnnotations) -> bool {
     let is_as_sent = QosAnnotations { level: sent.level.clone(), ..annotations.clone() } == *sent;
     sent.applied.is_some() && annotations.level != sent.level && is_as_sent
@@ -100,7 +101,8 @@ impl Failure {
 /// The existing `ConfigMaps`.
 #[derive(Default)]
 pub(super) struct Configs {
-    /// The `ConfigMaps` whose first list is complete, by name. Nothing is decided before all of them are listed.
+    /// The `ConfigMaps` whose first list is complete, by name. The agent decides nothing before all `ConfigMaps` are
+    /// listed.
     listed: BTreeSet<String>,
     /// The existing `ConfigMaps`, with their UIDs.
     pub(super) present: BTreeMap<Identity, ConfigEntry>,
@@ -114,7 +116,7 @@ pub(super) struct ConfigEntry {
     pub(super) version: Box<str>,
     /// A hash of the relevant content.
     pub(super) content: u64,
-    /// Whether a part of it cannot be used as written.
+    /// Whether a part of the `ConfigMap` cannot be used as written.
     pub(super) is_rejected: bool,
 }
 
@@ -125,7 +127,7 @@ impl SharedState {
 }
 
 impl AgentState {
-    /// The policies in effect; `None` before they are known.
+    /// The policies in effect; `None` while they are unknown.
     pub(super) fn policies_in_force(&self) -> Option<PolicyName> {
         self.configs.are_listed().then_some(())?;
         let first = self.world.qos_levels.policies.keys().next()?;

@@ -27,7 +27,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The groups of tasks, except for the watches and the writer of Events.
 const RESYNC: &str = "resyncing";
-const TURNS: &str = "taking turns";
+const TURNS: &str = "running turns";
 
 /// The inputs of a term.
 pub(super) struct Term<'a> {
@@ -67,7 +67,7 @@ impl Term<'_> {
         running.spawn(RESYNC, Arc::clone(&resync).run(end_turns.clone()));
         running.spawn(RESYNC, resync_on_switch(runtime.switch.clone(), resync));
         running.runs_until_end(std::future::pending()).await;
-        // The Lease is released afterwards, so no request may be in flight then, even if a task has failed.
+        // The Lease is released after that, so no request may be in flight then, even if a task has failed.
         let ending = async {
             end_turns.cancel();
             // The queue, and with it everything that reports Events, ends after its turns.

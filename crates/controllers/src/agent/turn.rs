@@ -20,14 +20,14 @@ use super::resync::Resync;
 use super::state::{AgentState, Failure, PodEntry, is_rewritten};
 use crate::cluster::is_older;
 
-/// The shortest and the longest delay before a failed write is retried.
+/// The minimum and the maximum delay before a failed write is retried.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LAST_RETRY: Duration = Duration::from_mins(1);
 
 /// The number of attempts after which an Event reports a failure. Most failures are over after the first.
 const ATTEMPTS_UNTIL_EVENT: u32 = 4;
 
-/// Takes the turns of pods.
+/// Runs the turns of pods.
 pub(super) struct Turns {
     pub(super) resync: Arc<Resync>,
     pub(super) writer: Writer,
@@ -48,7 +48,7 @@ struct PodWrite {
 enum TurnPlan {
     /// The pod has its desired level, or that level is unknown.
     Nothing,
-    /// The write must wait until then.
+    /// The write must wait until this instant.
     Later(Timestamp),
     Write(Box<PodWrite>),
 }
@@ -69,7 +69,7 @@ impl Turns {
             let annotations = slim::level_annotations(&response.metadata);
             if is_rewritten(&annotations, &pod_write.wanted) {
                 self.note_rewritten(pod, &pod_write, &annotations);
-                // This process loses what it records, so the pod records it too, if that write succeeds.
+                // A restart loses the record in this process, so another write records the level on the pod.
                 result = self
                     .record_admitted_level(pod, &pod_write, response, &annotations)
                     .await
@@ -137,7 +137,8 @@ impl Turns {
         }
     }
 
-    /// Records that an admission webhook made the level in the response from ours: the user did not set it.
+    /// Records that an admission webhook replaced our level with the level in the response: the user did not set that
+    /// level.
     fn note_rewritten(&self, pod: &Identity, pod_write: &PodWrite, admitted: &QosAnnotations) {
         let mut state = self.resync.state.lock();
         if let Some(entry) = state.pods.get_mut(pod).filter(|entry| entry.uid == pod_write.uid) {
@@ -217,7 +218,7 @@ impl Turns {
         }
     }
 
-    /// Counts the records, and emits Events about them.
+    /// Counts the records, and emits their Events.
     fn report(&self, recorded: &[Recorded], uid: &str, since: Option<Timestamp>) {
         let lag = since.map(|since| self.resync.clock.now().duration_since(since));
         for recorded in recorded {
@@ -293,8 +294,8 @@ impl Turns {
     }
 }
 
-/// Updates the world with the written pod before the watch delivers it: as the API server returned it, because an
-/// admission webhook may have changed it.
+/// Updates the world with the pod in the response, before the watch delivers the pod. An admission webhook may have
+/// changed the written annotations.
 fn note(
     state: &mut AgentState,
     pod: &Identity,
@@ -312,7 +313,7 @@ fn note(
     outcome_of(response, wanted)
 }
 
-/// The annotations that a turn writes, if any.
+/// The annotations that a turn writes; `None` if it writes none.
 fn wanted(open: &OpenTurn) -> Option<&QosAnnotations> {
     open.actions().iter().find_map(|action| match action {
         Action::Annotate { annotations, .. } => Some(&**annotations),
@@ -325,7 +326,7 @@ fn wanted(open: &OpenTurn) -> Option<&QosAnnotations> {
     })
 }
 
-/// Whether the pod has what was sent.
+/// The outcome of a write, by whether the pod has the sent annotations.
 fn outcome_of(response: &WriteResponse, wanted: &QosAnnotations) -> Outcome {
     if slim::level_annotations(&response.metadata) == *wanted {
         Outcome::Done

@@ -1,4 +1,4 @@
-//! The watches of an agent: its pods, their nodes, its two `ConfigMaps`, and the exempt namespaces. Resyncs begin when
+//! The watches of an agent: its pods, their nodes, its two `ConfigMaps`, and the exempt namespaces. Resyncs start when
 //! all of these are listed.
 
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ use crate::list_progress::ListReport;
 use crate::namespaces::Part;
 use crate::runtime::{RunningTerm, Watch, core};
 
-/// The shortest time that a watch lasts; the longest is twice that. Every node of a cluster may have an agent, and each
+/// The minimum duration of a watch; the maximum is twice that. Every node of a cluster may have an agent, and each
 /// restart is a request.
 const WATCH: Duration = Duration::from_mins(5);
 
@@ -122,7 +122,7 @@ impl Watches<'_> {
         });
     }
 
-    /// The only node of the agent, if it has only one.
+    /// The node of the agent; `None` for an agent for all nodes.
     fn node(&self) -> Option<&Arc<str>> {
         match &self.agent.options.nodes {
             Nodes::One(node) => Some(node),
@@ -145,7 +145,7 @@ impl Watches<'_> {
 /// Records the labels of nodes, which select the lists of policies.
 struct NodeFollower {
     resync: Arc<Resync>,
-    /// The only node of this agent, if it has only one.
+    /// The node of this agent; `None` for an agent for all nodes.
     node: Option<Arc<str>>,
     /// The nodes in the list that is in progress.
     listed: Option<BTreeSet<Arc<str>>>,
@@ -193,7 +193,7 @@ impl Follower for NodeFollower {
         if let Some(node) = self.node.as_ref().filter(|it| !listed.contains(*it))
             && !self.progress.is_complete()
         {
-            tracing::warn!(%node, "there is no node of this name");
+            tracing::warn!(%node, "the node does not exist");
         }
         self.progress.complete();
     }
@@ -224,7 +224,7 @@ mod tests {
 
     fn node(name: &str) -> DynamicObject {
         let object = json!({ "metadata": { "name": name } });
-        serde_json::from_value(object).expect("it has the shape of one")
+        serde_json::from_value(object).expect("the object is valid")
     }
 
     #[test]

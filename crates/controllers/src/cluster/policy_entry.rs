@@ -23,7 +23,7 @@ pub(crate) struct PolicyEntry {
     pub(crate) version: Box<str>,
     /// The known revision of its spec.
     pub(crate) revision: SpecRevision,
-    /// The version of the API server that it was checked for.
+    /// The version of the API server that the object was checked for.
     pub(crate) kubernetes: Option<KubernetesMinor>,
     /// The list in which the policy last appeared.
     pub(crate) listing: u32,
@@ -31,9 +31,9 @@ pub(crate) struct PolicyEntry {
     pub(crate) findings: Box<[Finding]>,
     /// The use of the budget for patterns, if the patterns of the object exceeded it.
     pub(crate) lacked_room: Option<Box<PatternFullness>>,
-    /// The problem with the target when that was last read.
+    /// The problem with the target when the target was last read.
     pub(crate) problem: Option<Box<TargetProblem>>,
-    /// The reason that the target could not be read, if it is likely to pass by itself.
+    /// The reason that the target could not be read, if the problem is likely to pass by itself.
     pub(crate) unreadable: Option<Box<str>>,
     /// The backoff of failed reads since the last success.
     pub(crate) read_failures: Option<Box<Backoff>>,
@@ -43,7 +43,7 @@ pub(crate) struct PolicyEntry {
     pub(crate) not_ready: Option<ConditionReason>,
     /// The status on the API server.
     pub(crate) recorded: StatusSnapshot,
-    /// Whether that status contains the whole policy state.
+    /// Whether the status on the API server contains the whole policy state.
     pub(crate) is_written: bool,
     /// Whether the status reports that the policy is left to another controller. That controller may overwrite the
     /// status.
@@ -67,7 +67,8 @@ pub(crate) enum SpecRevision {
     Unknown,
 }
 
-/// A version that is treated as older than any other: no object has it, so no write with it succeeds.
+/// A version that is treated as older than any other: no object has this version, so no write with this version
+/// succeeds.
 pub(crate) const OLDEST_VERSION: &str = "1";
 
 impl SpecRevision {
@@ -144,8 +145,7 @@ impl PolicyEntry {
     }
 }
 
-/// A status on the API server, reduced to what shows whether another one differs, and since when each condition has its
-/// state.
+/// A status on the API server, reduced to a hash for comparisons, and the last transition of each condition.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StatusSnapshot {
     mark: u64,
@@ -169,7 +169,7 @@ impl StatusSnapshot {
         Self { mark: mark_of(status), conditions: conditions.into() }
     }
 
-    /// Whether a status is equal to this one.
+    /// Whether a status is equal to the snapshot.
     pub(crate) fn is(&self, status: &Value) -> bool {
         self.mark == mark_of(status)
     }
@@ -183,7 +183,7 @@ impl StatusSnapshot {
         json!({ "conditions": conditions.collect::<Vec<_>>() })
     }
 
-    /// Whether the status has this condition, and the condition holds.
+    /// Whether the status has this condition, and the condition is true.
     pub(crate) fn holds(&self, about: ConditionType) -> bool {
         self.conditions.iter().any(|(known, holds, _)| *known == about.name() && *holds)
     }
@@ -224,7 +224,7 @@ mod tests {
 
     fn revision(object: Value) -> SpecRevision {
         SpecRevision::from_object(
-            &serde_json::from_value(object).expect("it has the shape of an object"),
+            &serde_json::from_value(object).expect("the object is valid"),
         )
     }
 
@@ -263,8 +263,8 @@ mod tests {
 
     #[test]
     fn the_order_of_fields_does_not_change_a_status() {
-        let one: Value = serde_json::from_str(r#"{"a": 1, "b": [2]}"#).expect("it is JSON");
-        let other: Value = serde_json::from_str(r#"{"b": [2], "a": 1}"#).expect("it is JSON");
+        let one: Value = serde_json::from_str(r#"{"a": 1, "b": [2]}"#).expect("the string is valid JSON");
+        let other: Value = serde_json::from_str(r#"{"b": [2], "a": 1}"#).expect("the string is valid JSON");
         assert!(StatusSnapshot::from_status(&one).is(&other));
         assert!(!StatusSnapshot::from_status(&one).is(&Value::Null));
     }

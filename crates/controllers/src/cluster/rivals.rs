@@ -1,8 +1,8 @@
-//! Policies that set a field of the same target: their names, and the values of one policy that another one replaces.
+//! Policies that set a field of the same target: their names, and the values of a policy that another policy replaces.
 //!
-//! The names depend on the specs and on what is exempt only. So a status changes when a rival appears or disappears,
-//! and not with each value. A policy names those that follow it in the order of turns. So one that appears or
-//! disappears changes a few statuses, however many policies have the target.
+//! The names depend only on the specs and the exemptions. So a status changes when a rival appears or disappears, and
+//! not with each value. A policy names the rivals after it in the order of turns. So a rival that appears or disappears
+//! changes a few statuses, however many policies have the target.
 
 use almanac_api::status::conditions::{ConditionState, ConditionType};
 use almanac_engine::{Action, Family, Field, Outcome, PolicyName, World};
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::ClusterState;
 
-/// The maximum number of rivals that a condition names. The condition does not count the others, because each new one
+/// The maximum number of rivals that a condition names. The condition does not count the others, because each new rival
 /// would change all conditions.
 pub(super) const MAX_NAMED: usize = 3;
 
@@ -24,7 +24,7 @@ pub(super) fn sets_target(world: &World, policy: &PolicyName) -> bool {
 }
 
 impl ClusterState {
-    /// The next other policies, in the order of turns, that set the target of a policy: up to one more than a
+    /// The next other policies, in the order of turns, that set the target of a policy: at most one more than a
     /// condition names. Empty for a policy that sets nothing.
     pub(crate) fn rivals(&self, policy: &PolicyName) -> Vec<PolicyName> {
         let target =
@@ -33,7 +33,7 @@ impl ClusterState {
     }
 
     /// Records the values that a policy has set, if it sets them again after each change. They replace the values of
-    /// its rivals, as those of another field manager do. Returns the rivals that need a turn because of that.
+    /// its rivals, as those of another field manager do. Returns the rivals that need a turn because of these values.
     pub(crate) fn note_replaced(
         &mut self,
         policy: &PolicyName,
@@ -148,7 +148,7 @@ mod tests {
             rivals.iter().map(|it| it.identity.name().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(rivals(&target, "d"), ["f", "a", "b", "c"]);
-        assert!(rivals(&target, "e").is_empty(), "it sets nothing");
+        assert!(rivals(&target, "e").is_empty(), "a policy that sets nothing has no rivals");
         assert!(rivals(&names::deployment("other"), "d").is_empty());
         assert_eq!(targets.policies_targeting(&target).count(), 6);
         assert_eq!(targets.sharing().count(), 5);

@@ -12,7 +12,7 @@ use super::OLDEST_VERSION;
 use super::rivals::MAX_NAMED;
 use crate::namespaces::Part;
 
-/// Targets, and the policies that have them.
+/// The targets, and the policies of each target.
 #[derive(Default)]
 pub(crate) struct TargetTable {
     found: BTreeMap<Identity, TargetEntry>,
@@ -46,7 +46,7 @@ impl TargetTable {
         self.found.insert(target, found).is_none()
     }
 
-    /// Records that a target is gone; returns whether that is new.
+    /// Records that a target does not exist; returns whether that is new.
     pub(crate) fn remove(&mut self, target: &Identity) -> bool {
         self.foreign.remove(target);
         self.found.remove(target).is_some()
@@ -99,7 +99,7 @@ impl TargetTable {
     }
 
     /// Records the former target of a policy, and the current one with whether the policy sets it. Returns the other
-    /// policies whose statuses name or count this one, if that changes.
+    /// policies whose statuses name or count this policy, if that changes.
     pub(super) fn set_target_of(
         &mut self,
         policy: &PolicyName,
@@ -122,12 +122,12 @@ impl TargetTable {
         setting.flat_map(|(target, ..)| self.naming(target, policy)).cloned().collect()
     }
 
-    /// Whether a target was read on demand for policies, none of which has it any more.
+    /// Whether a target was read on demand, and no policy has it any more.
     pub(crate) fn is_left_over(&self, target: &Identity) -> bool {
         self.found.get(target).is_some_and(|found| found.listing == 0) && !self.has_policies(target)
     }
 
-    /// The policies that set their target together with another one.
+    /// The policies whose target another policy sets, too.
     pub(crate) fn sharing(&self) -> impl Iterator<Item = &PolicyName> {
         let setting = self.targeted.iter().filter(|(_, is_idle, _)| !is_idle);
         let setting = setting.filter_map(|(target, _, policy)| Some((target, policy.as_ref()?)));
@@ -152,8 +152,8 @@ impl TargetTable {
         self.policies_targeting(target).next().is_some()
     }
 
-    /// The other policies that set a target, if this one sets it: those behind it in the order of turns, then those
-    /// from the first one on; up to one more than a status names.
+    /// The other policies that set a target, if this policy sets it: the policies after this policy in the order of
+    /// turns, then the policies from the start of the order. At most one more than a status names.
     pub(super) fn rivals(&self, target: &Identity, policy: &PolicyName) -> Vec<PolicyName> {
         if !self.targeted.contains(&(target.clone(), false, Some(policy.clone()))) {
             return Vec::new();
@@ -163,14 +163,15 @@ impl TargetTable {
         rivals.filter_map(|(.., policy)| policy.clone()).collect()
     }
 
-    /// The other policies of which this one is a rival as above.
+    /// The other policies whose rivals include this policy.
     fn naming(&self, target: &Identity, policy: &PolicyName) -> impl Iterator<Item = &PolicyName> {
         let [preceding, following] = self.others_setting(target, policy).map(Iterator::rev);
         let naming = preceding.chain(following).take(MAX_NAMED + 1);
         naming.filter_map(|(.., policy)| policy.as_ref())
     }
 
-    /// The other policies that set a target: those before a policy in the order of turns, and those behind it.
+    /// The other policies that set a target: the policies before a policy in the order of turns, and the policies after
+    /// it.
     fn others_setting(&self, target: &Identity, policy: &PolicyName) -> [Range<'_, Targeting>; 2] {
         let at = |is_idle, policy| (target.clone(), is_idle, policy);
         let own = at(false, Some(policy.clone()));

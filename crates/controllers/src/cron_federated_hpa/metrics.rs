@@ -26,7 +26,7 @@ pub(super) struct CronMetrics {
     undone: Counter,
 }
 
-/// From a twentieth of a second, which an idle API server takes, to the default maximum delay.
+/// From 50 ms, the latency of an idle API server, to the default maximum delay.
 const LAG_SECONDS: [f64; 13] =
     [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0];
 
@@ -109,7 +109,7 @@ impl Collector for BacklogGauges {
             None => FiringBacklog::default(),
         };
         for (name, help, value) in gauges(firing_backlog) {
-            // Exported even without a value, so that it can be found.
+            // Exported even without a value, so that queries find the metric.
             let series = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             if let Some(value) = value {
                 ConstGauge::new(value).encode(series)?;
@@ -121,7 +121,7 @@ impl Collector for BacklogGauges {
 
 type Gauge = (&'static str, &'static str, Option<i64>);
 
-/// The gauges, each with name, help and value, if there is one.
+/// The gauges, each with name, help and value; the value is `None` if it is unknown.
 fn gauges(firing_backlog: FiringBacklog) -> [Gauge; 4] {
     let count = |count: u64| Some(i64::try_from(count).unwrap_or(i64::MAX));
     [
@@ -189,7 +189,7 @@ mod tests {
         let execution = Execution::new(at, at + SignedDuration::from_secs(7), ending);
         metrics.count(&Recorded::Ended { rule: "a".into(), execution });
         let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &registry).expect("it is text");
+        prometheus_client::encoding::text::encode(&mut text, &registry).expect("encode the metrics");
         for line in ["almanac_cron_fired_total 1", "almanac_cron_lag_seconds_sum 7.0"] {
             assert!(text.lines().any(|it| it == line), "no {line} in {text}");
         }
@@ -217,7 +217,7 @@ mod tests {
         let scraped = ScrapeInputs { leading, clock, switch, upstreams };
         registry.register_collector(Box::new(BacklogGauges(scraped)));
         let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &registry).expect("it is text");
+        prometheus_client::encoding::text::encode(&mut text, &registry).expect("encode the metrics");
         let name = "almanac_cron_oldest_overdue_firing_timestamp_seconds";
         assert!(text.contains(&format!("# TYPE {name} gauge")), "{text}");
         assert!(!text.contains(&format!("\n{name} ")), "{text}");

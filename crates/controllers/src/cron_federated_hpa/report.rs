@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     fn at(instant: &str) -> Timestamp {
-        instant.parse().expect("it is an instant")
+        instant.parse().expect("the instant is valid")
     }
 
     /// The Event about a rule, as type, reason and note.
@@ -157,7 +157,7 @@ mod tests {
         line_after(recorded, None)
     }
 
-    /// The same with a known last writer of the target.
+    /// The Event about a rule, with a known last field manager of the target.
     fn line_after(recorded: &Recorded, changed_by: Option<&str>) -> String {
         let object = Identity::new("autoscaling.karmada.io", "CronFederatedHPA", "default", "shop");
         let subject = ReportSubject {
@@ -166,7 +166,7 @@ mod tests {
             target: None,
             changed_by: changed_by.map(Arc::from),
         };
-        let (_, event) = event_of(&subject, recorded).expect("it has an Event");
+        let (_, event) = event_of(&subject, recorded).expect("the record has an Event");
         let kind = if event.is_warning { "Warning" } else { "Normal" };
         format!("{kind} {}: {}", event.reason, event.note)
     }

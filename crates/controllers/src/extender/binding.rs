@@ -1,5 +1,5 @@
-//! Binds a pod to a node. The ledger reserves a permit, by the current node and pod, both just read. It returns the
-//! permit only when it is certain that the binding was not created.
+//! Binds a pod to a node. The ledger reserves a permit, by the node and the pod as they were just read. The ledger
+//! releases the permit only when the binding certainly was not created.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,13 +29,13 @@ const ATTEMPTS: u32 = 3;
 const READ_TIME: Duration = Duration::from_secs(5);
 
 /// The delay after a failure before unknown bindings are read again.
-const SETTLE_PAUSE: Duration = Duration::from_secs(1);
+const READ_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// The reason that a pod was not bound, or might not be bound.
 enum NotBound {
     /// The pod has changed since it was read; another read may help.
     Changed(String),
-    /// Another reason.
+    /// Any other reason.
     Other(String),
 }
 
@@ -45,7 +45,8 @@ impl From<String> for NotBound {
     }
 }
 
-/// Binds a pod, or returns why not. A binding that has begun is finished even if the client disconnects.
+/// Binds a pod, or returns the reason that it is not bound. A binding that has started is finished even if the client
+/// disconnects.
 pub(super) async fn bind(leader: &Arc<Leader>, body: &[u8]) -> ServerResponse {
     let arguments = match BindingArguments::read(body) {
         Ok(arguments) => arguments,
@@ -91,8 +92,8 @@ async fn try_bind(leader: &Leader, arguments: &BindingArguments) -> Result<(), N
     let (pod, node_object) =
         tokio::join!(read_pod(leader, &identity), read(leader, core("Node", "nodes"), None, node));
     let pod = pod?.filter(|pod| pod.uid.as_deref() == Some(uid));
-    let pod = pod.ok_or_else(|| format!("the pod {namespace}/{name} is gone"))?;
-    let node_object = node_object?.ok_or_else(|| format!("there is no node {node}"))?;
+    let pod = pod.ok_or_else(|| format!("the pod {namespace}/{name} was deleted"))?;
+    let node_object = node_object?.ok_or_else(|| format!("the node {node} does not exist"))?;
     let current: Node = slim::watched_unit_node(&node_object);
     let reserved = {
         let mut state = leader.lock();
@@ -178,15 +179,15 @@ pub(super) async fn settle_all(leader: &Leader, end: CancellationToken) {
         for unsettled in &due {
             is_failing |= !settle_by_read(leader, unsettled).await;
         }
-        let pause = async {
+        let delay = async {
             match next {
-                _ if is_failing => sleep(SETTLE_PAUSE).await,
+                _ if is_failing => sleep(READ_RETRY_DELAY).await,
                 Some(next) => sleep(now.until(next)).await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
-            () = pause => {}
+            () = delay => {}
             () = leader.unsettled.notified() => {}
             () = end.cancelled() => {}
         }

@@ -40,7 +40,7 @@ enum FilterResponse {
     All,
     /// No candidate may be used, for this reason.
     Error(String),
-    /// Each has its verdict.
+    /// Each candidate has its verdict.
     SortedNodes(SortedNodes),
     /// The pod is still unknown.
     Unknown,
@@ -63,13 +63,13 @@ pub(super) async fn filter(leader: &Leader, body: &[u8]) -> ServerResponse {
         }
         FilterResponse::SortedNodes(sorted) => json(&sorted_result(&names, &sorted)),
         FilterResponse::Unknown => {
-            let error = format!("the pod {}/{} is gone", pod.namespace, pod.name);
+            let error = format!("the pod {}/{} was deleted", pod.namespace, pod.name);
             json(&FilterResult { error: &error, ..FilterResult::default() })
         }
     }
 }
 
-/// Queries the ledger, and again once it has the pod.
+/// Queries the ledger, and again once the ledger has the pod.
 async fn filter_until_known(
     leader: &Leader,
     pod: RequestedPod<'_>,
@@ -177,8 +177,8 @@ pub(super) fn prioritize(leader: &Leader, body: &[u8]) -> ServerResponse {
     json(&priorities)
 }
 
-/// Responds with the nodes where evicting the victims frees capacity for a pod. Capacity is held back for the pod
-/// there.
+/// Responds with the nodes where evicting the victims frees capacity for a pod. The ledger holds back the capacity of
+/// these nodes for the pod.
 pub(super) fn preempt(leader: &Leader, body: &[u8]) -> ServerResponse {
     let arguments = match PreemptionArguments::read(body) {
         Ok(arguments) => arguments,

@@ -58,7 +58,7 @@ impl Collector for Gauges {
             ConstGauge::new(value).encode(series)
         };
         let leader = self.leading.cluster();
-        // Controllers have another name for this gauge: a query over both would find two leaders.
+        // Controllers use another name for this gauge: a query over both would find two leaders.
         let help = "Whether this extender is the leader (1) or not (0)";
         gauge("almanac_extender_leader", help, usize::from(leader.is_some()))?;
         let Some(leader) = leader else { return Ok(()) };
@@ -77,7 +77,7 @@ impl Collector for Gauges {
             ),
             (
                 "almanac_units_policies_in_conflict",
-                "ResourcePolicies that select a pod that another one also selects",
+                "ResourcePolicies that select a pod that another policy also selects",
                 numbers.in_conflict,
             ),
             (

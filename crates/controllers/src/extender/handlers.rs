@@ -27,7 +27,7 @@ pub(super) enum Verb {
 impl Verb {
     const ALL: [Verb; 4] = [Verb::Filter, Verb::Prioritize, Verb::Preempt, Verb::Bind];
 
-    /// As in the path and in the metrics.
+    /// The name of the verb in the path and in the metrics.
     pub(super) fn name(self) -> &'static str {
         match self {
             Verb::Filter => "filter",
@@ -50,7 +50,7 @@ const FORWARD_TIMEOUT: Duration = Duration::from_secs(15);
 pub(super) struct SchedulerHandler {
     pub(super) leading: Leadership<Leader>,
     pub(super) metrics: RequestMetrics,
-    /// The other replicas; `None` if there are none.
+    /// The other replicas; `None` for a single replica.
     pub(super) others: Option<OtherReplicas>,
 }
 
@@ -74,7 +74,7 @@ impl Handler for SchedulerHandler {
 }
 
 /// Kube-scheduler drops the body of a response with a status other than 200, but shows the `error` of one with 200. So
-/// the Event of a pending pod shows that there is no leader at the moment.
+/// the Event of a pending pod shows that no leader exists at the moment.
 fn for_kube_scheduler(verb: Verb, response: ServerResponse) -> ServerResponse {
     let is_for_lack_of_a_leader =
         matches!(response.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::BAD_GATEWAY);
@@ -135,7 +135,7 @@ impl SchedulerHandler {
     }
 }
 
-/// Responds to requests that another replica has forwarded. They are not forwarded again.
+/// Responds to requests that another replica has forwarded. Such requests are not forwarded again.
 pub(super) struct PeerHandler(pub(super) Arc<SchedulerHandler>);
 
 impl Handler for PeerHandler {
@@ -185,7 +185,7 @@ mod tests {
         let error: &[u8] = br#"{"Error":"no replica decides"}"#;
         assert_eq!((response.status, &*response.body), (StatusCode::OK, error));
         let response = for_kube_scheduler(Verb::Filter, away());
-        let body: serde_json::Value = serde_json::from_slice(&response.body).expect("it is JSON");
+        let body: serde_json::Value = serde_json::from_slice(&response.body).expect("the body is JSON");
         assert_eq!(body["Error"], "no replica decides");
         // These responses have no field for an error.
         assert_eq!(for_kube_scheduler(Verb::Preempt, away()), away());

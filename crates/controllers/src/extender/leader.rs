@@ -1,6 +1,7 @@
 //! The state of the replica that decides: the ledger, and the means to feed and query it.
 //!
-//! Watches fill it and requests read it. It is one value behind one lock, which is never held while waiting.
+//! Watches fill the state, and requests read it. The state is one value behind one lock. No task waits while it holds
+//! the lock.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -44,9 +45,9 @@ pub(super) struct Leader {
     changed: Notify,
     /// Notified when the known state is no longer reliable.
     pub(super) starts_over: Notify,
-    /// Notified when there is a binding to resolve.
+    /// Notified when a binding must be resolved.
     pub(super) unsettled: Notify,
-    /// A permit for each binding that may be in flight; the end of a term waits for all of them.
+    /// A permit for each binding that may be in flight; the end of a term waits for all permits.
     pub(super) binding: Arc<Semaphore>,
     pub(super) client: Client,
     pub(super) writer: Writer,
@@ -54,7 +55,7 @@ pub(super) struct Leader {
     clock: Monotonic,
 }
 
-/// The same, while locked.
+/// The locked state of one term.
 pub(super) struct LeaderState {
     pub(super) ledger: Ledger,
     /// The numbers of nodes by their names. Kube-scheduler sends thousands of names with each request.
@@ -95,7 +96,7 @@ impl Leader {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, LeaderState> {
         self.state.lock().unwrap_or_else(|poisoned| {
-            // After a panic, a count may be too low. No decision may use it.
+            // After a panic, a count may be too low. No decision may use the count.
             self.starts_over.notify_one();
             let mut state = poisoned.into_inner();
             state.ledger.lose_leadership();
@@ -104,8 +105,8 @@ impl Leader {
     }
 
     /// Makes the ledger apply the current policies, or drop them. Schedulers receive responses while the selectors of
-    /// the policies are evaluated. All are applied under one lock: with only some of them, pods that two policies
-    /// select would be counted, and get deletion costs.
+    /// the policies are evaluated. All policies are applied under one lock: with only some of the policies applied,
+    /// pods that two policies select would be counted, and get deletion costs.
     pub(super) fn apply_policies(&self, policies: &[Identity]) {
         self.apply_policies_by(policies, Due::prepare);
     }
@@ -189,7 +190,7 @@ impl LeaderState {
         self.with_youngest(policy)
     }
 
-    /// Removes a policy. Returns the policies to apply or drop: if it was one of the oldest, another one is now.
+    /// Removes a policy. Returns the policies to apply or drop: if it was one of the oldest, another policy is one now.
     #[must_use]
     pub(super) fn remove_policy(&mut self, policy: &Identity) -> Vec<Identity> {
         let Some(entry) = self.policies.remove(policy) else { return Vec::new() };
@@ -217,7 +218,7 @@ impl LeaderState {
         })
     }
 
-    /// Whether a policy is among the oldest of its namespace. Only these apply.
+    /// Whether a policy is among the oldest of its namespace. Only the oldest policies apply.
     pub(super) fn is_among_oldest(&self, policy: &Identity) -> bool {
         let all = self.by_age.get(policy.namespace());
         let oldest = all.into_iter().flatten().take(MAX_POLICIES);
@@ -232,7 +233,7 @@ impl LeaderState {
         std::iter::once(policy.clone()).chain(youngest.filter(|it| it != policy)).collect()
     }
 
-    /// The inputs for preparing these policies. Those of one namespace share the labels.
+    /// The inputs for preparing these policies. Policies of one namespace share the labels.
     fn due(&self, policies: &[Identity]) -> Vec<Due> {
         let mut snapshots: BTreeMap<&str, Arc<LabelSnapshot>> = BTreeMap::new();
         let due = policies.iter().map(|policy| {
@@ -278,7 +279,7 @@ struct Due {
     usable: Option<(Arc<ResourcePolicy>, Arc<LabelSnapshot>)>,
 }
 
-/// A policy after its preparation. Without a prepared form it is dropped.
+/// A policy after its preparation. A policy without a prepared form is dropped.
 struct Prepared {
     policy: Identity,
     prepared: Option<(Arc<ResourcePolicy>, PreparedPolicy)>,

@@ -60,7 +60,7 @@ impl Default for RequestMetrics {
 impl RequestMetrics {
     /// Registers the metrics.
     pub(super) fn register(&self, registry: &mut Registry) {
-        let help = "Scheduler requests that this process answered, by verb and response code";
+        let help = "Scheduler requests that this process responded to, by verb and response code";
         registry.register("almanac_extender_calls", help, self.responses.clone());
         let help = "Scheduler requests that were forwarded to the leader";
         registry.register("almanac_extender_calls_passed_on", help, self.forwarded.clone());

@@ -1,5 +1,5 @@
-//! The other replicas. A replica that does not decide forwards requests to the one that does. That one accepts them
-//! only from replicas that run as the same `ServiceAccount`.
+//! The other replicas. A replica that does not decide forwards requests to the leader. The leader accepts forwarded
+//! requests only from replicas that run as the same `ServiceAccount`.
 //!
 //! Each request carries a token. The API server returns its user; a review is repeated after a minute.
 
@@ -22,7 +22,7 @@ const REVIEW_LIFETIME: Duration = Duration::from_mins(1);
 /// The time limit of a review.
 const REVIEW_TIME: Duration = Duration::from_secs(5);
 /// The maximum number of concurrent reviews of tokens from unknown clients. The own token and tokens accepted before
-/// have as many reviews of their own, so unknown clients never delay them.
+/// have a separate limit of the same size, so unknown clients never delay their reviews.
 const REVIEWS_AT_ONCE: usize = 4;
 /// The approximate number of reviews that are kept. There are as many tokens as replicas, and a few replaced ones.
 const MAX_CACHED_REVIEWS: usize = 64;
@@ -66,7 +66,7 @@ impl Peers {
         }
     }
 
-    /// The own token, read from the file again: it is replaced within the hour.
+    /// The own token, read from the file again: the token is replaced within the hour.
     pub(super) fn own_token(&self) -> Result<String, String> {
         let content = std::fs::read_to_string(&self.token_file);
         let token = content.map_err(|error| {

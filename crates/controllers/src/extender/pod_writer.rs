@@ -35,12 +35,12 @@ const BATCH_INTERVAL: Duration = Duration::from_millis(50);
 /// The delay of a retry after a failed write, and the wait for a version that is still unknown.
 const RETRY: SignedDuration = SignedDuration::from_secs(1);
 
-/// The longest delay for a write that is refused repeatedly, as by an admission policy.
-const LONGEST_RETRY: SignedDuration = SignedDuration::from_secs(60);
+/// The maximum delay for a write that is refused repeatedly, as by an admission policy.
+const MAX_RETRY_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
-/// The same for the removal of binding annotations: nothing depends on the removal, and all pods of a policy need it at
-/// the same time.
-const LONGEST_RETRY_OF_BINDING_ANNOTATIONS: SignedDuration = SignedDuration::from_hours(1);
+/// The maximum delay for a refused removal of binding annotations: nothing depends on the removal, and all pods of a
+/// policy need it at the same time.
+const MAX_RETRY_DELAY_OF_BINDING_ANNOTATIONS: SignedDuration = SignedDuration::from_hours(1);
 
 /// The parts of a pod that are written.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,13 +60,13 @@ struct AnnotationChange {
     version: u64,
     /// The new deletion cost, if it changes.
     cost: Option<NewCost>,
-    /// Whether its binding annotations are stale.
+    /// Whether the binding annotations of the pod are stale.
     is_stale: bool,
-    /// Whether its scheduler should try it again.
+    /// Whether the scheduler should try the pod again.
     is_woken: bool,
 }
 
-/// Refused writes: the end of the delay of each, and its length.
+/// The end and the length of the delay of each refused write.
 pub(super) type RefusedWrites = BTreeMap<(Identity, Write), (Timestamp, SignedDuration)>;
 
 /// Writes to pods.
@@ -108,7 +108,7 @@ impl PodWriter {
                 self.pods.wake(pod);
             }
             self.statuses.changed.notify_one();
-            let pause = async {
+            let delay = async {
                 match next {
                     _ if has_more => sleep(BATCH_INTERVAL).await,
                     Some(next) => sleep(now.until(next).max(BATCH_INTERVAL)).await,
@@ -116,7 +116,7 @@ impl PodWriter {
                 }
             };
             tokio::select! {
-                () = pause => {}
+                () = delay => {}
                 // A change before all nominations are checked restarts the check.
                 () = self.leader.changed(), if !has_more => sleep(BATCH_INTERVAL).await,
                 () = self.switch.changed() => self.pods.wake_all(),
@@ -137,7 +137,7 @@ impl PodWriter {
     /// Writes the changes that a pod needs; returns when to retry.
     async fn take_turn(&self, pod: &Identity) -> Option<Timestamp> {
         let now = self.clock.now();
-        // The writes follow once the stop ends. A deleted pod has none.
+        // The writes follow once the stop ends. A deleted pod needs no write.
         if self.switch.is_stopped() && self.leader.lock().ledger.has_pod(pod) {
             return now.saturating_add(RETRY).ok();
         }
@@ -204,12 +204,13 @@ impl PodWriter {
         }
     }
 
-    /// The changes of a pod's annotations, if any. Stale binding annotations are included only `with_removal`.
+    /// The changes of a pod's annotations; `None` without changes. Stale binding annotations are included only
+    /// `with_removal`.
     fn annotation_change(&self, pod: &Identity, with_removal: bool) -> Option<AnnotationChange> {
         let mut state = self.leader.lock();
         // The pod may have been scheduled since the write was delayed.
         let is_woken = state.woken.remove(pod) && state.ledger.is_to_be_scheduled(pod);
-        // The annotations on it belong to another installation.
+        // The annotations of an exempt pod belong to another installation.
         if state.exempt.get(pod) == Some(Exemption::Namespace) {
             return None;
         }
@@ -229,7 +230,7 @@ impl PodWriter {
         now: Timestamp,
     ) -> Option<Timestamp> {
         // An admission policy of an earlier version refuses the removal. The next attempt writes the other changes
-        // without it.
+        // without the removal.
         let is_rest = !change.is_stale || (change.cost.is_none() && !change.is_woken);
         let write = if change.is_stale { Write::BindingAnnotations } else { Write::Annotations };
         let retry_at = self.retry_at(pod, write, error, now);
@@ -257,22 +258,22 @@ impl PodWriter {
     ) -> Option<Timestamp> {
         let mut refused = self.refused();
         let before = refused.remove(&(pod.clone(), write));
-        let (is_expected, pause) = match error {
+        let (is_expected, delay) = match error {
             WriteError::Fenced(_) => return None,
             WriteError::Refused(refusal) if refusal.is_not_found() => return None,
             WriteError::Withdrawn => (true, RETRY),
             WriteError::Refused(refusal) if refusal.is_conflict() => (true, RETRY),
-            // The cause may persist, so each delay is twice the one before.
+            // The cause may persist, so each delay is twice the previous delay.
             WriteError::Refused(refusal) if refusal.is_lasting() => {
                 let longest = match write {
-                    Write::BindingAnnotations => LONGEST_RETRY_OF_BINDING_ANNOTATIONS,
-                    Write::Nomination | Write::Annotations => LONGEST_RETRY,
+                    Write::BindingAnnotations => MAX_RETRY_DELAY_OF_BINDING_ANNOTATIONS,
+                    Write::Nomination | Write::Annotations => MAX_RETRY_DELAY,
                 };
-                let pause = before.map_or(RETRY, |(_, pause)| (pause * 2).min(longest));
-                if let Ok(until) = now.saturating_add(pause) {
-                    refused.insert((pod.clone(), write), (until, pause));
+                let delay = before.map_or(RETRY, |(_, delay)| (delay * 2).min(longest));
+                if let Ok(until) = now.saturating_add(delay) {
+                    refused.insert((pod.clone(), write), (until, delay));
                 }
-                (false, pause)
+                (false, delay)
             }
             WriteError::Refused(_) | WriteError::Unknown(_) => (false, RETRY),
         };
@@ -280,7 +281,7 @@ impl PodWriter {
         if !is_expected && self.is_time_to_warn(now) {
             tracing::warn!(%pod, %error, "failed to write to a pod");
         }
-        now.saturating_add(pause).ok()
+        now.saturating_add(delay).ok()
     }
 
     fn refused(&self) -> MutexGuard<'_, RefusedWrites> {
@@ -290,9 +291,9 @@ impl PodWriter {
     /// The end of the time in which a write is not retried, even after changes.
     fn delayed_until(&self, pod: &Identity, write: Write, now: Timestamp) -> Option<Timestamp> {
         let refused = self.refused();
-        let (until, pause) = *refused.get(&(pod.clone(), write))?;
+        let (until, delay) = *refused.get(&(pod.clone(), write))?;
         // The clock may have been set back.
-        (now < until && until.duration_since(now) <= pause).then_some(until)
+        (now < until && until.duration_since(now) <= delay).then_some(until)
     }
 
     /// Whether the last warning is at least a second old: thousands of pods may fail for one reason.
@@ -305,9 +306,9 @@ impl PodWriter {
         is_long_ago
     }
 
-    /// Removes the nomination of a pod whose unit is full. If the extender lets no node pass, kube-scheduler leaves the
-    /// nomination, which reserves capacity on the node against all other pods. Returns when to retry a refused removal;
-    /// otherwise, the instant at which the other changes have their turn.
+    /// Removes the nomination of a pod whose unit is full. If the extender rejects all nodes, kube-scheduler leaves the
+    /// nomination. The nomination reserves capacity on the node against all other pods. Returns when to retry a refused
+    /// removal; otherwise, the instant at which the other changes have their turn.
     async fn end_stale_nomination(
         &self,
         pod: &Identity,

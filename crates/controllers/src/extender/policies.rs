@@ -97,7 +97,7 @@ impl Follower for PolicyFollower {
         if let Some(listed) = &mut self.listed {
             listed.insert(policy.clone());
         }
-        // A policy that is being deleted has no effect any more, however long the deletion takes.
+        // A policy that is being deleted has no effect, however long the deletion takes.
         if object.metadata.deletion_timestamp.is_some() {
             return self.remove(&policy);
         }

@@ -235,7 +235,7 @@ mod tests {
     fn a_request_of_kube_scheduler_is_read_without_the_rest_of_the_pod() {
         let body = br#"{"Pod":{"metadata":{"name":"a","namespace":"b","uid":"c","labels":{"x":"y"}},
             "spec":{"containers":[{"name":"n"}]},"status":{}},"Nodes":null,"NodeNames":["n-1","n\u002d2"]}"#;
-        let arguments = Arguments::read(body).expect("it is well-formed");
+        let arguments = Arguments::read(body).expect("the request is well-formed");
         let pod = RequestedPod { namespace: "b", name: "a", uid: "c" };
         assert_eq!(arguments.pod(), Ok(pod));
         assert_eq!(arguments.node_names(), Ok(vec!["n-1", "n-2"]));
@@ -246,7 +246,7 @@ mod tests {
         let why = |body: &str| {
             let read = Arguments::read(body.as_bytes());
             let used = read.and_then(|it| it.pod().map(|_| ()).and(it.node_names().map(|_| ())));
-            used.expect_err("it cannot be used")
+            used.expect_err("the request is malformed")
         };
         let pod = r#""Pod":{"metadata":{"name":"a","namespace":"b","uid":"c"}}"#;
         for (body, expected) in [
@@ -287,16 +287,16 @@ mod tests {
     fn responses_have_the_names_that_kube_scheduler_reads() {
         let failed = RejectedNodes { nodes: vec![("b", "why")] };
         let result = FilterResult { node_names: vec!["a"], failed, ..FilterResult::default() };
-        let written = serde_json::to_string(&result).expect("it is plain data");
+        let written = serde_json::to_string(&result).expect("plain data can be serialized");
         let expected = r#"{"NodeNames":["a"],"FailedNodes":{"b":"why"},"FailedAndUnresolvableNodes":{},"Error":""}"#;
         assert_eq!(written, expected);
         let scores = [HostPriority { node: "a", score: 10 }];
-        let written = serde_json::to_string(&scores).expect("it is plain data");
+        let written = serde_json::to_string(&scores).expect("plain data can be serialized");
         assert_eq!(written, r#"[{"Host":"a","Score":10}]"#);
         let victims = br#"{"Pod":{},"NodeNameToMetaVictims":{"n":{"Pods":[{"UID":"u"}],"NumPDBViolations":1}}}"#;
-        let read = PreemptionArguments::read(victims).expect("it is well-formed");
+        let read = PreemptionArguments::read(victims).expect("the request is well-formed");
         let result = PreemptionResult { victims: read.into_victims() };
-        let written = serde_json::to_string(&result).expect("it is plain data");
+        let written = serde_json::to_string(&result).expect("plain data can be serialized");
         let expected =
             r#"{"NodeNameToMetaVictims":{"n":{"Pods":[{"UID":"u"}],"NumPDBViolations":1}}}"#;
         assert_eq!(written, expected);

@@ -23,7 +23,7 @@ use super::leader::Leader;
 use super::policies::PolicyEntry;
 use crate::cluster::{StatusSnapshot, is_older};
 
-/// The shortest interval between two writes of statuses.
+/// The minimum interval between two writes of statuses.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_mins(1);
 /// The maximum number of concurrent status writes.
@@ -81,7 +81,7 @@ impl Statuses {
         }
     }
 
-    /// The statuses that differ, and the earliest retry of those that are not due yet.
+    /// The statuses that differ, and the earliest retry of statuses that are not due yet.
     fn due(&self) -> (Vec<Due>, Option<Instant>) {
         let now = self.clock.now();
         let policies: Vec<Identity> = self.leader.lock().policies.keys().cloned().collect();
@@ -96,7 +96,7 @@ impl Statuses {
                 continue;
             }
             let report = state.ledger.report(policy);
-            // Once the policy is applied, its pods are counted, and this is called again.
+            // Once the policy is applied, its pods are counted, and this method is called again.
             if report.is_none() && state.usable(policy).is_some() {
                 continue;
             }
@@ -110,7 +110,7 @@ impl Statuses {
             let before = entry.recorded.conditions();
             let conditions = conditions(&before, &condition_states, entry.generation, now);
             let status = write(counted, conditions, entry.generation);
-            // A status is plain data; it can always be written.
+            // A status is plain data, so serialization cannot fail.
             let status = serde_json::to_value(status).unwrap_or_default();
             if entry.recorded.is(&status) {
                 continue;

@@ -24,7 +24,7 @@ pub(super) struct Watches<'a> {
 }
 
 impl Watches<'_> {
-    /// Starts all watches. Their lists are current, because they accept no older version.
+    /// Starts all watches. The lists are current, because the watches accept no older version.
     pub(super) fn begin(&self, running: &mut RunningTerm) {
         let leader = || Arc::clone(self.leader);
         // Policies come first, so that pods are counted once.
