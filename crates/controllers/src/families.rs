@@ -32,7 +32,7 @@ use crate::work_queue::WorkQueue;
 
 /// The tasks of a family apart from deciding.
 pub(crate) trait FamilyController: Send + Sync {
-    /// The status that an object should have; `None` before there is anything to report.
+    /// The status that an object should have; `None` while the family has nothing to report.
     fn compose(
         &self,
         state: &ClusterState,
@@ -47,7 +47,7 @@ pub(crate) trait FamilyController: Send + Sync {
     /// Registers its counters and the metrics evaluated at the scrape.
     fn register(&self, registry: &mut Registry, scraped: &ScrapeInputs);
 
-    /// The family's additions to turns during a term, if any.
+    /// The family's additions to turns during a term; `None` for a family without additions.
     fn hooks(
         &self,
         _: &Client,
@@ -58,7 +58,7 @@ pub(crate) trait FamilyController: Send + Sync {
         None
     }
 
-    /// Starts the watches for what its policies read, other than their own kind and their targets.
+    /// Starts the watches of the further kinds that its policies read, besides their own kind and their targets.
     fn follow(&self, _: &Arc<Cluster>, _: &Arc<WorkQueue>, _: &mut RunningTerm) {}
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct ComposedStatus {
 }
 
 impl ComposedStatus {
-    /// The reason that the object needs attention, if it does.
+    /// The reason that the object needs attention; `None` if it needs none.
     pub(crate) fn why_not_ready(&self) -> Option<ConditionReason> {
         let mut condition_states = self.condition_states.iter();
         let ready = condition_states.find(|it| it.about == ConditionType::Ready && !it.holds)?;
@@ -100,9 +100,9 @@ pub(crate) struct ReportSubject {
     pub(crate) policy: PolicyName,
     /// The object's UID.
     pub(crate) uid: Box<str>,
-    /// The target of the policy, if there is one.
+    /// The target of the policy; `None` for a policy without a target.
     pub(crate) target: Option<Identity>,
-    /// The field manager that last changed the target, if known.
+    /// The field manager that last changed the target; `None` if it is unknown.
     pub(crate) changed_by: Option<Arc<str>>,
 }
 
@@ -120,10 +120,10 @@ impl ReportSubject {
     }
 }
 
-/// The hooks of the families that have any, during a term.
+/// The hooks of the families with additions to turns, during a term.
 pub(crate) struct Hooks(BTreeMap<Family, Box<dyn TurnHooks>>);
 
-/// The hooks of a family without any.
+/// The hooks of a family without additions to turns.
 struct NoHooks;
 
 impl TurnHooks for NoHooks {}

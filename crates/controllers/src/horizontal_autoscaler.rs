@@ -41,15 +41,15 @@ pub struct Queries {
 }
 
 impl Default for Queries {
-    /// Without a Prometheus.
+    /// The defaults, without a Prometheus.
     fn default() -> Self {
         let Settings { query_period, tolerance, .. } = Settings::default();
         Self { prometheus: None, period: query_period, tolerance }
     }
 }
 
-/// A sample that is older than this many periods is not used. It may be some minutes old: an autoscaler may have many
-/// queries, which run one after the other.
+/// A sample that is older than this many periods is not used. Samples may be some minutes old: an autoscaler may have
+/// many queries, and they run one after the other.
 const OLDEST_PERIODS: i32 = 3;
 const OLDEST: SignedDuration = SignedDuration::from_mins(3);
 
@@ -111,7 +111,7 @@ impl FamilyController for HorizontalAutoscalers {
         let nothing = Memory::default();
         let memory = object.memory.as_ref();
         let composed = |decided: Option<&Decided<'_>>| {
-            // Before its first turn, or its first samples, there is nothing to report.
+            // Before its first turn, or its first samples, an autoscaler has nothing to report.
             let is_waiting = decided.is_some_and(|it| {
                 memory.is_none() || it.input.samples.contains(&Err(SampleProblem::NotAsked))
             });
@@ -128,7 +128,7 @@ impl FamilyController for HorizontalAutoscalers {
             let conditions =
                 conditions(&entry.recorded.conditions(), &condition_states, generation, now);
             let status = write(memory.unwrap_or(&nothing), decided, conditions, generation);
-            // A status is plain data; it can always be written.
+            // A status is plain data, so serialization cannot fail.
             let status = serde_json::to_value(&status).ok()?;
             let method = WriteMethod::ServerSideApply(status.clone());
             Some(ComposedStatus { status, condition_states, method })

@@ -1,12 +1,12 @@
-//! The controllers, which reconcile the policies of a cluster. Every family goes through the same steps
-//! (`fetch → gather → decide → apply → settle → status`).
+//! The controllers, which reconcile the policies of a cluster. Every family has the same steps (`fetch → gather →
+//! decide → apply → settle → status`).
 //!
 //! | module | what it does |
 //! |---|---|
 //! | [`process`] | the whole process |
 //! | [`runtime`] | the common part of all processes: waits for the Lease, and runs one term after another |
 //! | `term` | one term as the leader: lists everything again, then runs the policies' turns |
-//! | `work_queue` | the work queue: whose turn it is |
+//! | `work_queue` | the work queue, which schedules turns |
 //! | `reconciler` | one turn: the engine's, with writes to the API server between opening and closing it |
 //! | `turn_hooks` | what a family adds to the turns of its policies |
 //! | `cluster` | the cluster state: the world, and its bookkeeping |
@@ -21,7 +21,7 @@
 //! | `exemptions` | watches which namespaces are exempt |
 //! | `families` | the families, and the tasks of each apart from deciding |
 //! | `metrics_producer`, `cron_federated_hpa`, `horizontal_autoscaler` | one family each: its status, Events and metrics |
-//! | `placement` | the same, and the hub that it selects from and writes its decisions to |
+//! | `placement` | a family, too, with the hub that contains its clusters and decisions |
 //! | [`agent`] | the agent process, which reconciles the policies for QoS levels of pods |
 //! | [`extender`] | the process next to a kube-scheduler, which decides about node units |
 //! | [`webhook`] | the process that checks whether a policy may be applied |
@@ -43,7 +43,7 @@
 //!    (known, or read)   (lock)    (PATCH)    (lock)
 //!                                               │ status queue: policies with records
 //!                                               ▼
-//!                                   one PATCH for all of it, then Events
+//!                                   one PATCH for all records, then Events
 //! ```
 //!
 //! - **Terms.** A new leader lists everything, and so never decides by stale data. State that a process could not write to a
@@ -51,16 +51,16 @@
 //!   controller, the agent, the extender and the webhook.
 //! - **Policy state** in the world is authoritative while a process leads. The status is read when an object first appears.
 //!   The generation shows an edit or, for a `ConfigMap`, the content.
-//! - **No policy has two turns at the same time**, and neither have policies that write one object: they take turns, at one
+//! - **No policy has two turns at the same time**, and policies that write one object have their turns one after the other, at one
 //!   instant in the order of their names.
-//! - **Two queues.** A status that cannot be written delays no firing. One write has everything since the last one.
-//! - **Between firings** a rule writes nothing. If another field manager replaces its value within two minutes, that is reported.
+//! - **Two queues.** A status that cannot be written delays no firing. One write contains all changes since the previous write.
+//! - **Between firings** a rule writes nothing. If another field manager replaces its value within two minutes, an Event reports that.
 //! - **A lost response** needs no special case. The next attempt finds the target as desired, writes nothing, and records success.
 //! - **Stopped by annotation:** turns record what has fallen due, and neither read nor write targets. Queued writes are withdrawn.
 //! - **Targets.** Usual kinds are watched once a policy names one. Any other kind is found by discovery and read when needed. Each
 //!   kind has a lane of its own, so a kind that does not respond occupies only a few turns.
 //! - **Published values** are not part of a turn. They are evaluated at the scrape, by the process whose fence is open.
-//! - **A hub** is watched only where placements are reconciled. Nothing is decided before each of its kinds is listed completely.
+//! - **A hub** is watched only where placements are reconciled. No placement is decided before each kind of the hub is listed completely.
 //! - **Node groups** have a work queue of their own, and no family: nothing about them depends on time.
 //! - **Node units** are decided on request. The leader responds from one ledger, and the others forward requests to it.
 //!

@@ -10,8 +10,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::namespaces::Part;
 
-/// The time to wait for a namespace whose list is forbidden, if the kind may be listed in another one. An API server
-/// that has just started does not serve all roles yet.
+/// The time to wait for a namespace whose list is forbidden, if the kind may be listed in another namespace. An API
+/// server that has just started does not serve all roles yet.
 pub(crate) const FORBIDDEN_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The progress of the first list of a kind.
@@ -40,7 +40,7 @@ pub(crate) enum ListNeed {
 }
 
 impl ListNeed {
-    /// Whether there is nothing to wait for.
+    /// Whether the term need not wait for the list.
     fn is_settled(self, progress: &ListProgress) -> bool {
         match progress {
             ListProgress::NotYet => false,
@@ -106,10 +106,10 @@ impl AwaitedLists {
         Self { what: format!("all {kind} objects"), need: ListNeed::IfServed, parts }
     }
 
-    /// Waits until the lists are complete, and reports what it is waiting for. It does not wait for lists that are not
-    /// needed. It waits only briefly for a namespace whose list is forbidden, if the kind may be listed in another one:
-    /// the namespace, or its role, may be created later. The first kind that only waits for such namespaces sets how
-    /// long this and the next kinds do.
+    /// Waits until the lists are complete, and reports the missing lists. Skips lists that are not needed. Waits only
+    /// briefly for a namespace whose list is forbidden, if the kind may be listed in another namespace: the forbidden
+    /// namespace, or its role, may be created later. The first kind that waits only for such namespaces starts the time
+    /// limit for itself and the next kinds.
     pub(crate) async fn wait(self, health: &Health, patient_until: &mut Option<Instant>) {
         let Self { what, need, mut parts } = self;
         let mut is_any_settled = false;

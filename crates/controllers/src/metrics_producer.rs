@@ -39,7 +39,7 @@ impl FamilyController for MetricsProducers {
         let conditions =
             conditions(&entry.recorded.conditions(), &condition_states, generation, now);
         let status = write(published.as_ref(), conditions, generation);
-        // A status is plain data; it can always be written.
+        // A status is plain data, so serialization cannot fail.
         let status = serde_json::to_value(&status).ok()?;
         let method = WriteMethod::ServerSideApply(status.clone());
         Some(ComposedStatus { status, condition_states: condition_states.to_vec(), method })

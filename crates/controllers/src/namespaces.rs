@@ -1,5 +1,5 @@
 //! The namespaces that a process may be limited to. Within a limit, nothing is read or written in another namespace, or
-//! in the cluster scope: each kind has one watch a namespace, which a `Role` in it allows.
+//! in the cluster scope: each kind has one watch for each namespace, and a `Role` in the namespace allows the watch.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -51,12 +51,13 @@ impl Namespaces {
     }
 }
 
-/// The scope of one watch of a kind. Only an object in this scope that its lists lack is gone.
+/// The scope of one watch of a kind. If a list of the watch lacks an object, the object is deleted only if it is in
+/// this scope.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Part {
     /// All namespaces.
     Whole,
-    /// One of them.
+    /// One namespace.
     Namespace(Arc<str>),
 }
 
@@ -77,8 +78,8 @@ impl Part {
         Selection { namespace, ..Selection::default() }
     }
 
-    /// Whether a term needs this watch. One of several namespaces might not exist yet, or any more, while the others
-    /// are reconciled.
+    /// Whether a term needs this watch. One of several namespaces might not exist yet, or might be deleted, while the
+    /// others are reconciled.
     pub(crate) fn need(&self) -> Need {
         match self {
             Self::Whole => Need::Always,

@@ -21,7 +21,7 @@ impl NotReady {
         Self { leading }
     }
 
-    /// The number of such objects, by kind and reason.
+    /// The number of objects that need attention, by kind and reason.
     fn counts(&self) -> BTreeMap<(String, &'static str), i64> {
         let mut counts = BTreeMap::new();
         let Some(cluster) = self.leading.cluster() else { return counts };
@@ -68,7 +68,7 @@ mod tests {
         let (cluster, fence) = (Arc::new(Cluster::default()), Fence::open());
         for (name, is_written) in [("recorded", true), ("unrecorded", false)] {
             let object = at_nine(name, "apps/v1", "Deployment");
-            let object = serde_json::from_value(object).expect("it has the shape of one");
+            let object = serde_json::from_value(object).expect("the object is valid");
             let mut entry = PolicyEntry::from_object(&object, 1);
             entry.not_ready = Some(ConditionReason::TargetNotFound);
             entry.is_written = is_written;

@@ -3,8 +3,8 @@
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
-/// Runs work while other threads run the tasks of this one. A runtime with a single thread, as in tests, has no other
-/// thread.
+/// Runs work while other threads run the tasks of this thread. A runtime with a single thread, as in tests, has no
+/// other thread.
 pub(crate) fn off_the_runtime<T>(work: impl FnOnce() -> T) -> T {
     let flavor = Handle::try_current().map(|it| it.runtime_flavor());
     if flavor.is_ok_and(|it| it == RuntimeFlavor::MultiThread) {

@@ -1,9 +1,9 @@
 //! `Placement`: selects clusters, and writes their names into `PlacementDecision`s.
 //!
 //! This module composes the status. `follower` fills the world with the inputs of placements and their decisions.
-//! `hooks` has their additions to a turn. `writer` writes the decisions, request by request as `step` returns them.
-//! `records` has their state outside the world. `report` turns records into Events and log lines, and `metrics` counts
-//! them.
+//! `hooks` contains the additions of placements to a turn. `writer` writes the decisions, request by request as `step`
+//! returns them. `records` contains the state of placements outside the world. `report` turns records into Events and
+//! log lines, and `metrics` counts the records.
 
 mod follower;
 mod hooks;
@@ -80,7 +80,7 @@ impl FamilyController for Placements {
         let generation = entry.revision.generation();
         let conditions =
             conditions(&entry.recorded.conditions(), &condition_states, generation, now);
-        // A status is plain data; it can always be written.
+        // A status is plain data, so serialization cannot fail.
         let status = serde_json::to_value(write(&divisions, conditions)).ok()?;
         let method = WriteMethod::ServerSideApply(status.clone());
         Some(ComposedStatus { status, condition_states, method })
@@ -126,7 +126,7 @@ impl FamilyController for Placements {
     }
 }
 
-/// The reason that a usable placement has no decision, if it has none.
+/// The reason that a usable placement has no decision; `None` if it has one.
 fn undecided(
     state: &ClusterState,
     placement: &PolicyName,

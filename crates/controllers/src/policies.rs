@@ -62,7 +62,7 @@ impl WorkQueues {
         }
     }
 
-    /// Removes a policy that is gone.
+    /// Removes a deleted policy.
     fn remove(&self, policy: &PolicyName) {
         self.turns.remove(policy);
         self.statuses.remove(policy);
@@ -92,7 +92,7 @@ impl PolicyFollower {
         (follower, receiver)
     }
 
-    /// The same follower for the objects of a part only.
+    /// Limits the follower to the objects of a part.
     pub(crate) fn with_part(self, part: Part) -> Self {
         Self { part, ..self }
     }
@@ -142,7 +142,7 @@ impl PolicyFollower {
         self.kind == Kind::CronFederatedHPA && kubernetes != self.cluster.kubernetes.for_checks()
     }
 
-    /// Whether the budget had no room for the patterns of an object, and has more room now.
+    /// Whether the patterns of an object exceeded the budget, and the budget has more free capacity now.
     fn has_room_again(&self, policy: &PolicyName, entry: &PolicyEntry) -> bool {
         let now = || self.cluster.patterns.fullness(policy.identity.namespace());
         entry.lacked_room.as_ref().is_some_and(|before| before.has_more_room(now()))
@@ -158,7 +158,7 @@ impl PolicyFollower {
         is_new: bool,
     ) {
         exemptions::change(&mut state.world, |exempt| exempt.mark(&policy.identity, is_marked));
-        // The old version uses the budget until it is replaced, and its removal may make room.
+        // The old version uses the budget until it is replaced, and its removal may free capacity.
         let fullness = || Box::new(self.cluster.patterns.fullness(policy.identity.namespace()));
         entry.lacked_room = lacks_room(&checked.findings).then(fullness);
         entry.store_findings(checked.findings);
@@ -179,7 +179,7 @@ impl PolicyFollower {
     /// Gives a turn to a policy that is new or has changed, and to the policies that read it.
     fn wake(&self, state: &ClusterState, policy: &PolicyName) {
         self.queues.wake(policy);
-        // Before all are listed, there may be many; they are woken together afterwards.
+        // Before all policies are listed, many of them may change; all are woken together after that.
         if self.listed.is_complete() {
             state.world.readers_of(policy).for_each(|reader| self.queues.wake(&reader));
         }
@@ -187,7 +187,7 @@ impl PolicyFollower {
 
     /// Policies of one target name each other in their conditions.
     fn wake_rivals(&self, rivals: &[PolicyName]) {
-        // Before all are listed, there may be many; they are woken together afterwards.
+        // Before all policies are listed, many of them may change; all are woken together after that.
         if self.listed.is_complete() {
             for rival in rivals {
                 self.queues.statuses.wake(rival);
@@ -220,7 +220,7 @@ pub(crate) fn as_json(object: DynamicObject) -> Value {
         Value::Object(fields) => fields,
         _ => Map::new(),
     };
-    // Metadata is plain data and can always be written as JSON.
+    // Metadata is plain data, so serialization cannot fail.
     fields.insert("metadata".to_owned(), serde_json::to_value(metadata).unwrap_or_default());
     Value::Object(fields)
 }
@@ -232,7 +232,7 @@ impl Follower for PolicyFollower {
 
     fn upsert(&mut self, object: DynamicObject) {
         let policy = self.name(&object);
-        // An object that is being deleted has no effect any more, however long the deletion takes.
+        // An object that is being deleted has no effect, however long the deletion takes.
         if object.metadata.deletion_timestamp.is_some() {
             self.remove(&mut self.cluster.lock(), &policy);
             return;

@@ -101,7 +101,7 @@ impl Process {
     /// Runs until the token is canceled; then finishes work in progress and releases the Lease.
     pub async fn run(self, end: CancellationToken) {
         self.options.namespaces.log_limit();
-        // The next term continues from what this one has not written.
+        // The next term continues from the unwritten policy states of this term.
         let over = || {
             if let Some(cluster) = self.leading.end() {
                 self.unwritten.keep(&cluster);
@@ -135,7 +135,7 @@ mod tests {
         let service = service_fn(move |request: Request<Body>| {
             // The first request of a term.
             if request.uri().path() == "/version" {
-                noted.lock().expect("whole").push(begun.elapsed());
+                noted.lock().expect("lock is not poisoned").push(begun.elapsed());
             }
             async { panic!("the task panics on this response") as PanickingResponse }
         });
@@ -159,7 +159,7 @@ mod tests {
         let process = Process::new(client, options, Health::default(), &mut Registry::default());
         let hour = Duration::from_hours(1);
         let _over = tokio::time::timeout(hour, process.run(CancellationToken::new())).await;
-        let starts = starts.lock().expect("whole");
+        let starts = starts.lock().expect("lock is not poisoned");
         let soon = starts.iter().filter(|at| **at < Duration::from_secs(10)).count();
         assert!(soon >= 3, "one failure restarts quickly: {starts:?}");
         assert!((60..150).contains(&starts.len()), "{} terms in an hour", starts.len());

@@ -54,7 +54,7 @@ pub(crate) struct Reconciler {
     pub(crate) costly_decisions: CostlyDecisions,
 }
 
-/// The object of a turn, as it was when the turn began.
+/// The object of a turn, as it was when the turn started.
 struct TurnSubject {
     uid: Box<str>,
     revision: SpecRevision,
@@ -231,8 +231,8 @@ impl Reconciler {
         Ok(if is_costly { Some(self.costly_decisions.wait().await?) } else { None })
     }
 
-    /// Opens the turn, unless the object was replaced since it began. Also returns the state of the
-    /// target that the decision is based on.
+    /// Opens the turn, unless the object was replaced since the turn started. Also returns the state of the target that
+    /// the decision is based on.
     fn open(
         &self,
         policy: &PolicyName,
@@ -317,8 +317,8 @@ impl Reconciler {
         Ok(ActionOutcomes { outcomes, observation })
     }
 
-    /// Whether a delayed write is still due: the spec is the same as when the turn began, the deadline has not passed,
-    /// and nothing has become exempt.
+    /// Whether a delayed write is still due: the spec is the same as when the turn started, the deadline has not
+    /// passed, and nothing has become exempt.
     fn is_still_wanted(
         &self,
         policy: &PolicyName,
@@ -389,8 +389,8 @@ impl Reconciler {
     ) -> Option<Timestamp> {
         if let Some(TargetError::Transient(_)) = unknown {
             let mut state = self.cluster.lock();
-            let pause = state.policies.get_mut(policy)?.pause_before_reading(target);
-            return at.saturating_add(pause).ok();
+            let delay = state.policies.get_mut(policy)?.delay_before_reading(target);
+            return at.saturating_add(delay).ok();
         }
         if unknown.is_some_and(TargetError::is_not_found) && self.targets.is_followed(target) {
             return None;
@@ -399,7 +399,7 @@ impl Reconciler {
     }
 }
 
-/// An instant this long after another one, spread by name, so that thousands of objects are not checked together.
+/// An instant this long after another instant, spread by name, so that thousands of objects are not checked together.
 fn spread_over(object: &Identity, after: SignedDuration, at: Timestamp) -> Option<Timestamp> {
     let [spread, ..] = hash_of(object).to_le_bytes();
     at.saturating_add(after + SignedDuration::from_millis(i64::from(spread) * 100)).ok()
@@ -412,7 +412,7 @@ fn hash_of(object: &Identity) -> u64 {
 }
 
 impl TurnSubject {
-    /// Whether this is still the same object, and not another one of that name.
+    /// Whether this is still the same object, and not another object of that name.
     fn is(&self, entry: &PolicyEntry) -> bool {
         entry.uid == self.uid
     }
@@ -421,7 +421,7 @@ impl TurnSubject {
 impl PolicyEntry {
     /// The delay before a target that could not be read for now is read again. Targets that failed together are not
     /// read together.
-    fn pause_before_reading(&mut self, target: &Identity) -> SignedDuration {
+    fn delay_before_reading(&mut self, target: &Identity) -> SignedDuration {
         let begin = || Backoff::new(FIRST_READ_RETRY, MAX_READ_RETRY, hash_of(target));
         let failures = self.read_failures.get_or_insert_with(|| Box::new(begin()));
         SignedDuration::try_from(failures.next_pause()).unwrap_or(RECHECK_INTERVAL)
@@ -448,7 +448,7 @@ impl PolicyEntry {
     }
 }
 
-/// The target as unavailable to a turn. A missing target is not: the world shows that it does not exist.
+/// The target as unavailable to a turn. A missing target is not unavailable: the world shows that it does not exist.
 fn reach(target: &Identity, unknown: &TargetError) -> Option<Reach> {
     let why = match unknown {
         TargetError::Problem(TargetProblem::NotFound) => return None,

@@ -19,7 +19,7 @@ impl ReportRateLimit {
     pub(crate) fn next(&mut self, now: Timestamp) -> Timestamp {
         let is_under_way = |begun: &Timestamp| {
             let age = now.duration_since(*begun);
-            // After the clock was set back, a new interval begins.
+            // After the clock was set back, a new interval starts.
             age < INTERVAL && !age.is_negative()
         };
         let begun = self.begun.filter(is_under_way).unwrap_or_else(|| {

@@ -1,7 +1,7 @@
 //! The common part of all processes: their client, limits and metrics, and one term after another. A process waits for
-//! the Lease, if there is one, runs a term, and waits again when the Lease is lost or the term has failed.
+//! its Lease if it has one, runs a term, and waits again when the Lease is lost or the term has failed.
 //!
-//! `running` has the tasks of one term, and `watches` begins its watches. Each process defines its own terms.
+//! `running` has the tasks of one term, and `watches` starts its watches. Each process defines its own terms.
 
 mod running;
 mod watches;
@@ -26,7 +26,7 @@ pub(crate) use self::watches::{Watch, core, names, watch};
 
 /// The delay between two terms.
 const TERM_RESTART_DELAY: Duration = Duration::from_secs(1);
-/// The longest delay, after many failed terms: each lists everything.
+/// The maximum delay, after many failed terms: each term lists everything.
 const MAX_TERM_RESTART_DELAY: Duration = Duration::from_mins(1);
 /// A term that lasts this long before it fails is unrelated to the failure before.
 const STABLE_TERM: Duration = Duration::from_mins(10);
@@ -89,7 +89,7 @@ impl Runtime {
         EventLog::with_pace(writer.clone(), &self.options.identity, &self.events, pace)
     }
 
-    /// Begins a term without any tasks.
+    /// Starts a term without any tasks.
     pub(crate) fn begin(&self, end: &CancellationToken) -> RunningTerm {
         RunningTerm::new(&self.client, &self.health, end)
     }
@@ -108,7 +108,7 @@ impl Runtime {
             while !end.is_cancelled() {
                 let failed_after = failure_of(term(Fence::open()), end).await;
                 over();
-                self.pause(delays.after(failed_after), end).await;
+                self.wait(delays.after(failed_after), end).await;
             }
             return;
         };
@@ -126,12 +126,12 @@ impl Runtime {
                 tracing::warn!(%lost, "no longer the leader");
             }
             over();
-            self.pause(delays.after(failed_after), end).await;
+            self.wait(delays.after(failed_after), end).await;
         }
     }
 
     /// The next term starts after a delay, because the cause of the failure may persist.
-    async fn pause(&self, delay: Duration, end: &CancellationToken) {
+    async fn wait(&self, delay: Duration, end: &CancellationToken) {
         self.health.stop_heartbeat();
         tokio::select! {
             () = end.cancelled() => {}

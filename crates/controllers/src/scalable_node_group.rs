@@ -48,7 +48,7 @@ const PROVIDER_TIMEOUT: Duration = Duration::from_mins(1);
 const RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
 /// The delay before a withdrawn write is decided again.
-const WITHDRAWN_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+const WITHDRAWN_DELAY: SignedDuration = SignedDuration::from_secs(1);
 
 /// The groups of one term, and the providers of their nodes.
 pub(crate) struct NodeGroups {
@@ -186,14 +186,14 @@ impl NodeGroups {
                 Ok(()) => {}
                 Err(error) => {
                     self.metrics.count_failure();
-                    tracing::warn!(%error, "failed to remove the nodes of a group that is gone");
+                    tracing::warn!(%error, "failed to remove the nodes of a deleted group");
                 }
             }
         }
         self.clock.now().saturating_add(RECHECK_INTERVAL).ok()
     }
 
-    /// Whether a provider has nodes for a group that is gone, or fails to count them.
+    /// Whether a provider has nodes for a deleted group, or fails to count them.
     async fn may_have_nodes(&self, group: &Identity) -> bool {
         let [namespace, name] = [group.namespace(), group.name()].map(str::to_owned);
         let gone = NodeGroup { namespace, name, id: String::new() };
@@ -222,7 +222,7 @@ impl NodeGroups {
     }
 
     /// Whether nodes of a group may be changed now: this process leads, nothing holds it back, and the object is
-    /// unchanged since the turn began.
+    /// unchanged since the turn started.
     fn may_write(&self, group: &Identity, subject: Option<&Subject>) -> bool {
         let is_as_before = {
             let state = self.cluster.lock();

@@ -33,7 +33,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// The time limit of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The maximum size of a document that is read. The largest of ours, that of Karmada's autoscalers, has 120 kB.
+/// The maximum size of a document that is read. The largest of ours, the document of Karmada's autoscalers, has 120 kB.
 const MAX_DOCUMENT: usize = 8 << 20;
 
 /// The fields that the served schemas lack. Clones share their state.
@@ -51,13 +51,13 @@ struct ServedSchema {
 }
 
 impl ServedSchemas {
-    /// The state of these kinds, of which nothing is known yet.
+    /// The initial state of these kinds, before any schema was read.
     pub(crate) fn for_kinds(controlled: &[Controlled]) -> Self {
         let state = controlled.iter().map(|it| (*it, ServedSchema::default())).collect();
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// The fields that the schema of a kind lacks, if it lacks any.
+    /// The fields that the schema of a kind lacks; `None` if it lacks none.
     pub(crate) fn missing(&self, controlled: impl Into<Controlled>) -> Option<Arc<MissingFields>> {
         self.lock().get(&controlled.into())?.missing.clone()
     }
@@ -103,7 +103,7 @@ impl ServedSchemas {
         changed
     }
 
-    /// Records a document; returns whether it lacks other fields than the one before.
+    /// Records a document; returns whether it lacks other fields than the previous document.
     fn note(&self, controlled: Controlled, etag: Option<HeaderValue>, document: &Value) -> bool {
         let kind = controlled.kind();
         let Some(schema) = schema_in(document, kind) else { return false };
@@ -128,8 +128,8 @@ impl ServedSchemas {
     }
 }
 
-/// Reduces a status to what the API server will store, and returns the condition about the schema, if it has one now.
-/// `previous` is the status before.
+/// Reduces a status to what the API server will store, and returns the condition about the schema; `None` without a
+/// condition. `previous` is the previous status.
 pub(crate) fn fit(
     missing: Option<&MissingFields>,
     status: &mut Value,
@@ -139,8 +139,8 @@ pub(crate) fn fit(
 ) -> Option<ConditionState> {
     let state = match missing {
         Some(missing) => missing.condition_state(),
-        // If conditions were one value before, omitting this one would not remove it once they are a map. So it is
-        // applied once more, and omitted after that.
+        // If the conditions were one value before, omitting this condition would not remove it once the conditions are
+        // a map. So this condition is applied once more, and omitted after that.
         None if previous.holds(ConditionType::SchemaIncomplete) => ConditionState {
             about: ConditionType::SchemaIncomplete,
             holds: false,
@@ -160,7 +160,7 @@ pub(crate) fn fit(
 }
 
 impl ComposedStatus {
-    /// The same for the served schema.
+    /// Reduces the status to what the API server will store, and adds the condition about the schema.
     pub(crate) fn fitted(
         mut self,
         missing: Option<&MissingFields>,
@@ -186,7 +186,7 @@ impl ComposedStatus {
     }
 }
 
-/// The document of the group and version of a kind; `None` if it is still the same.
+/// The document of the group and version of a kind; `None` if the document has not changed.
 async fn read_document(
     client: &Client,
     kind: Kind,

@@ -1,7 +1,7 @@
 //! The version of the API server, which some checks of policies depend on.
 //!
-//! A term reads it before it lists policies, and then regularly, so that an upgrade is detected. The followers of policies
-//! compare it with the version that each policy was checked for.
+//! A term reads the version before it lists policies, and then regularly, so that an upgrade is detected. The followers
+//! of policies compare it with the version that each policy was checked for.
 //!
 //! A rejected rule loses its firings, so the checks reject only what is certain. While the version is unknown, and once
 //! any replica of the API server was new enough, the API server decides.
@@ -21,13 +21,13 @@ use crate::list_progress::ListReport;
 /// An upgraded API server is detected within this time.
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The first pause while no read has succeeded yet.
+/// The first delay while no read has succeeded yet.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 
 /// The time limit of a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The newest version that was read. Clones share it.
+/// The newest version that was read. Clones share the version.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct ServerVersion {
     newest: Arc<Mutex<Option<KubernetesMinor>>>,
@@ -45,19 +45,19 @@ impl ServerVersion {
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads it periodically, and reports when the first attempt has ended.
+    /// Reads the version periodically, and reports when the first attempt has ended.
     pub(crate) async fn watch(self, client: Client, first: ListReport) {
         let mut retries = Backoff::new(FIRST_RETRY, CHECK_INTERVAL, 0);
         loop {
             self.read(&client).await;
             first.complete();
             let is_known = self.newest().is_some();
-            let pause = if is_known { CHECK_INTERVAL } else { retries.next_pause() };
-            tokio::time::sleep(pause).await;
+            let delay = if is_known { CHECK_INTERVAL } else { retries.next_pause() };
+            tokio::time::sleep(delay).await;
         }
     }
 
-    /// Reads it once. A failure changes nothing.
+    /// Reads the version once. A failure changes nothing.
     async fn read(&self, client: &Client) {
         let error = match timeout(REQUEST_TIMEOUT, client.apiserver_version()).await {
             Ok(Ok(info)) => match version_in(&info) {
@@ -80,7 +80,7 @@ impl ServerVersion {
     }
 }
 
-/// The version whose behavior an API server has: it may emulate an older one.
+/// The version whose behavior an API server has: it may emulate an older version.
 fn version_in(info: &Info) -> Option<KubernetesMinor> {
     let emulated = info.emulation_minor.as_deref().filter(|minor| !minor.is_empty());
     KubernetesMinor::of_server(&info.major, emulated.unwrap_or(&info.minor))
@@ -130,7 +130,7 @@ mod tests {
         version.read(&absent).await;
         version.read(&client(StatusCode::OK, &info("unknown"))).await;
         assert_eq!(version.for_checks(), None);
-        // An upgrade begins with one of several replicas.
+        // An upgrade starts with one of several replicas.
         for replica in [&new, &old, &new] {
             version.read(replica).await;
             assert_eq!(version.for_checks(), permissive);

@@ -28,8 +28,8 @@ pub(crate) struct StatusUpdate {
 
 /// The method of writing a status.
 pub(crate) enum WriteMethod {
-    /// Replaced by a patch that leaves nothing else: for histories, which many rules write in the same minute. It is
-    /// text because many may wait, and values take ten times as much memory.
+    /// Replaced by a patch that leaves nothing else: for histories, which many rules write in the same minute. The
+    /// patch is a string because many patches may wait, and JSON values need ten times as much memory.
     MergePatch(Box<str>),
     /// Applied, so that conditions added by others stay.
     ServerSideApply(Value),
@@ -107,19 +107,19 @@ impl StatusWriter {
             Err(error) => {
                 // A deleted object has no status.
                 let Some(entry) = entry else { return WriteResult::Failed { again: None } };
-                // The object was changed, and the watch will deliver the change. If it does not, versions may have gone
-                // back, and every attempt fails until that is detected.
+                // The object was changed, and the watch will deliver the change. If the watch does not, versions may
+                // have gone back, and every attempt fails until that is detected.
                 let is_conflict =
                     matches!(&error, WriteError::Refused(refusal) if refusal.is_conflict());
                 let begin = || Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, self.seed_of(policy));
                 let failures = entry.failures.get_or_insert_with(|| Box::new(begin()));
-                let pause = failures.next_pause();
+                let delay = failures.next_pause();
                 drop(state);
                 if !is_conflict {
                     tracing::warn!(%error, "failed to write the status");
                 }
-                let pause = SignedDuration::try_from(pause).unwrap_or_default();
-                WriteResult::Failed { again: self.clock.now().saturating_add(pause).ok() }
+                let delay = SignedDuration::try_from(delay).unwrap_or_default();
+                WriteResult::Failed { again: self.clock.now().saturating_add(delay).ok() }
             }
         }
     }

@@ -73,8 +73,8 @@ impl ObservedTarget {
 /// The time after which a kind that the cluster does not serve, or serves without a scale, is discovered again.
 const MISSING_KIND_TTL: Duration = Duration::from_secs(30);
 
-/// The maximum number of kinds in memory, of those found and of those not found. Beyond that, each new one replaces
-/// another one, which is discovered again when a policy needs it.
+/// The maximum number of kinds in memory, of the existing kinds and of the missing kinds each. Beyond that, each new
+/// kind replaces another kind. A replaced kind is discovered again when a policy needs it.
 const MAX_KINDS: usize = 1_000;
 
 /// The maximum number of concurrent probes of whether a target may now be changed. A probe occupies a turn, and
@@ -91,13 +91,13 @@ pub(crate) struct Targets {
     kinds: Mutex<Kinds>,
     /// A kind that does not respond delays only its own targets.
     lanes: Lanes,
-    /// The permits for probes. A turn never waits for one.
+    /// The permits for probes. A turn never waits for a permit.
     trials: Semaphore,
     /// The namespaces that are watched.
     namespaces: Namespaces,
     /// The ages of the watches.
     watch_ages: WatchAges,
-    /// The watch tasks. They end when this is dropped.
+    /// The watch tasks. The tasks end when this value is dropped.
     followers: Mutex<JoinSet<()>>,
     /// Canceled when a watch task stops, which never happens by itself.
     any_stopped: CancellationToken,
@@ -161,12 +161,12 @@ impl Targets {
         }
     }
 
-    /// The same, with its watches among these.
+    /// Counts the ages of its watches among these.
     pub(crate) fn with_watch_ages(self, watch_ages: WatchAges) -> Self {
         Self { watch_ages, ..self }
     }
 
-    /// The same, watching these namespaces.
+    /// Limits the watches to these namespaces.
     pub(crate) fn within(self, namespaces: Namespaces) -> Self {
         Self { namespaces, ..self }
     }

@@ -73,7 +73,7 @@ pub(crate) trait TurnHooks: Send + Sync {
     }
 }
 
-/// The turns that follow from one.
+/// The turns that follow from a turn.
 #[derive(Default)]
 pub(crate) struct AfterTurn {
     /// The instant of the next turn of the same policy.

@@ -51,7 +51,8 @@ pub(crate) struct Upstreams {
 
 #[derive(Default)]
 struct State {
-    /// The checked families. Families that were taken over are not checked, nor those without an upstream controller.
+    /// The checked families. Families that were taken over are not checked, nor families without an upstream
+    /// controller.
     sightings: BTreeMap<Controlled, Sightings>,
     running: BTreeMap<Controlled, Upstream>,
     /// The families whose check is forbidden, which has been logged.
@@ -104,12 +105,12 @@ impl Upstreams {
                             changed(*family);
                         }
                     }
-                    // The last result stays valid, if there is one.
+                    // A previous result stays valid.
                     Err(CheckError::Unknown(error)) if first.is_complete() => {
-                        tracing::debug!(error, "failed to look for an upstream controller");
+                        tracing::debug!(error, "failed to check for an upstream controller");
                     }
                     Err(CheckError::Unknown(error)) => {
-                        tracing::warn!(error, "failed to look for an upstream controller");
+                        tracing::warn!(error, "failed to check for an upstream controller");
                         let (is_absent, is_forbidden, reason) = (false, false, error);
                         first.failed(&WatchFailure { is_absent, is_forbidden, reason });
                         is_known = false;
@@ -119,12 +120,12 @@ impl Upstreams {
             if is_known {
                 first.complete();
             }
-            let pause = if is_known { CHECK_INTERVAL } else { retries.next_pause() };
-            tokio::time::sleep(pause).await;
+            let delay = if is_known { CHECK_INTERVAL } else { retries.next_pause() };
+            tokio::time::sleep(delay).await;
         }
     }
 
-    /// Records the leases that were found. Returns whether that changes which process reconciles the family.
+    /// Records the existing leases. Returns whether that changes which process reconciles the family.
     fn note(
         &self,
         family: Controlled,

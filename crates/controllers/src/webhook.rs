@@ -1,7 +1,7 @@
 //! The webhook: validates policies for an API server, with the checks and the messages of `validate`.
 //!
 //! Findings about the object alone need only the object. Findings about conflicts use the watched objects of the
-//! cluster. All replicas respond; none of them leads, since none decides anything.
+//! cluster. All replicas respond; no replica leads, since the webhook decides nothing about the cluster.
 
 mod admission;
 mod handler;
@@ -34,8 +34,8 @@ use crate::runtime::RunningTerm;
 use crate::server_version::ServerVersion;
 use crate::upstream::Upstreams;
 
-/// An API server sends an object and the one before it, of up to three megabytes each. It opens a connection for each
-/// concurrent change: by default, for two hundred, plus those of its administrators.
+/// An API server sends an object and its previous version, of up to three megabytes each. The API server opens a
+/// connection for each concurrent change: by default, for two hundred, plus the connections of its administrators.
 const LIMITS: ServerLimits = ServerLimits {
     connections: 1024,
     of_one_address: 768,

@@ -1,9 +1,9 @@
-//! The work queue: whose turn it is. A policy has a turn at the instant that its last turn returned, and after each
-//! change of its inputs.
+//! The work queue, which schedules turns. A policy has a turn at the instant that its last turn returned, and after
+//! each change of its inputs.
 //!
 //! No policy has two turns at the same time. Policies have their turns concurrently, except for those in one lane, as
-//! of an object that they write. These run one after the other, for one instant in the order of their names, as in a
-//! forecast. The callers define what a turn does.
+//! of an object that they write. Turns of one lane run one after the other, for one instant in the order of their
+//! names, as in a forecast. The callers define what a turn does.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Display;
@@ -66,7 +66,7 @@ struct State<Name> {
     woken: VecDeque<Name>,
     /// All waiting policies, each once. A queued name that is missing here has had its turn, or is deleted.
     is_waiting: BTreeSet<Name>,
-    /// Policies that wait for another one in the same lane, in order of arrival.
+    /// Policies that wait for another policy in the same lane, in order of arrival.
     held_up: BTreeMap<Lane, Vec<Name>>,
     /// The lanes of running turns.
     in_use: BTreeSet<Lane>,
@@ -76,7 +76,7 @@ struct State<Name> {
     looked_at: Option<Timestamp>,
 }
 
-/// A running turn, and the events of its policy since the turn began.
+/// A running turn, and the events of its policy since the turn started.
 #[derive(Clone, Default)]
 struct UnderWay {
     lanes: Vec<Lane>,
@@ -119,13 +119,13 @@ impl<Name: QueueName> WorkQueue<Name> {
         self.changed.notify_one();
     }
 
-    /// Gives a policy a turn at an instant or before, and another one if its turn is running.
+    /// Gives a policy a turn at an instant or before, and another turn if one is running.
     pub(crate) fn wake_at(&self, policy: &Name, at: Timestamp) {
         if at > self.now() { self.bring_next_forward(policy, at) } else { self.wake(policy) }
     }
 
-    /// Gives a policy a turn at an instant, unless it has one before. A running turn itself returns when the next one
-    /// is due.
+    /// Gives a policy a turn at an instant, unless it has an earlier turn. A running turn itself returns when the next
+    /// turn is due.
     pub(crate) fn bring_forward(&self, policy: &Name, at: Timestamp) {
         let mut state = self.lock();
         if state.under_way.contains_key(policy) || state.is_waiting.contains(policy) {
@@ -135,8 +135,8 @@ impl<Name: QueueName> WorkQueue<Name> {
         self.changed.notify_one();
     }
 
-    /// The same, and during a running turn it applies to the next one: the running turn may have read its inputs
-    /// already.
+    /// Gives a policy a turn at an instant, as [`Self::bring_forward`] does, but even during a running turn: the
+    /// running turn may have read its inputs already.
     pub(crate) fn bring_next_forward(&self, policy: &Name, at: Timestamp) {
         if let Some(turn) = self.lock().under_way.get_mut(policy) {
             turn.next = Some(turn.next.map_or(at, |known| known.min(at)));
@@ -175,7 +175,7 @@ impl<Name: QueueName> WorkQueue<Name> {
     }
 
     /// Runs turns until the token is canceled, up to `at_once` at a time; then waits for those in progress. A turn
-    /// returns when the next one is due; `lanes` returns the lanes that it needs.
+    /// returns when the next turn is due; `lanes` returns the lanes that it needs.
     pub(crate) async fn run<Turn>(
         &self,
         at_once: usize,
@@ -295,7 +295,7 @@ impl<Name: QueueName> State<Name> {
         }
     }
 
-    /// Queues the policies that are due, behind those that became due before.
+    /// Queues the policies that are due, after the policies that became due before.
     fn queue_due(&mut self, now: Timestamp) {
         while let Some(policy) = self.agenda.take_due(now) {
             self.is_waiting.insert(policy.clone());

@@ -30,7 +30,8 @@ pub(super) struct ConfigFollower {
     pub(super) events: EventLog,
     /// The delay between a change and the Event about its findings.
     pub(super) event_delay: Duration,
-    /// The delayed Events. The watch drops the tasks when it ends, so the end of a term does not wait for Events.
+    /// The tasks of delayed Events. The watch drops the tasks when it ends, so the end of a term does not wait for
+    /// Events.
     pub(super) delayed: JoinSet<()>,
     pub(super) progress: ListReport,
     /// Whether the list in progress contains the `ConfigMap`.

@@ -1,7 +1,7 @@
-//! Sends the queries of autoscalers to Prometheus: once a period, and at each boundary of a schedule in the query. A
-//! query that timed out is paused.
+//! Sends the queries of autoscalers to Prometheus: once a period, and at each boundary of a schedule in the query. Each
+//! query that timed out has a backoff.
 //!
-//! The periods of different autoscalers begin at different instants, by a hash of their names, to spread the load. An
+//! The periods of different autoscalers start at different instants, by a hash of their names, to spread the load. An
 //! autoscaler sends one query at a time. A new result requeues the autoscaler, whose turn decides.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -32,7 +32,7 @@ impl Sampler {
     /// Runs the queries of an autoscaler; returns when to run them again.
     pub(crate) async fn sample(&self, policy: &PolicyName) -> Option<Timestamp> {
         for query in self.queries(policy) {
-            if self.is_paused(policy, &query) {
+            if self.is_backing_off(policy, &query) {
                 continue;
             }
             let permit = self.prometheus.permit(policy.identity.namespace()).await;
@@ -81,13 +81,13 @@ impl Sampler {
         queries
     }
 
-    /// Whether a query is paused because Prometheus was too slow.
-    fn is_paused(&self, policy: &PolicyName, query: &str) -> bool {
-        self.cluster.lock().slow_queries.is_paused(policy, query, self.clock.now())
+    /// Whether a query is in its backoff, because Prometheus was too slow.
+    fn is_backing_off(&self, policy: &PolicyName, query: &str) -> bool {
+        self.cluster.lock().slow_queries.is_backing_off(policy, query, self.clock.now())
     }
 
     /// Stores a result, if the autoscaler still has the query. Returns whether the decision may change: the result
-    /// differs from the one before, or the replicas are multiplied by it, which counts once.
+    /// differs from the previous result, or multiplies the replicas, so that equal results count, too.
     fn store(
         &self,
         policy: &PolicyName,
@@ -177,7 +177,7 @@ mod tests {
     use crate::bench::sampler;
 
     fn at(text: &str) -> Timestamp {
-        text.parse().expect("it is an instant")
+        text.parse().expect("the instant is valid")
     }
 
     /// An autoscaler with the query `usage`.
@@ -187,7 +187,7 @@ mod tests {
         let object = almanac_fixtures::objects::horizontal_autoscaler("shop", &target, "usage");
         let kind = Kind::of_family(policy.family);
         let context = CheckContext::new("default", Timestamp::UNIX_EPOCH);
-        let slim = check_json(kind, object, context).slim.expect("it can be used");
+        let slim = check_json(kind, object, context).slim.expect("the object is usable");
         sampler.cluster.lock().world.upsert(policy.identity.clone(), slim);
         policy
     }
@@ -195,13 +195,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_query_that_times_out_is_sent_less_often() {
         // The listener accepts connections and never responds.
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("there is a port");
-        let address = listener.local_addr().expect("it listens");
-        let address = format!("http://{address}").parse().expect("it is an address");
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("bind the listener");
+        let address = listener.local_addr().expect("the listener has an address");
+        let address = format!("http://{address}").parse().expect("the address is valid");
         let options = PrometheusOptions { address, token_file: None, ca_file: None };
         let prometheus = Prometheus::new(options, QueryMetrics::default());
         let begun = tokio::time::Instant::now();
-        let seconds = move || i64::try_from(begun.elapsed().as_secs()).expect("it is short");
+        let seconds = move || i64::try_from(begun.elapsed().as_secs()).expect("the duration is short");
         let start = at("2026-11-30T09:00:00Z");
         let clock = Clock::from_fn(move || start + SignedDuration::from_secs(seconds()));
         let prometheus = prometheus.expect("there are no files to read");
@@ -220,11 +220,11 @@ mod tests {
             }
             tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         }
-        // Each query takes 8 s. The pauses after it are 10, 20 and 40 s.
+        // Each query takes 8 s. The backoffs after it are 10, 20 and 40 s.
         assert_eq!(sent, [0, 18, 46, 94].map(Some));
-        assert!(sampler.is_paused(&policy, "usage"));
+        assert!(sampler.is_backing_off(&policy, "usage"));
         sampler.cluster.lock().slow_queries.remove(&policy);
-        assert!(!sampler.is_paused(&policy, "usage"));
+        assert!(!sampler.is_backing_off(&policy, "usage"));
     }
 
     #[tokio::test]
@@ -244,13 +244,13 @@ mod tests {
             Err(QueryProblem::HttpStatus { status, is_server_error: true, text })
         };
         assert!(store("10", Ok(5.0)));
-        assert!(!store("20", Ok(5.0)), "it is the same number");
+        assert!(!store("20", Ok(5.0)), "the number is the same");
         assert!(store("30", broken("request 1")));
         assert!(!store("40", broken("request 2")), "only the number of the request differs");
-        assert!(store("50", Err(QueryProblem::NoSample)), "that is another failure");
+        assert!(store("50", Err(QueryProblem::NoSample)), "the failure is another");
         let state = sampler.cluster.lock();
         let sample =
-            state.world.metric_scaling.extra.get(&policy.identity, "usage").expect("it is stored");
+            state.world.metric_scaling.extra.get(&policy.identity, "usage").expect("the result is stored");
         assert_eq!(sample.last_number_at, Some(at("2026-11-30T09:00:20Z")));
     }
 
@@ -261,11 +261,11 @@ mod tests {
         let mut by_second = [0_u32; 10];
         for number in 0..1_000 {
             let policy = almanac_fixtures::names::horizontal_autoscaler(&format!("shop-{number}"));
-            let first = sampler.next_period(&policy, now).expect("there is one");
-            let second = sampler.next_period(&policy, first).expect("there is one");
+            let first = sampler.next_period(&policy, now).expect("a next period exists");
+            let second = sampler.next_period(&policy, first).expect("a next period exists");
             assert_eq!(second.duration_since(first), SignedDuration::from_secs(10));
             let elapsed = first.duration_since(now).as_millis();
-            let slot = usize::try_from((elapsed - 1) / 1_000).expect("it is small");
+            let slot = usize::try_from((elapsed - 1) / 1_000).expect("the number is small");
             by_second[slot] += 1;
         }
         assert!(by_second.iter().all(|count| (60..140).contains(count)), "{by_second:?}");

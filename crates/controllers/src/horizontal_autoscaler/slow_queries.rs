@@ -1,5 +1,5 @@
-//! Pauses of queries that timed out: 10 s, doubled each time, at most 60 s. They leave the permits to other queries. A
-//! result ends the pauses.
+//! The backoffs of queries that timed out: 10 s, doubled each time, at most 60 s. Other queries can use the permits
+//! during a backoff. A result ends the backoff.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use almanac_engine::PolicyName;
 use almanac_shell::prometheus::QueryProblem;
 use jiff::{SignedDuration, Timestamp};
 
-/// The first pause.
-const FIRST: SignedDuration = SignedDuration::from_secs(10);
-/// The longest pause, and the longest delay after a recovery of Prometheus.
-const LONGEST: SignedDuration = SignedDuration::from_mins(1);
+/// The first backoff.
+const FIRST_BACKOFF: SignedDuration = SignedDuration::from_secs(10);
+/// The maximum backoff, and the maximum delay after a recovery of Prometheus.
+const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(1);
 
-/// The pauses of the queries of all autoscalers.
+/// The backoffs of the queries of all autoscalers.
 #[derive(Debug, Default)]
-pub(crate) struct SlowQueries(BTreeMap<PolicyName, BTreeMap<Arc<str>, Pause>>);
+pub(crate) struct SlowQueries(BTreeMap<PolicyName, BTreeMap<Arc<str>, QueryBackoff>>);
 
 #[derive(Clone, Copy, Debug)]
-struct Pause {
+struct QueryBackoff {
     length: SignedDuration,
     until: Timestamp,
 }
 
-/// The result of a query, as far as pauses depend on it.
+/// The result of a query, as far as backoffs depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum QueryResult {
     Answered,
@@ -50,20 +50,20 @@ impl SlowQueries {
 
     /// Removes all other queries of an autoscaler.
     pub(super) fn retain(&mut self, policy: &PolicyName, queries: &[Arc<str>]) {
-        let Some(pauses) = self.0.get_mut(policy) else { return };
-        pauses.retain(|query, _| queries.contains(query));
-        if pauses.is_empty() {
+        let Some(backoffs) = self.0.get_mut(policy) else { return };
+        backoffs.retain(|query, _| queries.contains(query));
+        if backoffs.is_empty() {
             self.0.remove(policy);
         }
     }
 
-    /// Whether a query is paused.
-    pub(super) fn is_paused(&self, policy: &PolicyName, query: &str, now: Timestamp) -> bool {
-        let Some(pause) = self.0.get(policy).and_then(|pauses| pauses.get(query)) else {
+    /// Whether a query is in its backoff.
+    pub(super) fn is_backing_off(&self, policy: &PolicyName, query: &str, now: Timestamp) -> bool {
+        let Some(backoff) = self.0.get(policy).and_then(|backoffs| backoffs.get(query)) else {
             return false;
         };
-        // A clock that was set back ends the pause.
-        now < pause.until && pause.until.duration_since(now) <= pause.length
+        // A clock that was set back ends the backoff.
+        now < backoff.until && backoff.until.duration_since(now) <= backoff.length
     }
 
     /// Records the result of a query.
@@ -77,19 +77,19 @@ impl SlowQueries {
         match QueryResult::classify(result) {
             QueryResult::Lost => {}
             QueryResult::Answered => {
-                if let Some(pauses) = self.0.get_mut(policy) {
-                    pauses.remove(query);
-                    if pauses.is_empty() {
+                if let Some(backoffs) = self.0.get_mut(policy) {
+                    backoffs.remove(query);
+                    if backoffs.is_empty() {
                         self.0.remove(policy);
                     }
                 }
             }
             QueryResult::TooSlow => {
-                let pauses = self.0.entry(policy.clone()).or_default();
-                let before = pauses.get(query).map(|pause| pause.length);
-                let length = before.map_or(FIRST, |before| (before * 2).min(LONGEST));
+                let backoffs = self.0.entry(policy.clone()).or_default();
+                let before = backoffs.get(query).map(|backoff| backoff.length);
+                let length = before.map_or(FIRST_BACKOFF, |before| (before * 2).min(MAX_BACKOFF));
                 let until = now.checked_add(length).unwrap_or(Timestamp::MAX);
-                pauses.insert(Arc::clone(query), Pause { length, until });
+                backoffs.insert(Arc::clone(query), QueryBackoff { length, until });
             }
         }
     }
@@ -100,37 +100,37 @@ mod tests {
     use super::*;
 
     fn after(seconds: i64) -> Timestamp {
-        Timestamp::from_second(1_800_000_000 + seconds).expect("it is an instant")
+        Timestamp::from_second(1_800_000_000 + seconds).expect("the instant is valid")
     }
 
     #[test]
-    fn pauses_double_up_to_a_minute_and_a_result_ends_them() {
+    fn backoffs_double_up_to_a_minute_and_a_result_ends_the_backoff() {
         let mut slow = SlowQueries::default();
         let too_slow = Err(QueryProblem::TimedOut { seconds: 8 });
         let lost = Err(QueryProblem::CutOff);
         let shop = almanac_fixtures::names::horizontal_autoscaler("shop");
         let [tide, ebb]: [Arc<str>; 2] = ["tide".into(), "ebb".into()];
         let mut sent = 0;
-        let mut pauses = Vec::new();
+        let mut backoffs = Vec::new();
         for second in 0..300 {
-            if !slow.is_paused(&shop, &tide, after(second)) {
-                pauses.push(second - sent);
+            if !slow.is_backing_off(&shop, &tide, after(second)) {
+                backoffs.push(second - sent);
                 sent = second;
                 slow.record(&shop, &tide, &too_slow, after(second));
                 slow.record(&shop, &tide, &lost, after(second));
             }
             assert!(
-                !slow.is_paused(&shop, &ebb, after(second)),
+                !slow.is_backing_off(&shop, &ebb, after(second)),
                 "the other query did not time out"
             );
         }
-        assert_eq!(pauses, [0, 10, 20, 40, 60, 60, 60]);
-        assert!(!slow.is_paused(&shop, &tide, after(-3_600)), "the clock was set back");
+        assert_eq!(backoffs, [0, 10, 20, 40, 60, 60, 60]);
+        assert!(!slow.is_backing_off(&shop, &tide, after(-3_600)), "the clock was set back");
         slow.record(&shop, &tide, &Err(QueryProblem::NoSample), after(301));
-        assert!(!slow.is_paused(&shop, &tide, after(302)));
+        assert!(!slow.is_backing_off(&shop, &tide, after(302)));
         slow.record(&shop, &tide, &too_slow, after(302));
         slow.retain(&shop, &[ebb]);
-        assert!(slow.0.is_empty(), "removed queries take memory");
+        assert!(slow.0.is_empty(), "removed queries must not stay in memory");
         slow.record(&shop, &tide, &too_slow, after(302));
         slow.remove(&shop);
         assert!(slow.0.is_empty());

@@ -1,7 +1,7 @@
 //! The values of all schedules, evaluated at the time of the scrape.
 //!
 //! Only the leader publishes them: the same series from two replicas would count twice. While everything is stopped, or
-//! schedules are left to their upstream controller, there are none.
+//! schedules are left to their upstream controller, no values are published.
 
 use almanac_engine::{Family, Identity, scheduled_capacity};
 use prometheus_client::collector::Collector;
@@ -14,7 +14,7 @@ use crate::families::ScrapeInputs;
 #[derive(Debug)]
 pub(super) struct PublishedNumbers(pub(super) ScrapeInputs);
 
-/// The name the design gives the series, and the one its first releases gave it.
+/// The name of the series in the design, and its name in the first releases of the design.
 const NAMES: [&str; 2] = ["karpenter_scheduled_capacity", "karpenter_scheduled_replicas_value"];
 
 impl PublishedNumbers {
@@ -80,7 +80,7 @@ mod tests {
             "metadata": { "name": "nodes" },
             "spec": { "schedule": { "defaultReplicas": 2, "behaviors": [] } },
         });
-        let slim = check_json(kind, object, context).slim.expect("it can be used");
+        let slim = check_json(kind, object, context).slim.expect("the object is usable");
         let (cluster, fence) = (Arc::new(Cluster::default()), Fence::open());
         cluster.lock().world.upsert(nodes.clone(), slim);
         let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);

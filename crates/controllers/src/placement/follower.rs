@@ -1,5 +1,5 @@
 //! Watches the objects that placements select from, and each `PlacementDecision`, and gives a turn to the placements
-//! that a change concerns. Most changes of a `ManagedCluster` are heartbeats; they give no turn to any placement.
+//! that a change concerns. Most changes of a `ManagedCluster` are heartbeats, and give no turn to any placement.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ impl HubFollower {
         change: HubChange,
         object: Option<HubObject>,
     ) {
-        // Before all are listed, there may be many changes; all placements are requeued together afterwards.
+        // Before all objects are listed, many of them may change. All placements are requeued together after that.
         let is_listed = self.listed.is_complete();
         let readers = |world: &World| {
             let readers = is_listed.then(|| world.readers_of_object(identity));
@@ -144,8 +144,8 @@ impl HubFollower {
         }
     }
 
-    /// Returns when a report of the agent of a cluster takes effect. A placement reads it, so the cluster exists, and
-    /// its deletion removes the record.
+    /// Returns when a report of the agent of a cluster takes effect. A placement reads the report, so the cluster
+    /// exists, and the deletion of the cluster removes the record.
     fn report(&self, state: &mut ClusterState, changed: &Identity, now: Timestamp) -> Timestamp {
         let cluster = match self.kind {
             Kind::AddOnPlacementScore => changed.namespace(),
@@ -372,7 +372,7 @@ fn as_json(kind: Kind, object: DynamicObject) -> Value {
         Value::Object(fields) => fields,
         _ => Map::new(),
     };
-    // Metadata is plain data and can always be written as JSON.
+    // Metadata is plain data, so serialization cannot fail.
     fields.insert("metadata".to_owned(), serde_json::to_value(metadata).unwrap_or_default());
     Value::Object(fields)
 }

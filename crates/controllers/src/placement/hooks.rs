@@ -13,12 +13,12 @@ use super::writer::DecisionWriter;
 use crate::cluster::{ClusterState, SpecRevision};
 use crate::turn_hooks::{AfterTurn, Outcomes, TurnHooks};
 
-/// A placement is decided again after about this long, whether or not anything is known to have changed.
+/// A placement is decided again after about this long, even without a known change.
 const RESYNC_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
 impl TurnHooks for DecisionWriter {
     /// If two placements that select by the decisions of others decided at the same time, each would choose the
-    /// clusters that the other one chooses.
+    /// clusters that the other placement chooses.
     fn depends_on_others(&self, state: &ClusterState, policy: &Identity) -> bool {
         let placement =
             state.world.placement.policies.get(policy).and_then(|it| it.policy.as_deref());

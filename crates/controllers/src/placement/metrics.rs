@@ -101,7 +101,7 @@ pub(super) struct PlacementGauges(pub(super) ScrapeInputs);
 struct Numbers {
     placement: Identity,
     selected: usize,
-    /// The number of further clusters that it needs, as far as that is known.
+    /// The number of further clusters that the placement needs; `None` if it is unknown.
     missing: Option<u32>,
 }
 

@@ -17,17 +17,17 @@ use kube::api::ObjectMeta;
 use crate::cluster::{OLDEST_VERSION, SpecRevision, is_older};
 use crate::report_rate_limit::ReportRateLimit;
 
-/// The pauses between attempts to write decisions.
+/// The delays between attempts to write decisions.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LAST_RETRY: Duration = Duration::from_mins(1);
 
-/// The longest delay of the reaction to a field manager that changes decisions repeatedly. The delay grows with each
-/// change, and resets after `CONTEST_IS_OVER` without one.
+/// The maximum delay of the reaction to a field manager that changes decisions repeatedly. The delay grows with each
+/// change, and resets after `CONTEST_IS_OVER` without a change.
 const MAX_REACTION_DELAY: Duration = Duration::from_mins(1);
 const CONTEST_IS_OVER: SignedDuration = SignedDuration::from_mins(10);
 
 /// No attempt and no reaction is further away than this, unless the clock was wrong.
-const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(2);
+const MAX_WAIT: SignedDuration = SignedDuration::from_mins(2);
 
 /// The state of a hub outside the world.
 #[derive(Default)]
@@ -81,7 +81,7 @@ struct Progress {
 
 struct Contest {
     last: Timestamp,
-    pauses: Backoff,
+    backoff: Backoff,
 }
 
 /// The outcome of a turn.
@@ -102,14 +102,15 @@ impl DecisionRecord {
         }
     }
 
-    /// The object that controls it, if one does.
+    /// The object that controls the decision; `None` if no object does.
     pub(super) fn controller(&self) -> Option<&OwnerReference> {
         self.owners.iter().find(|owner| owner.controller == Some(true))
     }
 }
 
 impl HubRecords {
-    /// A kind whose objects are unknown, if there is one. Without them, nothing can be decided.
+    /// A kind whose objects are unknown; `None` if all kinds are known. Without the objects, no placement can be
+    /// decided.
     pub(super) fn missing_kind(&self) -> Option<Kind> {
         let mut of_hub = Descriptor::for_family(Family::Placement).reads.iter().copied();
         of_hub.find(|kind| !self.listed.contains(kind))
@@ -125,7 +126,7 @@ impl HubRecords {
         self.decisions.get(decision).filter(|it| !it.is_deleted)
     }
 
-    /// The same, also if it is deleted.
+    /// The record of a `PlacementDecision`, even of a deleted one.
     pub(super) fn any_decision(&self, decision: &Identity) -> Option<&DecisionRecord> {
         self.decisions.get(decision)
     }
@@ -148,8 +149,8 @@ impl HubRecords {
         true
     }
 
-    /// Records a watch event that deletes a `PlacementDecision`; returns whether that is a change. It is not if another
-    /// decision has this name by now, or if this process has deleted it.
+    /// Records a watch event that deletes a `PlacementDecision`; returns whether that is a change. The event changes
+    /// nothing if another decision has this name by now, or if this process has deleted the decision.
     pub(super) fn note_gone(&mut self, decision: &Identity, record: &DecisionRecord) -> bool {
         let known = self.decisions.get(decision);
         if known.is_some_and(|it| it.uid != record.uid && !is_older(&it.version, &record.version)) {
@@ -190,8 +191,8 @@ impl HubRecords {
         })
     }
 
-    /// Records that a `PlacementDecision` was absent when it was read. Returns `false` if a watch event has reported it
-    /// since, which outweighs the read.
+    /// Records that a `PlacementDecision` was absent when it was read. Returns `false` if a watch event has reported
+    /// the decision since. The event outweighs the read.
     pub(super) fn note_missing(
         &mut self,
         decision: &Identity,
@@ -260,15 +261,15 @@ impl HubRecords {
         if progress.contest.as_ref().is_some_and(is_over) {
             progress.contest = None;
         }
-        let pause = if let Some(contest) = &mut progress.contest {
+        let delay = if let Some(contest) = &mut progress.contest {
             contest.last = now;
-            contest.pauses.next_pause()
+            contest.backoff.next_pause()
         } else {
-            let pauses = Backoff::new(Duration::from_secs(1), MAX_REACTION_DELAY, seed(placement));
-            progress.contest = Some(Contest { last: now, pauses });
+            let backoff = Backoff::new(Duration::from_secs(1), MAX_REACTION_DELAY, seed(placement));
+            progress.contest = Some(Contest { last: now, backoff });
             Duration::ZERO
         };
-        let at = later(now, pause);
+        let at = later(now, delay);
         let react_at = progress.react_at.map_or(at, |known| known.min(at));
         progress.react_at = Some(react_at);
         react_at
@@ -284,7 +285,7 @@ impl HubRecords {
     ) -> Option<Timestamp> {
         let progress = self.progress.get(placement).filter(|it| it.decided == Some(revision))?;
         let until = progress.retry_at.into_iter().chain(progress.react_at).max()?;
-        (until > now && until.duration_since(now) <= LONGEST_WAIT).then_some(until)
+        (until > now && until.duration_since(now) <= MAX_WAIT).then_some(until)
     }
 
     /// Records that a placement needs no decision now, so that no change of it is delayed.
@@ -294,7 +295,7 @@ impl HubRecords {
         }
     }
 
-    /// Records that a turn of a placement begins.
+    /// Records that a turn of a placement starts.
     pub(super) fn begin(&mut self, placement: &Identity, now: Timestamp) {
         let progress = self.progress.entry(placement.clone()).or_default();
         let due = progress.due.take().filter(|due| *due <= now);
@@ -334,8 +335,8 @@ impl HubRecords {
         // A write that was withdrawn, or whose object has changed since, does not show whether it can be written.
         progress.obstacle = met.or(progress.obstacle.take());
         let begin = || Backoff::new(FIRST_RETRY, LAST_RETRY, seed(placement));
-        let pause = progress.retries.get_or_insert_with(begin).next_pause();
-        progress.retry_at = Some(later(now, pause));
+        let delay = progress.retries.get_or_insert_with(begin).next_pause();
+        progress.retry_at = Some(later(now, delay));
         TurnReport { again: progress.retry_at, lag: None }
     }
 
@@ -349,7 +350,8 @@ impl HubRecords {
         self.progress.get(placement).is_some_and(|it| it.decided == Some(revision))
     }
 
-    /// Whether the decision of this revision of a placement is written, or was before another one followed.
+    /// Whether the decision of this revision of a placement is written, or was written before another decision
+    /// followed.
     pub(super) fn is_written(&self, placement: &Identity, revision: SpecRevision) -> bool {
         self.progress.get(placement).is_some_and(|it| it.written == Some(revision))
     }
@@ -359,7 +361,7 @@ impl HubRecords {
         self.progress.get(placement)?.obstacle.as_ref()
     }
 
-    /// The placements that are decided again because this one has written a decision, each with the instant.
+    /// The placements that are decided again because this placement has written a decision, each with the instant.
     pub(super) fn after_write(
         &mut self,
         world: &World,
@@ -390,9 +392,9 @@ impl HubRecords {
     }
 }
 
-fn later(now: Timestamp, pause: Duration) -> Timestamp {
-    let pause = SignedDuration::try_from(pause).unwrap_or_default();
-    now.saturating_add(pause).unwrap_or(Timestamp::MAX)
+fn later(now: Timestamp, delay: Duration) -> Timestamp {
+    let delay = SignedDuration::try_from(delay).unwrap_or_default();
+    now.saturating_add(delay).unwrap_or(Timestamp::MAX)
 }
 
 /// The seed that spreads retries of placements that failed together.

@@ -74,8 +74,9 @@ impl Owner<'_> {
         if fields.is_empty() { Step::None } else { Step::Metadata(record.clone(), fields) }
     }
 
-    /// Whether an object with the name of a decision is not one of this placement. An object without a controller is
-    /// one if its label names the placement, because clients find it by the label.
+    /// The obstacle that an object with the name of a decision belongs to another owner; `None` if the object belongs
+    /// to this placement. An object without a controller belongs to the placement if its label names the placement,
+    /// because clients find decisions by the label.
     pub(super) fn taken(
         &self,
         decision: &Identity,
@@ -104,8 +105,8 @@ impl Owner<'_> {
         Some(Obstacle { is_name_taken: true, message: message.into() })
     }
 
-    /// Decisions are deleted with their placement, and do not block its deletion: in some clusters that needs another
-    /// permission.
+    /// Decisions are deleted with their placement, and do not block its deletion: in some clusters, blocking needs
+    /// another permission.
     fn reference(&self) -> OwnerReference {
         OwnerReference {
             api_version: Kind::Placement.api_version(),

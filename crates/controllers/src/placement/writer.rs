@@ -2,7 +2,7 @@
 //! cluster that stays selected. After a failed request, the rest is not sent.
 //!
 //! A decision is an object with labels and a status, which are written separately. The world contains the change of
-//! each request at once. Each request is based on the known version, so that it overwrites no other change. If a
+//! each request immediately. Each request is based on the known version, so that it overwrites no other change. If a
 //! response was lost, the writer reads the decision.
 
 use std::sync::Arc;
@@ -27,8 +27,8 @@ use super::step::{Owner, Step, status};
 use crate::cluster::Cluster;
 use crate::turn_hooks::Outcomes;
 
-/// A decision is created, and gets its status and its labels. If that takes more requests, another client keeps
-/// changing it.
+/// The maximum number of requests for one decision: to create it, and to write its status and its labels. If that needs
+/// more requests, another client keeps changing the decision.
 const MAX_REQUESTS: usize = 4;
 
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
@@ -51,7 +51,7 @@ enum Attempt<'a> {
 }
 
 impl DecisionWriter {
-    /// Applies the actions of a placement with this UID, in their order. Records an obstacle, if one is met.
+    /// Applies the actions of a placement with this UID, in their order. Records an obstacle if a write meets one.
     pub(super) async fn write_all(
         &self,
         placement: &PolicyName,
@@ -88,8 +88,8 @@ impl DecisionWriter {
         Ok(outcomes)
     }
 
-    /// Makes the placement the owner of its decisions that have none, as after a restore, so that they are deleted with
-    /// it.
+    /// Makes the placement the owner of its decisions without an owner, as after a restore, so that the decisions are
+    /// deleted with the placement.
     async fn adopt(
         &self,
         placement: &PolicyName,
@@ -215,7 +215,7 @@ impl DecisionWriter {
                 if state.hub.note_deleted(decision, &record.uid) {
                     state.world.remove(decision);
                 }
-                // Another client may have created it again since.
+                // Another client may have created the decision again since.
                 let is_gone = state.hub.decision(decision).is_none();
                 Ok(if is_gone { Outcome::Done } else { Outcome::Conflict })
             }
@@ -223,8 +223,8 @@ impl DecisionWriter {
         }
     }
 
-    /// Updates the world with the written decision, before the watch delivers it, unless another client has written
-    /// or deleted it since then. Returns whether none has.
+    /// Updates the world with the written decision, before the watch delivers it, unless another client has written or
+    /// deleted the decision since then. Returns `false` if another client has.
     fn note(
         &self,
         owner: &Owner<'_>,
@@ -332,8 +332,8 @@ impl DecisionWriter {
 }
 
 impl Attempt<'_> {
-    /// Whether the request was refused because the decision has changed or is gone. A "not found" on creation is
-    /// about the namespace.
+    /// Whether the request was refused because the decision was changed or deleted. A "not found" on creation is about
+    /// the namespace.
     fn is_outdated(self, refusal: &Refusal) -> bool {
         let creates = matches!(self, Self::Create(_));
         refusal.is_conflict() || (refusal.is_not_found() && !creates)

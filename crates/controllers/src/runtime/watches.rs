@@ -19,7 +19,7 @@ use crate::namespaces::{Namespaces, Part};
 pub(crate) struct Watch {
     pub(crate) resource: ApiResource,
     pub(crate) selection: Selection,
-    /// The name of its age.
+    /// The name under which the age of the watch is counted.
     pub(crate) age: String,
     pub(crate) need: Need,
 }
@@ -64,7 +64,8 @@ impl RunningTerm {
         self.await_list(what, listed, need);
     }
 
-    /// Starts a watch for each part of a kind. The term waits for all of them, if the cluster serves the kind.
+    /// Starts a watch for each part of a kind. The term waits for the lists of all parts, if the cluster serves the
+    /// kind.
     pub(crate) fn watch_kind<F: Follower + 'static>(
         &mut self,
         kind: Kind,
@@ -78,7 +79,7 @@ impl RunningTerm {
         self.watch_parts(kind.name(), namespaces, select, follower);
     }
 
-    /// The same with another selection for each part.
+    /// Starts a watch for each part of a kind, with a selection for each part.
     pub(crate) fn watch_parts<F: Follower + 'static>(
         &mut self,
         kind: &str,
@@ -95,8 +96,8 @@ impl RunningTerm {
         self.add_awaited(AwaitedLists::for_kind(kind, parts));
     }
 
-    /// Starts tracking which namespaces have the ignore annotation. Those that the process is limited to are read at
-    /// this interval.
+    /// Starts tracking which namespaces have the ignore annotation. The namespaces that the process is limited to are
+    /// read at this interval.
     pub(crate) fn watch_namespaces(
         &mut self,
         namespaces: &Namespaces,

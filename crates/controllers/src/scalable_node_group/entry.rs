@@ -58,7 +58,7 @@ pub(crate) struct GroupSpec {
     pub(super) replicas: Option<u32>,
 }
 
-/// A group, as it was when its turn began.
+/// A group, as it was when its turn started.
 pub(super) struct Subject {
     pub(super) group: NodeGroup,
     pub(super) uid: Box<str>,
@@ -126,7 +126,7 @@ impl KnownNodeGroups {
     }
 }
 
-/// The spec of an object. A CRD that is not ours may accept more than ours.
+/// The spec of an object. A CRD that is not ours may accept specs that ours rejects.
 fn spec_of(object: &DynamicObject) -> Result<GroupSpec, String> {
     let spec = serde_json::from_value::<ScalableNodeGroupSpec>(object.data["spec"].clone());
     let ScalableNodeGroupSpec { replicas, kind, id } =

@@ -32,7 +32,7 @@ impl NodeGroupFollower {
         (Self { part: Part::Whole, cluster, queue, listing: 0, progress }, listed)
     }
 
-    /// The same for the groups of a part only.
+    /// Limits the follower to the groups of a part.
     pub(crate) fn with_part(self, part: Part) -> Self {
         Self { part, ..self }
     }

@@ -52,8 +52,8 @@ pub type NodesChanged = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
 /// Provides nodes for the groups of one type. There is never more than one request for a group at a time.
 pub trait NodeProvider: Send + Sync {
-    /// Runs while the process leads, then is dropped; never ends by itself. It reports changes, and at the beginning
-    /// each group with nodes.
+    /// Runs while the process leads, then is dropped; never ends by itself. It reports changes, and at the start each
+    /// group with nodes.
     fn serve(&self, changed: NodesChanged) -> BoxFuture<'_, ()>;
 
     /// Returns the nodes of a group. The id of a deleted group is unknown, and is empty.

@@ -1,5 +1,5 @@
-//! The content of the status of a group, and its writes. When the outcome of a turn begins to need attention, this
-//! module also emits an Event.
+//! The content of the status of a group, and its writes. When the outcome of a turn newly needs attention, this module
+//! also emits an Event.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::entry::{NodeGroupEntry, Subject};
-use super::{NodeGroups, ProvidedNodes, ProviderError, RECHECK_INTERVAL, WITHDRAWN_PAUSE};
+use super::{NodeGroups, ProvidedNodes, ProviderError, RECHECK_INTERVAL, WITHDRAWN_DELAY};
 use crate::cluster::{StatusSnapshot, is_older};
 use crate::served_schemas::fit;
 use crate::upstream;
@@ -88,7 +88,7 @@ impl GroupState {
     fn recheck_after(&self) -> Option<SignedDuration> {
         match self {
             Self::LeftAlone(_) => Some(RECHECK_INTERVAL),
-            Self::Withdrawn => Some(WITHDRAWN_PAUSE),
+            Self::Withdrawn => Some(WITHDRAWN_DELAY),
             Self::Provided { .. }
             | Self::Stopped { .. }
             | Self::Unsupported { .. }
@@ -187,7 +187,7 @@ impl NodeGroups {
         let now = self.clock.now();
         let mut state = self.cluster.lock();
         let entry = state.node_groups.get_mut(name).filter(|entry| entry.uid == subject.uid)?;
-        let pause = if is_failing || !is_written {
+        let delay = if is_failing || !is_written {
             let begin = || Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, self.seed_of(name));
             let failures = entry.failures.get_or_insert_with(|| Box::new(begin()));
             SignedDuration::try_from(failures.next_pause()).ok()
@@ -195,7 +195,7 @@ impl NodeGroups {
             entry.failures = None;
             recheck
         };
-        now.saturating_add(pause?).ok()
+        now.saturating_add(delay?).ok()
     }
 
     /// The seed that spreads retries of groups that failed together.
@@ -308,6 +308,6 @@ fn composed(
         return json!({ "conditions": conditions });
     }
     let nodes = entry.nodes.as_ref().map(|nodes| (nodes.replicas, &*nodes.selector));
-    // A status is plain data; it can always be written.
+    // A status is plain data, so serialization cannot fail.
     serde_json::to_value(write(nodes, conditions, generation)).unwrap_or_default()
 }

@@ -97,8 +97,8 @@ async fn a_failure_is_reported_once_and_retried_and_keeps_the_observed_replicas(
     *bench.provider.unobserved.lock().expect("whole") =
         Some(ProviderError::Failed("the cloud is away".to_owned()));
     bench.put(objects::scalable_node_group("pool", "Counted", "spot", 5));
-    let pauses = [bench.turn().await, bench.turn().await, bench.turn().await];
-    assert!(pauses.iter().all(|it| it.is_some_and(|it| it <= RECHECK_INTERVAL)), "{pauses:?}");
+    let delays = [bench.turn().await, bench.turn().await, bench.turn().await];
+    assert!(delays.iter().all(|it| it.is_some_and(|it| it <= RECHECK_INTERVAL)), "{delays:?}");
     assert_eq!(bench.reasons(), ["False ProviderFailed"; 2]);
     assert_eq!(bench.object()["status"]["replicas"], 2);
     let events = bench.events().await;
@@ -173,7 +173,7 @@ async fn a_write_is_withdrawn_when_the_group_changes_in_the_meantime_or_may_not_
         let edited = edited.clone();
         *bench.provider.before_write.lock().expect("whole") =
             Some(Box::new(move || change(&groups, &fence, edited.clone())));
-        assert_eq!(bench.turn().await, Some(WITHDRAWN_PAUSE));
+        assert_eq!(bench.turn().await, Some(WITHDRAWN_DELAY));
         assert_eq!(bench.provider.has(), 0);
         assert_eq!(bench.object()["status"], Value::Null, "there is no status");
     }
@@ -302,7 +302,7 @@ async fn a_status_that_could_not_be_written_is_written_later() {
     let bench = Bench::with_replicas(3);
     let failed = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     bench.stub.inject(failed.method(Method::PATCH).path_contains("/pool/status").always());
-    assert!(bench.turn().await.is_some_and(|pause| pause < RECHECK_INTERVAL));
+    assert!(bench.turn().await.is_some_and(|delay| delay < RECHECK_INTERVAL));
     assert_eq!(bench.object()["status"], Value::Null);
     bench.stub.clear_faults();
     assert_eq!(bench.turn().await, None);

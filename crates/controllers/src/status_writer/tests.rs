@@ -65,10 +65,10 @@ impl Recording {
         }
     }
 
-    /// The whole seconds after which it is retried.
-    async fn pause(&self) -> i64 {
-        let again = self.write("again").await.expect_err("it was refused");
-        again.expect("it is tried again").as_secs()
+    /// The delay before the retry, in whole seconds.
+    async fn retry_delay(&self) -> i64 {
+        let again = self.write("again").await.expect_err("the write was refused");
+        again.expect("the write is retried").as_secs()
     }
 }
 
@@ -85,16 +85,16 @@ async fn a_status_is_written_version_after_version_without_watch_events() {
 async fn repeated_conflicts_back_off() {
     let recording = Recording::begin();
     recording.stub.change("cronfederatedhpas", "default", "shop", &json!({ "spec": { "a": 1 } }));
-    let mut pauses = Vec::new();
+    let mut delays = Vec::new();
     for _ in 0..8 {
-        pauses.push(recording.pause().await);
+        delays.push(recording.retry_delay().await);
     }
-    assert!(pauses[0] <= 2 && (15..=60).contains(&pauses[7]), "{pauses:?}");
+    assert!(delays[0] <= 2 && (15..=60).contains(&delays[7]), "{delays:?}");
     assert!(recording.object().get("status").is_none());
     recording.deliver();
     assert_eq!(recording.write("now").await, Ok(()));
     recording.stub.change("cronfederatedhpas", "default", "shop", &json!({ "spec": { "a": 2 } }));
-    assert!(recording.pause().await <= 2, "a success ends it");
+    assert!(recording.retry_delay().await <= 2, "a success ends it");
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,7 +105,7 @@ async fn a_status_whose_response_was_lost_is_retried_until_the_watch_shows_it() 
     assert!(recording.write("once").await.is_err_and(|again| again.is_some()));
     recording.deliver();
     assert_eq!(recording.write("once").await, Ok(()));
-    assert_eq!(recording.version().as_deref(), Some("102"), "it was written before");
+    assert_eq!(recording.version().as_deref(), Some("102"), "the status was written before");
 }
 
 #[tokio::test(start_paused = true)]
@@ -115,7 +115,7 @@ async fn a_status_write_is_retried_after_any_error() {
     for fault in [Fault::hang(), Fault::silence(), Fault::refuse(), failed, forbidden] {
         let recording = Recording::begin();
         recording.stub.inject(fault);
-        assert!(recording.pause().await <= 2);
+        assert!(recording.retry_delay().await <= 2);
         assert_eq!(recording.write("then").await, Ok(()));
     }
 }

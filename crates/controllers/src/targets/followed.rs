@@ -43,7 +43,7 @@ pub(super) struct Following {
     stage: watch::Receiver<Stage>,
 }
 
-/// A longer wait for a first list would delay others.
+/// A longer wait for a first list would delay other turns.
 const INITIAL_LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Following {
@@ -55,7 +55,7 @@ impl Following {
     /// Whether all objects are known; waits while the first list is in progress.
     pub(super) async fn is_whole(&self) -> bool {
         let mut stage = self.stage.clone();
-        let begun = stage.wait_for(|stage| *stage != Stage::Beginning);
+        let begun = stage.wait_for(|stage| *stage != Stage::Listing);
         match tokio::time::timeout(INITIAL_LIST_TIMEOUT, begun).await {
             Ok(Ok(stage)) => *stage == Stage::Whole,
             _ => false,
@@ -63,8 +63,8 @@ impl Following {
     }
 
     /// Whether the first list is in progress.
-    pub(super) fn is_beginning(&self) -> bool {
-        *self.stage.borrow() == Stage::Beginning
+    pub(super) fn is_listing(&self) -> bool {
+        *self.stage.borrow() == Stage::Listing
     }
 
     /// Whether all objects are known, without waiting.
@@ -91,7 +91,7 @@ pub(super) fn follower(
     cluster: Arc<Cluster>,
     turns: Arc<WorkQueue>,
 ) -> (Following, TargetFollower) {
-    let (stage, receiver) = watch::channel(Stage::Beginning);
+    let (stage, receiver) = watch::channel(Stage::Listing);
     let following = Following { part: part.clone(), stage: receiver };
     let follower =
         TargetFollower { kind, part, listing: 0, is_whole: false, cluster, turns, stage };
@@ -226,7 +226,7 @@ fn numbers(state: &ClusterState, target: &Identity) -> Vec<(Field, u32)> {
     Field::ALL.into_iter().filter_map(number).collect()
 }
 
-/// The field manager that set a field of a target, if the object names it and it is not us.
+/// The field manager that set a field of a target, if the object names one and it is not this process.
 fn writer_of(metadata: &ObjectMeta, field: Field) -> Option<&str> {
     let name = format!("f:{field}");
     let entries = metadata.managed_fields.iter().flatten();
@@ -256,7 +256,7 @@ mod tests {
             WatchFailure { is_absent: false, is_forbidden: false, reason: "cut".to_owned() };
         follower.failed(&unseen);
         follower.resumed();
-        assert!(!following.is_whole_now(), "it was never whole");
+        assert!(!following.is_whole_now(), "the list was never complete");
         follower.begin_list();
         follower.list_complete();
         follower.failed(&unseen);
@@ -272,7 +272,7 @@ mod tests {
             },
             "spec": { "replicas": replicas },
         });
-        serde_json::from_value(object).expect("it has the shape of one")
+        serde_json::from_value(object).expect("the object is valid")
     }
 
     #[test]
@@ -292,7 +292,7 @@ mod tests {
         follower.upsert(deployment("other", 15, 1));
         follower.list_complete();
         follower.upsert(deployment("shop", 10, 3));
-        assert_eq!(replicas(&shop), Some(5), "it is older than what is known");
+        assert_eq!(replicas(&shop), Some(5), "the object is older than the known one");
         let policy = crate::bench::policy("shop");
         cluster.lock().set_target_of(&policy, None, Some(&shop));
         follower.begin_list();
@@ -335,7 +335,7 @@ mod tests {
             east.list_complete();
             assert_eq!(known(), [None, west_is.clone()]);
         }
-        // Each one tracks the progress of its own namespace.
+        // Each follower tracks the progress of its own namespace.
         let unseen =
             WatchFailure { is_absent: false, is_forbidden: true, reason: "no role".to_owned() };
         east.failed(&unseen);
@@ -352,7 +352,7 @@ mod tests {
             let entries: Vec<_> =
                 owners.iter().map(|(manager, field)| entry(manager, field)).collect();
             let metadata = json!({ "managedFields": entries });
-            let metadata: ObjectMeta = serde_json::from_value(metadata).expect("it has the shape");
+            let metadata: ObjectMeta = serde_json::from_value(metadata).expect("the metadata are valid");
             writer_of(&metadata, Field::MinReplicas).map(str::to_owned)
         };
         let (ann, us) = ("ann", FIELD_MANAGER);

@@ -110,8 +110,8 @@ impl KindLanes {
     }
 }
 
-/// A permit of the lane of a kind, and one of all requests. It is kept until all waiting turns have the response, so
-/// that the request is not repeated.
+/// A permit of the lane of a kind, and a permit of all requests. Both are kept until all waiting turns have the
+/// response, so that the request is not repeated.
 pub(super) struct RequestPermit<'a> {
     own: LanePermit<'a>,
     _all: LanePermit<'a>,
@@ -128,7 +128,7 @@ impl RequestPermit<'_> {
     }
 }
 
-/// The permits, while there are responses.
+/// The permits of a lane, and the state of its progress.
 struct Lane {
     /// The name of the lane, for messages.
     name: String,
@@ -225,7 +225,7 @@ mod tests {
         let lanes = lanes();
         let mut full = Vec::new();
         for _ in 0..MAX_READS_PER_KIND {
-            full.push(lanes.read().await.expect("there is room"));
+            full.push(lanes.read().await.expect("a permit is free"));
         }
         let moves = async {
             for _ in 0..4 {
@@ -243,7 +243,7 @@ mod tests {
         let lanes = lanes();
         let mut full = Vec::new();
         for _ in 0..MAX_READS_PER_KIND {
-            full.push(lanes.read().await.expect("there is room"));
+            full.push(lanes.read().await.expect("a permit is free"));
         }
         assert!(lanes.read().await.is_err());
         let before = Instant::now();
@@ -254,10 +254,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_stuck_lane_admits_one_probe_until_there_is_a_response() {
         let lanes = lanes();
-        let first = lanes.read().await.expect("there is room");
+        let first = lanes.read().await.expect("a permit is free");
         first.note(false);
         drop(first);
-        let one = lanes.read().await.expect("one tries");
+        let one = lanes.read().await.expect("one request is admitted");
         assert!(lanes.read().await.is_err());
         one.note(true);
         assert!(lanes.read().await.is_ok());

@@ -31,7 +31,7 @@ impl Targets {
             Ok(Ok(object)) => object,
             Ok(Err(kube::Error::Api(status))) => {
                 return Err(match status.code {
-                    // The watch will deliver it.
+                    // The watch will deliver the target.
                     404 if self.is_followed(identity) => match before {
                         Some(_) => TargetError::Transient(status.message),
                         None => TargetError::Problem(TargetProblem::NotFound),

@@ -11,7 +11,7 @@ use crate::horizontal_autoscaler::Sampler;
 use crate::process::Options;
 use crate::work_queue::WorkQueue;
 
-/// The client of Prometheus limits the queries in flight, and is fair to namespaces. A limit here would not be.
+/// The client of Prometheus limits the queries in flight, and is fair to namespaces. A limit here would not be fair.
 const MAX_CONCURRENT_ROUNDS: usize = usize::MAX;
 
 /// The part of a term that queries Prometheus.
@@ -21,7 +21,7 @@ pub(super) struct Sampling {
 }
 
 impl Term<'_> {
-    /// The part that queries Prometheus, if there is one.
+    /// The part that queries Prometheus; `None` without a Prometheus.
     pub(super) fn sampling(
         &self,
         cluster: &Arc<Cluster>,

@@ -1,4 +1,4 @@
-//! The watches of a term: the upstream controllers, the exempt namespaces, and the policies. Turns begin when all of
+//! The watches of a term: the upstream controllers, the exempt namespaces, and the policies. Turns start when all of
 //! these are known.
 
 use std::sync::Arc;

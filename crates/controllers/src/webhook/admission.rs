@@ -33,7 +33,8 @@ pub(super) struct Verdict {
 
 /// Decides about an object. An object that is being deleted, is exempt, or differs in metadata and status only may
 /// always be applied: labels and finalizers change, too, and its findings have been reported. A finding that only other
-/// objects cause does not reject it: a tool that renames an object applies the new one before it deletes the old one.
+/// objects cause does not reject the object: a tool that renames an object applies the new one before it deletes the
+/// old one.
 pub(super) fn decide(
     index: &SharedIndex,
     proposed: ProposedObject<'_>,
@@ -86,7 +87,7 @@ fn findings_with_others(
 ) -> (Vec<Finding>, Vec<(Identity, Finding)>) {
     let mut of_object = Vec::new();
     if let Some(Slim::Units(_)) = &object.slim {
-        // Each pair by itself: pairs of two others are not checked, and would cost the square of their number.
+        // Each pair by itself: pairs of two other objects are not checked, because their number grows with the square.
         let is_rival = |it: &(&Identity, &IndexedObject)| it.1.checked.kind == Kind::ResourcePolicy;
         let (rivals, rest): (Vec<_>, Vec<_>) = neighbors.iter().partition(is_rival);
         of_object.extend(findings_against(&rest, object));
@@ -108,7 +109,7 @@ fn findings_with_others(
     (of_object, of_others.collect())
 }
 
-/// The findings in the object because of these others.
+/// The findings in the object that these other objects cause.
 fn findings_against(
     others: &[(&Identity, &IndexedObject)],
     object: &CheckedObject,
@@ -154,7 +155,7 @@ mod tests {
     const NOW: &str = "2026-11-23T06:00:00Z";
 
     fn context() -> CheckContext<'static> {
-        CheckContext::new("shop", NOW.parse().expect("it is an instant"))
+        CheckContext::new("shop", NOW.parse().expect("the instant is valid"))
     }
 
     fn cron(name: &str, schedule: &str, target: &Value) -> Value {
@@ -203,10 +204,10 @@ mod tests {
         let index = SharedIndex::default();
         for (kind, object) in objects {
             let watched: DynamicObject =
-                serde_json::from_value(object.clone()).expect("it is an object");
+                serde_json::from_value(object.clone()).expect("the object is valid");
             let template = unit_template(&watched, kind.name()).map(Arc::new);
             let checked = Arc::new(check_json(*kind, object.clone(), context()));
-            let identity = checked.identity.clone().expect("it has a name");
+            let identity = checked.identity.clone().expect("the object has a name");
             index.write().upsert(&identity, IndexedObject { checked, template });
         }
         index
@@ -242,7 +243,7 @@ mod tests {
         assert_eq!((result.errors.len(), result.warnings.len()), (0, 0));
         let other = cron("morning", "0 0 * * * *", &web());
         let result = verdict(&index, Kind::CronFederatedHPA, other, Some(&wrong));
-        assert_eq!(result.errors.len(), 1, "it has another mistake");
+        assert_eq!(result.errors.len(), 1, "the object has another mistake");
     }
 
     #[test]

@@ -146,6 +146,6 @@ impl Reviews {
 }
 
 fn as_json(response: &ReviewResponse<'_>) -> ServerResponse {
-    // A review consists of texts, which can always be written.
+    // A review consists of strings, so serialization cannot fail.
     ServerResponse::json(serde_json::to_vec(response).unwrap_or_default())
 }

@@ -89,7 +89,7 @@ pub(super) fn mutation_response<'a>(
     operations: &[Value],
 ) -> ReviewResponse<'a> {
     let patch = (!operations.is_empty()).then(|| {
-        // Operations consist of texts, which can always be written.
+        // Operations consist of strings, so serialization cannot fail.
         let patch = serde_json::to_vec(operations).unwrap_or_default();
         JsonPatch { patch_type: "JSONPatch", patch: ByteString(patch) }
     });

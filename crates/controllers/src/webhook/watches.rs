@@ -127,7 +127,7 @@ impl Follower for ObjectFollower {
     fn list_complete(&mut self) {
         let listed = self.listed.take().unwrap_or_default();
         let mut index = self.index.write();
-        let all = index.of_kind(self.kind).filter(|it| self.part.covers(it));
+        let all = index.identities(self.kind).filter(|it| self.part.covers(it));
         let missing = all.filter(|it| !listed.contains(*it));
         let missing: Vec<Identity> = missing.cloned().collect();
         for it in &missing {
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     fn deployment(name: &str) -> DynamicObject {
-        serde_json::from_value(objects::deployment(name, 1)).expect("it has the shape of one")
+        serde_json::from_value(objects::deployment(name, 1)).expect("the object is valid")
     }
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
                 follower.upsert(deployment(&format!("goes-{number}")));
                 follower.delete(deployment(&format!("goes-{number}")));
             }
-            assert_eq!(index.read().of_kind(kind).count(), 1);
+            assert_eq!(index.read().identities(kind).count(), 1);
             assert_eq!(follower.listed.as_ref().map_or(0, BTreeSet::len), 0);
         }
     }
