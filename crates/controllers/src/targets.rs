@@ -218,13 +218,13 @@ impl Targets {
         following: &Following,
         target: &Identity,
     ) -> Result<bool, TargetError> {
-        if !following.is_beginning() {
+        if !following.is_listing() {
             return Ok(following.is_whole_now());
         }
         let lanes = self.lanes.for_target(target);
         let permit = lanes.read().await?;
         let is_whole = following.is_whole().await;
-        permit.note(!following.is_beginning());
+        permit.note(!following.is_listing());
         Ok(is_whole)
     }
 

@@ -45,13 +45,13 @@ impl RunningAgent {
         Self::begin_on(prepared(), now, None)
     }
 
-    /// The same on this API server; a candidate for the Lease if it has a name.
+    /// An agent on this API server; it is a candidate for the Lease if it has a name.
     fn begin_on(stub: Stub, now: &str, candidate: Option<&str>) -> Self {
         let (begin, since): (Timestamp, _) = (almanac_fixtures::at(now), Instant::now());
         let set = Arc::new(AtomicI64::new(0));
         let shift = Arc::clone(&set);
         let now = move || {
-            let passed = SignedDuration::try_from(since.elapsed()).expect("it is short");
+            let passed = SignedDuration::try_from(since.elapsed()).expect("the duration is short");
             begin + passed + SignedDuration::from_secs(shift.load(Ordering::SeqCst))
         };
         let lease = |identity: &str| {
@@ -82,7 +82,7 @@ impl RunningAgent {
 
     /// The level of the pod, the original level, the policy, and the level that the policy has set.
     fn shows(&self) -> String {
-        let pod = self.stub.object("pods", "shop", "web").expect("it is there");
+        let pod = self.stub.object("pods", "shop", "web").expect("the object exists");
         let keys = [
             "volcano.sh/qos-level",
             "volcano.sh/original-qos-level",
@@ -101,7 +101,7 @@ impl RunningAgent {
             }
         };
         let is_shown = timeout(2 * MINUTE, shown).await;
-        assert!(is_shown.is_ok(), "it shows {}, and not {expected}", self.shows());
+        assert!(is_shown.is_ok(), "the pod shows {}, and not {expected}", self.shows());
     }
 
     /// Deletes the policies, and waits until the original level is restored.
@@ -112,7 +112,7 @@ impl RunningAgent {
 
     fn metric(&self, name: &str) -> String {
         let mut text = String::new();
-        encode(&mut text, &self.registry).expect("it is text");
+        encode(&mut text, &self.registry).expect("encode the metrics");
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.unwrap_or_default().to_owned()
     }
@@ -138,7 +138,7 @@ impl RunningAgent {
     async fn end(self) {
         self.end.cancel();
         let ended = timeout(Duration::from_secs(15), self.agent).await;
-        ended.expect("it ends in time").expect("it does not panic");
+        ended.expect("the process ends in time").expect("the process does not panic");
     }
 }
 
@@ -178,7 +178,7 @@ fn configure(stub: &Stub, text: &str) {
     }));
 }
 
-fn of_pod(fault: Fault) -> Fault {
+fn for_pod(fault: Fault) -> Fault {
     fault.method(Method::PATCH).path_contains("/pods/")
 }
 
@@ -227,10 +227,10 @@ async fn every_way_of_failing_once_is_made_up_for() {
     ];
     for fault in faults {
         let running = RunningAgent::begin(INSIDE);
-        running.stub.inject(of_pod(fault()));
+        running.stub.inject(for_pod(fault()));
         running.await_annotations(AT_NIGHT).await;
         sleep(MINUTE).await;
-        running.stub.inject(of_pod(fault()));
+        running.stub.inject(for_pod(fault()));
         running.lose_policies().await;
         sleep(MINUTE).await;
         let event_texts = running.events();
@@ -273,7 +273,7 @@ async fn a_retry_from_before_the_clock_was_set_back_is_not_waited_for() {
     let running = RunningAgent::begin(INSIDE);
     running.await_annotations(AT_NIGHT).await;
     let denied = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
-    running.stub.inject(of_pod(denied).always());
+    running.stub.inject(for_pod(denied).always());
     running.set.store(8 * 3600, Ordering::SeqCst);
     sleep(2 * MINUTE).await;
     assert_eq!(running.metric("almanac_qos_restores_pending"), "1");
@@ -286,7 +286,7 @@ async fn a_retry_from_before_the_clock_was_set_back_is_not_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn a_webhook_that_rewrites_the_level_does_not_cost_the_user_theirs() {
     let running = RunningAgent::begin(INSIDE);
-    running.stub.inject(of_pod(rewriting()).always());
+    running.stub.inject(for_pod(rewriting()).always());
     running.await_annotations("BE LS night BE").await;
     sleep(10 * MINUTE).await;
     assert_eq!(running.shows(), "BE LS night BE");
@@ -303,8 +303,8 @@ async fn a_level_rewritten_by_a_webhook_is_not_an_edit_of_the_user() {
     };
     // The write that only records the owner of the level never succeeds.
     let denied = Fault::respond(StatusCode::CONFLICT, "the object has been modified");
-    let denied = of_pod(denied).matching(move |it| !has_level(&it.body)).always();
-    running.stub.inject(of_pod(rewriting()).matching(move |it| has_level(&it.body)).always());
+    let denied = for_pod(denied).matching(move |it| !has_level(&it.body)).always();
+    running.stub.inject(for_pod(rewriting()).matching(move |it| has_level(&it.body)).always());
     running.stub.inject(denied);
     running.await_annotations("BE LS night -1").await;
     sleep(10 * MINUTE).await;
@@ -319,7 +319,7 @@ async fn a_denial_with_the_code_of_a_missing_pod_is_retried() {
     let running = RunningAgent::begin(INSIDE);
     running.await_annotations(AT_NIGHT).await;
     let message = "admission webhook \"x\" denied the request: no";
-    running.stub.inject(of_pod(Fault::respond(StatusCode::NOT_FOUND, message)).times(3));
+    running.stub.inject(for_pod(Fault::respond(StatusCode::NOT_FOUND, message)).times(3));
     running.lose_policies().await;
     assert_eq!(running.metric("almanac_qos_failed_total"), "3");
     running.end().await;
@@ -334,7 +334,7 @@ async fn a_field_manager_that_undoes_every_write_is_reported_and_not_fought() {
             "volcano.sh/qos-level": "BE", "almanac.dev/qos-applied": "BE",
         } } });
         loop {
-            let pod = stub.object("pods", "shop", "web").expect("it is there");
+            let pod = stub.object("pods", "shop", "web").expect("the object exists");
             if pod["metadata"]["annotations"]["almanac.dev/qos-applied"] == "-1" {
                 stub.change("pods", "shop", "web", &theirs);
             }
@@ -355,7 +355,7 @@ async fn a_field_manager_that_undoes_every_write_is_reported_and_not_fought() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bad_list_leaves_the_old_one_in_force_and_the_event_names_the_line() {
+async fn a_bad_list_leaves_the_old_list_in_force_and_the_event_names_the_line() {
     let running = RunningAgent::begin(INSIDE);
     running.await_annotations(AT_NIGHT).await;
     let (stub, set) = (running.stub.clone(), Arc::clone(&running.set));

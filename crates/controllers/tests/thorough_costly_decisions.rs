@@ -45,7 +45,7 @@ const COSTLY: &str = "managedCluster.status.zones.all(a, managedCluster.status.z
                       managedCluster.status.zones.all(c, managedCluster.status.zones.all(d, a + b + c + d != ''))))";
 
 fn put(stub: &Stub, namespace: &str, mut object: Value) {
-    let name = object["metadata"]["name"].as_str().expect("it has a name").to_owned();
+    let name = object["metadata"]["name"].as_str().expect("the cluster has a name").to_owned();
     object["metadata"]["uid"] = json!(name);
     if !namespace.is_empty() {
         object["metadata"]["namespace"] = json!(namespace);
@@ -90,8 +90,10 @@ fn stub() -> Stub {
 async fn measure() -> (Duration, Duration) {
     let (stub, begun) = (stub(), Instant::now());
     let due = begun + FIRES_AFTER;
-    let first = at(FIRES_AT) - SignedDuration::try_from(FIRES_AFTER).expect("it is short");
-    let now = move || first + SignedDuration::try_from(begun.elapsed()).expect("it is short");
+    let first =
+        at(FIRES_AT) - SignedDuration::try_from(FIRES_AFTER).expect("the duration is short");
+    let now =
+        move || first + SignedDuration::try_from(begun.elapsed()).expect("the duration is short");
     let options = Options {
         families: vec![Family::CronScaling, Family::Placement],
         node_groups: None,
@@ -122,15 +124,15 @@ async fn measure() -> (Duration, Duration) {
         }
         assert!(begun.elapsed() < 6 * FIRES_AFTER, "the rule has not fired");
         // Each change makes the placement decide again.
-        let number = usize::try_from(begun.elapsed().as_millis()).expect("it is small");
+        let number = usize::try_from(begun.elapsed().as_millis()).expect("the number is small");
         put(&stub, "", cluster(&format!("cluster-{:04}", number % CLUSTERS), number));
         let (sent_at, mut response) = (Instant::now(), String::new());
-        encode(&mut response, &registry).expect("it can be written");
+        encode(&mut response, &registry).expect("encode the metrics");
         slowest = slowest.max(sent_at.elapsed());
     };
     end.cancel();
     let ended = timeout(Duration::from_secs(15), process).await;
-    ended.expect("it ends in time").expect("it does not panic");
+    ended.expect("the process ends in time").expect("the process does not panic");
     (fired_at - due, slowest)
 }
 
@@ -138,6 +140,6 @@ async fn measure() -> (Duration, Duration) {
 async fn a_firing_and_scrapes_during_costly_decisions() {
     for round in 1..=ROUNDS {
         let (firing, scrape) = measure().await;
-        println!("{round}: carried out after {firing:.1?}; the slowest scrape took {scrape:.1?}");
+        println!("{round}: applied after {firing:.1?}; the slowest scrape took {scrape:.1?}");
     }
 }

@@ -75,10 +75,8 @@ impl Resync {
                 return;
             }
             let remaining = earliest.and_then(|at| Duration::try_from(at.duration_since(now)).ok());
-            tokio::time::sleep(
-                remaining.map_or(MAX_SLEEP, |remaining| remaining.min(MAX_SLEEP)),
-            )
-            .await;
+            tokio::time::sleep(remaining.map_or(MAX_SLEEP, |remaining| remaining.min(MAX_SLEEP)))
+                .await;
         }
     }
 

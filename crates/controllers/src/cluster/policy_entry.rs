@@ -223,9 +223,7 @@ mod tests {
     use super::*;
 
     fn revision(object: Value) -> SpecRevision {
-        SpecRevision::from_object(
-            &serde_json::from_value(object).expect("the object is valid"),
-        )
+        SpecRevision::from_object(&serde_json::from_value(object).expect("the object is valid"))
     }
 
     #[test]
@@ -263,8 +261,10 @@ mod tests {
 
     #[test]
     fn the_order_of_fields_does_not_change_a_status() {
-        let one: Value = serde_json::from_str(r#"{"a": 1, "b": [2]}"#).expect("the string is valid JSON");
-        let other: Value = serde_json::from_str(r#"{"b": [2], "a": 1}"#).expect("the string is valid JSON");
+        let one: Value =
+            serde_json::from_str(r#"{"a": 1, "b": [2]}"#).expect("the string is valid JSON");
+        let other: Value =
+            serde_json::from_str(r#"{"b": [2], "a": 1}"#).expect("the string is valid JSON");
         assert!(StatusSnapshot::from_status(&one).is(&other));
         assert!(!StatusSnapshot::from_status(&one).is(&Value::Null));
     }

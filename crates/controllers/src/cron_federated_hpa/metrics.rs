@@ -189,7 +189,8 @@ mod tests {
         let execution = Execution::new(at, at + SignedDuration::from_secs(7), ending);
         metrics.count(&Recorded::Ended { rule: "a".into(), execution });
         let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &registry).expect("encode the metrics");
+        prometheus_client::encoding::text::encode(&mut text, &registry)
+            .expect("encode the metrics");
         for line in ["almanac_cron_fired_total 1", "almanac_cron_lag_seconds_sum 7.0"] {
             assert!(text.lines().any(|it| it == line), "no {line} in {text}");
         }
@@ -217,7 +218,8 @@ mod tests {
         let scraped = ScrapeInputs { leading, clock, switch, upstreams };
         registry.register_collector(Box::new(BacklogGauges(scraped)));
         let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &registry).expect("encode the metrics");
+        prometheus_client::encoding::text::encode(&mut text, &registry)
+            .expect("encode the metrics");
         let name = "almanac_cron_oldest_overdue_firing_timestamp_seconds";
         assert!(text.contains(&format!("# TYPE {name} gauge")), "{text}");
         assert!(!text.contains(&format!("\n{name} ")), "{text}");

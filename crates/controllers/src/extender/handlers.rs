@@ -185,7 +185,8 @@ mod tests {
         let error: &[u8] = br#"{"Error":"no replica decides"}"#;
         assert_eq!((response.status, &*response.body), (StatusCode::OK, error));
         let response = for_kube_scheduler(Verb::Filter, away());
-        let body: serde_json::Value = serde_json::from_slice(&response.body).expect("the body is JSON");
+        let body: serde_json::Value =
+            serde_json::from_slice(&response.body).expect("the body is JSON");
         assert_eq!(body["Error"], "no replica decides");
         // These responses have no field for an error.
         assert_eq!(for_kube_scheduler(Verb::Preempt, away()), away());

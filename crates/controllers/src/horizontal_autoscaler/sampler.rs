@@ -201,10 +201,11 @@ mod tests {
         let options = PrometheusOptions { address, token_file: None, ca_file: None };
         let prometheus = Prometheus::new(options, QueryMetrics::default());
         let begun = tokio::time::Instant::now();
-        let seconds = move || i64::try_from(begun.elapsed().as_secs()).expect("the duration is short");
+        let seconds =
+            move || i64::try_from(begun.elapsed().as_secs()).expect("the duration is short");
         let start = at("2026-11-30T09:00:00Z");
         let clock = Clock::from_fn(move || start + SignedDuration::from_secs(seconds()));
-        let prometheus = prometheus.expect("there are no files to read");
+        let prometheus = prometheus.expect("no files are read");
         let sampler = Sampler { prometheus, clock, ..sampler("2026-11-30T09:00:00Z") };
         let policy = autoscale(&sampler);
         let sent_at = || {
@@ -249,8 +250,12 @@ mod tests {
         assert!(!store("40", broken("request 2")), "only the number of the request differs");
         assert!(store("50", Err(QueryProblem::NoSample)), "the failure is another");
         let state = sampler.cluster.lock();
-        let sample =
-            state.world.metric_scaling.extra.get(&policy.identity, "usage").expect("the result is stored");
+        let sample = state
+            .world
+            .metric_scaling
+            .extra
+            .get(&policy.identity, "usage")
+            .expect("the result is stored");
         assert_eq!(sample.last_number_at, Some(at("2026-11-30T09:00:20Z")));
     }
 

@@ -47,23 +47,23 @@ fn with_pools() -> Stub {
 }
 
 fn replicas(stub: &Stub, plural: &str) -> Value {
-    let object = stub.object(plural, "default", "shop").expect("it is there");
+    let object = stub.object(plural, "default", "shop").expect("the object exists");
     object["spec"]["replicas"].clone()
 }
 
 /// The status of a condition, with its reason.
 fn condition(status: &Value, name: &str) -> (String, String) {
-    let conditions = status["conditions"].as_array().expect("it has some");
+    let conditions = status["conditions"].as_array().expect("the status has conditions");
     let found = conditions.iter().find(|it| it["type"] == name);
     let found = found.unwrap_or_else(|| panic!("no {name} in {status}"));
-    let text = |field: &str| found[field].as_str().expect("it is text").to_owned();
+    let text = |field: &str| found[field].as_str().expect("the value is a string").to_owned();
     (text("status"), text("reason"))
 }
 
 /// The message of `Ready`.
 fn ready_message(status: &Value) -> &Value {
-    let mut conditions = status["conditions"].as_array().expect("it has some").iter();
-    &conditions.find(|it| it["type"] == "Ready").expect("it is always there")["message"]
+    let mut conditions = status["conditions"].as_array().expect("the status has conditions").iter();
+    &conditions.find(|it| it["type"] == "Ready").expect("the condition exists")["message"]
 }
 
 fn states(status: &Value) -> [String; 4] {
@@ -107,13 +107,13 @@ async fn an_edited_schedule_applies_immediately_and_a_deleted_one_changes_nothin
     bench.delete(schedule(5, 2));
     bench.run(600).await;
     assert_eq!(replicas(&stub, "deployments"), 5);
-    let status = bench.status(&autoscaler("shop")).expect("there is one");
+    let status = bench.status(&autoscaler("shop")).expect("a status exists");
     assert_eq!(condition(&status, "Active"), ("False".into(), "MetricUnavailable".into()));
     assert_eq!(condition(&status, "Ready"), ("False".into(), "MetricUnavailable".into()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn replicas_that_are_not_ready_yet_do_not_scale_it_further() {
+async fn unready_replicas_do_not_scale_the_target_further() {
     let stub = Stub::new();
     let mut shop = target("apps/v1", "Deployment", "shop");
     (shop["spec"]["replicas"], shop["status"]) = (json!(2), json!({ "replicas": 2 }));
@@ -139,7 +139,7 @@ async fn replicas_that_are_not_ready_yet_do_not_scale_it_further() {
     );
     bench.run(60).await;
     assert_eq!(replicas(&stub, "deployments"), 3);
-    let status = bench.status(&autoscaler("shop")).expect("there is one");
+    let status = bench.status(&autoscaler("shop")).expect("a status exists");
     assert_eq!([&status["currentReplicas"], &status["desiredReplicas"]], [3, 3]);
     assert_eq!(status["currentMetrics"], json!([{ "query": "usage", "value": "0.57" }]));
 }
@@ -149,7 +149,7 @@ fn store_sample(bench: &TestBench, value: Result<f64, SampleProblem>) {
     let at = bench.now();
     let mut state = bench.cluster.lock();
     state.world.metric_scaling.extra.settings.answerer = Answerer::Prometheus;
-    let value = value.map(|number| FiniteNumber::new(number).expect("it is finite"));
+    let value = value.map(|number| FiniteNumber::new(number).expect("the number is finite"));
     let sample = Sample::requested(Arc::from("usage"), at, value);
     state.world.metric_scaling.extra.hold(&autoscaler("shop").identity, sample);
 }
@@ -162,27 +162,27 @@ async fn a_target_that_is_not_watched_is_read_every_query_period() {
     assert_eq!(replicas(&stub, "pools"), 4);
     stub.change("pools", "default", "shop", &json!({ "spec": { "replicas": 2 } }));
     bench.run(30).await;
-    assert_eq!(replicas(&stub, "pools"), 4, "another field manager had set it");
+    assert_eq!(replicas(&stub, "pools"), 4, "another field manager had set the replicas");
     let before = bench.requests_for("/pools/shop/scale");
     bench.run(600).await;
     assert_eq!(bench.requests_for("/pools/shop/scale") - before, 60);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_target_that_cannot_be_read_is_not_called_able_to_scale_until_it_can() {
+async fn a_policy_reports_able_to_scale_only_once_its_target_can_be_read() {
     let stub = with_pools();
     let broken =
         Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "the conversion webhook is gone");
     stub.inject(broken.method(Method::GET).path_contains("/pools/shop/scale").always());
     let bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
     bench.run(200).await;
-    let status = bench.status(&autoscaler("shop")).expect("there is one");
+    let status = bench.status(&autoscaler("shop")).expect("a status exists");
     for about in ["AbleToScale", "Ready"] {
         assert_eq!(condition(&status, about), ("False".into(), "TargetUnreadable".into()));
     }
     stub.clear_faults();
     bench.run(200).await;
-    let status = bench.status(&autoscaler("shop")).expect("there is one");
+    let status = bench.status(&autoscaler("shop")).expect("a status exists");
     assert_eq!(condition(&status, "Ready"), ("True".into(), "Scaling".into()));
     assert_eq!(replicas(&stub, "pools"), 4);
 }
@@ -190,12 +190,12 @@ async fn a_target_that_cannot_be_read_is_not_called_able_to_scale_until_it_can()
 #[tokio::test(start_paused = true)]
 async fn a_target_that_could_not_be_read_for_a_moment_is_scaled_within_seconds() {
     let stub = with_pools();
-    let away = Fault::respond(StatusCode::SERVICE_UNAVAILABLE, "the API server begins anew");
+    let away = Fault::respond(StatusCode::SERVICE_UNAVAILABLE, "the API server restarts");
     stub.inject(away.method(Method::GET).path_contains("/pools/shop/scale").always());
     let bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
     bench.run(8).await;
     let tried = bench.requests_for("/pools/shop/scale");
-    assert!((3..10).contains(&tried), "it was tried {tried} times");
+    assert!((3..10).contains(&tried), "{tried} attempts");
     stub.clear_faults();
     bench.run(15).await;
     assert_eq!(replicas(&stub, "pools"), 4);
@@ -209,33 +209,33 @@ async fn the_conditions_name_what_holds_an_autoscaler_back() {
     bench.run(5).await;
     let well =
         ["True MetricsAvailable", "True ReadyForNewScale", "True WithinBounds", "True Scaling"];
-    assert_eq!(states(&bench.status(&shop).expect("there is one")), well);
+    assert_eq!(states(&bench.status(&shop).expect("a status exists")), well);
 
     let mut object = autoscaled("shop", "apps/v1", "Deployment", QUERY);
     (object["spec"]["maxReplicas"], object["metadata"]["generation"]) = (json!(3), json!(2));
     object["metadata"]["resourceVersion"] = json!("2");
     bench.upsert(object);
     bench.run(5).await;
-    let status = bench.status(&shop).expect("there is one");
+    let status = bench.status(&shop).expect("a status exists");
     assert_eq!(condition(&status, "ScalingUnbounded"), ("False".into(), "TooManyReplicas".into()));
     assert_eq!(condition(&status, "Ready"), ("True".into(), "Scaling".into()));
     assert_eq!([&status["currentReplicas"], &status["desiredReplicas"]], [3, 3]);
 
     bench.run(31 * 60).await;
-    let status = bench.status(&shop).expect("there is one");
+    let status = bench.status(&shop).expect("a status exists");
     let stabilized = ("True".into(), "ScaleDownStabilized".into());
     assert_eq!(condition(&status, "AbleToScale"), stabilized);
 
     let denied = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "the quota is exhausted");
     stub.inject(denied.method(Method::PATCH).path_contains("/shop/scale").always());
     bench.run(20 * 60).await;
-    let status = bench.status(&shop).expect("there is one");
+    let status = bench.status(&shop).expect("a status exists");
     for about in ["AbleToScale", "Ready"] {
         assert_eq!(condition(&status, about), ("False".into(), "ScaleFailed".into()));
     }
     stub.clear_faults();
     bench.run(60).await;
-    assert_eq!(states(&bench.status(&shop).expect("there is one")), well);
+    assert_eq!(states(&bench.status(&shop).expect("a status exists")), well);
     assert_eq!(replicas(&stub, "deployments"), 1);
 }
 
@@ -250,7 +250,7 @@ async fn a_rule_whose_value_an_autoscaler_replaces_reports_it_and_both_name_each
     bench.run(20).await;
     assert_eq!(replicas(&stub, "deployments"), 7);
     let named = |policy: &PolicyName, rival: &PolicyName| {
-        let status = bench.status(policy).expect("there is one").to_string();
+        let status = bench.status(policy).expect("a status exists").to_string();
         assert!(status.contains(&format!("the target is also set by {rival}")), "{status}");
         status
     };
@@ -260,12 +260,12 @@ async fn a_rule_whose_value_an_autoscaler_replaces_reports_it_and_both_name_each
     bench.run(30).await;
     assert_eq!(replicas(&stub, "deployments"), 7, "the autoscaler has set its value again");
     assert_eq!(bench.patched().len(), 3, "{:?}", bench.patched());
-    let status = bench.status(&rule).expect("there is one");
+    let status = bench.status(&rule).expect("a status exists");
     assert_eq!(condition(&status, "Ready"), ("False".into(), "UndoneByAnotherWriter".into()));
     let message =
         format!("another writer has set replicas to 7 since; {scaler} scales the same target");
     assert!(status.to_string().contains(&message), "{status}");
     bench.run(600).await;
-    let later = bench.status(&rule).expect("there is one");
-    assert_eq!(ready_message(&later), ready_message(&status), "it is written once for that");
+    let later = bench.status(&rule).expect("a status exists");
+    assert_eq!(ready_message(&later), ready_message(&status), "one write of the status");
 }

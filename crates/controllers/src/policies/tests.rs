@@ -87,7 +87,7 @@ fn object(name: &str, uid: &str, version: u64, replicas: u32) -> Value {
 }
 
 fn to_dynamic(object: Value) -> DynamicObject {
-    serde_json::from_value(object).expect("it has the shape of an object")
+    serde_json::from_value(object).expect("the object is valid")
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn memory_outweighs_a_later_status() {
     edited["status"] = status("2001-01-01T00:00:00Z");
     watched.follower.upsert(to_dynamic(edited));
     assert_eq!((watched.handled("shop"), watched.replicas("shop")), (before, Some(6)));
-    assert!(!watched.statuses.is_quiet(), "and the status is mended");
+    assert!(!watched.statuses.is_quiet(), "and the status is corrected");
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn an_invalid_object_keeps_its_history_and_drops_its_rules() {
     assert_eq!(watched.handled("shop"), handled);
     let state = watched.cluster.lock();
     let memory = state.world.cron_scaling.policies[&identity("shop")].memory.clone();
-    let fingerprint = memory.expect("it is stored").rules[0].fingerprint;
+    let fingerprint = memory.expect("the policy state is stored").rules[0].fingerprint;
     assert_eq!(fingerprint, almanac_engine::Fingerprint::empty());
 }
 
@@ -265,9 +265,13 @@ fn unwritten_statuses_survive_two_terms_in_a_row_without_a_turn() {
     first.follower.upsert(to_dynamic(object("shop", "1", 1, 5)));
     let rule = {
         let mut state = first.cluster.lock();
-        let object =
-            state.world.cron_scaling.policies.get_mut(&identity("shop")).expect("it is there");
-        let policy = object.policy.as_ref().expect("it can be used");
+        let object = state
+            .world
+            .cron_scaling
+            .policies
+            .get_mut(&identity("shop"))
+            .expect("the object exists");
+        let policy = object.policy.as_ref().expect("the policy is usable");
         let rule = RuleMemory::beginning(&policy.rules[0], Timestamp::UNIX_EPOCH);
         object.memory = Some(Memory { rules: vec![rule.clone()] });
         rule
@@ -282,7 +286,7 @@ fn unwritten_statuses_survive_two_terms_in_a_row_without_a_turn() {
 }
 
 #[test]
-fn unwritten_statuses_are_kept_until_a_term_has_them_or_their_objects_are_gone() {
+fn unwritten_statuses_are_kept_until_a_term_has_them_or_their_objects_are_deleted() {
     let unwritten = UnwrittenStatuses::default();
     let mut first = Watched::going_on_from(unwritten.clone());
     for name in ["shop", "gone"] {
@@ -297,7 +301,7 @@ fn unwritten_statuses_are_kept_until_a_term_has_them_or_their_objects_are_gone()
     let mut next = Watched::going_on_from(unwritten.clone());
     next.follower.upsert(to_dynamic(object("shop", "shop", 1, 5)));
     next.follower.list_complete();
-    assert_eq!(unwritten.len(), 1, "the other one is deleted");
+    assert_eq!(unwritten.len(), 1, "the other policy is deleted");
     unwritten.hand_over(&next.cluster);
     assert_eq!(unwritten.len(), 0);
     unwritten.keep(&next.cluster);
@@ -334,7 +338,7 @@ fn after_versions_went_back_even_older_objects_count() {
     let policy = PolicyName::new(Family::CronScaling, identity("shop"));
     assert_eq!(&*watched.cluster.lock().policies[&policy].version, "1000");
     watched.follower.upsert(to_dynamic(object("shop", "1", 1_001, 7)));
-    assert_eq!(watched.replicas("shop"), Some(7), "and users are heard again");
+    assert_eq!(watched.replicas("shop"), Some(7), "and edits of users take effect again");
 }
 
 /// An autoscaler whose query has a pattern.
@@ -345,7 +349,7 @@ fn autoscaler(name: &str, version: u64, pattern: &str) -> Value {
 }
 
 #[test]
-fn an_autoscaler_without_room_for_its_patterns_is_unusable_until_there_is_room() {
+fn patterns_over_the_budget_make_an_autoscaler_unusable_until_capacity_is_free() {
     let pool = PatternPool::default();
     let kept = PatternBudget::new(Some(&pool), "default").keep("[a-z]{250}");
     // A namespace may use a quarter.
@@ -357,7 +361,7 @@ fn an_autoscaler_without_room_for_its_patterns_is_unusable_until_there_is_room()
         let state = watched.cluster.lock();
         let identity = Kind::HorizontalAutoscaler.identity("default", name);
         let object =
-            state.world.metric_scaling.policies.get(&identity).expect("it is in the world");
+            state.world.metric_scaling.policies.get(&identity).expect("the policy is in the world");
         let policy = PolicyName::new(Family::MetricScaling, identity);
         let reported: Vec<String> =
             state.policies[&policy].findings.iter().map(Finding::sentence).collect();

@@ -34,14 +34,14 @@ struct ManualClock(Arc<AtomicI64>);
 
 impl ManualClock {
     fn set(&self, at: &str) {
-        let at: Timestamp = at.parse().expect("it is an instant");
+        let at: Timestamp = at.parse().expect("the instant is valid");
         self.0.store(at.as_second(), Ordering::SeqCst);
     }
 
     fn clock(&self) -> Clock {
         let shown = Arc::clone(&self.0);
         let second = move || Timestamp::from_second(shown.load(Ordering::SeqCst));
-        Clock::from_fn(move || second().expect("it is in range"))
+        Clock::from_fn(move || second().expect("the instant is in range"))
     }
 }
 
@@ -119,8 +119,8 @@ impl Stage {
         Self { shown, cluster, budget, follower, switch, controller }
     }
 
-    /// Runs a turn whose write must wait for another one, while something happens; returns the
-    /// replicas afterwards and the next turn.
+    /// Runs a turn whose write must wait for another one, while something happens; returns the replicas after that, and
+    /// the next turn.
     async fn wait_while(
         mut self,
         during_wait: impl FnOnce(&mut PolicyFollower, &ManualClock),
@@ -142,7 +142,7 @@ impl Stage {
 }
 
 fn object(value: Value) -> kube::api::DynamicObject {
-    serde_json::from_value(value).expect("it has the shape of an object")
+    serde_json::from_value(value).expect("the object is valid")
 }
 
 fn policy() -> PolicyName {
@@ -158,7 +158,7 @@ async fn a_queued_write_that_is_still_wanted_is_sent() {
     let stage = Stage::set("2026-11-20T09:00:01Z");
     let (replicas, next, _) = stage.wait_while(|_, _| {}).await;
     assert_eq!(replicas, Some(3));
-    assert_eq!(next, Some("2026-11-20T09:01:00Z".parse().expect("it is an instant")));
+    assert_eq!(next, Some("2026-11-20T09:01:00Z".parse().expect("the instant is valid")));
 }
 
 #[tokio::test(start_paused = true)]
@@ -167,7 +167,7 @@ async fn a_queued_write_is_not_sent_once_the_rules_are_suspended() {
         let mut edited = two_rules();
         edited["metadata"]["generation"] = json!(2);
         edited["metadata"]["resourceVersion"] = json!("2");
-        for rule in edited["spec"]["rules"].as_array_mut().expect("a list") {
+        for rule in edited["spec"]["rules"].as_array_mut().expect("the rules are a list") {
             rule["suspend"] = json!(true);
         }
         follower.upsert(object(edited));
@@ -197,7 +197,7 @@ async fn a_queued_write_has_no_effect_on_a_new_object_of_the_same_name() {
     assert_eq!((replicas, next), (Some(1), None));
     let cluster = stage.cluster.lock();
     let memory = &cluster.world.cron_scaling.policies[&policy().identity].memory;
-    assert!(memory.is_none(), "it had no turn yet");
+    assert!(memory.is_none(), "the policy had no turn yet");
 }
 
 #[tokio::test(start_paused = true)]
@@ -211,7 +211,7 @@ async fn a_missing_watched_target_is_awaited_through_its_watch() {
     let Stage { mut follower, controller, .. } = stage;
     follower.upsert(object(without));
     let next = controller.take_turn(&policy()).await;
-    assert_eq!(next, Some("2026-11-20T09:00:00Z".parse().expect("it is an instant")));
+    assert_eq!(next, Some("2026-11-20T09:00:00Z".parse().expect("the instant is valid")));
 }
 
 #[tokio::test(start_paused = true)]
@@ -219,11 +219,11 @@ async fn a_queued_write_past_its_deadline_is_not_sent_and_the_firing_is_missed()
     let too_late = |_: &mut PolicyFollower, shown: &ManualClock| shown.set("2026-11-20T09:05:01Z");
     let (replicas, next, stage) = Stage::set("2026-11-20T09:05:01Z").wait_while(too_late).await;
     assert_eq!(replicas, Some(1));
-    assert!(next.is_some_and(|next| next <= stage.controller.clock.now()), "a turn at once");
+    assert!(next.is_some_and(|next| next <= stage.controller.clock.now()), "a turn immediately");
     stage.controller.take_turn(&policy()).await;
     let known = stage.cluster.lock();
     let object = &known.world.cron_scaling.policies[&policy().identity];
-    let nine = &object.memory.as_ref().expect("turns were taken").rules[0];
+    let nine = &object.memory.as_ref().expect("a turn has run").rules[0];
     assert_eq!(nine.executions[0].ending, FiringOutcome::Missed);
 }
 
@@ -238,16 +238,20 @@ async fn a_queued_write_is_never_sent_after_even_a_brief_stop() {
     };
     let (replicas, next, stage) = stage.wait_while(stop).await;
     assert_eq!(replicas, Some(1));
-    assert!(next.is_some_and(|next| next <= "2026-11-20T09:00:05Z".parse().expect("an instant")));
+    assert!(
+        next.is_some_and(
+            |next| next <= "2026-11-20T09:00:05Z".parse().expect("the instant is valid")
+        )
+    );
     stage.shown.set("2026-11-20T09:00:05Z");
     let next = stage.controller.take_turn(&policy()).await;
     let replicas = stage.cluster.lock().world.objects.workloads[&target()].replicas;
     assert_eq!((replicas, endings(&stage)), (Some(1), vec![FiringOutcome::Stopped]));
-    assert_eq!(next, Some("2026-11-20T09:01:00Z".parse().expect("it is an instant")));
+    assert_eq!(next, Some("2026-11-20T09:01:00Z".parse().expect("the instant is valid")));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_firing_due_while_stopped_is_recorded_and_the_next_one_is_applied() {
+async fn a_firing_due_while_stopped_is_recorded_and_the_next_firing_is_applied() {
     let stage = Stage::set("2026-11-20T09:01:01Z");
     stage.switch.update(Some("wrong values"));
     stage.controller.take_turn(&policy()).await;
@@ -263,7 +267,7 @@ async fn a_firing_due_while_stopped_is_recorded_and_the_next_one_is_applied() {
 fn endings(stage: &Stage) -> Vec<FiringOutcome> {
     let known = stage.cluster.lock();
     let object = &known.world.cron_scaling.policies[&policy().identity];
-    let nine = &object.memory.as_ref().expect("turns were taken").rules[0];
+    let nine = &object.memory.as_ref().expect("a turn has run").rules[0];
     nine.executions.iter().map(|it| it.ending.clone()).collect()
 }
 
@@ -271,10 +275,10 @@ fn endings(stage: &Stage) -> Vec<FiringOutcome> {
 async fn a_rule_that_falls_due_during_another_firing_has_its_turn_immediately() {
     let stage = Stage::set("2026-11-20T09:02:30Z");
     let next = stage.controller.take_turn(&policy()).await;
-    assert_eq!(next, Some("2026-11-20T09:01:00Z".parse().expect("it is an instant")));
+    assert_eq!(next, Some("2026-11-20T09:01:00Z".parse().expect("the instant is valid")));
     let known = stage.cluster.lock();
     let replicas = known.world.objects.workloads[&target()].replicas;
-    assert_eq!(replicas, Some(3), "the first one was carried out");
+    assert_eq!(replicas, Some(3), "the first firing was applied");
 }
 
 /// Checks the status queue while the write of a firing waits.
@@ -306,7 +310,7 @@ async fn an_idle_policy_is_rechecked_while_everything_is_stopped() {
     let mut edited = two_rules();
     edited["metadata"]["generation"] = json!(2);
     edited["metadata"]["resourceVersion"] = json!("2");
-    for rule in edited["spec"]["rules"].as_array_mut().expect("a list") {
+    for rule in edited["spec"]["rules"].as_array_mut().expect("the rules are a list") {
         rule["suspend"] = json!(true);
     }
     edited["spec"]["scaleTargetRef"]["apiVersion"] = json!("unknown.example.com/v1");
@@ -352,5 +356,5 @@ async fn a_schedule_has_its_turns_while_everything_is_stopped() {
     let kind = Kind::of_family(family);
     let nodes = PolicyName::new(family, kind.identity("default", "nodes"));
     let next = stage.controller.take_turn(&nodes).await;
-    assert_eq!(next, Some("2026-11-20T20:00:00Z".parse().expect("it is an instant")));
+    assert_eq!(next, Some("2026-11-20T20:00:00Z".parse().expect("the instant is valid")));
 }

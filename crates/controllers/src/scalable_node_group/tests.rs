@@ -36,7 +36,7 @@ async fn a_group_gets_its_desired_nodes_and_reports_them_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_group_without_a_number_keeps_the_nodes_it_has() {
+async fn a_group_without_a_number_keeps_its_nodes() {
     let mut bench = Bench::with_replicas(2);
     bench.turn().await;
     let mut object = objects::scalable_node_group("pool", "Counted", "spot", 0);
@@ -94,7 +94,7 @@ async fn a_group_that_is_exempt_keeps_its_nodes_and_needs_no_attention() {
 async fn a_failure_is_reported_once_and_retried_and_keeps_the_observed_replicas() {
     let mut bench = Bench::with_replicas(2);
     bench.turn().await;
-    *bench.provider.unobserved.lock().expect("whole") =
+    *bench.provider.unobserved.lock().expect("lock is not poisoned") =
         Some(ProviderError::Failed("the cloud is away".to_owned()));
     bench.put(objects::scalable_node_group("pool", "Counted", "spot", 5));
     let delays = [bench.turn().await, bench.turn().await, bench.turn().await];
@@ -104,7 +104,7 @@ async fn a_failure_is_reported_once_and_retried_and_keeps_the_observed_replicas(
     let events = bench.events().await;
     assert_eq!(events, ["Scaled scaled from 0 nodes to 2", "ProviderFailed the cloud is away"]);
     assert!(bench.metrics().contains("almanac_node_group_failed_total 3"), "{}", bench.metrics());
-    *bench.provider.unobserved.lock().expect("whole") = None;
+    *bench.provider.unobserved.lock().expect("lock is not poisoned") = None;
     assert_eq!(bench.turn().await, None);
     assert_eq!(
         (bench.provider.has(), bench.reasons()),
@@ -115,7 +115,7 @@ async fn a_failure_is_reported_once_and_retried_and_keeps_the_observed_replicas(
 #[tokio::test(start_paused = true)]
 async fn a_group_that_its_provider_cannot_have_is_not_retried() {
     let mut bench = Bench::with_replicas(2);
-    *bench.provider.refused.lock().expect("whole") =
+    *bench.provider.refused.lock().expect("lock is not poisoned") =
         Some(ProviderError::Invalid("spec.id has a space".to_owned()));
     assert_eq!(bench.turn().await, None);
     assert_eq!(bench.condition("AbleToScale"), ["False", "GroupInvalid", "spec.id has a space"]);
@@ -132,17 +132,17 @@ async fn a_group_that_its_provider_cannot_have_is_not_retried() {
 fn deliver(groups: &NodeGroups, edited: Value) {
     let (queue, cluster) = (Arc::clone(&groups.queue), Arc::clone(&groups.cluster));
     let (mut follower, _) = NodeGroupFollower::new(cluster, queue);
-    follower.upsert(serde_json::from_value(edited).expect("it has the shape of one"));
+    follower.upsert(serde_json::from_value(edited).expect("the object is valid"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_spec_that_came_during_a_turn_is_never_reported_as_observed_by_it() {
+async fn a_turn_never_reports_a_spec_that_arrived_during_the_turn_as_observed() {
     let bench = Bench::with_replicas(3);
     bench.turn().await;
     let mut edited = objects::scalable_node_group("pool", "Counted", "spot", 1);
     edited["status"] = bench.object()["status"].clone();
     let (groups, edited) = (Arc::clone(&bench.groups), objects::stored(edited, "1", 900, 9));
-    *bench.provider.before_observation.lock().expect("whole") =
+    *bench.provider.before_observation.lock().expect("lock is not poisoned") =
         Some(Box::new(move || deliver(&groups, edited.clone())));
     assert_eq!(bench.turn().await, None);
     assert_eq!(bench.object()["status"]["observedGeneration"], 1);
@@ -171,11 +171,11 @@ async fn a_write_is_withdrawn_when_the_group_changes_in_the_meantime_or_may_not_
         let bench = Bench::with_replicas(3);
         let (groups, fence) = (Arc::clone(&bench.groups), bench.fence.clone());
         let edited = edited.clone();
-        *bench.provider.before_write.lock().expect("whole") =
+        *bench.provider.before_write.lock().expect("lock is not poisoned") =
             Some(Box::new(move || change(&groups, &fence, edited.clone())));
         assert_eq!(bench.turn().await, Some(WITHDRAWN_DELAY));
         assert_eq!(bench.provider.has(), 0);
-        assert_eq!(bench.object()["status"], Value::Null, "there is no status");
+        assert_eq!(bench.object()["status"], Value::Null, "no status was written");
     }
 }
 
@@ -217,13 +217,13 @@ async fn a_deleted_group_without_nodes_has_no_further_turn_while_held_back() {
     bench.run_karpenter().await;
     bench.go();
     assert_eq!(bench.turn().await, None);
-    *bench.provider.unobserved.lock().expect("whole") =
+    *bench.provider.unobserved.lock().expect("lock is not poisoned") =
         Some(ProviderError::Failed("the cloud is away".to_owned()));
-    assert_eq!(bench.turn().await, Some(RECHECK_INTERVAL), "it may have nodes");
+    assert_eq!(bench.turn().await, Some(RECHECK_INTERVAL), "the group may have nodes");
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_nodes_of_a_group_stay_while_its_namespace_is_not_the_one_that_was_listed() {
+async fn the_nodes_of_a_group_stay_while_only_another_namespace_is_listed() {
     let mut bench = Bench::with_replicas(3);
     bench.turn().await;
     let groups = Arc::clone(&bench.groups);
@@ -236,7 +236,11 @@ async fn the_nodes_of_a_group_stay_while_its_namespace_is_not_the_one_that_was_l
     let [mut other, mut own] = ["other", "default"].map(follow);
     other.begin_list();
     other.list_complete();
-    assert_eq!(groups.cluster.lock().node_groups.len(), 1, "it is in no list of another namespace");
+    assert_eq!(
+        groups.cluster.lock().node_groups.len(),
+        1,
+        "no list of another namespace has the group"
+    );
     bench.go();
     assert_eq!(bench.turn().await, Some(RECHECK_INTERVAL));
     assert_eq!((bench.provider.has(), bench.provider.abandoned()), (3, Vec::new()));
@@ -255,7 +259,7 @@ async fn a_group_that_is_not_in_the_next_list_or_is_being_deleted_is_gone() {
         if is_terminating {
             let mut object = bench.object();
             object["metadata"]["deletionTimestamp"] = json!("2026-11-20T09:00:00Z");
-            bench.follower.upsert(serde_json::from_value(object).expect("it has the shape of one"));
+            bench.follower.upsert(serde_json::from_value(object).expect("the object is valid"));
         }
         bench.follower.list_complete();
         assert_eq!(bench.turn().await, None);
@@ -269,9 +273,9 @@ async fn a_group_without_a_provider_has_no_nodes_and_its_status_names_the_fix() 
     bench.turn().await;
     bench.put(objects::scalable_node_group("pool", "AWSEKSNodeGroup", "arn", 3));
     assert_eq!(bench.turn().await, None);
-    assert_eq!(bench.provider.abandoned(), ["default/pool"], "it was of another type");
+    assert_eq!(bench.provider.abandoned(), ["default/pool"], "the group was of another type");
     let applied = bench.stub.requests_where(|it| it.method == Method::PATCH);
-    let status = &applied.last().expect("its status was written").body["status"];
+    let status = &applied.last().expect("the status was written").body["status"];
     assert_eq!((&status["replicas"], bench.provider.has()), (&Value::Null, 0));
     let [_, reason, message] = bench.condition("AbleToScale");
     assert_eq!(reason, "Unsupported");

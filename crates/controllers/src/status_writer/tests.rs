@@ -36,12 +36,12 @@ impl Recording {
     }
 
     fn object(&self) -> Value {
-        self.stub.object("cronfederatedhpas", "default", "shop").expect("it is there")
+        self.stub.object("cronfederatedhpas", "default", "shop").expect("the object exists")
     }
 
     /// Delivers the object in its current state.
     fn deliver(&self) {
-        let object = serde_json::from_value(self.object()).expect("it has the shape of one");
+        let object = serde_json::from_value(self.object()).expect("the object is valid");
         let entry = PolicyEntry::from_object(&object, 1);
         self.cluster.lock().policies.insert(self.policy.clone(), entry);
     }
@@ -94,7 +94,7 @@ async fn repeated_conflicts_back_off() {
     recording.deliver();
     assert_eq!(recording.write("now").await, Ok(()));
     recording.stub.change("cronfederatedhpas", "default", "shop", &json!({ "spec": { "a": 2 } }));
-    assert!(recording.retry_delay().await <= 2, "a success ends it");
+    assert!(recording.retry_delay().await <= 2, "a success resets the delay");
 }
 
 #[tokio::test(start_paused = true)]

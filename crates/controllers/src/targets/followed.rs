@@ -29,7 +29,7 @@ pub(super) fn kind_of(resolved: &DiscoveredKind) -> Option<Kind> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
     /// The first list is not complete yet.
-    Beginning,
+    Listing,
     /// All objects are known, and changes are delivered.
     Whole,
     /// The watch is failing for now.
@@ -352,7 +352,8 @@ mod tests {
             let entries: Vec<_> =
                 owners.iter().map(|(manager, field)| entry(manager, field)).collect();
             let metadata = json!({ "managedFields": entries });
-            let metadata: ObjectMeta = serde_json::from_value(metadata).expect("the metadata are valid");
+            let metadata: ObjectMeta =
+                serde_json::from_value(metadata).expect("the metadata are valid");
             writer_of(&metadata, Field::MinReplicas).map(str::to_owned)
         };
         let (ann, us) = ("ann", FIELD_MANAGER);

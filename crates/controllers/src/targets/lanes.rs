@@ -276,7 +276,7 @@ mod tests {
             drop(lanes_of(number));
         }
         let known = || {
-            let kinds = lanes.kinds.lock().expect("whole");
+            let kinds = lanes.kinds.lock().expect("lock is not poisoned");
             let has = |number| kinds.contains_key(&("example.com".to_owned(), name(number)));
             ([0, 1, 2, MAX_KINDS].map(has), kinds.len())
         };

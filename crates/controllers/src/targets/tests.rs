@@ -21,13 +21,14 @@ const HEALTHY: usize = 20;
 const BEGIN: &str = "2026-11-20T08:59:30Z";
 
 fn at(time: &str) -> Timestamp {
-    format!("2026-11-20T{time}Z").parse().expect("it is an instant")
+    format!("2026-11-20T{time}Z").parse().expect("the instant is valid")
 }
 
 /// Matches requests from this time of day on, by the clock of a bench that starts now.
 fn from(time: &str) -> impl Fn(&ReceivedRequest) -> bool + Send + Sync + 'static {
-    let begin: Timestamp = BEGIN.parse().expect("it is an instant");
-    let later = Duration::try_from(at(time).duration_since(begin)).expect("it is later");
+    let begin: Timestamp = BEGIN.parse().expect("the instant is valid");
+    let later =
+        Duration::try_from(at(time).duration_since(begin)).expect("the duration is positive");
     let since = Instant::now() + later;
     move |request| request.at >= since
 }
@@ -108,7 +109,7 @@ async fn a_firing_is_applied_if_its_kind_responds_again_in_time() {
 #[tokio::test(start_paused = true)]
 async fn a_target_created_just_before_its_watch_event_is_found() {
     let stub = Stub::new();
-    // The watch of the kind lags behind.
+    // The watch of the kind lags.
     stub.inject(Fault::silence().matching(ReceivedRequest::is_watch).always());
     let made =
         Fault::concurrent_change(|stub| stub.put(target("apps/v1", "Deployment", "healthy-1")));
@@ -123,7 +124,7 @@ async fn a_target_created_just_before_its_watch_event_is_found() {
     bench.run(60).await;
     assert!(bench.patched()[0].1.contains("/healthy-1/scale"), "{:?}", bench.patched());
     assert_eq!(bench.patched().len(), 1);
-    assert_eq!(bench.requests_for("/missing/"), 1, "it is not requested again");
+    assert_eq!(bench.requests_for("/missing/"), 1, "the target is not requested again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -145,7 +146,7 @@ async fn a_granted_permission_clears_the_condition_within_90_seconds_without_a_w
     assert_eq!(bench.not_ready_reason(&policy("healthy-1")), None);
     let written = bench.patched();
     let after: Vec<_> = written.iter().filter(|(when, _)| *when >= granted).collect();
-    assert!(!after.is_empty(), "it was tried: {written:?}");
+    assert!(!after.is_empty(), "the write was tried: {written:?}");
     assert!(after.iter().all(|(_, path)| path.contains("dryRun=All")), "{written:?}");
     bench.run(10 * 60).await;
     assert_eq!(bench.patched().len(), written.len(), "a fixed target is not probed again");
@@ -166,18 +167,20 @@ async fn a_value_that_another_writer_reverts_is_reported_and_not_rewritten() {
     });
     stub.change("deployments", "default", "healthy-1", &back);
     bench.run(30).await;
-    assert_eq!(bench.patched().len(), 1, "there is no contention: {:?}", bench.patched());
+    assert_eq!(bench.patched().len(), 1, "no contention: {:?}", bench.patched());
     let state = bench.cluster.lock();
     let object = policy("healthy-1");
-    let memory =
-        state.world.cron_scaling.policies[&object.identity].memory.as_ref().expect("it has one");
-    let undone = memory.rules[0].undone.as_ref().expect("it was noticed");
+    let memory = state.world.cron_scaling.policies[&object.identity]
+        .memory
+        .as_ref()
+        .expect("a turn has run");
+    let undone = memory.rules[0].undone.as_ref().expect("the change is recorded");
     assert_eq!(&*undone.message, "another writer has set replicas to 2 since");
-    let target = state.world.target_of(&object).expect("it has one");
+    let target = state.world.target_of(&object).expect("a target exists");
     let by = state.targets.foreign(target.target.identity()).first().map(|it| &*it.by);
     assert_eq!(by, Some("kube-controller-manager"));
     drop(state);
-    let status = bench.status(&object).expect("it has one").to_string();
+    let status = bench.status(&object).expect("a status exists").to_string();
     let advised = "to 2 since; a HorizontalPodAutoscaler probably scales";
     assert!(status.contains(advised), "{status}");
 }
@@ -189,7 +192,7 @@ async fn a_panicking_target_watch_is_detected() {
     bench.run(1).await;
     let targets = bench.targets();
     assert!(targets.follower_stopped().now_or_never().is_none());
-    targets.followers.lock().expect("whole").abort_all();
+    targets.followers.lock().expect("lock is not poisoned").abort_all();
     let noticed = tokio::time::timeout(Duration::from_secs(1), targets.follower_stopped());
     assert!(noticed.await.is_ok());
 }
@@ -208,7 +211,7 @@ async fn a_denial_by_admission_is_not_a_missing_permission() {
     assert!(!written.is_empty() && written.iter().all(|(_, path)| !path.contains("dryRun=All")));
     let state = bench.cluster.lock();
     let memory = state.world.cron_scaling.policies[&policy("healthy-1").identity].memory.as_ref();
-    let failed = format!("{:?}", memory.expect("it has one").rules[0].executions);
+    let failed = format!("{:?}", memory.expect("a turn has run").rules[0].executions);
     assert!(failed.contains("refused by admission: admission webhook"), "{failed}");
 }
 
@@ -248,7 +251,7 @@ async fn forbidden_targets_are_tried_a_few_at_a_time_and_briefly() {
 fn endings(bench: &TestBench, name: &str) -> Vec<FiringOutcome> {
     let state = bench.cluster.lock();
     let memory = state.world.cron_scaling.policies[&policy(name).identity].memory.as_ref();
-    let rule = &memory.expect("turns were taken").rules[0];
+    let rule = &memory.expect("a turn has run").rules[0];
     rule.executions.iter().map(|it| it.ending.clone()).collect()
 }
 
@@ -278,9 +281,9 @@ async fn a_firing_is_applied_once_regardless_of_its_first_attempts() {
         let mut bench = TestBench::at(BEGIN, &stub);
         bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
         bench.run(300).await;
-        let target = stub.object("deployments", "default", "healthy-1").expect("it is there");
+        let target = stub.object("deployments", "default", "healthy-1").expect("the object exists");
         assert_eq!(target["spec"]["replicas"], 3, "{what}");
-        assert_eq!(target["metadata"]["generation"], 2, "it was changed once: {what}");
+        assert_eq!(target["metadata"]["generation"], 2, "one change: {what}");
         let endings = endings(&bench, "healthy-1");
         assert!(matches!(endings[..], [FiringOutcome::Done(_)]), "{what}: {endings:?}");
     }
@@ -304,7 +307,7 @@ async fn a_conflicting_change_of_a_target_leads_to_a_fresh_decision() {
         let mut bench = TestBench::at(BEGIN, &stub);
         bench.upsert(at_nine("healthy-1", "apps/v1", "Deployment"));
         bench.run(60).await;
-        let target = stub.object("deployments", "default", "healthy-1").expect("it is there");
+        let target = stub.object("deployments", "default", "healthy-1").expect("the object exists");
         assert_eq!(target["spec"]["replicas"], 3, "{change}");
         assert_eq!(target["metadata"]["generation"], generation, "{change}");
         assert_eq!(bench.patched().len(), patches, "{change}: {:?}", bench.patched());
@@ -323,7 +326,7 @@ async fn a_watch_that_expired_is_complete_again_before_the_next_firing() {
     stub.change("deployments", "default", "healthy-1", &json!({ "spec": { "replicas": 9 } }));
     stub.compact();
     bench.run(55).await;
-    let target = stub.object("deployments", "default", "healthy-1").expect("it is there");
+    let target = stub.object("deployments", "default", "healthy-1").expect("the object exists");
     assert_eq!(target["spec"]["replicas"], 3);
     assert_eq!(bench.patched().len(), 1, "the version was known: {:?}", bench.patched());
 }

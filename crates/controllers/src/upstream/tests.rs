@@ -44,7 +44,7 @@ impl UpstreamBench {
 
     fn now(&self) -> Timestamp {
         let (begun, since) = self.begun;
-        begun + SignedDuration::try_from(since.elapsed()).expect("it is short")
+        begun + SignedDuration::try_from(since.elapsed()).expect("the duration is short")
     }
 
     /// Starts the checks, and waits for the first one.
@@ -52,9 +52,9 @@ impl UpstreamBench {
         let (first, mut progress) = ListReport::new();
         let (begun, changed) = (self.begun, Arc::clone(&self.changed));
         let clock = Clock::from_fn(move || {
-            begun.0 + SignedDuration::try_from(begun.1.elapsed()).expect("it is short")
+            begun.0 + SignedDuration::try_from(begun.1.elapsed()).expect("the duration is short")
         });
-        let changed = move |family| changed.lock().expect("whole").push(family);
+        let changed = move |family| changed.lock().expect("lock is not poisoned").push(family);
         tokio::spawn(self.upstreams.clone().watch(self.stub.client(), clock, first, changed));
         let patience = Duration::from_secs(20);
         drop(timeout(patience, progress.wait_for(|it| *it == ListProgress::Whole)).await);
@@ -116,7 +116,7 @@ async fn a_family_is_left_alone_from_the_first_check_while_the_lease_is_renewed(
     bench.renew(KARMADA, Some(""));
     sleep(ONE_CHECK).await;
     assert_eq!(bench.running(), []);
-    assert_eq!(bench.changed.lock().expect("whole").len(), 4);
+    assert_eq!(bench.changed.lock().expect("lock is not poisoned").len(), 4);
 }
 
 /// Longer than the interval of the checks.
@@ -202,7 +202,7 @@ async fn the_first_check_is_retried_and_later_failures_keep_the_last_result() {
     };
     assert!(is_reported(&progress.borrow()));
     bench.stub.clear_faults();
-    progress.wait_for(|it| *it == ListProgress::Whole).await.expect("it goes on");
+    progress.wait_for(|it| *it == ListProgress::Whole).await.expect("the sender exists");
     assert_eq!(bench.running(), [Family::CronScaling]);
     bench.stub.inject(failed().path_contains("/leases").always());
     sleep(4 * STALE).await;

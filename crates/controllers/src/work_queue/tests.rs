@@ -16,13 +16,14 @@ fn nothing(_: &PolicyName) -> Vec<Lane> {
 fn queue() -> Arc<WorkQueue> {
     let begin = tokio::time::Instant::now();
     let now = move || {
-        Timestamp::UNIX_EPOCH + SignedDuration::try_from(begin.elapsed()).expect("it is short")
+        Timestamp::UNIX_EPOCH
+            + SignedDuration::try_from(begin.elapsed()).expect("the duration is short")
     };
     Arc::new(WorkQueue::new(Clock::from_fn(now)))
 }
 
 fn at(second: i64) -> Timestamp {
-    Timestamp::from_second(second).expect("it is in range")
+    Timestamp::from_second(second).expect("the instant is in range")
 }
 
 /// Runs turns that take a second each and return the given next instants; returns the turns with the second in which
@@ -35,7 +36,7 @@ async fn run(
     run_in_lanes(queue, seconds, nothing, next).await
 }
 
-/// The same for policies in lanes.
+/// Runs such turns for policies in lanes.
 async fn run_in_lanes(
     queue: &Arc<WorkQueue>,
     seconds: u64,
@@ -48,7 +49,7 @@ async fn run_in_lanes(
     let turn = |policy: PolicyName| {
         let (sender, next, now) = (sender.clone(), next(&policy), clock.now().as_second());
         async move {
-            sender.send((now, policy)).expect("there is a receiver");
+            sender.send((now, policy)).expect("a receiver exists");
             tokio::time::sleep(Duration::from_secs(1)).await;
             next
         }
@@ -76,7 +77,7 @@ async fn a_turn_runs_at_the_requested_instant() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_policy_woken_during_its_turn_gets_another_one_afterwards() {
+async fn a_policy_woken_during_its_turn_gets_another_turn() {
     let queue = queue();
     queue.wake(&policy("a"));
     let wakes = Arc::clone(&queue);
@@ -90,7 +91,7 @@ async fn a_policy_woken_during_its_turn_gets_another_one_afterwards() {
     });
     let took = took.await;
     assert_eq!(took.len(), 2, "{took:?}");
-    assert_eq!(took[1].0, 1, "after the first one, which takes a second");
+    assert_eq!(took[1].0, 1, "after the first turn, which takes a second");
 }
 
 #[tokio::test(start_paused = true)]
@@ -119,7 +120,7 @@ async fn a_panicking_turn_is_retried_later_and_affects_no_other() {
     let turn = |policy: PolicyName| {
         let (sender, now) = (sender.clone(), clock.now().as_second());
         async move {
-            sender.send((now, policy.identity.name().to_owned())).expect("there is a receiver");
+            sender.send((now, policy.identity.name().to_owned())).expect("a receiver exists");
             assert!(policy.identity.name() != "falls", "on purpose");
             None
         }
@@ -160,7 +161,7 @@ async fn a_turn_requested_for_the_past_runs_immediately() {
 async fn every_policy_gets_a_turn_once_a_fast_clock_is_corrected() {
     let begin = tokio::time::Instant::now();
     let clock = Clock::from_fn(move || {
-        let elapsed = SignedDuration::try_from(begin.elapsed()).expect("it is short");
+        let elapsed = SignedDuration::try_from(begin.elapsed()).expect("the duration is short");
         let ahead = if elapsed.as_secs() < 6 { 720 * 3600 } else { 0 };
         at(ahead) + elapsed
     });
@@ -230,7 +231,7 @@ async fn a_policy_deleted_while_held_up_by_another_gets_no_turn() {
     }
     let dropping = Arc::clone(&queue);
     let lanes = move |policy_name: &PolicyName| {
-        // When the last policy is called, the first one already has its turn.
+        // When the last policy is called, the first policy already has its turn.
         if policy_name.identity.name() == "c" {
             dropping.remove(&policy("b"));
         }
@@ -264,7 +265,7 @@ async fn a_turn_is_brought_forward_but_never_delayed_nor_added_to_a_running_one(
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_turn_is_brought_forward_while_one_is_under_way() {
+async fn the_next_turn_is_brought_forward_while_a_turn_is_running() {
     let queue = queue();
     queue.wake(&policy("a"));
     let during = async {

@@ -16,8 +16,8 @@ fn by(expression: &str) -> Value {
 
 impl Hub {
     fn turns(&self) -> u32 {
-        let turns = self.metric("almanac_placement_turns_total").expect("it is exported");
-        turns.parse().expect("it is a number")
+        let turns = self.metric("almanac_placement_turns_total").expect("the metric is exported");
+        turns.parse().expect("the value is a number")
     }
 
     fn report(&self, cluster: &str, status: &Value) {
@@ -45,9 +45,9 @@ async fn an_agent_that_reports_repeatedly_does_not_keep_placements_busy() {
     hub.report("c1", &version(1));
     hub.report("c2", &version(1));
     hub.settle().await;
-    assert!(hub.selected("web").contains(&"c2".to_owned()), "others do not wait for it");
+    assert!(hub.selected("web").contains(&"c2".to_owned()), "other clusters do not wait");
     sleep(Duration::from_secs(15)).await;
-    assert_eq!(hub.selected("web"), ["c1", "c2"], "what it has reported last counts in the end");
+    assert_eq!(hub.selected("web"), ["c1", "c2"], "the last report takes effect in the end");
 }
 
 #[tokio::test(start_paused = true)]

@@ -20,7 +20,8 @@ async fn a_placement_gets_a_decision_with_labels_an_owner_and_the_clusters_with_
     hub.put("default", steady_by_ratio(3));
     hub.run(&[]).await;
     assert_eq!(hub.selected("web"), ["c1", "c2", "c4"]);
-    let decision = hub.stub.object(DECISIONS, "default", "web-decision-1").expect("it is there");
+    let decision =
+        hub.stub.object(DECISIONS, "default", "web-decision-1").expect("the object exists");
     let label = |name: &str| decision["metadata"]["labels"][format!("{GROUP}/{name}")].clone();
     let expected = ["web", "", "0"];
     assert_eq!(["placement", "decision-group-name", "decision-group-index"].map(label), expected);
@@ -49,7 +50,7 @@ async fn a_placement_gets_a_decision_with_labels_an_owner_and_the_clusters_with_
     assert_eq!(
         hub.metric("almanac_placement_selected_clusters").as_deref(),
         Some("3.0"),
-        "it is exported"
+        "the metric is exported"
     );
 }
 
@@ -90,7 +91,7 @@ async fn an_expired_score_counts_zero_from_its_last_instant_on() {
     let (begin, since) = hub.begun;
     let until_end = |at: &str| {
         let at = begin.duration_until(almanac_fixtures::at(at));
-        since + Duration::try_from(at).expect("it is in the future")
+        since + Duration::try_from(at).expect("the instant is in the future")
     };
     tokio::time::sleep_until(until_end("2026-11-20T09:09:59.999Z")).await;
     assert_eq!(hub.decision_writes(), Vec::<String>::new());
@@ -145,7 +146,7 @@ async fn renewed_scores_requeue_no_placement_and_count_until_they_expire() {
     assert_eq!(hub.selected("web"), ["c1"]);
     hub.score("c1", 50, Some("2026-11-20T09:05:00Z"));
     sleep(Duration::from_secs(90)).await;
-    assert_eq!(hub.selected("web"), ["c2"], "they end before they were to");
+    assert_eq!(hub.selected("web"), ["c2"], "the scores end early");
 }
 
 #[tokio::test(start_paused = true)]
@@ -193,7 +194,7 @@ async fn an_annotation_keeps_a_placement_unchanged_until_it_is_removed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_decided_while_a_kind_is_not_served_and_everything_once_it_is() {
+async fn no_placement_is_decided_before_every_kind_is_served() {
     let mut hub = Hub::with(&["c1"]);
     let late = "addonplacementscores";
     hub.stub.serve_in_version(late, &format!("{GROUP}/v1alpha0"));
@@ -276,7 +277,11 @@ async fn decisions_of_open_cluster_management_stay_unless_taken_over() {
         hub.run(take_over).await;
         assert_eq!(hub.decision("web-decision-1").map(|it| it.len()), expected);
         if take_over.is_empty() {
-            assert_eq!(hub.writes(), Vec::<String>::new(), "its status is theirs, too");
+            assert_eq!(
+                hub.writes(),
+                Vec::<String>::new(),
+                "the status belongs to the upstream controller, too"
+            );
             assert_eq!(hub.metric("almanac_left_alone").as_deref(), Some("1"));
         }
     }

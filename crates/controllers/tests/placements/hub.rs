@@ -64,7 +64,7 @@ impl Hub {
         hub
     }
 
-    /// The same, with a placement that a process has reconciled.
+    /// A hub with a placement that a process has reconciled.
     pub(crate) async fn placing(clusters: &[&str], placement: Value) -> Self {
         let mut hub = Self::with(clusters);
         hub.put("default", placement);
@@ -93,7 +93,9 @@ impl Hub {
     /// Starts a process, and waits until it is idle.
     pub(crate) async fn run(&mut self, take_over: &[Family]) {
         let (begin, since) = self.begun;
-        let now = move || begin + SignedDuration::try_from(since.elapsed()).expect("it is short");
+        let now = move || {
+            begin + SignedDuration::try_from(since.elapsed()).expect("the duration is short")
+        };
         let [namespace, name, identity] = ["default", "almanac", "us"].map(str::to_owned);
         let options = Options {
             families: vec![Family::Placement],
@@ -114,7 +116,7 @@ impl Hub {
         let mut registry = Registry::default();
         let client = self.stub.client();
         let process = Process::new(client, options, Health::default(), &mut registry);
-        *self.registry.lock().expect("whole") = registry;
+        *self.registry.lock().expect("lock is not poisoned") = registry;
         let end = CancellationToken::new();
         self.running = Some((end.clone(), tokio::spawn(process.run(end))));
         self.settle().await;
@@ -126,34 +128,35 @@ impl Hub {
     }
 
     pub(crate) async fn end(&mut self) {
-        let (end, process) = self.running.take().expect("it runs");
+        let (end, process) = self.running.take().expect("the process runs");
         end.cancel();
         let ended = timeout(Duration::from_secs(15), process).await;
-        ended.expect("it ends in time").expect("it does not panic");
+        ended.expect("the process ends in time").expect("the process does not panic");
     }
 
     /// Ends the process as if it had been killed, and lets its Lease expire. The Lease has a clock of its own.
     pub(crate) fn kill(&mut self) {
-        let (_, process) = self.running.take().expect("it runs");
+        let (_, process) = self.running.take().expect("the process runs");
         process.abort();
         self.stub.delete("leases", "default", "almanac");
     }
 
-    /// The clusters in a decision; `None` when there is no such object.
+    /// The clusters in a decision; `None` if the object does not exist.
     pub(crate) fn decision(&self, name: &str) -> Option<Vec<String>> {
         let object = self.stub.object(DECISIONS, "default", name)?;
         let decisions = object["status"]["decisions"].as_array().cloned().unwrap_or_default();
-        let name = |it: &Value| it["clusterName"].as_str().expect("it has a name").to_owned();
+        let name =
+            |it: &Value| it["clusterName"].as_str().expect("the cluster has a name").to_owned();
         Some(decisions.iter().map(name).collect())
     }
 
     /// The first decision of a placement.
     pub(crate) fn selected(&self, placement: &str) -> Vec<String> {
-        self.decision(&format!("{placement}-decision-1")).expect("there is a decision")
+        self.decision(&format!("{placement}-decision-1")).expect("the decision exists")
     }
 
     pub(crate) fn placement(&self, name: &str) -> Value {
-        self.stub.object("placements", "default", name).expect("it is there")
+        self.stub.object("placements", "default", name).expect("the object exists")
     }
 
     /// `True Reason: message`.
@@ -163,13 +166,13 @@ impl Hub {
         let found = conditions.into_iter().find(|it| it["type"] == name);
         assert!(found.is_some(), "no {name} in {status}");
         let found = found.unwrap_or_default();
-        let text = |field: &str| found[field].as_str().expect("it is text").to_owned();
+        let text = |field: &str| found[field].as_str().expect("the value is a string").to_owned();
         format!("{} {}: {}", text("status"), text("reason"), text("message"))
     }
 
     pub(crate) fn reason(&self, placement: &str, name: &str) -> String {
         let state = self.condition(placement, name);
-        state.split_once(':').expect("it has a reason").0.to_owned()
+        state.split_once(':').expect("the condition has a reason").0.to_owned()
     }
 
     /// The writes so far, except for Events and leases: `POST placementdecisions`, `PATCH placementdecisions/status`.
@@ -191,7 +194,8 @@ impl Hub {
     /// The value of a metric.
     pub(crate) fn metric(&self, series: &str) -> Option<String> {
         let mut text = String::new();
-        encode(&mut text, &self.registry.lock().expect("whole")).expect("it can be written");
+        encode(&mut text, &self.registry.lock().expect("lock is not poisoned"))
+            .expect("encode the metrics");
         let line = text.lines().find(|line| line.starts_with(series))?;
         line.rsplit_once(' ').map(|(_, value)| value.to_owned())
     }

@@ -63,7 +63,7 @@ async fn a_decision_recreated_during_its_removal_is_removed_again() {
     let hub = Hub::placing(&["c1"], hub::placement("web", &json!({}))).await;
     let surplus = |hub: &Hub| {
         let mut object =
-            hub.stub.object(DECISIONS, "default", "web-decision-1").expect("it is there");
+            hub.stub.object(DECISIONS, "default", "web-decision-1").expect("the object exists");
         object["metadata"]["name"] = json!("web-decision-7");
         object["metadata"]["uid"] = json!("theirs");
         object
@@ -107,7 +107,7 @@ async fn placements_that_balance_are_decided_one_after_the_other() {
         hub.put("default", hub::placement(name, &spec));
     }
     hub.run(&[]).await;
-    // All are woken together, and each is woken by one new cluster.
+    // All placements are woken together, and each placement is woken by one new cluster.
     hub.put("", hub::managed_cluster("c2"));
     hub.settle().await;
     let selected = |hub: &Hub| {
@@ -184,8 +184,8 @@ async fn changes_while_scheduling_is_disabled_are_not_a_delay() {
     hub.stub.change("placements", "default", "web", &disabled(Value::Null));
     hub.settle().await;
     assert_eq!(hub.selected("web"), ["c1", "c2"]);
-    let lags = hub.metric("almanac_placement_lag_seconds_sum").expect("it is exported");
-    assert!(lags.parse::<f64>().expect("a number") < 5.0, "{lags}");
+    let lags = hub.metric("almanac_placement_lag_seconds_sum").expect("the metric is exported");
+    assert!(lags.parse::<f64>().expect("the value is a number") < 5.0, "{lags}");
 }
 
 #[tokio::test(start_paused = true)]

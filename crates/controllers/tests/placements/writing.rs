@@ -19,11 +19,13 @@ async fn a_decision_that_others_change_or_delete_is_restored() {
         json!({ "metadata": { "labels": { format!("{GROUP}/placement"): null } } }),
         json!({ "metadata": { "labels": { format!("{GROUP}/decision-group-index"): "7" } } }),
     ];
-    let before = hub.stub.object(DECISIONS, "default", "web-decision-1").expect("it is there");
+    let before =
+        hub.stub.object(DECISIONS, "default", "web-decision-1").expect("the object exists");
     for change in &changes {
         hub.stub.change(DECISIONS, "default", "web-decision-1", change);
         sleep(Duration::from_secs(90)).await;
-        let now = hub.stub.object(DECISIONS, "default", "web-decision-1").expect("it is there");
+        let now =
+            hub.stub.object(DECISIONS, "default", "web-decision-1").expect("the object exists");
         assert_eq!(now["metadata"]["labels"], before["metadata"]["labels"], "{change}");
         assert_eq!(now["status"], before["status"], "{change}");
     }
@@ -69,7 +71,7 @@ async fn a_failed_write_stops_the_rest_and_is_reported_until_it_succeeds() {
     let fault = Fault::respond(StatusCode::FORBIDDEN, denied).path_contains("decision-1/status");
     hub.stub.inject(fault.method(Method::PATCH).always());
     hub.run(&[]).await;
-    assert_eq!(hub.selected("web"), Vec::<String>::new(), "it was created, and no more");
+    assert_eq!(hub.selected("web"), Vec::<String>::new(), "the decision was created, and no more");
     let condition = hub.condition("web", "Ready");
     assert!(
         condition.starts_with("False DecisionNotWritten: failed to write PlacementDecision"),
@@ -93,7 +95,7 @@ async fn a_foreign_object_with_the_name_of_a_decision_is_unchanged() {
         let mut object =
             hub::hub_object("v1beta1", "PlacementDecision", "web-decision-1", &json!({}));
         object["status"] = json!({ "decisions": [{ "clusterName": "c7", "reason": "" }] });
-        for (field, value) in metadata.as_object().expect("fields") {
+        for (field, value) in metadata.as_object().expect("the metadata are an object") {
             object["metadata"][field] = value.clone();
         }
         object
@@ -135,7 +137,8 @@ async fn a_decision_with_only_the_label_is_adopted_and_deleted_with_its_placemen
     hub.put("default", restored);
     hub.put("default", hub::placement("web", &json!({})));
     hub.run(&[]).await;
-    let decision = hub.stub.object(DECISIONS, "default", "web-decision-1").expect("it is there");
+    let decision =
+        hub.stub.object(DECISIONS, "default", "web-decision-1").expect("the object exists");
     let owner = &decision["metadata"]["ownerReferences"][0]["uid"];
     assert_eq!(*owner, hub.placement("web")["metadata"]["uid"]);
     assert_eq!(hub.decision_writes(), ["PATCH placementdecisions"]);
@@ -164,16 +167,16 @@ async fn a_hundred_clusters_are_in_a_decision_and_none_that_stays_selected_is_ev
             decisions.and_then(|it| it.as_array().cloned()).unwrap_or_default()
         });
         let names = all.iter().flatten().filter_map(|it| it["clusterName"].as_str());
-        noted.lock().expect("whole").push(names.map(str::to_owned).collect());
+        noted.lock().expect("lock is not poisoned").push(names.map(str::to_owned).collect());
     });
     hub.stub.inject(look.matching(|it| it.is_write() && it.plural == DECISIONS).times(usize::MAX));
     for wanted in [10, 0] {
         let edited = json!({ "spec": { "numberOfClusters": wanted } });
         hub.stub.change("placements", "default", "web", &edited);
         hub.settle().await;
-        let wanted = usize::try_from(wanted).expect("it is small");
+        let wanted = usize::try_from(wanted).expect("the number is small");
         assert_eq!(sizes(&hub), [Some(wanted), None, None]);
-        let states = std::mem::take(&mut *seen.lock().expect("whole"));
+        let states = std::mem::take(&mut *seen.lock().expect("lock is not poisoned"));
         assert!(!states.is_empty());
         for state in states {
             let kept = names[..wanted].iter().filter(|name| state.contains(name)).count();

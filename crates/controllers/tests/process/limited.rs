@@ -1,5 +1,5 @@
 //! A process that is limited to some namespaces sends no requests about others. A namespace that it is forbidden to
-//! read, or that is not again, does not affect the rest.
+//! read, or allowed to read again, does not affect the rest.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ struct LimitedProcess {
 }
 
 impl LimitedProcess {
-    /// A process for these namespaces, after something was done to the API server.
+    /// A process for these namespaces, after a preparation of the API server.
     fn begin(names: &[&str], prepare: impl FnOnce(&Stub)) -> Self {
         let stub = Stub::new();
         stub.serve(Kind::new("v1", "Namespace", "namespaces").cluster_scoped());
@@ -51,7 +51,7 @@ impl LimitedProcess {
 pub(super) fn forbid(stub: &Stub, namespace: &str) {
     let (inside, itself) =
         (format!("/namespaces/{namespace}/"), format!("/namespaces/{namespace}"));
-    let forbidden = Fault::respond(StatusCode::FORBIDDEN, "it is forbidden");
+    let forbidden = Fault::respond(StatusCode::FORBIDDEN, "access is forbidden");
     let concerned = move |request: &ReceivedRequest| {
         request.path.contains(&inside) || request.path.ends_with(&itself)
     };
@@ -68,7 +68,7 @@ async fn a_limited_process_requests_only_its_namespaces() {
     let limited = LimitedProcess::begin(&["east", "west"], |_| {});
     seconds(90).await;
     assert_eq!(limited.scaled(), ["east", "west"]);
-    // The lease is where the process runs, and which kinds there are is in no namespace.
+    // The lease is in the namespace of the process, and the discovery of kinds is in no namespace.
     let own =
         ["/namespaces/default/leases", "/namespaces/east", "/namespaces/west", "/apis/apps/v1"];
     let is_own = |request: &ReceivedRequest| {
@@ -82,7 +82,7 @@ async fn a_limited_process_requests_only_its_namespaces() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn relisting_one_namespace_leaves_the_others_as_they_are() {
+async fn relisting_one_namespace_leaves_the_others_unchanged() {
     let limited = LimitedProcess::begin(&["east", "west"], |_| {});
     seconds(20).await;
     let stub = limited.running.stub.clone();
@@ -97,7 +97,7 @@ async fn relisting_one_namespace_leaves_the_others_as_they_are() {
         stub.requests_where(|request| request.path.ends_with(&path) && !request.is_watch()).len()
     };
     assert!(lists("east") > lists("west"), "{} lists", lists("east"));
-    assert_eq!(limited.scaled(), ["west"], "the policy in east is gone");
+    assert_eq!(limited.scaled(), ["west"], "the policy in east was deleted");
     limited.running.end().await;
 }
 
@@ -108,7 +108,7 @@ async fn a_forbidden_namespace_delays_no_other_and_is_reconciled_once_permitted(
     let waiting = limited.health.waiting_for().unwrap_or_default();
     assert!(waiting.starts_with("all CronFederatedHPA objects in north to be listed"), "{waiting}");
     seconds(15).await;
-    assert_eq!(limited.health.waiting_for(), None, "it goes on without it");
+    assert_eq!(limited.health.waiting_for(), None, "the process continues without the namespace");
     // Its health does not become stale either.
     seconds(300).await;
     assert_eq!((limited.scaled(), limited.health.waiting_for()), (vec!["east"], None));
@@ -130,7 +130,7 @@ async fn without_a_readable_namespace_the_process_reports_why_it_is_not_ready() 
     });
     seconds(60).await;
     let waiting = limited.health.waiting_for().unwrap_or_default();
-    assert!(waiting.ends_with("to be listed: it is forbidden"), "{waiting}");
+    assert!(waiting.ends_with("to be listed: access is forbidden"), "{waiting}");
     limited.running.stub.clear_faults();
     seconds(40).await;
     assert_eq!(limited.health.waiting_for(), None);
@@ -138,15 +138,15 @@ async fn without_a_readable_namespace_the_process_reports_why_it_is_not_ready() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_mark_of_a_namespace_that_cannot_be_watched_exempts_its_objects() {
+async fn the_annotation_of_a_namespace_that_cannot_be_watched_exempts_its_objects() {
     let limited =
         LimitedProcess::begin(&["east", "west"], |stub| mark(stub, "east", &json!("by hand")));
     let stub = limited.running.stub.clone();
     seconds(15).await;
     mark(&stub, "west", &json!("for now"));
     seconds(11).await;
-    // The last known state objects count while reading the namespace is forbidden.
-    let forbidden = Fault::respond(StatusCode::FORBIDDEN, "it is forbidden");
+    // The last known annotation applies while reading the namespace is forbidden.
+    let forbidden = Fault::respond(StatusCode::FORBIDDEN, "access is forbidden");
     stub.inject(forbidden.matching(|request| request.path.ends_with("/namespaces/east")).always());
     seconds(30).await;
     assert_eq!(limited.scaled(), Vec::<&str>::new());
@@ -156,7 +156,7 @@ async fn the_mark_of_a_namespace_that_cannot_be_watched_exempts_its_objects() {
     }
     // A firing during the exemption is skipped.
     seconds(11).await;
-    let policy = stub.object("cronfederatedhpas", "west", "shop").expect("it is there");
+    let policy = stub.object("cronfederatedhpas", "west", "shop").expect("the object exists");
     assert_eq!(policy["status"]["conditions"][0]["reason"], "Armed", "{:#}", policy["status"]);
     assert_eq!(limited.scaled(), Vec::<&str>::new());
     limited.running.end().await;
@@ -165,7 +165,7 @@ async fn the_mark_of_a_namespace_that_cannot_be_watched_exempts_its_objects() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_reconciled_in_a_namespace_whose_mark_was_never_read() {
     let limited = LimitedProcess::begin(&["east", "west"], |stub| {
-        let forbidden = Fault::respond(StatusCode::FORBIDDEN, "it is forbidden");
+        let forbidden = Fault::respond(StatusCode::FORBIDDEN, "access is forbidden");
         stub.inject(
             forbidden.matching(|request| request.path.ends_with("/namespaces/east")).always(),
         );
@@ -190,7 +190,8 @@ async fn a_missing_namespace_is_not_an_error() {
     assert_eq!(limited.health.waiting_for(), None);
     put_in(&limited.running.stub, "south");
     seconds(30).await;
-    let target = limited.running.stub.object("deployments", "south", "shop").expect("it is there");
+    let target =
+        limited.running.stub.object("deployments", "south", "shop").expect("the object exists");
     assert_eq!((limited.scaled(), &target["spec"]["replicas"]), (vec!["east"], &json!(3)));
     limited.running.end().await;
 }
@@ -200,7 +201,7 @@ async fn a_missing_namespace_delays_no_other() {
     let limited = LimitedProcess::begin(&["east", "west"], |_| {});
     seconds(20).await;
     let stub = &limited.running.stub;
-    // Its roles are gone with it.
+    // The roles of the namespace are deleted, too.
     stub.delete("cronfederatedhpas", "east", "shop");
     forbid(stub, "east");
     stub.end_watches();

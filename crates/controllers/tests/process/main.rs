@@ -41,18 +41,20 @@ impl RunningProcess {
         Self::begin_on(Stub::new(), &[])
     }
 
-    /// The same on an API server that already has objects, with these families taken over.
+    /// Starts a process on an API server that already has objects, with these families taken over.
     fn begin_on(stub: Stub, take_over: &[Family]) -> Self {
         let take_over = take_over.iter().copied().map(Into::into).collect();
         Self::begin_with(stub, |options| Options { take_over, ..options }, Health::default())
     }
 
-    /// The same with other options.
+    /// Starts a process with other options.
     fn begin_with(stub: Stub, change: impl FnOnce(Options) -> Options, health: Health) -> Self {
         stub.serve(Kind::new(objects::KARMADA, "CronFederatedHPA", "cronfederatedhpas"));
         put_in(&stub, "default");
         let (begin, since): (Timestamp, _) = (almanac_fixtures::at(BEGIN), Instant::now());
-        let now = move || begin + SignedDuration::try_from(since.elapsed()).expect("it is short");
+        let now = move || {
+            begin + SignedDuration::try_from(since.elapsed()).expect("the duration is short")
+        };
         let [namespace, name, identity] = ["default", "almanac", "us"].map(str::to_owned);
         let options = Options {
             families: vec![Family::CronScaling],
@@ -91,7 +93,7 @@ impl RunningProcess {
     async fn end(self) {
         self.end.cancel();
         let ended = timeout(Duration::from_secs(15), self.process).await;
-        ended.expect("it ends in time").expect("it does not panic");
+        ended.expect("the process ends in time").expect("the process does not panic");
     }
 }
 
@@ -114,19 +116,20 @@ fn renew_karmada(stub: &Stub, holder: &str, now: Timestamp) {
 }
 
 fn replicas(stub: &Stub) -> Value {
-    stub.object("deployments", "default", "shop").expect("it is there")["spec"]["replicas"].clone()
+    stub.object("deployments", "default", "shop").expect("the object exists")["spec"]["replicas"]
+        .clone()
 }
 
 /// Whether the policy is ready, and the reason and the message for that.
 fn ready(stub: &Stub) -> [Value; 3] {
-    let policy = stub.object("cronfederatedhpas", "default", "shop").expect("it is there");
+    let policy = stub.object("cronfederatedhpas", "default", "shop").expect("the object exists");
     let conditions = policy["status"]["conditions"].as_array().cloned().unwrap_or_default();
     let ready = conditions.into_iter().find(|it| it["type"] == "Ready").unwrap_or_default();
     ["status", "reason", "message"].map(|field| ready[field].clone())
 }
 
 fn recorded(stub: &Stub) -> [usize; 2] {
-    let policy = stub.object("cronfederatedhpas", "default", "shop").expect("it is there");
+    let policy = stub.object("cronfederatedhpas", "default", "shop").expect("the object exists");
     let history = &policy["status"]["executionHistories"][0];
     ["successfulExecutions", "failedExecutions"]
         .map(|list| history[list].as_array().map_or(0, Vec::len))
@@ -146,7 +149,7 @@ async fn a_status_waiting_for_a_retry_is_written_at_shutdown() {
     stub.clear_faults();
     running.end().await;
     assert_eq!(recorded(&stub), [1, 0]);
-    let lease = stub.object("leases", "default", "almanac").expect("it is there");
+    let lease = stub.object("leases", "default", "almanac").expect("the object exists");
     assert!(lease["spec"].get("holderIdentity").is_none_or(Value::is_null), "{lease:#}");
 }
 
@@ -224,7 +227,7 @@ async fn policies_are_left_to_their_upstream_controller_for_as_long_as_it_runs()
     assert_eq!((replicas(&stub), running.recorded()), (json!(1), [0, 0]));
     let [status, reason, message] = ready(&stub);
     assert_eq!([status, reason], ["False", "UpstreamController"]);
-    let message = message.as_str().expect("it is text").to_owned();
+    let message = message.as_str().expect("the value is a string").to_owned();
     assert!(message.contains("Karmada") && message.contains("--take-over=cron-federated-hpa"));
     // The controller that reconciles them may overwrite the status without contention.
     stub.change("cronfederatedhpas", "default", "shop", &json!({ "status": { "conditions": [] } }));

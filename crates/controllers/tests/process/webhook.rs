@@ -1,4 +1,4 @@
-//! A webhook that is limited to some namespaces, of which one is forbidden to read.
+//! A webhook that is limited to some namespaces. One of them is forbidden to read.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ async fn a_limited_webhook_responds_for_its_namespaces() {
         clock,
     };
     let endpoints = WebhookEndpoints {
-        listener: TcpListener::bind("127.0.0.1:0").await.expect("there is a port"),
+        listener: TcpListener::bind("127.0.0.1:0").await.expect("bind the listener"),
         certificate: Certificate::Kept(Box::new(manager)),
     };
     let (health, end) = (Health::default(), CancellationToken::new());
@@ -49,9 +49,9 @@ async fn a_limited_webhook_responds_for_its_namespaces() {
     let running = tokio::spawn(webhook.run(end.clone()));
     seconds(5).await;
     let waiting = health.waiting_for().unwrap_or_default();
-    assert!(waiting.contains("in north to be listed: it is forbidden"), "{waiting}");
+    assert!(waiting.contains("in north to be listed: access is forbidden"), "{waiting}");
     seconds(10).await;
-    assert_eq!(health.waiting_for(), None, "it goes on without it");
+    assert_eq!(health.waiting_for(), None, "the webhook continues without the namespace");
     seconds(600).await;
     assert_eq!(health.waiting_for(), None);
     let own = ["/namespaces/default/secrets/", "/namespaces/east", "/namespaces/north"];
@@ -61,5 +61,8 @@ async fn a_limited_webhook_responds_for_its_namespaces() {
     let others = stub.requests_where(|request| !is_own(request));
     assert!(others.is_empty(), "{:?}", others.iter().map(|it| &it.path).collect::<Vec<_>>());
     end.cancel();
-    timeout(Duration::from_secs(15), running).await.expect("it ends").expect("it does not panic");
+    timeout(Duration::from_secs(15), running)
+        .await
+        .expect("the webhook ends in time")
+        .expect("the process does not panic");
 }

@@ -48,7 +48,7 @@ pub(crate) struct TestBench {
 impl TestBench {
     /// A bench whose clock shows this instant now.
     pub(crate) fn at(now: &str, stub: &Stub) -> Self {
-        let begun = (now.parse().expect("it is an instant"), Instant::now());
+        let begun = (now.parse().expect("the instant is valid"), Instant::now());
         let clock = Clock::from_fn(move || time_at(begun, Instant::now()));
         let client = stub.client();
         let cluster = Arc::new(Cluster::default());
@@ -96,18 +96,18 @@ impl TestBench {
     /// Delivers an object to the controllers.
     pub(crate) fn upsert(&mut self, object: Value) {
         let follower = self.follower(&object);
-        follower.upsert(serde_json::from_value(object).expect("it has the shape of one"));
+        follower.upsert(serde_json::from_value(object).expect("the object is valid"));
     }
 
     /// Deletes an object.
     pub(crate) fn delete(&mut self, object: Value) {
         let follower = self.follower(&object);
-        follower.delete(serde_json::from_value(object).expect("it has the shape of one"));
+        follower.delete(serde_json::from_value(object).expect("the object is valid"));
     }
 
     fn follower(&mut self, object: &Value) -> &mut PolicyFollower {
-        let kind = object["kind"].as_str().expect("it has a kind");
-        self.followers.get_mut(kind).expect("it is a kind of policies")
+        let kind = object["kind"].as_str().expect("the object has a kind");
+        self.followers.get_mut(kind).expect("the kind is a kind of policies")
     }
 
     /// The time on the clock of the controllers.
@@ -139,7 +139,7 @@ impl TestBench {
         tokio::join!(self.turns.run(MAX_CONCURRENT_TURNS, None, end.clone(), lanes, turn), stop);
     }
 
-    /// The reason why a policy is not ready, if it is not.
+    /// The reason that a policy is not ready; `None` if it is ready.
     pub(crate) fn not_ready_reason(&self, policy: &PolicyName) -> Option<&'static str> {
         let state = self.cluster.lock();
         let problem = state.policies.get(policy)?.problem.as_ref()?;
@@ -168,13 +168,13 @@ pub(crate) fn hooks(client: &Client, writer: &Writer, cluster: &Arc<Cluster>) ->
 
 /// A sampler for a Prometheus that does not exist, with a stopped clock.
 pub(crate) fn sampler(now: &str) -> Sampler {
-    let now: Timestamp = now.parse().expect("it is an instant");
+    let now: Timestamp = now.parse().expect("the instant is valid");
     let clock = Clock::from_fn(move || now);
-    let address = "http://127.0.0.1:1".parse().expect("it is an address");
+    let address = "http://127.0.0.1:1".parse().expect("the address is valid");
     let options = PrometheusOptions { address, token_file: None, ca_file: None };
     let prometheus = Prometheus::new(options, QueryMetrics::default());
     Sampler {
-        prometheus: prometheus.expect("there are no files to read"),
+        prometheus: prometheus.expect("no files are read"),
         period: Queries::default().period,
         cluster: Arc::default(),
         turns: Arc::new(WorkQueue::new(clock.clone())),
@@ -186,7 +186,7 @@ pub(crate) fn sampler(now: &str) -> Sampler {
 
 /// The time on a clock that follows the runtime's.
 fn time_at((begin, since): (Timestamp, Instant), now: Instant) -> Timestamp {
-    begin + SignedDuration::try_from(now - since).expect("it is short")
+    begin + SignedDuration::try_from(now - since).expect("the duration is short")
 }
 
 /// A target with one replica.

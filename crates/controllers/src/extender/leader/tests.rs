@@ -48,11 +48,11 @@ fn insert(state: &mut LeaderState, policy: &Identity, created: i64) {
 }
 
 #[test]
-fn the_oldest_policies_of_a_namespace_count_and_the_next_one_once_one_of_them_is_gone() {
+fn the_oldest_policies_of_a_namespace_apply_and_the_next_policy_after_a_deletion() {
     let mut state = LeaderState::new(Exemptions::default());
     // The last names are the oldest policies.
     for number in 0..MAX_POLICIES + 10 {
-        let created = 1_000 - i64::try_from(number).expect("it is small");
+        let created = 1_000 - i64::try_from(number).expect("the number is small");
         insert(&mut state, &named("shop", number), created);
     }
     insert(&mut state, &named("other", 0), 5_000);
@@ -99,7 +99,7 @@ fn serving() -> Leader {
     let now = leader.elapsed();
     let at_once = LongestBind::from_timeouts(Duration::ZERO, Duration::ZERO);
     leader.lock().ledger.acquire_leadership(1, now, at_once);
-    leader.lock().ledger.serve(at_once.after(now)).expect("nothing is under way");
+    leader.lock().ledger.serve(at_once.after(now)).expect("no request is in flight");
     leader
 }
 
@@ -134,7 +134,7 @@ async fn requests_and_scrapes_have_responses_while_a_policy_is_prepared() {
     registry.register_collector(Box::new(Gauges { leading }));
     encode(&mut scraped, &registry).unwrap();
     assert!(scraped.contains("almanac_units_policies 1"), "{scraped}");
-    assert_eq!(leader.lock().ledger.policies().count(), 0, "it is still being prepared");
+    assert_eq!(leader.lock().ledger.policies().count(), 0, "the policy is still being prepared");
     go_on.send(()).unwrap();
     preparing.join().unwrap();
     assert_eq!(leader.lock().ledger.policies().collect::<Vec<_>>(), [&policy]);

@@ -36,7 +36,7 @@ impl Stage {
         let context = CheckContext::new("default", now());
         let placement = check_json(Kind::Placement, hub::placement("web", &json!({})), context);
         let identity = Kind::Placement.identity("default", "web");
-        let slim = placement.slim.expect("it is one");
+        let slim = placement.slim.expect("the object is usable");
         cluster.lock().world.upsert(identity, slim);
         let readings = AtomicI64::new(0);
         // Time passes between two readings of the clock.
@@ -59,7 +59,7 @@ impl Stage {
     fn undone(&self) -> String {
         let (mut registry, mut text) = (Registry::default(), String::new());
         self.metrics.register(&mut registry);
-        encode(&mut text, &registry).expect("it can be written");
+        encode(&mut text, &registry).expect("encode the metrics");
         let lines =
             text.lines().filter_map(|it| it.strip_prefix("almanac_placement_undone_total "));
         lines.collect()
@@ -94,11 +94,11 @@ fn decision_object(uid: &str, version: &str, cluster: &str) -> DynamicObject {
         "labels": { PLACEMENT_LABEL: "web" },
     });
     object["status"] = json!({ "decisions": [{ "clusterName": cluster, "reason": "" }] });
-    serde_json::from_value(object).expect("it has the shape of an object")
+    serde_json::from_value(object).expect("the object is valid")
 }
 
 #[test]
-fn our_own_deletion_of_a_decision_is_not_a_foreign_one() {
+fn our_own_deletion_of_a_decision_is_not_a_foreign_change() {
     let mut stage = Stage::set();
     stage.decisions.upsert(decision_object("1", "5", "c1"));
     assert!(stage.is_known());
@@ -108,14 +108,14 @@ fn our_own_deletion_of_a_decision_is_not_a_foreign_one() {
         assert!(known_now.hub.note_deleted(&decision(), "1"));
         known_now.world.remove(&decision());
     }
-    // The watch lags behind.
+    // The watch lags.
     stage.decisions.upsert(decision_object("1", "6", "c1"));
     assert!(!stage.is_known());
     stage.decisions.delete(decision_object("1", "7", "c1"));
     assert_eq!(stage.undone(), before);
     stage.decisions.upsert(decision_object("2", "8", "c1"));
     stage.decisions.delete(decision_object("2", "9", "c1"));
-    assert_ne!(stage.undone(), before, "another field manager wrote this one");
+    assert_ne!(stage.undone(), before, "another field manager wrote this decision");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_list_of_another_kind_says_nothing_of_decisions() {
 }
 
 #[test]
-fn a_decision_that_was_missing_when_it_was_read_stays_so_until_one_is_created() {
+fn a_decision_that_a_read_did_not_find_stays_missing_until_it_is_created() {
     let mut stage = Stage::set();
     stage.decisions.upsert(decision_object("1", "5", "c1"));
     {
@@ -167,14 +167,14 @@ fn a_decision_that_was_missing_when_it_was_read_stays_so_until_one_is_created() 
         known_now.world.remove(&decision());
     }
     stage.decisions.upsert(decision_object("1", "6", "c1"));
-    assert!(!stage.is_known(), "the watch is behind");
+    assert!(!stage.is_known(), "the watch lags");
     stage.decisions.upsert(decision_object("2", "8", "c1"));
     assert!(stage.is_known());
     let mut known_now = stage.cluster.lock();
-    assert!(!known_now.hub.note_missing(&decision(), None), "it was created since");
+    assert!(!known_now.hub.note_missing(&decision(), None), "the decision was created since");
 }
 
-/// A hub with one cluster, a placement `web`, and another one `up` that selects by an expression if that is given; and
+/// A hub with one cluster, a placement `web`, and, with an expression, another placement `up` that selects by it; and
 /// the follower of clusters.
 fn listed(expression: Option<&str>, cluster: DynamicObject) -> (Stage, HubFollower) {
     let stage = Stage::set();
@@ -190,7 +190,7 @@ fn listed(expression: Option<&str>, cluster: DynamicObject) -> (Stage, HubFollow
         let namespace = if kind == Kind::ManagedClusterSet { "" } else { "default" };
         let identity = kind.identity(namespace, object["metadata"]["name"].as_str().unwrap());
         let slim = check_json(kind, object, CheckContext::new(namespace, now())).slim;
-        stage.cluster.lock().world.upsert(identity, slim.expect("it is one"));
+        stage.cluster.lock().world.upsert(identity, slim.expect("the object is usable"));
     }
     let (known, turns) = (Arc::clone(&stage.cluster), Arc::clone(&stage.turns));
     let (mut clusters, _) =
@@ -198,7 +198,7 @@ fn listed(expression: Option<&str>, cluster: DynamicObject) -> (Stage, HubFollow
     clusters.begin_list();
     clusters.upsert(cluster);
     clusters.list_complete();
-    assert!(stage.turns.is_quiet(), "they are woken when everything is listed");
+    assert!(stage.turns.is_quiet(), "the placements are woken when everything is listed");
     (stage, clusters)
 }
 
@@ -222,7 +222,7 @@ fn cluster_with_heartbeat(second: u32, is_available: bool, labels: &[&str]) -> D
     object["status"] = json!({ "conditions": [
         { "type": "Available", "status": status, "lastTransitionTime": at },
     ] });
-    serde_json::from_value(object).expect("it has the shape of an object")
+    serde_json::from_value(object).expect("the object is valid")
 }
 
 const AVAILABLE: &str =
@@ -258,8 +258,9 @@ fn expressions_are_evaluated_without_the_lock_and_a_placement_that_is_deleted_by
         let c1 = Kind::ManagedCluster.identity("", "c1");
         let down =
             hub_object(Kind::ManagedCluster, &c1, cluster_with_heartbeat(2, false, &[]), now());
-        let change = clusters.store(&mut stage.cluster.lock(), &c1, down.expect("it is one"));
-        let change = change.expect("an expression may read it");
+        let change =
+            clusters.store(&mut stage.cluster.lock(), &c1, down.expect("the object is usable"));
+        let change = change.expect("an expression may read the change");
         assert!(stage.turns.is_quiet(), "nothing has been evaluated");
         if is_deleted {
             let up = PolicyName::new(Family::Placement, Kind::Placement.identity("default", "up"));

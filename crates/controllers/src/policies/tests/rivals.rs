@@ -27,10 +27,10 @@ fn with_history(name: &str, version: u64, replicas: u32) -> Value {
 fn statuses(watched: &Watched) -> BTreeMap<PolicyName, Value> {
     let (families, state) = (Families::default(), watched.cluster.lock());
     let status = |policy: &PolicyName| {
-        let family = families.get(policy.family).expect("it has a controller");
+        let family = families.get(policy.family).expect("the family has a controller");
         let entry = &state.policies[policy];
         let composed = family.compose(&state, &policy.identity, entry, Timestamp::UNIX_EPOCH);
-        composed.expect("it has had a turn").status
+        composed.expect("the policy has had a turn").status
     };
     state.policies.keys().map(|policy| (policy.clone(), status(policy))).collect()
 }
@@ -67,7 +67,7 @@ fn one_of_a_thousand_policies_on_a_target_changes_three_statuses_of_others() {
     assert_eq!(upserted(&mut watched, with_history(name, 1, 5)), 3);
     let mut edited = with_history(name, 2, 6);
     edited["spec"]["rules"][0]["schedule"] = json!("0 10 * * *");
-    assert_eq!(upserted(&mut watched, edited), 0, "it sets the same target");
+    assert_eq!(upserted(&mut watched, edited), 0, "the edited policy sets the same target");
     let mut suspended = with_history(name, 3, 7);
     suspended["spec"]["rules"][0]["suspend"] = json!(true);
     assert_eq!(upserted(&mut watched, suspended), 3);

@@ -37,7 +37,7 @@ pub(super) struct Counting {
 
 impl Counting {
     fn set(&self, replicas: u32, may_write: MayWrite<'_>) {
-        if let Some(act) = self.before_write.lock().expect("whole").take() {
+        if let Some(act) = self.before_write.lock().expect("lock is not poisoned").take() {
             act();
         }
         if may_write() {
@@ -50,7 +50,7 @@ impl Counting {
     }
 
     pub(super) fn abandoned(&self) -> Vec<String> {
-        self.abandoned.lock().expect("whole").clone()
+        self.abandoned.lock().expect("lock is not poisoned").clone()
     }
 }
 
@@ -63,11 +63,11 @@ impl NodeProvider for Counting {
         &'a self,
         _: &'a NodeGroup,
     ) -> BoxFuture<'a, Result<ProvidedNodes, ProviderError>> {
-        if let Some(act) = self.before_observation.lock().expect("whole").take() {
+        if let Some(act) = self.before_observation.lock().expect("lock is not poisoned").take() {
             act();
         }
         let selector = "pool=spot".to_owned();
-        let observed = match self.unobserved.lock().expect("whole").clone() {
+        let observed = match self.unobserved.lock().expect("lock is not poisoned").clone() {
             Some(error) => Err(error),
             None => Ok(ProvidedNodes { replicas: self.has(), selector }),
         };
@@ -80,7 +80,7 @@ impl NodeProvider for Counting {
         replicas: u32,
         may_write: MayWrite<'a>,
     ) -> BoxFuture<'a, Result<(), ProviderError>> {
-        let refused = self.refused.lock().expect("whole").clone();
+        let refused = self.refused.lock().expect("lock is not poisoned").clone();
         if refused.is_none() {
             self.set(replicas, may_write);
         }
@@ -94,7 +94,7 @@ impl NodeProvider for Counting {
         may_write: MayWrite<'a>,
     ) -> BoxFuture<'a, Result<(), ProviderError>> {
         self.set(0, may_write);
-        self.abandoned.lock().expect("whole").push(format!("{namespace}/{name}"));
+        self.abandoned.lock().expect("lock is not poisoned").push(format!("{namespace}/{name}"));
         std::future::ready(Ok(())).boxed()
     }
 }
@@ -159,17 +159,17 @@ impl Bench {
     }
 
     pub(super) fn object(&self) -> Value {
-        self.stub.object("scalablenodegroups", "default", "pool").expect("it is there")
+        self.stub.object("scalablenodegroups", "default", "pool").expect("the object exists")
     }
 
     pub(super) fn see(&mut self) {
-        let object = serde_json::from_value(self.object()).expect("it has the shape of one");
+        let object = serde_json::from_value(self.object()).expect("the object is valid");
         self.follower.upsert(object);
     }
 
     /// Delivers to the controller that the group is deleted.
     pub(super) fn go(&mut self) {
-        let object = serde_json::from_value(self.object()).expect("it has the shape of one");
+        let object = serde_json::from_value(self.object()).expect("the object is valid");
         self.follower.delete(object);
     }
 
@@ -181,10 +181,12 @@ impl Bench {
     /// The status, the reason and the message of a condition.
     pub(super) fn condition(&self, about: &str) -> [String; 3] {
         let object = self.object();
-        let conditions = object["status"]["conditions"].as_array().expect("there are some");
-        let condition = conditions.iter().find(|it| it["type"] == about).expect("it is there");
+        let conditions =
+            object["status"]["conditions"].as_array().expect("the status has conditions");
+        let condition =
+            conditions.iter().find(|it| it["type"] == about).expect("the condition exists");
         ["status", "reason", "message"]
-            .map(|field| condition[field].as_str().expect("it is text").to_owned())
+            .map(|field| condition[field].as_str().expect("the value is a string").to_owned())
     }
 
     pub(super) fn reasons(&self) -> [String; 2] {
@@ -211,7 +213,7 @@ impl Bench {
         let (first, mut progress) = ListReport::new();
         let (client, clock) = (self.stub.client(), self.groups.clock.clone());
         tokio::spawn(self.groups.upstreams.clone().watch(client, clock, first, |_| {}));
-        progress.wait_for(|it| *it == ListProgress::Whole).await.expect("it goes on");
+        progress.wait_for(|it| *it == ListProgress::Whole).await.expect("the sender exists");
     }
 
     /// The Events so far, as reason and note.
@@ -227,7 +229,8 @@ impl Bench {
         leading.begin(self.fence.clone(), Arc::clone(&self.groups.cluster));
         self.groups.metrics.register(&mut registry, &leading);
         let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &registry).expect("it is text");
+        prometheus_client::encoding::text::encode(&mut text, &registry)
+            .expect("encode the metrics");
         text
     }
 }

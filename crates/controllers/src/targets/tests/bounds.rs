@@ -26,7 +26,7 @@ async fn a_conflicting_change_of_bounds_leads_to_a_fresh_decision() {
         json!([{ "name": "nine", "schedule": "0 9 * * *", "targetMinReplicas": 8 }]);
     bench.upsert(policy);
     bench.run(60).await;
-    let bounds = stub.object(kind.2, "default", "shop").expect("it is there");
+    let bounds = stub.object(kind.2, "default", "shop").expect("the object exists");
     assert_eq!(
         bounds["spec"],
         json!({ "minReplicas": 8, "maxReplicas": 12 }),

@@ -33,7 +33,7 @@ async fn a_kind_that_is_installed_later_is_found_within_90_seconds() {
     bench.run(90).await;
     assert_eq!(bench.not_ready_reason(&policy("shop")), None);
     bench.run(10 * 60).await;
-    let object = stub.object("lates", "default", "shop").expect("it is there");
+    let object = stub.object("lates", "default", "shop").expect("the object exists");
     assert_eq!(object["spec"]["replicas"], 3);
 }
 
@@ -51,7 +51,7 @@ async fn a_kind_that_is_served_in_another_version_is_found_again() {
     stub.serve_in_version("lates", newer);
     bench.upsert(at_nine("two", newer, "Late"));
     bench.run(120).await;
-    let object = stub.object("lates", "default", "two").expect("it is there");
+    let object = stub.object("lates", "default", "two").expect("the object exists");
     assert_eq!(object["spec"]["replicas"], 3, "{:?}", bench.patched());
 }
 
@@ -171,6 +171,10 @@ fn the_kinds_that_were_found_are_limited_in_number() {
     let found = Arc::new(Kind::new(resolved, Vec::new()));
     for number in 0..3 * MAX_KINDS {
         kinds.note_found(("example.com".to_owned(), format!("Kind{number}")), &found);
-        assert_eq!(kinds.found.len(), MAX_KINDS.min(number + 1), "a new one replaces one other");
+        assert_eq!(
+            kinds.found.len(),
+            MAX_KINDS.min(number + 1),
+            "a new kind replaces one other kind"
+        );
     }
 }
