@@ -86,7 +86,7 @@ impl Nodes {
     }
 }
 
-/// The agent process.
+/// An agent process.
 pub struct Agent {
     runtime: Runtime,
     options: AgentOptions,

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_is_gone_is_no_longer_exempt() {
+    fn a_deleted_target_is_no_longer_exempt() {
         let mut state = ClusterState::default();
         let before = state.world.objects.exempt.clone();
         let target = names::deployment("shop");

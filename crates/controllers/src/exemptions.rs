@@ -3,7 +3,7 @@
 //!
 //! The followers of objects handle the annotations of the objects. Without the permission to watch namespaces, a
 //! process for the whole cluster reconciles all namespaces that are not exempt otherwise, and logs a warning. A process
-//! for some namespaces reads each of them every 10 s instead, and reconciles nothing in a namespace that it is
+//! for some namespaces reads each namespace every 10 s instead, and reconciles nothing in a namespace that it is
 //! forbidden to read.
 
 use std::collections::{BTreeMap, BTreeSet};

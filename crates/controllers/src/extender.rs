@@ -63,7 +63,7 @@ pub struct ExtenderEndpoints {
     pub tls: Option<Tls>,
 }
 
-/// The extender process.
+/// An extender process.
 pub struct Extender {
     process: ExtenderProcess,
     listeners: Listeners,

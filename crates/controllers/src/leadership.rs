@@ -1,4 +1,4 @@
-//! The cluster state of this process while it is the leader, for scrapes; nothing otherwise.
+//! The cluster state of this process while it is the leader, for scrapes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 
 use crate::cluster::Cluster;
 
-/// Whether this process leads, and its cluster state if so.
+/// The fence and the cluster state of the current term; `None` unless this process leads.
 pub(crate) struct Leadership<State = Cluster> {
     term: Arc<Mutex<Option<CurrentTerm<State>>>>,
 }
@@ -32,8 +32,8 @@ impl<State> Default for Leadership<State> {
 }
 
 impl<State> Leadership<State> {
-    /// Starts a term, once everything is listed.
-    pub(crate) fn begin(&self, fence: Fence, cluster: Arc<State>) {
+    /// Starts a term, once all lists are complete.
+    pub(crate) fn start(&self, fence: Fence, cluster: Arc<State>) {
         *self.lock() = Some(CurrentTerm { fence, cluster });
     }
 

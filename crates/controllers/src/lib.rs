@@ -14,7 +14,7 @@
 //! | `targets` | finds, reads and writes the targets of policies |
 //! | `status_writer` | writes statuses |
 //! | `upstream` | detects the upstream controllers of the families, to which the families are then left |
-//! | `leadership` | whether this process leads, and its state while it does |
+//! | `leadership` | whether this process leads, and its state as the leader |
 //! | `list_progress` | the first list of a kind, and waiting for it |
 //! | `not_ready` | counts the objects that need attention, by reason |
 //! | [`namespaces`] | the namespaces that a process may be limited to |
@@ -62,7 +62,7 @@
 //! - **Published values** are not part of a turn. They are evaluated at the scrape, by the process whose fence is open.
 //! - **A hub** is watched only where placements are reconciled. No placement is decided before each kind of the hub is listed completely.
 //! - **Node groups** have a work queue of their own, and no family: nothing about them depends on time.
-//! - **Node units** are decided on request. The leader responds from one ledger, and the others forward requests to it.
+//! - **Node units** are decided on request. The leader responds from one ledger, and the other replicas forward requests to the leader.
 //!
 //! # Where to change what
 //!

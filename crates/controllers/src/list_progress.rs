@@ -203,13 +203,13 @@ mod tests {
         let (is_absent, is_forbidden, reason) = (false, true, "no".to_owned());
         refused.failed(&WatchFailure { is_absent, is_forbidden, reason });
         let pods = || reports.iter().map(|(part, (_, listed))| (part.clone(), listed.clone()));
-        let (begun, mut patient_until) = (Instant::now(), None);
+        let (started, mut patient_until) = (Instant::now(), None);
         let config = AwaitedLists::new("a ConfigMap", listed, ListNeed::Always);
         config.wait(&Health::default(), &mut patient_until).await;
         for _ in 0..2 {
             let pods = AwaitedLists::for_kind("Pod", pods().collect());
             pods.wait(&Health::default(), &mut patient_until).await;
-            assert_eq!(begun.elapsed().as_secs(), 3 * FORBIDDEN_PATIENCE.as_secs());
+            assert_eq!(started.elapsed().as_secs(), 3 * FORBIDDEN_PATIENCE.as_secs());
         }
     }
 }

@@ -75,7 +75,7 @@ mod tests {
             cluster.lock().policies.insert(policy(name), entry);
         }
         let leading = Leadership::default();
-        leading.begin(fence.clone(), cluster);
+        leading.start(fence.clone(), cluster);
         let not_ready = NotReady::new(leading);
         let label = ("cronfederatedhpas".to_owned(), "TargetNotFound");
         assert_eq!(not_ready.counts(), BTreeMap::from([(label, 2)]));

@@ -69,7 +69,7 @@ impl FamilyController for Placements {
             placement: policy,
             policy: object.policy.as_deref(),
             findings: &entry.findings,
-            // The result of an earlier revision does not apply to this one.
+            // The result of an earlier revision does not apply to this revision.
             memory: object.memory.as_ref().filter(|_| state.hub.is_written(policy, entry.revision)),
             selected: selected(&divisions),
             unsatisfied: has_error.then(|| unsatisfied(state.world.view(), policy)).flatten(),

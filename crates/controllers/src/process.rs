@@ -129,13 +129,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn failing_terms_restart_with_growing_delays() {
-        let begun = Instant::now();
+        let started = Instant::now();
         let starts: Arc<Mutex<Vec<Duration>>> = Arc::default();
         let noted = Arc::clone(&starts);
         let service = service_fn(move |request: Request<Body>| {
             // The first request of a term.
             if request.uri().path() == "/version" {
-                noted.lock().expect("lock is not poisoned").push(begun.elapsed());
+                noted.lock().expect("lock is not poisoned").push(started.elapsed());
             }
             async { panic!("the task panics on this response") as PanickingResponse }
         });

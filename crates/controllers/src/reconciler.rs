@@ -422,8 +422,8 @@ impl PolicyEntry {
     /// The delay before a target that could not be read for now is read again. Targets that failed together are not
     /// read together.
     fn delay_before_reading(&mut self, target: &Identity) -> SignedDuration {
-        let begin = || Backoff::new(FIRST_READ_RETRY, MAX_READ_RETRY, hash_of(target));
-        let failures = self.read_failures.get_or_insert_with(|| Box::new(begin()));
+        let new_backoff = || Backoff::new(FIRST_READ_RETRY, MAX_READ_RETRY, hash_of(target));
+        let failures = self.read_failures.get_or_insert_with(|| Box::new(new_backoff()));
         SignedDuration::try_from(failures.next_pause()).unwrap_or(RECHECK_INTERVAL)
     }
 

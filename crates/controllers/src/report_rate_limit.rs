@@ -10,28 +10,28 @@ const INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 /// The number of recent changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReportRateLimit {
-    begun: Option<Timestamp>,
+    started: Option<Timestamp>,
     count: u32,
 }
 
 impl ReportRateLimit {
     /// Adds a change; returns when it takes effect.
     pub(crate) fn next(&mut self, now: Timestamp) -> Timestamp {
-        let is_under_way = |begun: &Timestamp| {
-            let age = now.duration_since(*begun);
+        let is_under_way = |started: &Timestamp| {
+            let age = now.duration_since(*started);
             // After the clock was set back, a new interval starts.
             age < INTERVAL && !age.is_negative()
         };
-        let begun = self.begun.filter(is_under_way).unwrap_or_else(|| {
+        let started = self.started.filter(is_under_way).unwrap_or_else(|| {
             self.count = 0;
             now
         });
-        self.begun = Some(begun);
+        self.started = Some(started);
         self.count = self.count.saturating_add(1);
         if self.count <= IMMEDIATE_CHANGES {
             now
         } else {
-            begun.saturating_add(INTERVAL).unwrap_or(now)
+            started.saturating_add(INTERVAL).unwrap_or(now)
         }
     }
 }

@@ -36,7 +36,7 @@ const STABLE_TERM: Duration = Duration::from_mins(10);
 pub struct ProcessOptions {
     /// The namespaces in which nothing is reconciled.
     pub exempt_namespaces: Vec<String>,
-    /// The Lease to hold during a term; `None` for a process that runs alone.
+    /// The Lease to lock during a term; `None` for a process that runs alone.
     pub lease: Option<LeaseOptions>,
     /// The name of this process.
     pub identity: String,
@@ -90,7 +90,7 @@ impl Runtime {
     }
 
     /// Starts a term without any tasks.
-    pub(crate) fn begin(&self, end: &CancellationToken) -> RunningTerm {
+    pub(crate) fn start(&self, end: &CancellationToken) -> RunningTerm {
         RunningTerm::new(&self.client, &self.health, end)
     }
 
@@ -142,9 +142,9 @@ impl Runtime {
 
 /// Runs a term. If it ends unexpectedly, returns how long it lasted.
 async fn failure_of(term: impl Future<Output = ()>, end: &CancellationToken) -> Option<Duration> {
-    let begun = Instant::now();
+    let started = Instant::now();
     term.await;
-    (!end.is_cancelled()).then(|| begun.elapsed())
+    (!end.is_cancelled()).then(|| started.elapsed())
 }
 
 /// The delay after a term, growing while terms fail early.

@@ -84,7 +84,7 @@ impl NodeGroups {
         async move {
             let serving = providers.values().map(|provider| provider.serve(Arc::clone(&changed)));
             futures::future::join_all(serving).await;
-            // Without providers there is nothing to serve.
+            // Without providers, this task has no work.
             if providers.is_empty() {
                 std::future::pending::<()>().await;
             }
@@ -176,7 +176,7 @@ impl NodeGroups {
             // If the cluster does not serve the kind, the group may still exist.
             || !self.cluster.lock().node_groups.would_have(group);
         if is_held {
-            // A deleted group without nodes has no further turn, however long it would be held back.
+            // A deleted group without nodes has no further turn, however long its turns would be held back.
             if !self.may_have_nodes(group).await {
                 return None;
             }
@@ -221,7 +221,7 @@ impl NodeGroups {
         Ok(())
     }
 
-    /// Whether nodes of a group may be changed now: this process leads, nothing holds it back, and the object is
+    /// Whether nodes of a group may be changed now: this process leads, nothing holds the group back, and the object is
     /// unchanged since the turn started.
     fn may_write(&self, group: &Identity, subject: Option<&Subject>) -> bool {
         let is_as_before = {

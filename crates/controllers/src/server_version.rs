@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_an_api_server_that_is_known_to_be_older_changes_the_checks() {
+    async fn only_a_known_older_api_server_changes_the_checks() {
         let version = ServerVersion::default();
         let [absent, old, new] = [
             client(StatusCode::NOT_FOUND, &json!({})),

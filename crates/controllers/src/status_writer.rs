@@ -28,8 +28,8 @@ pub(crate) struct StatusUpdate {
 
 /// The method of writing a status.
 pub(crate) enum WriteMethod {
-    /// Replaced by a patch that leaves nothing else: for histories, which many rules write in the same minute. The
-    /// patch is a string because many patches may wait, and JSON values need ten times as much memory.
+    /// A patch replaces the whole status: for histories, which many rules write in the same minute. The patch is a
+    /// string because many patches may wait, and JSON values need ten times as much memory.
     MergePatch(Box<str>),
     /// Applied, so that conditions added by others stay.
     ServerSideApply(Value),
@@ -111,8 +111,9 @@ impl StatusWriter {
                 // have gone back, and every attempt fails until that is detected.
                 let is_conflict =
                     matches!(&error, WriteError::Refused(refusal) if refusal.is_conflict());
-                let begin = || Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, self.seed_of(policy));
-                let failures = entry.failures.get_or_insert_with(|| Box::new(begin()));
+                let new_backoff =
+                    || Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, self.seed_of(policy));
+                let failures = entry.failures.get_or_insert_with(|| Box::new(new_backoff()));
                 let delay = failures.next_pause();
                 drop(state);
                 if !is_conflict {

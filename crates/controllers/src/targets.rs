@@ -286,7 +286,7 @@ impl Targets {
         let resolved = kind::resolve(&self.client, reference, &permit).await;
         match resolved {
             Ok(resolved) => {
-                let kind = Arc::new(self.begin(resolved));
+                let kind = Arc::new(self.start(resolved));
                 let name = (identity.group().to_owned(), identity.kind().to_owned());
                 self.kinds().note_found(name, &kind);
                 Ok(kind)
@@ -299,7 +299,7 @@ impl Targets {
     }
 
     /// Starts watching the kind, if it is one of the usual ones.
-    fn begin(&self, resolved: DiscoveredKind) -> Kind {
+    fn start(&self, resolved: DiscoveredKind) -> Kind {
         let Some(kind) = followed::kind_of(&resolved) else {
             return Kind::new(resolved, Vec::new());
         };

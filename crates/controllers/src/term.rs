@@ -70,8 +70,8 @@ impl Term<'_> {
     /// Runs the term until the token is canceled.
     pub(crate) async fn run(self, end: &CancellationToken) {
         let Process { runtime, options, leading, .. } = self.process;
-        let mut running = runtime.begin(end);
-        let shared = Arc::new(self.begin(&mut running));
+        let mut running = runtime.start(end);
+        let shared = Arc::new(self.start(&mut running));
         // Policies are checked for this version.
         self.read_version(&mut running);
         if !running.is_listed().await {
@@ -81,7 +81,7 @@ impl Term<'_> {
         if !running.is_listed().await {
             return;
         }
-        leading.begin(self.fence.clone(), Arc::clone(&shared.cluster));
+        leading.start(self.fence.clone(), Arc::clone(&shared.cluster));
         self.process.unwritten.hand_over(&shared.cluster);
         runtime.health.set_ready();
         tracing::info!(policies = shared.cluster.lock().policies.len(), "listed all policies");
@@ -131,7 +131,7 @@ impl Term<'_> {
         end_within(SHUTDOWN_TIMEOUT, ending).await;
     }
 
-    fn begin(&self, running: &mut RunningTerm) -> TermState {
+    fn start(&self, running: &mut RunningTerm) -> TermState {
         let Process { runtime, options, families, .. } = self.process;
         let clock = options.process.clock.clone();
         let cluster = Arc::new(Cluster::for_version(self.process.kubernetes.clone()));
@@ -280,8 +280,8 @@ impl TermState {
         }
     }
 
-    /// The desired status of the object, with the new conditions; `None` if the API server already has it, or if
-    /// nothing is known about the object yet.
+    /// The desired status of the object, with the new conditions; `None` if the API server already has it, or if the
+    /// object is still unknown.
     fn composed(
         &self,
         policy: &PolicyName,

@@ -32,7 +32,7 @@ pub(crate) trait TurnHooks: Send + Sync {
         None
     }
 
-    /// Whether the objects are known on which every decision of the family depends: an unknown object is not a missing
+    /// Whether all objects are known that the decisions of the family depend on: an unknown object is not a missing
     /// one. Until then, no turn opens.
     fn is_ready(&self, _state: &ClusterState) -> bool {
         true

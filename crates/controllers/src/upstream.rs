@@ -2,9 +2,9 @@
 //! the process is configured to take it over. Two controllers on one object are worse than none.
 //!
 //! A controller runs as long as its Lease is renewed, which is observed: the clocks of two machines are not compared,
-//! except to recognize an abandoned Lease. For a family that is left alone, there are no turns and no published values,
-//! and the status only reports that; the callers of [`Upstreams::running`] ensure this. The descriptor of a family
-//! defines how its controller is recognized.
+//! except to recognize an abandoned Lease. A family that is left alone has no turns and no published values, and its
+//! status only reports that; the callers of [`Upstreams::running`] ensure this. The descriptor of a family defines how
+//! its controller is recognized.
 
 mod report;
 mod sightings;

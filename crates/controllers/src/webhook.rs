@@ -74,7 +74,7 @@ pub enum Certificate {
     Kept(Box<CertificateManager>),
 }
 
-/// The webhook process.
+/// A webhook process.
 pub struct Webhook {
     client: Client,
     endpoints: WebhookEndpoints,
@@ -136,7 +136,7 @@ impl Webhook {
         let metrics = reviews.metrics.clone();
         // The watches continue until the requests in progress are finished.
         let mut running = RunningTerm::new(&client, &health, &CancellationToken::new());
-        watches::begin(client, &reviews, &mut running);
+        watches::start(client, &reviews, &mut running);
         let renewal = async {
             match manager {
                 Some(manager) => {

@@ -246,7 +246,7 @@ impl<Name: QueueName> WorkQueue<Name> {
         }
         loop {
             let policy = self.lock().next_waiting()?;
-            // Called without the lock: the callee may take a lock that is held while waking.
+            // Called without the lock: the callee may lock something that is locked while waking.
             let lanes = lanes(&policy);
             let mut state = self.lock();
             if !state.is_waiting.contains(&policy) {

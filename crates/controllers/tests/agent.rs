@@ -41,18 +41,18 @@ struct RunningAgent {
 }
 
 impl RunningAgent {
-    fn begin(now: &str) -> Self {
-        Self::begin_on(prepared(), now, None)
+    fn start(now: &str) -> Self {
+        Self::start_on(prepared(), now, None)
     }
 
     /// An agent on this API server; it is a candidate for the Lease if it has a name.
-    fn begin_on(stub: Stub, now: &str, candidate: Option<&str>) -> Self {
-        let (begin, since): (Timestamp, _) = (almanac_fixtures::at(now), Instant::now());
+    fn start_on(stub: Stub, now: &str, candidate: Option<&str>) -> Self {
+        let (start, since): (Timestamp, _) = (almanac_fixtures::at(now), Instant::now());
         let set = Arc::new(AtomicI64::new(0));
         let shift = Arc::clone(&set);
         let now = move || {
             let passed = SignedDuration::try_from(since.elapsed()).expect("the duration is short");
-            begin + passed + SignedDuration::from_secs(shift.load(Ordering::SeqCst))
+            start + passed + SignedDuration::from_secs(shift.load(Ordering::SeqCst))
         };
         let lease = |identity: &str| {
             let [namespace, name] = ["volcano-system", "almanac-agent"].map(str::to_owned);
@@ -197,7 +197,7 @@ const AT_NIGHT: &str = "-1 LS night -1";
 
 #[tokio::test(start_paused = true)]
 async fn a_window_sets_the_level_and_then_restores_it() {
-    let running = RunningAgent::begin(BEFORE);
+    let running = RunningAgent::start(BEFORE);
     sleep(MINUTE / 2).await;
     assert_eq!(running.shows(), OWN);
     running.await_annotations(AT_NIGHT).await;
@@ -226,7 +226,7 @@ async fn every_way_of_failing_once_is_made_up_for() {
         Fault::hang,
     ];
     for fault in faults {
-        let running = RunningAgent::begin(INSIDE);
+        let running = RunningAgent::start(INSIDE);
         running.stub.inject(for_pod(fault()));
         running.await_annotations(AT_NIGHT).await;
         sleep(MINUTE).await;
@@ -245,9 +245,9 @@ async fn every_way_of_failing_once_is_made_up_for() {
 #[tokio::test(start_paused = true)]
 async fn after_an_orderly_handover_the_successor_applies_a_changed_config() {
     let stub = prepared();
-    let first = RunningAgent::begin_on(stub.clone(), INSIDE, Some("first"));
+    let first = RunningAgent::start_on(stub.clone(), INSIDE, Some("first"));
     first.await_annotations(AT_NIGHT).await;
-    let second = RunningAgent::begin_on(stub.clone(), INSIDE, Some("second"));
+    let second = RunningAgent::start_on(stub.clone(), INSIDE, Some("second"));
     sleep(MINUTE).await;
     first.end().await;
     // The window is not open yet.
@@ -258,7 +258,7 @@ async fn after_an_orderly_handover_the_successor_applies_a_changed_config() {
 
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_is_set_back_is_followed() {
-    let running = RunningAgent::begin(INSIDE);
+    let running = RunningAgent::start(INSIDE);
     running.await_annotations(AT_NIGHT).await;
     running.set.store(-8 * 3600, Ordering::SeqCst);
     running.await_annotations(OWN).await;
@@ -270,7 +270,7 @@ async fn a_clock_that_is_set_back_is_followed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_retry_from_before_the_clock_was_set_back_is_not_waited_for() {
-    let running = RunningAgent::begin(INSIDE);
+    let running = RunningAgent::start(INSIDE);
     running.await_annotations(AT_NIGHT).await;
     let denied = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     running.stub.inject(for_pod(denied).always());
@@ -284,8 +284,8 @@ async fn a_retry_from_before_the_clock_was_set_back_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_webhook_that_rewrites_the_level_does_not_cost_the_user_theirs() {
-    let running = RunningAgent::begin(INSIDE);
+async fn a_webhook_that_rewrites_the_level_keeps_the_level_of_the_user() {
+    let running = RunningAgent::start(INSIDE);
     running.stub.inject(for_pod(rewriting()).always());
     running.await_annotations("BE LS night BE").await;
     sleep(10 * MINUTE).await;
@@ -297,7 +297,7 @@ async fn a_webhook_that_rewrites_the_level_does_not_cost_the_user_theirs() {
 
 #[tokio::test(start_paused = true)]
 async fn a_level_rewritten_by_a_webhook_is_not_an_edit_of_the_user() {
-    let running = RunningAgent::begin(INSIDE);
+    let running = RunningAgent::start(INSIDE);
     let has_level = |body: &Value| {
         body.pointer("/metadata/annotations/volcano.sh~1qos-level").is_some_and(Value::is_string)
     };
@@ -316,7 +316,7 @@ async fn a_level_rewritten_by_a_webhook_is_not_an_edit_of_the_user() {
 
 #[tokio::test(start_paused = true)]
 async fn a_denial_with_the_code_of_a_missing_pod_is_retried() {
-    let running = RunningAgent::begin(INSIDE);
+    let running = RunningAgent::start(INSIDE);
     running.await_annotations(AT_NIGHT).await;
     let message = "admission webhook \"x\" denied the request: no";
     running.stub.inject(for_pod(Fault::respond(StatusCode::NOT_FOUND, message)).times(3));
@@ -327,7 +327,7 @@ async fn a_denial_with_the_code_of_a_missing_pod_is_retried() {
 
 #[tokio::test(start_paused = true)]
 async fn a_field_manager_that_undoes_every_write_is_reported_and_not_fought() {
-    let running = RunningAgent::begin(INSIDE);
+    let running = RunningAgent::start(INSIDE);
     let stub = running.stub.clone();
     let undoing = tokio::spawn(async move {
         let theirs = json!({ "metadata": { "annotations": {
@@ -356,7 +356,7 @@ async fn a_field_manager_that_undoes_every_write_is_reported_and_not_fought() {
 
 #[tokio::test(start_paused = true)]
 async fn a_bad_list_leaves_the_old_list_in_force_and_the_event_names_the_line() {
-    let running = RunningAgent::begin(INSIDE);
+    let running = RunningAgent::start(INSIDE);
     running.await_annotations(AT_NIGHT).await;
     let (stub, set) = (running.stub.clone(), Arc::clone(&running.set));
     configure(&stub, &policy("25:00"));

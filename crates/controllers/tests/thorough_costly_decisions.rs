@@ -88,12 +88,12 @@ fn stub() -> Stub {
 
 /// Runs a process until its rule has fired. Returns the delay of the firing, and the duration of the slowest scrape.
 async fn measure() -> (Duration, Duration) {
-    let (stub, begun) = (stub(), Instant::now());
-    let due = begun + FIRES_AFTER;
+    let (stub, started) = (stub(), Instant::now());
+    let due = started + FIRES_AFTER;
     let first =
         at(FIRES_AT) - SignedDuration::try_from(FIRES_AFTER).expect("the duration is short");
     let now =
-        move || first + SignedDuration::try_from(begun.elapsed()).expect("the duration is short");
+        move || first + SignedDuration::try_from(started.elapsed()).expect("the duration is short");
     let options = Options {
         families: vec![Family::CronScaling, Family::Placement],
         node_groups: None,
@@ -122,9 +122,9 @@ async fn measure() -> (Duration, Duration) {
         if let Some(request) = stub.requests_where(scales).first() {
             break request.at;
         }
-        assert!(begun.elapsed() < 6 * FIRES_AFTER, "the rule has not fired");
+        assert!(started.elapsed() < 6 * FIRES_AFTER, "the rule has not fired");
         // Each change makes the placement decide again.
-        let number = usize::try_from(begun.elapsed().as_millis()).expect("the number is small");
+        let number = usize::try_from(started.elapsed().as_millis()).expect("the number is small");
         put(&stub, "", cluster(&format!("cluster-{:04}", number % CLUSTERS), number));
         let (sent_at, mut response) = (Instant::now(), String::new());
         encode(&mut response, &registry).expect("encode the metrics");

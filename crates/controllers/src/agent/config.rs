@@ -194,20 +194,20 @@ impl Follower for ConfigFollower {
     }
 }
 
-/// The text with the policies.
+/// The string with the policies.
 fn document_of(object: &DynamicObject) -> Option<&str> {
     let key = document_key(object.metadata.name.as_deref()?)?;
     object.data["data"][key].as_str()
 }
 
-/// A hash of the relevant content: the text, and whether the object is exempt.
+/// A hash of the relevant content: the string with the policies, and whether the object is exempt.
 fn content_of(object: &DynamicObject) -> u64 {
     let mut hasher = DefaultHasher::new();
     (document_of(object), is_marked(&object.metadata)).hash(&mut hasher);
     hasher.finish()
 }
 
-/// The first mistake, with its line in the text, and the number of further mistakes.
+/// The first mistake, with its line in the string, and the number of further mistakes.
 fn why_rejected(config: &Identity, text: &str, findings: &[Finding]) -> String {
     let mut mistakes = findings.iter().filter(|it| it.severity() == Severity::Error);
     let Some(first) = mistakes.next() else {

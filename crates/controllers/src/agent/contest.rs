@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_an_old_write_nor_one_after_a_clock_set_back_is_contested() {
+    fn neither_an_old_write_nor_a_write_after_a_clock_set_back_is_contested() {
         let written = wanted("p", "-1", "1");
         let mut last = None;
         for _ in 0..5 {

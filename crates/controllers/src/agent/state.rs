@@ -28,7 +28,7 @@ pub(super) struct AgentState {
     pub(super) world: World,
     /// The bookkeeping for writing each pod.
     pub(super) pods: BTreeMap<Identity, PodEntry>,
-    /// The `ConfigMaps`.
+    /// The bookkeeping for the `ConfigMaps`.
     pub(super) configs: Configs,
     /// The number of pods whose last write failed.
     pub(super) failing: usize,
@@ -170,7 +170,7 @@ impl AgentState {
         was_there
     }
 
-    /// Without any `ConfigMap` there are no policies. That differs from unknown policies.
+    /// Without any `ConfigMap`, the agent has no policies. That differs from unknown policies.
     fn settle_configs(&mut self) {
         let configs = &mut self.configs;
         if !configs.are_listed() || !configs.present.is_empty() || configs.none.is_some() {

@@ -42,18 +42,18 @@ impl Term<'_> {
         let resync = Arc::new(self.resync());
         let writer = runtime.writer(&self.fence);
         let (events, writing_events) = runtime.event_log(&writer, options.nodes.event_pace());
-        let mut running = runtime.begin(end);
+        let mut running = runtime.start(end);
         running.spawn(EVENTS, writing_events.run());
         let watches =
             Watches { agent: self.agent, resync: Arc::clone(&resync), events: events.clone() };
-        watches.begin(&mut running);
+        watches.start(&mut running);
         drop(watches);
         if !running.is_listed().await {
             return;
         }
         let state = Arc::clone(&resync.state);
         tracing::info!(pods = state.lock().pods.len(), "listed the pods");
-        leading.begin(self.fence.clone(), state);
+        leading.start(self.fence.clone(), state);
         runtime.health.set_ready();
         let turns = Turns {
             resync: Arc::clone(&resync),

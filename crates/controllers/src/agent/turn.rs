@@ -36,7 +36,7 @@ pub(super) struct Turns {
     pub(super) seed: u64,
 }
 
-/// A turn with something to write.
+/// An open turn with annotations to write.
 struct PodWrite {
     open: OpenTurn,
     wanted: QosAnnotations,

@@ -31,8 +31,8 @@ const WATCH: Duration = Duration::from_mins(5);
 /// The permissions for nodes and namespaces may be missing on purpose.
 const FORBIDDEN_PAUSE: Duration = Duration::from_mins(3);
 
-/// The interval at which an agent of one node reads a namespace if watching it is forbidden. There may be thousands of
-/// such agents.
+/// The interval at which an agent of one node reads a namespace if watching it is forbidden. A cluster may have
+/// thousands of such agents.
 const READ_INTERVAL_ON_A_NODE: Duration = Duration::from_mins(1);
 
 /// The watches of a term.
@@ -44,7 +44,7 @@ pub(super) struct Watches<'a> {
 
 impl Watches<'_> {
     /// Starts all watches. The pods come last.
-    pub(super) fn begin(&self, running: &mut RunningTerm) {
+    pub(super) fn start(&self, running: &mut RunningTerm) {
         for (name, _) in AGENT_CONFIGS {
             self.follow_config(name, running);
         }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_come_and_go_leave_nothing_behind() {
+    fn deleted_nodes_leave_no_entries() {
         let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);
         let resync = Arc::new(Resync {
             state: Arc::default(),

@@ -10,8 +10,8 @@ use jiff::Timestamp;
 
 use super::ClusterState;
 
-/// The maximum number of rivals that a condition names. The condition does not count the others, because each new rival
-/// would change all conditions.
+/// The maximum number of rivals that a condition names. The condition does not count further rivals, because each new
+/// rival would change all conditions.
 pub(super) const MAX_NAMED: usize = 3;
 
 /// Whether a policy sets its target, unless the target is exempt: the policy is armed, and is not exempt itself.
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn rivals_are_those_that_follow_in_the_order_of_turns_and_then_the_first_ones() {
+    fn rivals_are_the_next_policies_in_the_order_of_turns_and_then_the_first_policies() {
         let target = names::deployment("shop");
         let mut targets = TargetTable::default();
         let named = names::cron_federated_hpa;
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_changes_of_a_target_that_was_not_found_go_with_its_last_policy() {
+    fn the_changes_of_a_missing_target_are_removed_with_its_last_policy() {
         let autoscalers = ["one", "two"].map(names::horizontal_autoscaler);
         let mut state = state(&autoscalers);
         let target = names::deployment("shop");

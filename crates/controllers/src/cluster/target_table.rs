@@ -114,7 +114,7 @@ impl TargetTable {
         let is_over = |it: &Targeting| Some(it) != now.as_ref() && self.targeted.remove(it);
         let mut changed: Vec<Targeting> = former.filter(is_over).collect();
         changed.extend(now.filter(|it| self.targeted.insert(it.clone())));
-        // Without policies, nothing else would remove the changes of a target that was not found.
+        // Without policies, no other event would remove the changes of a target that was not found.
         if let Some(before) = before.filter(|it| !self.has_policies(it)) {
             self.foreign.remove(before);
         }

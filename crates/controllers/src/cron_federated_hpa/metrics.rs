@@ -212,7 +212,7 @@ mod tests {
     fn the_oldest_overdue_gauge_is_exported_even_if_none_is_overdue() {
         let mut registry = Registry::default();
         let (leading, cluster) = (Leadership::default(), Arc::new(Cluster::default()));
-        leading.begin(Fence::open(), cluster);
+        leading.start(Fence::open(), cluster);
         let (clock, upstreams) = (Clock::from_fn(|| Timestamp::UNIX_EPOCH), Upstreams::default());
         let switch = Switch::new(clock.clone());
         let scraped = ScrapeInputs { leading, clock, switch, upstreams };

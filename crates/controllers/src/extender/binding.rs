@@ -196,10 +196,10 @@ pub(super) async fn settle_all(leader: &Leader, end: CancellationToken) {
 
 /// Reads the pod of a binding; returns whether that succeeded.
 async fn settle_by_read(leader: &Leader, unsettled: &UnsettledBinding) -> bool {
-    let begun = leader.elapsed();
+    let started = leader.elapsed();
     match read_pod(leader, &unsettled.pod).await {
         Ok(found) => {
-            leader.lock().ledger.settle_by_read(unsettled.id, found.as_ref(), begun);
+            leader.lock().ledger.settle_by_read(unsettled.id, found.as_ref(), started);
             true
         }
         Err(error) => {

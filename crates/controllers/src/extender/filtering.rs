@@ -46,7 +46,7 @@ enum FilterResponse {
     Unknown,
 }
 
-/// Responds with the candidates that a pod may use, and the reasons against the others.
+/// Responds with the candidates that a pod may use, and the reasons against the other candidates.
 pub(super) async fn filter(leader: &Leader, body: &[u8]) -> ServerResponse {
     let arguments = match Arguments::read(body) {
         Ok(arguments) => arguments,

@@ -1,4 +1,4 @@
-//! Chooses the replica that responds to a request: this one while it decides, and otherwise the leader.
+//! Chooses the replica that responds to a request: this replica while it decides, and otherwise the leader.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,7 +96,7 @@ impl SchedulerHandler {
         leader: &Arc<Leader>,
         request: &ServerRequest,
     ) -> ServerResponse {
-        let timer = self.metrics.begin(verb);
+        let timer = self.metrics.start(verb);
         let response = match verb {
             Verb::Filter => filtering::filter(leader, &request.body).await,
             Verb::Prioritize => filtering::prioritize(leader, &request.body),

@@ -41,7 +41,7 @@ pub(super) struct PodWriteMetrics {
 pub(super) struct RequestTimer<'a> {
     metrics: &'a RequestMetrics,
     verb: Verb,
-    begun: Instant,
+    started: Instant,
 }
 
 fn histogram() -> Histogram {
@@ -90,8 +90,8 @@ impl RequestMetrics {
         }
     }
 
-    pub(super) fn begin(&self, verb: Verb) -> RequestTimer<'_> {
-        RequestTimer { metrics: self, verb, begun: Instant::now() }
+    pub(super) fn start(&self, verb: Verb) -> RequestTimer<'_> {
+        RequestTimer { metrics: self, verb, started: Instant::now() }
     }
 
     pub(super) fn count_forwarded(&self, verb: Verb, status: StatusCode) {
@@ -113,7 +113,7 @@ impl PodWriteMetrics {
 impl RequestTimer<'_> {
     pub(super) fn end(self, status: StatusCode) {
         self.metrics.responses.get_or_create(&labels(self.verb, status)).inc();
-        let seconds = self.begun.elapsed().as_secs_f64();
+        let seconds = self.started.elapsed().as_secs_f64();
         let verb = [("verb", self.verb.name().to_owned())];
         self.metrics.seconds.get_or_create(&verb).observe(seconds);
     }

@@ -180,7 +180,7 @@ impl BindingArguments {
     }
 }
 
-/// The nodes that a pod may use, and the reasons against the others.
+/// The nodes that a pod may use, and the reasons against the other nodes.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct FilterResult<'a> {
     #[serde(rename = "NodeNames")]

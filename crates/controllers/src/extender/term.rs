@@ -44,7 +44,7 @@ impl Term<'_> {
     pub(super) async fn run(self, end: &CancellationToken) {
         let leader = Arc::new(self.leader());
         let ExtenderProcess { runtime, options, handler } = self.process;
-        let mut running = runtime.begin(end);
+        let mut running = runtime.start(end);
         let generation = GENERATION.fetch_add(1, Ordering::Relaxed);
         let is_first = options.has_no_predecessor && generation == 1;
         let longest = if is_first {
@@ -58,7 +58,7 @@ impl Term<'_> {
             return;
         }
         let listed_at = leader.elapsed();
-        Watches { options: &options.process, leader: &leader }.begin(&mut running);
+        Watches { options: &options.process, leader: &leader }.start(&mut running);
         if !running.is_listed().await {
             return;
         }
@@ -66,7 +66,7 @@ impl Term<'_> {
             tracing::error!(%error, "failed to start as the leader; starting a new term");
             return;
         }
-        handler.leading.begin(self.fence.clone(), Arc::clone(&leader));
+        handler.leading.start(self.fence.clone(), Arc::clone(&leader));
         runtime.health.set_ready();
         tracing::info!("deciding");
         let end_work = CancellationToken::new();

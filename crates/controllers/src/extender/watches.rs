@@ -25,7 +25,7 @@ pub(super) struct Watches<'a> {
 
 impl Watches<'_> {
     /// Starts all watches. The lists are current, because the watches accept no older version.
-    pub(super) fn begin(&self, running: &mut RunningTerm) {
+    pub(super) fn start(&self, running: &mut RunningTerm) {
         let leader = || Arc::clone(self.leader);
         // Policies come first, so that pods are counted once.
         let (progress, listed) = ListReport::new();
@@ -74,7 +74,7 @@ fn version_of(object: &DynamicObject) -> Option<u64> {
 /// Sends changes of pods to the ledger.
 struct PodFollower {
     leader: Arc<Leader>,
-    /// The current list.
+    /// The objects in the list that is in progress.
     listed: Option<Vec<(Identity, Pod)>>,
     version: Option<u64>,
     progress: ListReport,
@@ -130,7 +130,7 @@ impl Follower for PodFollower {
 /// Sends changes of nodes to the ledger.
 struct NodeFollower {
     leader: Arc<Leader>,
-    /// The current list.
+    /// The objects in the list that is in progress.
     listed: Option<Vec<(String, Node)>>,
     version: Option<u64>,
     progress: ListReport,

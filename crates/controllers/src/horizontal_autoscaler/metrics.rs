@@ -60,7 +60,7 @@ impl AutoscalerMetrics {
 #[derive(Debug)]
 pub(super) struct AutoscalerGauges(pub(super) ScrapeInputs);
 
-/// The values of one autoscaler, as far as they are known.
+/// The known values of one autoscaler.
 struct Numbers {
     autoscaler: Identity,
     desired: Option<u32>,

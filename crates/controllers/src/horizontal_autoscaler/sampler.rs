@@ -114,7 +114,7 @@ impl Sampler {
             |at: Timestamp| oldest.is_some_and(|oldest| now.duration_since(at) >= oldest);
         let before = world.metric_scaling.extra.get(&policy.identity, &query);
         if let Some(before) = before.filter(|before| is_same_problem(&before.value, &value)) {
-            // The text may contain a part that differs each time, such as the identifier of a request.
+            // The message may contain a part that differs each time, such as the identifier of a request.
             value.clone_from(&before.value);
         }
         let is_known = before.is_some_and(|it| it.value == value && !it.at.is_some_and(is_stale));
@@ -200,9 +200,9 @@ mod tests {
         let address = format!("http://{address}").parse().expect("the address is valid");
         let options = PrometheusOptions { address, token_file: None, ca_file: None };
         let prometheus = Prometheus::new(options, QueryMetrics::default());
-        let begun = tokio::time::Instant::now();
+        let started = tokio::time::Instant::now();
         let seconds =
-            move || i64::try_from(begun.elapsed().as_secs()).expect("the duration is short");
+            move || i64::try_from(started.elapsed().as_secs()).expect("the duration is short");
         let start = at("2026-11-30T09:00:00Z");
         let clock = Clock::from_fn(move || start + SignedDuration::from_secs(seconds()));
         let prometheus = prometheus.expect("no files are read");

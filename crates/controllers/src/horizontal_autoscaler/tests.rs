@@ -126,7 +126,7 @@ async fn unready_replicas_do_not_scale_the_target_further() {
     store_sample(&bench, Ok(0.85));
     bench.run(60).await;
     assert_eq!(replicas(&stub, "deployments"), 3, "two replicas at 85 % of 60 %");
-    // The third replica exists before its effect on the others is known.
+    // The third replica exists before its effect on the other replicas is known.
     stub.change("deployments", "default", "shop", &json!({ "status": { "replicas": 3 } }));
     bench.run(60).await;
     assert_eq!(replicas(&stub, "deployments"), 3);

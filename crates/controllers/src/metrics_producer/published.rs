@@ -1,7 +1,7 @@
 //! The values of all schedules, evaluated at the time of the scrape.
 //!
-//! Only the leader publishes them: the same series from two replicas would count twice. While everything is stopped, or
-//! schedules are left to their upstream controller, no values are published.
+//! Only the leader publishes values: the same series from two replicas would count twice. While everything is stopped,
+//! or schedules are left to their upstream controller, no values are published.
 
 use almanac_engine::{Family, Identity, scheduled_capacity};
 use prometheus_client::collector::Collector;
@@ -92,7 +92,7 @@ mod tests {
             upstreams: Upstreams::default(),
         });
         assert_eq!(published.numbers(), []);
-        leading.begin(fence.clone(), cluster);
+        leading.start(fence.clone(), cluster);
         assert_eq!(published.numbers(), [(nodes.clone(), 2)]);
         switch.update(Some("wrong values"));
         assert_eq!(published.numbers(), []);

@@ -154,8 +154,8 @@ impl HubFollower {
         state.hub.note_report(cluster, now)
     }
 
-    /// Stores a change that only expressions read. If there are too many such changes to evaluate, requeues all
-    /// placements that may select the cluster by expressions.
+    /// Stores a change that only expressions read. If too many such changes must be evaluated, requeues all placements
+    /// that may select the cluster by expressions.
     fn change_read(
         &self,
         state: &mut ClusterState,

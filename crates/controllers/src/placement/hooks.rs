@@ -41,7 +41,7 @@ impl TurnHooks for DecisionWriter {
 
     fn before(&self, state: &mut ClusterState, policy: &Identity, now: Timestamp) {
         self.metrics.count_turn();
-        state.hub.begin(policy, now);
+        state.hub.start(policy, now);
     }
 
     fn skipped(&self, state: &mut ClusterState, policy: &Identity) {

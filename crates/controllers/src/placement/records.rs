@@ -51,7 +51,7 @@ pub(super) struct DecisionRecord {
     pub(super) uid: Box<str>,
     pub(super) version: Box<str>,
     pub(super) owners: Vec<OwnerReference>,
-    /// Whether it is deleted, before the watch event arrives.
+    /// Whether this process has deleted the object, before the watch event arrives.
     pub(super) is_deleted: bool,
 }
 
@@ -62,7 +62,7 @@ struct Progress {
     changed_at: Option<Timestamp>,
     /// The cause of the turn in progress, or of the failed one.
     cause: Option<Timestamp>,
-    /// The instant at which the placement must be decided again because time has passed.
+    /// The instant at which the placement must be decided again, even without a change.
     due: Option<Timestamp>,
     /// The instant at which the controller reacts to another field manager.
     react_at: Option<Timestamp>,
@@ -86,9 +86,9 @@ struct Contest {
 
 /// The outcome of a turn.
 pub(super) struct TurnReport {
-    /// The instant of the next attempt, if one is necessary.
+    /// The instant of the next attempt; `None` if no attempt is necessary.
     pub(super) again: Option<Timestamp>,
-    /// The time since its cause, if anything was written.
+    /// The time since the cause of the turn; `None` if nothing was written.
     pub(super) lag: Option<SignedDuration>,
 }
 
@@ -296,7 +296,7 @@ impl HubRecords {
     }
 
     /// Records that a turn of a placement starts.
-    pub(super) fn begin(&mut self, placement: &Identity, now: Timestamp) {
+    pub(super) fn start(&mut self, placement: &Identity, now: Timestamp) {
         let progress = self.progress.entry(placement.clone()).or_default();
         let due = progress.due.take().filter(|due| *due <= now);
         // A later change was not considered: it gets a turn of its own.
@@ -334,13 +334,13 @@ impl HubRecords {
         }
         // A write that was withdrawn, or whose object has changed since, does not show whether it can be written.
         progress.obstacle = met.or(progress.obstacle.take());
-        let begin = || Backoff::new(FIRST_RETRY, LAST_RETRY, seed(placement));
-        let delay = progress.retries.get_or_insert_with(begin).next_pause();
+        let new_backoff = || Backoff::new(FIRST_RETRY, LAST_RETRY, seed(placement));
+        let delay = progress.retries.get_or_insert_with(new_backoff).next_pause();
         progress.retry_at = Some(later(now, delay));
         TurnReport { again: progress.retry_at, lag: None }
     }
 
-    /// Records the instant at which a placement must be decided again because time has passed.
+    /// Records the instant at which a placement must be decided again, even without a change.
     pub(super) fn note_due(&mut self, placement: &Identity, due: Option<Timestamp>) {
         self.progress.entry(placement.clone()).or_default().due = due;
     }

@@ -36,7 +36,7 @@ fn emit(
     events.emit(Event { regarding: subject.regarding(), is_warning: false, reason, action, note });
 }
 
-/// The clusters that were added, and those that were removed and why.
+/// The added clusters, and the removed clusters with the reasons.
 fn describe_change(recorded: &Recorded) -> String {
     let count = recorded.selected;
     let mut parts = vec![if count == 1 {

@@ -32,7 +32,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// Whether there is something to send.
+    /// Whether a request must be sent.
     pub(super) fn is_request(&self) -> bool {
         match self {
             Step::Create | Step::Status(_) | Step::Metadata(..) => true,

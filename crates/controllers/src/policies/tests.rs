@@ -37,7 +37,7 @@ impl Watched {
         Self::going_on_from(UnwrittenStatuses::default())
     }
 
-    /// As at the start of another term.
+    /// The state at the start of another term.
     fn going_on_from(unwritten: UnwrittenStatuses) -> Self {
         Self::for_family(Family::CronScaling, unwritten, Cluster::default())
     }
@@ -101,7 +101,7 @@ fn an_object_older_than_the_known_version_is_ignored() {
 }
 
 #[test]
-fn an_object_missing_from_a_list_is_gone() {
+fn an_object_missing_from_a_list_is_removed() {
     let mut watched = Watched::new();
     for name in ["stays", "goes"] {
         watched.follower.upsert(to_dynamic(object(name, name, 1, 5)));
@@ -193,7 +193,7 @@ fn an_edit_clears_the_problem_of_the_target() {
 }
 
 #[test]
-fn an_object_being_deleted_is_treated_as_gone() {
+fn an_object_being_deleted_is_treated_as_deleted() {
     let mut watched = Watched::new();
     watched.follower.upsert(to_dynamic(object("shop", "1", 1, 5)));
     let mut deleted = object("shop", "1", 2, 5);

@@ -1,4 +1,4 @@
-//! The policy states that one term as the leader passes on to the next one of the same process.
+//! The policy states that one term as the leader passes on to the next term of the same process.
 //!
 //! Normally a status contains the whole policy state. But if the API server could not be written to for so long that
 //! the Lease was lost, the last effects are not in any status yet.
@@ -50,7 +50,8 @@ impl UnwrittenStatuses {
         self.lock().retain(|(policy, _), _| !state.policies.contains_key(policy));
     }
 
-    /// Removes the policy states of deleted objects. All objects for which `is_listed` holds are among these policies.
+    /// Removes the policy states of deleted objects. All objects for which `is_listed` is true are among these
+    /// policies.
     pub(super) fn remove_deleted(
         &self,
         policies: &BTreeMap<PolicyName, PolicyEntry>,

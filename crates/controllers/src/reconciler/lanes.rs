@@ -5,12 +5,12 @@ use almanac_engine::PolicyName;
 use super::{Reconciler, hash_of};
 use crate::work_queue::Lane;
 
-/// The number of lanes of turns with costly decisions. At most one turn in each of them waits for its decision.
+/// The number of lanes of turns with costly decisions. At most one turn in each lane waits for its decision.
 const COSTLY_LANES: u64 = 16;
 
 impl Reconciler {
-    /// The lanes of a policy: those of the objects that it may write, one for its family if it depends on the others,
-    /// and one of a few if its decision is costly.
+    /// The lanes of a policy: a lane for each object that it may write, one for its family if it depends on other
+    /// policies, and one of a few if its decision is costly.
     pub(crate) fn lanes(&self, policy: &PolicyName) -> Vec<Lane> {
         let state = self.cluster.lock();
         let footprint = state.world.footprint(policy);

@@ -119,8 +119,8 @@ impl Stage {
         Self { shown, cluster, budget, follower, switch, controller }
     }
 
-    /// Runs a turn whose write must wait for another one, while something happens; returns the replicas after that, and
-    /// the next turn.
+    /// Runs a turn whose write must wait for another write, and causes an event during the wait; returns the replicas
+    /// after that, and the next turn.
     async fn wait_while(
         mut self,
         during_wait: impl FnOnce(&mut PolicyFollower, &ManualClock),

@@ -1,5 +1,5 @@
-//! One running term: its tasks, in groups with names. It waits for its lists, runs until a task stops or the process
-//! ends, and ends its groups in the order that the process chooses.
+//! One running term: its tasks, in groups with names. The term waits for its lists, runs until a task stops or the
+//! process ends, and ends its groups in the order that the process chooses.
 
 use std::collections::BTreeMap;
 use std::task::Poll;
@@ -38,7 +38,7 @@ impl RunningTerm {
         Self { client, health, end, groups: BTreeMap::new(), awaited: Vec::new() }
     }
 
-    /// Starts a task of a group. No task ends by itself: without one of them, the term would only seem to work.
+    /// Starts a task of a group. No task ends by itself: without one of its tasks, the term would only seem to work.
     pub(crate) fn spawn(
         &mut self,
         group: &'static str,
@@ -180,11 +180,11 @@ mod tests {
         });
         end.cancel();
         assert!(term.runs_until_end(std::future::pending()).await);
-        let begun = Instant::now();
+        let started = Instant::now();
         term.finish("working").await;
-        assert_eq!(begun.elapsed().as_secs(), 3);
+        assert_eq!(started.elapsed().as_secs(), 3);
         term.abort(WATCHES);
         term.flush_events().await;
-        assert_eq!(begun.elapsed().as_secs(), 4);
+        assert_eq!(started.elapsed().as_secs(), 4);
     }
 }

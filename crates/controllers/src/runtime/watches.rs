@@ -1,4 +1,5 @@
-//! The watches of a term: starts each, counts its age, and adds its first list to those that the term waits for.
+//! The watches of a term: starts each watch, counts its age, and adds its first list to the lists that the term waits
+//! for.
 
 use std::time::Duration;
 
@@ -50,8 +51,8 @@ impl RunningTerm {
         self.spawn(WATCHES, watching);
     }
 
-    /// Starts a watch. The term waits for its first list. If the term can run without the watch, it does not wait once
-    /// the list is refused.
+    /// Starts a watch. The term waits for its first list. If the term can run without the watch, the term does not wait
+    /// once the list is refused.
     pub(crate) fn watch(
         &mut self,
         what: impl Into<String>,

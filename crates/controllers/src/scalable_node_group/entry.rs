@@ -15,11 +15,11 @@ use super::{NodeGroup, ProvidedNodes};
 use crate::cluster::StatusSnapshot;
 use crate::namespaces::Part;
 
-/// The existing groups.
+/// The existing groups, and the listed parts.
 #[derive(Default)]
 pub(crate) struct KnownNodeGroups {
     entries: BTreeMap<Identity, NodeGroupEntry>,
-    /// The listed parts: a group in one of them without an entry does not exist.
+    /// The listed parts: a group without an entry in a listed part does not exist.
     pub(super) listed: BTreeSet<Part>,
 }
 
@@ -120,7 +120,7 @@ impl KnownNodeGroups {
         self.listed.iter().any(|part| part.covers(group))
     }
 
-    /// Records that no group is known to be left to another controller.
+    /// Clears the record of which groups are left to another controller.
     pub(crate) fn clear_left_alone(&mut self) {
         self.entries.values_mut().for_each(|entry| entry.is_left_alone = false);
     }

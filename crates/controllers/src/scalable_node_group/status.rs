@@ -97,7 +97,7 @@ impl GroupState {
         }
     }
 
-    /// The conditions; `None` while there is nothing to report.
+    /// The conditions; `None` while the outcome is unknown.
     fn condition_states(&self) -> Option<[ConditionState; 2]> {
         let nothing = || "nothing needs attention".to_owned();
         let (reason, able, ready) = match self {
@@ -188,8 +188,8 @@ impl NodeGroups {
         let mut state = self.cluster.lock();
         let entry = state.node_groups.get_mut(name).filter(|entry| entry.uid == subject.uid)?;
         let delay = if is_failing || !is_written {
-            let begin = || Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, self.seed_of(name));
-            let failures = entry.failures.get_or_insert_with(|| Box::new(begin()));
+            let new_backoff = || Backoff::new(INITIAL_BACKOFF, MAX_BACKOFF, self.seed_of(name));
+            let failures = entry.failures.get_or_insert_with(|| Box::new(new_backoff()));
             SignedDuration::try_from(failures.next_pause()).ok()
         } else {
             entry.failures = None;
@@ -231,7 +231,7 @@ impl NodeGroups {
                 let (missing, generation) = (missing.as_deref(), entry.generation);
                 fit(missing, &mut status, &entry.recorded, generation, now)
             };
-            // The status after this one omits the condition that the CRD has all fields again.
+            // The next status omits the condition that the CRD has all fields again.
             let is_cleared = fitted.as_ref().is_some_and(|state| !state.holds);
             condition_states.extend(fitted);
             // The status reports an exemption once, without contention with the controller that reconciles the group.

@@ -251,7 +251,7 @@ async fn the_nodes_of_a_group_stay_while_only_another_namespace_is_listed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_group_that_is_not_in_the_next_list_or_is_being_deleted_is_gone() {
+async fn a_group_that_is_not_in_the_next_list_or_is_being_deleted_is_removed() {
     for is_terminating in [false, true] {
         let mut bench = Bench::with_replicas(3);
         bench.turn().await;

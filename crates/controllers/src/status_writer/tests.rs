@@ -20,7 +20,7 @@ struct Recording {
 }
 
 impl Recording {
-    fn begin() -> Self {
+    fn start() -> Self {
         let (stub, fence) = (Stub::new(), Fence::open());
         let kind = ("autoscaling.karmada.io/v1alpha1", "CronFederatedHPA");
         stub.serve(StubKind::new(kind.0, kind.1, "cronfederatedhpas"));
@@ -74,7 +74,7 @@ impl Recording {
 
 #[tokio::test(start_paused = true)]
 async fn a_status_is_written_version_after_version_without_watch_events() {
-    let recording = Recording::begin();
+    let recording = Recording::start();
     assert_eq!(recording.write("one").await, Ok(()));
     assert_eq!(recording.write("two").await, Ok(()));
     assert_eq!(recording.object()["status"], json!({ "lastRules": "two" }));
@@ -83,7 +83,7 @@ async fn a_status_is_written_version_after_version_without_watch_events() {
 
 #[tokio::test(start_paused = true)]
 async fn repeated_conflicts_back_off() {
-    let recording = Recording::begin();
+    let recording = Recording::start();
     recording.stub.change("cronfederatedhpas", "default", "shop", &json!({ "spec": { "a": 1 } }));
     let mut delays = Vec::new();
     for _ in 0..8 {
@@ -99,7 +99,7 @@ async fn repeated_conflicts_back_off() {
 
 #[tokio::test(start_paused = true)]
 async fn a_status_whose_response_was_lost_is_retried_until_the_watch_shows_it() {
-    let recording = Recording::begin();
+    let recording = Recording::start();
     recording.stub.inject(Fault::lose_response().matching(ReceivedRequest::is_write));
     assert!(recording.write("once").await.is_err_and(|again| again.is_some()));
     assert!(recording.write("once").await.is_err_and(|again| again.is_some()));
@@ -113,7 +113,7 @@ async fn a_status_write_is_retried_after_any_error() {
     let failed = Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     let forbidden = Fault::respond(StatusCode::FORBIDDEN, "you may not");
     for fault in [Fault::hang(), Fault::silence(), Fault::refuse(), failed, forbidden] {
-        let recording = Recording::begin();
+        let recording = Recording::start();
         recording.stub.inject(fault);
         assert!(recording.retry_delay().await <= 2);
         assert_eq!(recording.write("then").await, Ok(()));
@@ -122,7 +122,7 @@ async fn a_status_write_is_retried_after_any_error() {
 
 #[tokio::test(start_paused = true)]
 async fn a_status_of_a_deleted_or_replaced_object_is_not_retried() {
-    let recording = Recording::begin();
+    let recording = Recording::start();
     recording.stub.delete("cronfederatedhpas", "default", "shop");
     assert!(
         recording.write("early").await.is_err_and(|again| again.is_some()),
@@ -130,7 +130,7 @@ async fn a_status_of_a_deleted_or_replaced_object_is_not_retried() {
     );
     recording.cluster.lock().policies.remove(&recording.policy);
     assert_eq!(recording.write("late").await, Err(None));
-    let recording = Recording::begin();
+    let recording = Recording::start();
     recording.fence.shut();
     assert_eq!(recording.write("fenced").await, Err(None));
     assert!(recording.stub.requests().is_empty());

@@ -55,8 +55,8 @@ impl Following {
     /// Whether all objects are known; waits while the first list is in progress.
     pub(super) async fn is_whole(&self) -> bool {
         let mut stage = self.stage.clone();
-        let begun = stage.wait_for(|stage| *stage != Stage::Listing);
-        match tokio::time::timeout(INITIAL_LIST_TIMEOUT, begun).await {
+        let started = stage.wait_for(|stage| *stage != Stage::Listing);
+        match tokio::time::timeout(INITIAL_LIST_TIMEOUT, started).await {
             Ok(Ok(stage)) => *stage == Stage::Whole,
             _ => false,
         }
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn listing_the_targets_of_one_namespace_keeps_those_of_another() {
+    fn listing_the_targets_of_one_namespace_keeps_the_targets_of_another() {
         let turns = Arc::new(WorkQueue::new(Clock::from_fn(|| Timestamp::UNIX_EPOCH)));
         let cluster = Arc::new(Cluster::default());
         let follow = |namespace: &str| {
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn the_writer_of_a_value_is_its_field_manager_unless_it_is_us() {
+    fn the_writer_of_a_value_is_its_field_manager_unless_that_is_this_process() {
         let entry = |manager: &str, field: &str| json!({ "manager": manager, "operation": "Update", "fieldsV1": { "f:spec": { field: {} } } });
         let writer = |owners: &[(&str, &str)]| {
             let entries: Vec<_> =

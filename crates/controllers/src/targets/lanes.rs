@@ -2,8 +2,7 @@
 //!
 //! A turn that sends a request to the API server takes one of the few permits of the kind's lane. While the kind
 //! responds, turns wait for a permit. If the lane makes no progress for one second, the turn stops waiting and retries
-//! as after any failure. After a request has timed out, the lane admits one request at a time until there is a response
-//! again.
+//! as after any failure. After a request has timed out, the lane admits one request at a time until the next response.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -76,7 +75,7 @@ impl Lanes {
     }
 }
 
-/// Drops lanes if there are too many.
+/// Drops lanes beyond the maximum.
 fn make_room(kinds: &mut BTreeMap<(String, String), Arc<KindLanes>>) {
     for keeps_hanging in [true, false] {
         if kinds.len() >= MAX_KINDS {

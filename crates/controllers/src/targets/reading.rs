@@ -59,7 +59,7 @@ impl Targets {
         let mut state = self.cluster.lock();
         let listing = match state.targets.get(identity) {
             // Something newer was delivered or written in the meantime. A response that is older than the state before
-            // the request is used: versions have gone back.
+            // the request is used, because versions have gone back.
             Some(found)
                 if is_older(version, &found.version) && before.as_ref() != Some(&found.version) =>
             {

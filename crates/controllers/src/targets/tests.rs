@@ -26,9 +26,9 @@ fn at(time: &str) -> Timestamp {
 
 /// Matches requests from this time of day on, by the clock of a bench that starts now.
 fn from(time: &str) -> impl Fn(&ReceivedRequest) -> bool + Send + Sync + 'static {
-    let begin: Timestamp = BEGIN.parse().expect("the instant is valid");
+    let start: Timestamp = BEGIN.parse().expect("the instant is valid");
     let later =
-        Duration::try_from(at(time).duration_since(begin)).expect("the duration is positive");
+        Duration::try_from(at(time).duration_since(start)).expect("the duration is positive");
     let since = Instant::now() + later;
     move |request| request.at >= since
 }

@@ -70,7 +70,7 @@ impl Targets {
                     self.note(identity, action, response);
                     return Ok(ApplyResult::from_outcome(Outcome::Done));
                 }
-                // A refusal comes before the others, because it may have any code.
+                // Refusals at admission come first, because they may have any code.
                 Err(WriteError::Refused(refusal)) if refusal.is_admission_denied() => {
                     let message = Arc::from(format!("refused by admission: {refusal}"));
                     return Ok(ApplyResult::from_outcome(Outcome::Refused(message)));

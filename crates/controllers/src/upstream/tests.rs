@@ -19,7 +19,7 @@ fn controlled(families: &[Family]) -> Vec<Controlled> {
 /// The families that a process in front of a stub, under a clock that follows the runtime's.
 struct UpstreamBench {
     stub: Stub,
-    begun: (Timestamp, Instant),
+    started: (Timestamp, Instant),
     upstreams: Upstreams,
     changed: Arc<Mutex<Vec<Controlled>>>,
 }
@@ -36,23 +36,24 @@ impl UpstreamBench {
         stub.serve(kind.cluster_scoped());
         Self {
             stub,
-            begun: (almanac_fixtures::at("2026-11-20T08:00:00Z"), Instant::now()),
+            started: (almanac_fixtures::at("2026-11-20T08:00:00Z"), Instant::now()),
             upstreams: Upstreams::for_families(&controlled(&FAMILIES), &controlled(taken_over)),
             changed: Arc::default(),
         }
     }
 
     fn now(&self) -> Timestamp {
-        let (begun, since) = self.begun;
-        begun + SignedDuration::try_from(since.elapsed()).expect("the duration is short")
+        let (started, since) = self.started;
+        started + SignedDuration::try_from(since.elapsed()).expect("the duration is short")
     }
 
     /// Starts the checks, and waits for the first one.
-    async fn begin(&self) -> ListReceiver {
+    async fn start(&self) -> ListReceiver {
         let (first, mut progress) = ListReport::new();
-        let (begun, changed) = (self.begun, Arc::clone(&self.changed));
+        let (started, changed) = (self.started, Arc::clone(&self.changed));
         let clock = Clock::from_fn(move || {
-            begun.0 + SignedDuration::try_from(begun.1.elapsed()).expect("the duration is short")
+            started.0
+                + SignedDuration::try_from(started.1.elapsed()).expect("the duration is short")
         });
         let changed = move |family| changed.lock().expect("lock is not poisoned").push(family);
         tokio::spawn(self.upstreams.clone().watch(self.stub.client(), clock, first, changed));
@@ -98,7 +99,7 @@ const KARPENTER: &str = "karpenter-leader-election";
 async fn a_family_is_left_alone_from_the_first_check_while_the_lease_is_renewed() {
     let bench = UpstreamBench::new();
     bench.renew(KARMADA, Some("karmada"));
-    bench.begin().await;
+    bench.start().await;
     assert_eq!(bench.running(), [Family::CronScaling]);
     for _ in 0..20 {
         bench.renew(KARMADA, Some("karmada"));
@@ -129,7 +130,7 @@ const STALE: Duration = Duration::from_secs(91);
 async fn a_controller_installed_later_is_noticed_and_other_leases_are_ignored() {
     let bench = UpstreamBench::new();
     bench.renew("another", Some("another-holder"));
-    bench.begin().await;
+    bench.start().await;
     assert_eq!(bench.running(), []);
     bench.renew(KARMADA, Some("karmada"));
     sleep(ONE_CHECK).await;
@@ -141,7 +142,7 @@ async fn an_abandoned_lease_is_ignored_until_it_is_renewed() {
     let bench = UpstreamBench::new();
     let long_ago = bench.now() - SignedDuration::from_hours(24 * 30);
     bench.put_lease(KARMADA, Some("karmada"), long_ago);
-    bench.begin().await;
+    bench.start().await;
     assert_eq!(bench.running(), []);
     // If only a clock was wrong, the next renewal shows that.
     bench.put_lease(KARMADA, Some("karmada"), long_ago + SignedDuration::from_secs(2));
@@ -153,7 +154,7 @@ async fn an_abandoned_lease_is_ignored_until_it_is_renewed() {
 async fn later_versions_of_karpenter_are_ignored() {
     let bench = UpstreamBench::new();
     bench.renew(KARPENTER, Some("karpenter"));
-    let progress = bench.begin().await;
+    let progress = bench.start().await;
     assert_eq!(bench.running(), []);
     // Our CRDs have no annotation, or one from a user.
     bench.define(&json!({"example.org/owner": "harbour"}));
@@ -171,7 +172,7 @@ async fn later_versions_of_karpenter_are_ignored() {
 async fn families_that_are_taken_over_are_not_checked() {
     let bench = UpstreamBench::taking_over(&FAMILIES);
     bench.renew(KARMADA, Some("karmada"));
-    assert!(*bench.begin().await.borrow() == ListProgress::Whole);
+    assert!(*bench.start().await.borrow() == ListProgress::Whole);
     assert_eq!(bench.running(), []);
     assert_eq!(bench.stub.requests_where(|_| true).len(), 0);
 }
@@ -182,7 +183,7 @@ async fn without_permission_to_check_everything_is_reconciled() {
     bench.renew(KARMADA, Some("karmada"));
     let forbidden = Fault::respond(StatusCode::FORBIDDEN, "leases is forbidden");
     bench.stub.inject(forbidden.path_contains("/leases").always());
-    assert!(*bench.begin().await.borrow() == ListProgress::Whole);
+    assert!(*bench.start().await.borrow() == ListProgress::Whole);
     assert_eq!(bench.running(), []);
     bench.stub.clear_faults();
     sleep(ONE_CHECK).await;
@@ -195,7 +196,7 @@ async fn the_first_check_is_retried_and_later_failures_keep_the_last_result() {
     bench.renew(KARMADA, Some("karmada"));
     let failed = || Fault::respond(StatusCode::INTERNAL_SERVER_ERROR, "etcd is gone");
     bench.stub.inject(failed().path_contains("/leases").always());
-    let mut progress = bench.begin().await;
+    let mut progress = bench.start().await;
     let is_reported = |progress: &ListProgress| match progress {
         ListProgress::Failing(failure) => failure.reason.contains("etcd is gone"),
         _ => false,

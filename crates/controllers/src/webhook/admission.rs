@@ -77,7 +77,7 @@ fn has_same_content(before: &Value, object: &Value) -> bool {
     all.all(|(key, value)| before.get(key) == Some(value))
 }
 
-/// The objects that may be in conflict with another one.
+/// The objects that may be in conflict with an object.
 type Neighbors = BTreeMap<Identity, IndexedObject>;
 
 /// Findings that only arise with other objects: of the object, and of the other objects that it affects.
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_policy_for_the_same_pods_is_a_warning_so_that_one_can_be_renamed() {
+    fn a_second_policy_for_the_same_pods_is_a_warning_so_that_a_policy_can_be_renamed() {
         let index = index(&[(Kind::ResourcePolicy, units("first", 5))]);
         let result = verdict(&index, Kind::ResourcePolicy, units("second", 5), None);
         assert!(result.errors.is_empty(), "{:?}", result.errors);
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_query_or_one_with_large_patterns_is_refused() {
+    fn a_deep_query_or_a_query_with_large_patterns_is_refused() {
         let patterns: String = ('b'..'z')
             .map(|last| format!("name=~\"[a-{last}]{{1000}}\","))
             .collect::<Vec<_>>()

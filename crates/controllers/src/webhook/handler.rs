@@ -44,7 +44,7 @@ impl Handler for Reviews {
             MUTATE => true,
             _ => return ServerResponse::refusal(StatusCode::NOT_FOUND, "try /validate or /mutate"),
         };
-        let begun = Instant::now();
+        let started = Instant::now();
         let review: Result<Review, _> = serde_json::from_slice(&request.body);
         let why = match review {
             Ok(Review { request: Some(request) }) => {
@@ -52,7 +52,7 @@ impl Handler for Reviews {
                 let response = tokio::task::block_in_place(|| {
                     if is_to_be_completed { self.complete(&request) } else { self.review(request) }
                 });
-                self.metrics.timed(begun.elapsed());
+                self.metrics.timed(started.elapsed());
                 return response;
             }
             Ok(Review { request: None }) => {

@@ -37,7 +37,7 @@ impl Outcome {
     }
 }
 
-/// The counters.
+/// The counters of the webhook's responses.
 #[derive(Clone, Debug)]
 pub(super) struct ReviewMetrics {
     reviews: Family<[(&'static str, &'static str); 1], Counter>,

@@ -84,7 +84,7 @@ impl ObjectIndex {
         self.objects.keys().filter(is_of_kind)
     }
 
-    /// The objects that may be in conflict with this one, in their order, without the object itself.
+    /// The objects that may be in conflict with an object, in their order, without the object itself.
     pub(super) fn neighbors(&self, object: &CheckedObject) -> BTreeMap<Identity, IndexedObject> {
         let mut neighbors = BTreeMap::new();
         let mut add = |identity: &Identity| {

@@ -27,7 +27,7 @@ use crate::runtime::{RunningTerm, WATCHES, names};
 use crate::server_version::ServerVersion;
 
 /// Starts all watches.
-pub(super) fn begin(client: Client, reviews: &Reviews, running: &mut RunningTerm) {
+pub(super) fn start(client: Client, reviews: &Reviews, running: &mut RunningTerm) {
     let Reviews { namespaces, index, clock, upstreams, kubernetes, .. } = reviews;
     for kind in Kind::ALL.iter().copied().filter(|kind| kind.is_compared()) {
         running.watch_kind(kind, namespaces, |part| {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_that_come_and_go_leave_nothing_behind() {
+    fn deleted_objects_leave_no_entries() {
         let (progress, _listed) = ListReport::new();
         let (kind, index) = (Kind::Deployment, SharedIndex::default());
         let clock = Clock::from_fn(|| Timestamp::UNIX_EPOCH);

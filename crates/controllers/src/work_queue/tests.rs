@@ -14,10 +14,10 @@ fn nothing(_: &PolicyName) -> Vec<Lane> {
 
 /// A queue on a clock that follows the runtime's (paused) one.
 fn queue() -> Arc<WorkQueue> {
-    let begin = tokio::time::Instant::now();
+    let start = tokio::time::Instant::now();
     let now = move || {
         Timestamp::UNIX_EPOCH
-            + SignedDuration::try_from(begin.elapsed()).expect("the duration is short")
+            + SignedDuration::try_from(start.elapsed()).expect("the duration is short")
     };
     Arc::new(WorkQueue::new(Clock::from_fn(now)))
 }
@@ -26,8 +26,8 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("the instant is in range")
 }
 
-/// Runs turns that take a second each and return the given next instants; returns the turns with the second in which
-/// they started.
+/// Runs turns that take a second each and return the given next instants; returns the turns, each with its start
+/// second.
 async fn run(
     queue: &Arc<WorkQueue>,
     seconds: u64,
@@ -159,9 +159,9 @@ async fn a_turn_requested_for_the_past_runs_immediately() {
 
 #[tokio::test(start_paused = true)]
 async fn every_policy_gets_a_turn_once_a_fast_clock_is_corrected() {
-    let begin = tokio::time::Instant::now();
+    let start = tokio::time::Instant::now();
     let clock = Clock::from_fn(move || {
-        let elapsed = SignedDuration::try_from(begin.elapsed()).expect("the duration is short");
+        let elapsed = SignedDuration::try_from(start.elapsed()).expect("the duration is short");
         let ahead = if elapsed.as_secs() < 6 { 720 * 3600 } else { 0 };
         at(ahead) + elapsed
     });
@@ -187,12 +187,12 @@ async fn the_longest_overdue_policy_runs_first() {
     for (name, due) in [("a", 10), ("b", 10), ("c", 12), ("d", 11)] {
         queue.lock().agenda.set(&policy(name), Some(at(due)));
     }
-    let begun = Arc::new(Mutex::new(Vec::new()));
+    let started = Arc::new(Mutex::new(Vec::new()));
     let (end, clock) = (CancellationToken::new(), queue.clock.clone());
     let turn = |policy: PolicyName| {
-        let (begun, now) = (Arc::clone(&begun), clock.now().as_second());
+        let (started, now) = (Arc::clone(&started), clock.now().as_second());
         async move {
-            begun.lock().expect("no task panics").push((now, policy.identity.name().to_owned()));
+            started.lock().expect("no task panics").push((now, policy.identity.name().to_owned()));
             tokio::time::sleep(Duration::from_secs(5)).await;
             None
         }
@@ -203,8 +203,8 @@ async fn the_longest_overdue_policy_runs_first() {
     };
     tokio::join!(queue.run(1, None, end.clone(), nothing, turn), stop);
     let expected = [(10, "a"), (15, "b"), (20, "d"), (25, "c")];
-    let begun = begun.lock().expect("no task panics").clone();
-    assert_eq!(begun, expected.map(|(second, name)| (second, name.to_owned())));
+    let started = started.lock().expect("no task panics").clone();
+    assert_eq!(started, expected.map(|(second, name)| (second, name.to_owned())));
 }
 
 fn target_of(policy: &PolicyName) -> Vec<Lane> {
@@ -242,7 +242,7 @@ async fn a_policy_deleted_while_held_up_by_another_gets_no_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_is_brought_forward_but_never_delayed_nor_added_to_a_running_one() {
+async fn a_turn_is_brought_forward_but_never_delayed_nor_added_to_a_running_turn() {
     let queue = queue();
     let [early, late, new] = ["early", "late", "new"].map(policy);
     {
@@ -279,7 +279,7 @@ async fn the_next_turn_is_brought_forward_while_a_turn_is_running() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn policies_that_come_and_go_without_a_turn_leave_nothing_behind() {
+async fn deleted_policies_without_a_turn_leave_no_entries() {
     let queue = queue();
     let queued = || {
         let state = queue.lock();

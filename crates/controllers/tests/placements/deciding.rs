@@ -88,9 +88,9 @@ async fn an_expired_score_counts_zero_from_its_last_instant_on() {
     hub.run(&[]).await;
     assert_eq!(hub.selected("web"), ["c1"]);
     hub.stub.clear_requests();
-    let (begin, since) = hub.begun;
+    let (start, since) = hub.started;
     let until_end = |at: &str| {
-        let at = begin.duration_until(almanac_fixtures::at(at));
+        let at = start.duration_until(almanac_fixtures::at(at));
         since + Duration::try_from(at).expect("the instant is in the future")
     };
     tokio::time::sleep_until(until_end("2026-11-20T09:09:59.999Z")).await;
@@ -271,7 +271,7 @@ async fn decisions_of_open_cluster_management_stay_unless_taken_over() {
         hub.stub.put(json!({
             "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
             "metadata": { "namespace": "open-cluster-management-hub", "name": "placement-lock" },
-            "spec": { "holderIdentity": "ocm", "renewTime": format!("{:.6}", hub.begun.0) },
+            "spec": { "holderIdentity": "ocm", "renewTime": format!("{:.6}", hub.started.0) },
         }));
         hub.put("default", hub::placement("web", &json!({})));
         hub.run(take_over).await;

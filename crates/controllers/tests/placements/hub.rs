@@ -28,7 +28,7 @@ pub(crate) const DECISIONS: &str = "placementdecisions";
 /// A hub, and optionally a process that reconciles its placements.
 pub(crate) struct Hub {
     pub(crate) stub: Stub,
-    pub(crate) begun: (Timestamp, Instant),
+    pub(crate) started: (Timestamp, Instant),
     registry: Arc<Mutex<Registry>>,
     running: Option<(CancellationToken, JoinHandle<()>)>,
     uids: u64,
@@ -53,9 +53,9 @@ impl Hub {
             stub.serve(if is_namespaced { kind } else { kind.cluster_scoped() });
         }
         stub.serve(Kind::new("v1", "Namespace", "namespaces").cluster_scoped());
-        let begun = (almanac_fixtures::at(BEGIN), Instant::now());
+        let started = (almanac_fixtures::at(BEGIN), Instant::now());
         let registry = Arc::default();
-        let mut hub = Self { stub, begun, registry, running: None, uids: 0 };
+        let mut hub = Self { stub, started, registry, running: None, uids: 0 };
         hub.put("", hub::managed_cluster_set());
         hub.put("default", hub::managed_cluster_set_binding());
         for cluster in clusters {
@@ -92,9 +92,9 @@ impl Hub {
 
     /// Starts a process, and waits until it is idle.
     pub(crate) async fn run(&mut self, take_over: &[Family]) {
-        let (begin, since) = self.begun;
+        let (start, since) = self.started;
         let now = move || {
-            begin + SignedDuration::try_from(since.elapsed()).expect("the duration is short")
+            start + SignedDuration::try_from(since.elapsed()).expect("the duration is short")
         };
         let [namespace, name, identity] = ["default", "almanac", "us"].map(str::to_owned);
         let options = Options {

@@ -17,7 +17,7 @@ struct LimitedProcess {
 
 impl LimitedProcess {
     /// A process for these namespaces, after a preparation of the API server.
-    fn begin(names: &[&str], prepare: impl FnOnce(&Stub)) -> Self {
+    fn start(names: &[&str], prepare: impl FnOnce(&Stub)) -> Self {
         let stub = Stub::new();
         stub.serve(Kind::new("v1", "Namespace", "namespaces").cluster_scoped());
         stub.serve(Kind::new(objects::KARMADA, "CronFederatedHPA", "cronfederatedhpas"));
@@ -34,7 +34,7 @@ impl LimitedProcess {
         let limit =
             |options| Options { namespaces, node_groups: Some(NodeProviders::new()), ..options };
         let health = Health::default();
-        let running = RunningProcess::begin_with(stub, limit, health.clone());
+        let running = RunningProcess::start_with(stub, limit, health.clone());
         Self { running, health }
     }
 
@@ -58,14 +58,14 @@ pub(super) fn forbid(stub: &Stub, namespace: &str) {
     stub.inject(forbidden.matching(concerned).always());
 }
 
-fn mark(stub: &Stub, namespace: &str, value: &Value) {
-    let mark = json!({ "metadata": { "annotations": { MARK: value } } });
-    stub.change("namespaces", "", namespace, &mark);
+fn annotate(stub: &Stub, namespace: &str, value: &Value) {
+    let annotations = json!({ "metadata": { "annotations": { MARK: value } } });
+    stub.change("namespaces", "", namespace, &annotations);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_limited_process_requests_only_its_namespaces() {
-    let limited = LimitedProcess::begin(&["east", "west"], |_| {});
+    let limited = LimitedProcess::start(&["east", "west"], |_| {});
     seconds(90).await;
     assert_eq!(limited.scaled(), ["east", "west"]);
     // The lease is in the namespace of the process, and the discovery of kinds is in no namespace.
@@ -83,7 +83,7 @@ async fn a_limited_process_requests_only_its_namespaces() {
 
 #[tokio::test(start_paused = true)]
 async fn relisting_one_namespace_leaves_the_others_unchanged() {
-    let limited = LimitedProcess::begin(&["east", "west"], |_| {});
+    let limited = LimitedProcess::start(&["east", "west"], |_| {});
     seconds(20).await;
     let stub = limited.running.stub.clone();
     let gone = Fault::respond(StatusCode::GONE, "too old resource version");
@@ -103,7 +103,7 @@ async fn relisting_one_namespace_leaves_the_others_unchanged() {
 
 #[tokio::test(start_paused = true)]
 async fn a_forbidden_namespace_delays_no_other_and_is_reconciled_once_permitted() {
-    let limited = LimitedProcess::begin(&["east", "north"], |stub| forbid(stub, "north"));
+    let limited = LimitedProcess::start(&["east", "north"], |stub| forbid(stub, "north"));
     seconds(5).await;
     let waiting = limited.health.waiting_for().unwrap_or_default();
     assert!(waiting.starts_with("all CronFederatedHPA objects in north to be listed"), "{waiting}");
@@ -123,7 +123,7 @@ async fn a_forbidden_namespace_delays_no_other_and_is_reconciled_once_permitted(
 
 #[tokio::test(start_paused = true)]
 async fn without_a_readable_namespace_the_process_reports_why_it_is_not_ready() {
-    let limited = LimitedProcess::begin(&["east", "north"], |stub| {
+    let limited = LimitedProcess::start(&["east", "north"], |stub| {
         for namespace in ["east", "north"] {
             forbid(stub, namespace);
         }
@@ -140,10 +140,10 @@ async fn without_a_readable_namespace_the_process_reports_why_it_is_not_ready() 
 #[tokio::test(start_paused = true)]
 async fn the_annotation_of_a_namespace_that_cannot_be_watched_exempts_its_objects() {
     let limited =
-        LimitedProcess::begin(&["east", "west"], |stub| mark(stub, "east", &json!("by hand")));
+        LimitedProcess::start(&["east", "west"], |stub| annotate(stub, "east", &json!("by hand")));
     let stub = limited.running.stub.clone();
     seconds(15).await;
-    mark(&stub, "west", &json!("for now"));
+    annotate(&stub, "west", &json!("for now"));
     seconds(11).await;
     // The last known annotation applies while reading the namespace is forbidden.
     let forbidden = Fault::respond(StatusCode::FORBIDDEN, "access is forbidden");
@@ -152,7 +152,7 @@ async fn the_annotation_of_a_namespace_that_cannot_be_watched_exempts_its_object
     assert_eq!(limited.scaled(), Vec::<&str>::new());
     stub.clear_faults();
     for namespace in ["east", "west"] {
-        mark(&stub, namespace, &Value::Null);
+        annotate(&stub, namespace, &Value::Null);
     }
     // A firing during the exemption is skipped.
     seconds(11).await;
@@ -164,7 +164,7 @@ async fn the_annotation_of_a_namespace_that_cannot_be_watched_exempts_its_object
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_reconciled_in_a_namespace_whose_mark_was_never_read() {
-    let limited = LimitedProcess::begin(&["east", "west"], |stub| {
+    let limited = LimitedProcess::start(&["east", "west"], |stub| {
         let forbidden = Fault::respond(StatusCode::FORBIDDEN, "access is forbidden");
         stub.inject(
             forbidden.matching(|request| request.path.ends_with("/namespaces/east")).always(),
@@ -185,7 +185,7 @@ async fn nothing_is_reconciled_in_a_namespace_whose_mark_was_never_read() {
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_namespace_is_not_an_error() {
-    let limited = LimitedProcess::begin(&["east", "south"], |_| {});
+    let limited = LimitedProcess::start(&["east", "south"], |_| {});
     seconds(15).await;
     assert_eq!(limited.health.waiting_for(), None);
     put_in(&limited.running.stub, "south");
@@ -198,7 +198,7 @@ async fn a_missing_namespace_is_not_an_error() {
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_namespace_delays_no_other() {
-    let limited = LimitedProcess::begin(&["east", "west"], |_| {});
+    let limited = LimitedProcess::start(&["east", "west"], |_| {});
     seconds(20).await;
     let stub = &limited.running.stub;
     // The roles of the namespace are deleted, too.

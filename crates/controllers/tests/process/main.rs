@@ -37,23 +37,23 @@ struct RunningProcess {
 }
 
 impl RunningProcess {
-    fn begin() -> Self {
-        Self::begin_on(Stub::new(), &[])
+    fn start() -> Self {
+        Self::start_on(Stub::new(), &[])
     }
 
     /// Starts a process on an API server that already has objects, with these families taken over.
-    fn begin_on(stub: Stub, take_over: &[Family]) -> Self {
+    fn start_on(stub: Stub, take_over: &[Family]) -> Self {
         let take_over = take_over.iter().copied().map(Into::into).collect();
-        Self::begin_with(stub, |options| Options { take_over, ..options }, Health::default())
+        Self::start_with(stub, |options| Options { take_over, ..options }, Health::default())
     }
 
     /// Starts a process with other options.
-    fn begin_with(stub: Stub, change: impl FnOnce(Options) -> Options, health: Health) -> Self {
+    fn start_with(stub: Stub, change: impl FnOnce(Options) -> Options, health: Health) -> Self {
         stub.serve(Kind::new(objects::KARMADA, "CronFederatedHPA", "cronfederatedhpas"));
         put_in(&stub, "default");
-        let (begin, since): (Timestamp, _) = (almanac_fixtures::at(BEGIN), Instant::now());
+        let (start, since): (Timestamp, _) = (almanac_fixtures::at(BEGIN), Instant::now());
         let now = move || {
-            begin + SignedDuration::try_from(since.elapsed()).expect("the duration is short")
+            start + SignedDuration::try_from(since.elapsed()).expect("the duration is short")
         };
         let [namespace, name, identity] = ["default", "almanac", "us"].map(str::to_owned);
         let options = Options {
@@ -141,7 +141,7 @@ async fn seconds(seconds: u64) {
 
 #[tokio::test(start_paused = true)]
 async fn a_status_waiting_for_a_retry_is_written_at_shutdown() {
-    let running = RunningProcess::begin();
+    let running = RunningProcess::start();
     running.fail("/shop/status");
     seconds(300).await;
     assert_eq!(running.recorded(), [0, 0]);
@@ -155,7 +155,7 @@ async fn a_status_waiting_for_a_retry_is_written_at_shutdown() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failed_term_releases_the_lease_only_after_its_requests_in_flight() {
-    let running = RunningProcess::begin();
+    let running = RunningProcess::start();
     let stub = running.stub.clone();
     let hangs = Fault::hang().matching(ReceivedRequest::is_write);
     stub.inject(hangs.path_contains("/shop/scale").always());
@@ -182,7 +182,7 @@ async fn a_failed_term_releases_the_lease_only_after_its_requests_in_flight() {
 
 #[tokio::test(start_paused = true)]
 async fn retries_are_given_up_as_soon_as_everything_is_stopped() {
-    let running = RunningProcess::begin();
+    let running = RunningProcess::start();
     running.fail("/shop/scale");
     // The next attempt would come half a minute later.
     seconds(30 + 35).await;
@@ -196,7 +196,7 @@ async fn retries_are_given_up_as_soon_as_everything_is_stopped() {
 
 #[tokio::test(start_paused = true)]
 async fn an_undone_value_is_reported_once() {
-    let running = RunningProcess::begin();
+    let running = RunningProcess::start();
     seconds(40).await;
     assert_eq!(running.recorded(), [1, 0]);
     let undo = json!({
@@ -217,12 +217,12 @@ async fn an_undone_value_is_reported_once() {
 
 #[tokio::test(start_paused = true)]
 async fn policies_are_left_to_their_upstream_controller_for_as_long_as_it_runs() {
-    let (stub, begin): (_, Timestamp) = (Stub::new(), almanac_fixtures::at(BEGIN));
-    renew_karmada(&stub, "karmada", begin);
-    let running = RunningProcess::begin_on(stub.clone(), &[]);
+    let (stub, start): (_, Timestamp) = (Stub::new(), almanac_fixtures::at(BEGIN));
+    renew_karmada(&stub, "karmada", start);
+    let running = RunningProcess::start_on(stub.clone(), &[]);
     for elapsed in (10..=90).step_by(10) {
         seconds(10).await;
-        renew_karmada(&stub, "karmada", begin + SignedDuration::from_secs(elapsed));
+        renew_karmada(&stub, "karmada", start + SignedDuration::from_secs(elapsed));
     }
     assert_eq!((replicas(&stub), running.recorded()), (json!(1), [0, 0]));
     let [status, reason, message] = ready(&stub);
@@ -236,7 +236,7 @@ async fn policies_are_left_to_their_upstream_controller_for_as_long_as_it_runs()
         stub.requests_where(|request| request.is_write() && request.path.ends_with("/shop/status"));
     assert_eq!(reported.len(), 1, "{reported:#?}");
     // It releases its lease, and the firing is still within its deadline.
-    renew_karmada(&stub, "", begin + SignedDuration::from_secs(100));
+    renew_karmada(&stub, "", start + SignedDuration::from_secs(100));
     seconds(35).await;
     assert_eq!((replicas(&stub), running.recorded()), (json!(3), [1, 0]));
     assert_eq!(ready(&stub)[0], "True");
@@ -245,7 +245,7 @@ async fn policies_are_left_to_their_upstream_controller_for_as_long_as_it_runs()
 
 #[tokio::test(start_paused = true)]
 async fn policies_are_left_to_an_upstream_controller_that_starts_later() {
-    let running = RunningProcess::begin();
+    let running = RunningProcess::start();
     // The rule has fired.
     seconds(40).await;
     assert_eq!(ready(&running.stub)[0], "True");
@@ -261,7 +261,7 @@ async fn policies_are_left_to_an_upstream_controller_that_starts_later() {
 async fn policies_that_are_taken_over_apply_despite_their_upstream_controller() {
     let stub = Stub::new();
     renew_karmada(&stub, "karmada", almanac_fixtures::at(BEGIN));
-    let running = RunningProcess::begin_on(stub.clone(), &[Family::CronScaling]);
+    let running = RunningProcess::start_on(stub.clone(), &[Family::CronScaling]);
     seconds(40).await;
     assert_eq!((replicas(&stub), running.recorded()), (json!(3), [1, 0]));
     running.end().await;
@@ -280,16 +280,16 @@ async fn marked_objects_are_left_alone_and_their_firings_are_not_made_up_for() {
         stub.put(json!({
             "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "default" },
         }));
-        let running = RunningProcess::begin_on(stub.clone(), &[]);
+        let running = RunningProcess::start_on(stub.clone(), &[]);
         seconds(10).await;
         assert_eq!(ready(&stub)[1], "Armed");
-        let mark = |value: Value| json!({ "metadata": { "annotations": { MARK: value } } });
-        stub.change(plural, namespace, name, &mark(json!("by hand")));
+        let annotated = |value: Value| json!({ "metadata": { "annotations": { MARK: value } } });
+        stub.change(plural, namespace, name, &annotated(json!("by hand")));
         seconds(30).await;
         assert_eq!((replicas(&stub), running.recorded()), (json!(1), [0, 0]), "{plural}");
         let [status, reason, _] = ready(&stub);
         assert_eq!([status, reason], ["True", "Exempt"], "{plural}");
-        stub.change(plural, namespace, name, &mark(Value::Null));
+        stub.change(plural, namespace, name, &annotated(Value::Null));
         seconds(30).await;
         assert_eq!((replicas(&stub), running.recorded()), (json!(1), [0, 0]), "{plural}");
         assert_eq!(ready(&stub)[1], "Armed", "{plural}");
@@ -309,7 +309,7 @@ async fn in_a_forbidden_namespace_nothing_is_applied_or_skipped() {
         forbidden.path_contains("/api/v1/namespaces/default").matching(is_namespace).always(),
     );
     let only_this = Namespaces::Only(["default".into()].into());
-    let running = RunningProcess::begin_with(
+    let running = RunningProcess::start_with(
         stub.clone(),
         |options| Options { namespaces: only_this, ..options },
         Health::default(),
@@ -339,7 +339,7 @@ async fn without_permission_to_watch_namespaces_everything_is_reconciled() {
     let stub = Stub::new();
     let forbidden = Fault::respond(StatusCode::FORBIDDEN, "namespaces is forbidden");
     stub.inject(forbidden.path_contains("/api/v1/namespaces").matching(is_of_namespaces).always());
-    let running = RunningProcess::begin_on(stub.clone(), &[]);
+    let running = RunningProcess::start_on(stub.clone(), &[]);
     seconds(40).await;
     assert_eq!((replicas(&stub), running.recorded()), (json!(3), [1, 0]));
     running.end().await;

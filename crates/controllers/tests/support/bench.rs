@@ -41,15 +41,15 @@ pub(crate) struct TestBench {
     turns: Arc<WorkQueue>,
     followers: BTreeMap<&'static str, PolicyFollower>,
     stub: Stub,
-    begun: (Timestamp, Instant),
+    started: (Timestamp, Instant),
     _event_writer: EventLogWriter,
 }
 
 impl TestBench {
     /// A bench whose clock shows this instant now.
     pub(crate) fn at(now: &str, stub: &Stub) -> Self {
-        let begun = (now.parse().expect("the instant is valid"), Instant::now());
-        let clock = Clock::from_fn(move || time_at(begun, Instant::now()));
+        let started = (now.parse().expect("the instant is valid"), Instant::now());
+        let clock = Clock::from_fn(move || time_at(started, Instant::now()));
         let client = stub.client();
         let cluster = Arc::new(Cluster::default());
         let [turns, statuses] = [(); 2].map(|()| Arc::new(WorkQueue::new(clock.clone())));
@@ -85,7 +85,7 @@ impl TestBench {
             costly_decisions: CostlyDecisions::default(),
         });
         let stub = stub.clone();
-        Self { cluster, controller, turns, followers, stub, begun, _event_writer: event_writer }
+        Self { cluster, controller, turns, followers, stub, started, _event_writer: event_writer }
     }
 
     /// The targets that the controllers know.
@@ -155,7 +155,7 @@ impl TestBench {
     pub(crate) fn patched(&self) -> Vec<(Timestamp, String)> {
         let patches = self.stub.requests_where(|request| request.method == Method::PATCH);
         let timed_patches = patches.iter().map(|request| {
-            (time_at(self.begun, request.at), format!("{}?{}", request.path, request.query))
+            (time_at(self.started, request.at), format!("{}?{}", request.path, request.query))
         });
         timed_patches.collect()
     }
@@ -185,8 +185,8 @@ pub(crate) fn sampler(now: &str) -> Sampler {
 }
 
 /// The time on a clock that follows the runtime's.
-fn time_at((begin, since): (Timestamp, Instant), now: Instant) -> Timestamp {
-    begin + SignedDuration::try_from(now - since).expect("the duration is short")
+fn time_at((start, since): (Timestamp, Instant), now: Instant) -> Timestamp {
+    start + SignedDuration::try_from(now - since).expect("the duration is short")
 }
 
 /// A target with one replica.

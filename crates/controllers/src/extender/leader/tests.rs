@@ -110,26 +110,26 @@ async fn requests_and_scrapes_have_responses_while_a_policy_is_prepared() {
     let web = Pod { uid: Some("1".into()), ..Pod::default() };
     leader.lock().ledger.set_pod(&pod, &web);
     let changed = leader.lock().insert_policy(&policy, entry(1));
-    let (begun, begins) = mpsc::channel();
+    let (started, starts) = mpsc::channel();
     let (go_on, goes_on) = mpsc::channel();
     let preparing = {
         let leader = Arc::clone(&leader);
         std::thread::spawn(move || {
             leader.apply_policies_by(&changed, |due| {
-                begun.send(()).unwrap();
+                started.send(()).unwrap();
                 goes_on.recv().unwrap();
                 due.prepare()
             });
         })
     };
-    begins.recv().unwrap();
-    // If the lock were held, these would wait for the preparation, which waits for them.
+    starts.recv().unwrap();
+    // If the preparation held the lock, these calls would wait for it, and it waits for these calls.
     let metadata = json!({ "namespace": "shop", "name": "web", "uid": "1" });
     let request = json!({ "Pod": { "metadata": metadata }, "NodeNames": ["n-a"] });
     let response = filter(&leader, request.to_string().as_bytes()).await;
     assert_eq!(response.status, StatusCode::OK);
     let leading = Leadership::default();
-    leading.begin(Fence::open(), Arc::clone(&leader));
+    leading.start(Fence::open(), Arc::clone(&leader));
     let (mut registry, mut scraped) = (Registry::default(), String::new());
     registry.register_collector(Box::new(Gauges { leading }));
     encode(&mut scraped, &registry).unwrap();

@@ -15,7 +15,7 @@ use crate::extender::metrics::PodWriteMetrics;
 use crate::extender::watches::pod_identity;
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_that_is_gone_has_no_further_turn_while_everything_is_stopped() {
+async fn a_deleted_pod_has_no_further_turn_while_everything_is_stopped() {
     let (client, clock) = (Stub::new().client(), Clock::from_fn(|| Timestamp::UNIX_EPOCH));
     let (budget, metrics) = (WriteBudget::new(WriteLimits::default()), WriteMetrics::default());
     let writer = Writer::new(client.clone(), Fence::open(), budget, metrics);

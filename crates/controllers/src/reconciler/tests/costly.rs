@@ -34,7 +34,7 @@ fn clusters(world: &World) -> Vec<String> {
 /// The response to a scrape of the metrics that read the world.
 fn scrape(stage: &Stage) -> String {
     let leading = Leadership::default();
-    leading.begin(Fence::open(), Arc::clone(&stage.cluster));
+    leading.start(Fence::open(), Arc::clone(&stage.cluster));
     let (clock, switch) = (stage.controller.clock.clone(), stage.switch.clone());
     let scraped = ScrapeInputs { leading, clock, switch, upstreams: Upstreams::default() };
     let (mut registry, mut response) = (Registry::default(), String::new());
@@ -51,20 +51,20 @@ async fn a_firing_is_applied_and_a_scrape_responds_during_a_costly_decision() {
         add_placement(world, "web", by_expression());
         add_cluster(world, "east", cluster(""));
     }
-    let (begun, begins) = mpsc::channel();
+    let (started, starts) = mpsc::channel();
     let (go_on, goes_on) = mpsc::channel();
     let deciding = {
         let known = Arc::clone(&stage.cluster);
         std::thread::spawn(move || {
             costly::decide(&known, &placement_name("web"), |world| {
-                begun.send(()).unwrap();
+                started.send(()).unwrap();
                 goes_on.recv().unwrap();
                 clusters(world)
             })
         })
     };
-    begins.recv().unwrap();
-    // If the lock were held, all of these would wait for the decision, which waits for them.
+    starts.recv().unwrap();
+    // If the decision held the lock, all of these calls would wait for it, and it waits for these calls.
     stage.controller.take_turn(&policy()).await;
     let replicas = stage.cluster.lock().world.objects.workloads[&target()].replicas;
     assert_eq!(replicas, Some(3));

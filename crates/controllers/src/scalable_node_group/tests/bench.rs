@@ -226,7 +226,7 @@ impl Bench {
 
     pub(super) fn metrics(&self) -> String {
         let (mut registry, leading) = (Registry::default(), Leadership::default());
-        leading.begin(self.fence.clone(), Arc::clone(&self.groups.cluster));
+        leading.start(self.fence.clone(), Arc::clone(&self.groups.cluster));
         self.groups.metrics.register(&mut registry, &leading);
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry)
