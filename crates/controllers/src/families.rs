@@ -58,7 +58,7 @@ pub(crate) trait FamilyController: Send + Sync {
         None
     }
 
-    /// Starts the watches of the further kinds that its policies read, besides their own kind and their targets.
+    /// Starts the watches of the further kinds that its policies read, apart from their own kind and their targets.
     fn follow(&self, _: &Arc<Cluster>, _: &Arc<WorkQueue>, _: &mut RunningTerm) {}
 }
 

@@ -177,8 +177,8 @@ pub(super) fn prioritize(leader: &Leader, body: &[u8]) -> ServerResponse {
     json(&priorities)
 }
 
-/// Responds with the nodes where evicting the victims frees capacity for a pod. The ledger holds back the capacity of
-/// these nodes for the pod.
+/// Responds with the nodes where evicting the victims frees capacity for a pod. The ledger holds back capacity on these
+/// nodes for the pod.
 pub(super) fn preempt(leader: &Leader, body: &[u8]) -> ServerResponse {
     let arguments = match PreemptionArguments::read(body) {
         Ok(arguments) => arguments,

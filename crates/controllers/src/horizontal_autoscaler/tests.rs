@@ -54,9 +54,9 @@ fn replicas(stub: &Stub, plural: &str) -> Value {
 /// The status of a condition, with its reason.
 fn condition(status: &Value, name: &str) -> (String, String) {
     let conditions = status["conditions"].as_array().expect("the status has conditions");
-    let found = conditions.iter().find(|it| it["type"] == name);
-    let found = found.unwrap_or_else(|| panic!("no {name} in {status}"));
-    let text = |field: &str| found[field].as_str().expect("the value is a string").to_owned();
+    let condition = conditions.iter().find(|it| it["type"] == name);
+    let condition = condition.unwrap_or_else(|| panic!("no {name} in {status}"));
+    let text = |field: &str| condition[field].as_str().expect("the value is a string").to_owned();
     (text("status"), text("reason"))
 }
 
@@ -194,8 +194,8 @@ async fn a_target_that_could_not_be_read_for_a_moment_is_scaled_within_seconds()
     stub.inject(away.method(Method::GET).path_contains("/pools/shop/scale").always());
     let bench = following(&stub, "2026-11-30T09:30:00Z", 4, POOL);
     bench.run(8).await;
-    let tried = bench.requests_for("/pools/shop/scale");
-    assert!((3..10).contains(&tried), "{tried} attempts");
+    let attempts = bench.requests_for("/pools/shop/scale");
+    assert!((3..10).contains(&attempts), "{attempts} attempts");
     stub.clear_faults();
     bench.run(15).await;
     assert_eq!(replicas(&stub, "pools"), 4);

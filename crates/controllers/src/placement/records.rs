@@ -109,8 +109,7 @@ impl DecisionRecord {
 }
 
 impl HubRecords {
-    /// A kind whose objects are unknown; `None` if all kinds are known. Without the objects, no placement can be
-    /// decided.
+    /// A kind whose objects are unknown; `None` if all are known. Without these objects, Almanac decides nothing.
     pub(super) fn missing_kind(&self) -> Option<Kind> {
         let mut of_hub = Descriptor::for_family(Family::Placement).reads.iter().copied();
         of_hub.find(|kind| !self.listed.contains(kind))
@@ -191,8 +190,8 @@ impl HubRecords {
         })
     }
 
-    /// Records that a `PlacementDecision` was absent when it was read. Returns `false` if a watch event has reported
-    /// the decision since. The event outweighs the read.
+    /// Records that a `PlacementDecision` was absent when it was read. Returns `false` if a later watch event has
+    /// reported it: the event outweighs the read.
     pub(super) fn note_missing(
         &mut self,
         decision: &Identity,
@@ -350,8 +349,7 @@ impl HubRecords {
         self.progress.get(placement).is_some_and(|it| it.decided == Some(revision))
     }
 
-    /// Whether the decision of this revision of a placement is written, or was written before another decision
-    /// followed.
+    /// Whether the decision of this revision is written, or was written before another decision.
     pub(super) fn is_written(&self, placement: &Identity, revision: SpecRevision) -> bool {
         self.progress.get(placement).is_some_and(|it| it.written == Some(revision))
     }

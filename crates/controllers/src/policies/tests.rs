@@ -157,21 +157,21 @@ fn listing_one_namespace_keeps_the_objects_of_the_others() {
         follower.upsert(to_dynamic(object));
         follower.list_complete();
     }
-    let known = || {
+    let versions = || {
         let state = watched.cluster.lock();
-        let known = state.policies.iter();
-        let known =
-            known.map(|(it, entry)| format!("{} {}", it.identity.namespace(), entry.version));
-        known.collect::<Vec<_>>()
+        let versions = state.policies.iter();
+        let versions =
+            versions.map(|(it, entry)| format!("{} {}", it.identity.namespace(), entry.version));
+        versions.collect::<Vec<_>>()
     };
-    assert_eq!(known(), ["east 20", "west 20"]);
+    assert_eq!(versions(), ["east 20", "west 20"]);
     east.versions_went_back();
-    assert_eq!(known(), [&format!("east {OLDEST_VERSION}"), "west 20"]);
+    assert_eq!(versions(), [&format!("east {OLDEST_VERSION}"), "west 20"]);
     // Often enough for the numbers of their lists to differ.
     for _ in 0..2 {
         east.begin_list();
         east.list_complete();
-        assert_eq!(known(), ["west 20"]);
+        assert_eq!(versions(), ["west 20"]);
     }
 }
 

@@ -231,20 +231,20 @@ async fn forbidden_targets_are_tried_a_few_at_a_time_and_briefly() {
         bench.upsert(at_nine(&format!("a-{number}"), "apps/v1", "Deployment"));
     }
     bench.run(20 * 60).await;
-    let tried: Vec<Timestamp> = {
-        let tried = bench.patched().into_iter().filter(|(_, path)| path.contains("dryRun=All"));
-        tried.map(|(at, _)| at).collect()
+    let probes: Vec<Timestamp> = {
+        let probes = bench.patched().into_iter().filter(|(_, path)| path.contains("dryRun=All"));
+        probes.map(|(at, _)| at).collect()
     };
-    assert!(tried.len() > 100, "{}", tried.len());
+    assert!(probes.len() > 100, "{}", probes.len());
     // Each probe waits for two seconds, and at most four run at the same time.
     let within = |at: Timestamp| {
         let before = |other: &&Timestamp| {
             **other <= at && at.duration_since(**other) < SignedDuration::from_secs(2)
         };
-        tried.iter().filter(before).count()
+        probes.iter().filter(before).count()
     };
-    let most = tried.iter().map(|at| within(*at)).max();
-    assert_eq!(most, Some(4));
+    let max = probes.iter().map(|at| within(*at)).max();
+    assert_eq!(max, Some(4));
 }
 
 /// The results of a policy's firings, newest first.

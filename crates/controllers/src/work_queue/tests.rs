@@ -60,20 +60,20 @@ async fn run_in_lanes(
     };
     tokio::join!(queue.run(8, None, end.clone(), lanes, turn), stop);
     drop(sender);
-    let mut took = Vec::new();
+    let mut turns = Vec::new();
     while let Some(turn) = receiver.recv().await {
-        took.push(turn);
+        turns.push(turn);
     }
-    took
+    turns
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_runs_at_the_requested_instant() {
     let queue = queue();
     queue.wake(&policy("a"));
-    let took = run(&queue, 30, |_| Some(at(20))).await;
+    let turns = run(&queue, 30, |_| Some(at(20))).await;
     let expected = [(0, policy("a")), (20, policy("a"))];
-    assert_eq!(took[..2], expected);
+    assert_eq!(turns[..2], expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -82,16 +82,16 @@ async fn a_policy_woken_during_its_turn_gets_another_turn() {
     queue.wake(&policy("a"));
     let wakes = Arc::clone(&queue);
     let woken = AtomicUsize::new(0);
-    let took = run(&queue, 10, move |_| {
+    let turns = run(&queue, 10, move |_| {
         if woken.fetch_add(1, Ordering::SeqCst) == 0 {
             wakes.wake(&policy("a"));
             wakes.wake(&policy("a"));
         }
         None
     });
-    let took = took.await;
-    assert_eq!(took.len(), 2, "{took:?}");
-    assert_eq!(took[1].0, 1, "after the first turn, which takes a second");
+    let turns = turns.await;
+    assert_eq!(turns.len(), 2, "{turns:?}");
+    assert_eq!(turns[1].0, 1, "after the first turn, which takes a second");
 }
 
 #[tokio::test(start_paused = true)]
@@ -101,11 +101,11 @@ async fn a_deleted_policy_gets_no_more_turns() {
     queue.wake(&policy("b"));
     queue.remove(&policy("b"));
     let removing = Arc::clone(&queue);
-    let took = run(&queue, 30, move |policy| {
+    let turns = run(&queue, 30, move |policy| {
         removing.remove(policy);
         Some(at(5))
     });
-    assert_eq!(took.await, [(0, policy("a"))]);
+    assert_eq!(turns.await, [(0, policy("a"))]);
     assert!(queue.is_quiet());
 }
 
@@ -131,12 +131,12 @@ async fn a_panicking_turn_is_retried_later_and_affects_no_other() {
     };
     tokio::join!(queue.run(8, None, end.clone(), nothing, turn), stop);
     drop(sender);
-    let mut took = Vec::new();
+    let mut turns = Vec::new();
     while let Some(turn) = receiver.recv().await {
-        took.push(turn);
+        turns.push(turn);
     }
     let expected = [(0, "falls"), (0, "stands"), (30, "falls")];
-    assert_eq!(took, expected.map(|(at, name)| (at, name.to_owned())));
+    assert_eq!(turns, expected.map(|(at, name)| (at, name.to_owned())));
 }
 
 #[tokio::test(start_paused = true)]
@@ -168,9 +168,9 @@ async fn every_policy_gets_a_turn_once_a_fast_clock_is_corrected() {
     let queue = Arc::new(WorkQueue::new(clock));
     queue.wake(&policy("a"));
     let next = at(720 * 3600 + 3600);
-    let took = run(&queue, 30, |_| Some(next)).await;
-    let put_right = took.iter().filter(|(second, _)| *second < 30).count();
-    assert_eq!((took.len(), put_right), (2, 1), "{took:?}");
+    let turns = run(&queue, 30, |_| Some(next)).await;
+    let put_right = turns.iter().filter(|(second, _)| *second < 30).count();
+    assert_eq!((turns.len(), put_right), (2, 1), "{turns:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -218,9 +218,9 @@ async fn policies_of_one_target_take_their_turns_for_an_instant_in_the_order_of_
     for name in ["c", "a", "other", "b"] {
         queue.lock().agenda.set(&policy(name), Some(at(5)));
     }
-    let took = run_in_lanes(&queue, 60, target_of, |_| None).await;
+    let turns = run_in_lanes(&queue, 60, target_of, |_| None).await;
     let expected = [(5, "a"), (5, "other"), (6, "b"), (7, "c")];
-    assert_eq!(took, expected.map(|(second, name)| (second, policy(name))));
+    assert_eq!(turns, expected.map(|(second, name)| (second, policy(name))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -237,8 +237,8 @@ async fn a_policy_deleted_while_held_up_by_another_gets_no_turn() {
         }
         target_of(policy_name)
     };
-    let took = run_in_lanes(&queue, 60, lanes, |_| None).await;
-    assert_eq!(took, [(0, policy("a")), (1, policy("c"))]);
+    let turns = run_in_lanes(&queue, 60, lanes, |_| None).await;
+    assert_eq!(turns, [(0, policy("a")), (1, policy("c"))]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -274,8 +274,8 @@ async fn the_next_turn_is_brought_forward_while_a_turn_is_running() {
         queue.bring_next_forward(&policy("a"), at(5));
         queue.bring_next_forward(&policy("a"), at(7));
     };
-    let (took, ()) = tokio::join!(run(&queue, 8, |_| Some(at(20))), during);
-    assert_eq!(took, [(0, policy("a")), (5, policy("a"))]);
+    let (turns, ()) = tokio::join!(run(&queue, 8, |_| Some(at(20))), during);
+    assert_eq!(turns, [(0, policy("a")), (5, policy("a"))]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -163,10 +163,11 @@ impl Hub {
     pub(crate) fn condition(&self, placement: &str, name: &str) -> String {
         let status = self.placement(placement)["status"].clone();
         let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
-        let found = conditions.into_iter().find(|it| it["type"] == name);
-        assert!(found.is_some(), "no {name} in {status}");
-        let found = found.unwrap_or_default();
-        let text = |field: &str| found[field].as_str().expect("the value is a string").to_owned();
+        let condition = conditions.into_iter().find(|it| it["type"] == name);
+        assert!(condition.is_some(), "no {name} in {status}");
+        let condition = condition.unwrap_or_default();
+        let text =
+            |field: &str| condition[field].as_str().expect("the value is a string").to_owned();
         format!("{} {}: {}", text("status"), text("reason"), text("message"))
     }
 

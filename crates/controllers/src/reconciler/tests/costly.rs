@@ -54,9 +54,9 @@ async fn a_firing_is_applied_and_a_scrape_responds_during_a_costly_decision() {
     let (started, starts) = mpsc::channel();
     let (go_on, goes_on) = mpsc::channel();
     let deciding = {
-        let known = Arc::clone(&stage.cluster);
+        let cluster = Arc::clone(&stage.cluster);
         std::thread::spawn(move || {
-            costly::decide(&known, &placement_name("web"), |world| {
+            costly::decide(&cluster, &placement_name("web"), |world| {
                 started.send(()).unwrap();
                 goes_on.recv().unwrap();
                 clusters(world)
@@ -82,12 +82,12 @@ async fn a_firing_is_applied_while_more_costly_decisions_wait_than_turns_may_run
         (0..300).map(|number| placement_name(&format!("web-{number}"))).collect();
     assert!(placements.len() > MAX_CONCURRENT_TURNS);
     {
-        let mut known = stage.cluster.lock();
+        let mut state = stage.cluster.lock();
         for kind in Descriptor::for_family(Family::Placement).reads {
-            known.hub.complete(*kind);
+            state.hub.complete(*kind);
         }
         for placement in &placements {
-            add_placement(&mut known.world, placement.identity.name(), by_expression());
+            add_placement(&mut state.world, placement.identity.name(), by_expression());
         }
     }
     let (turns, controller) = (WorkQueue::new(stage.shown.clock()), Arc::new(stage.controller));
@@ -101,8 +101,8 @@ async fn a_firing_is_applied_while_more_costly_decisions_wait_than_turns_may_run
         async move { controller.take_turn(&policy).await }
     };
     let replicas = || {
-        let known = stage.cluster.lock();
-        known.world.objects.workloads.get(&target()).and_then(|it| it.replicas)
+        let state = stage.cluster.lock();
+        state.world.objects.workloads.get(&target()).and_then(|it| it.replicas)
     };
     let fires = async {
         while replicas() != Some(3) {
