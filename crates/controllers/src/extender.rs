@@ -2,7 +2,7 @@
 //! pods.
 //!
 //! Exactly one replica decides, by one ledger, and is ready once its state is complete. The other replicas forward
-//! requests to it, so a scheduler can run next to any of them. `almanac-engine` decides which nodes a pod may use.
+//! requests to it, so a scheduler can run next to any replica. `almanac-engine` decides which nodes a pod may use.
 
 mod binding;
 mod filtering;

@@ -70,7 +70,7 @@ pub struct WebhookEndpoints {
 pub enum Certificate {
     /// Files that another product creates.
     Own(Tls),
-    /// The webhook creates and renews it.
+    /// The webhook creates and renews the certificate.
     Kept(Box<CertificateManager>),
 }
 

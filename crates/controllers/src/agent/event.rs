@@ -19,7 +19,7 @@ pub(super) fn for_change(recorded: &Recorded, uid: &str) -> Vec<Event> {
             let why = format!("the level was {before}, set by policy {ended}");
             vec![event("PolicyExpired", note), activated(begun, why)]
         }
-        // The user has edited what belongs to the policy, and the agent has restored it.
+        // The user has edited an annotation of the policy, and the agent has restored it.
         (Some(_), Some(_)) if from == to => Vec::new(),
         (_, Some(begun)) => vec![activated(begun, format!("the level was {before}"))],
         (Some(ended), None) => {

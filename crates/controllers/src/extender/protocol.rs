@@ -1,6 +1,6 @@
 //! The requests of kube-scheduler, and the parts of the responses that it reads: version 1 of its extender API.
 //!
-//! The names are as Go writes them. Most fields of a pod are not needed, and are skipped while reading.
+//! The names have the spelling of Go. Most fields of a pod are not needed, and are skipped while reading.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

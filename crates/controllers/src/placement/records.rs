@@ -1,4 +1,4 @@
-//! The state of a hub outside the world: the version and owner of each `PlacementDecision`, for writing them; and the
+//! The state of a hub outside the world: the version and owner of each `PlacementDecision`, for its writes; and the
 //! progress of each placement.
 
 use std::collections::{BTreeMap, BTreeSet};

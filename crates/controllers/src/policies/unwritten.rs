@@ -11,7 +11,7 @@ use almanac_engine::{PolicyName, Slim};
 use crate::cluster::{Cluster, ClusterState, PolicyEntry};
 
 /// The policy states that could not be written to a status before the Lease was lost, by the object's name and UID. The
-/// next term of the same process continues from them.
+/// next term of the same process continues from these states.
 #[derive(Clone, Default)]
 pub(crate) struct UnwrittenStatuses {
     states: Arc<Mutex<BTreeMap<Object, Slim>>>,

@@ -220,7 +220,7 @@ impl Follower for TargetFollower {
     }
 }
 
-/// The fields of a target, as the world has them.
+/// The fields of a target, in the form that the world stores.
 fn numbers(state: &ClusterState, target: &Identity) -> Vec<(Field, u32)> {
     let number = |field: Field| Some((field, field.read(&state.world, target)?.number()?));
     Field::ALL.into_iter().filter_map(number).collect()

@@ -66,7 +66,7 @@ impl Targets {
                 return Ok(());
             }
             Some(found) => found.listing,
-            // The policy for which the target was read is deleted, so nothing would remove it.
+            // The policy for which the target was read is deleted, so no event would remove the target.
             None if !state.targets.has_policies(identity) => return Ok(()),
             None => 0,
         };

@@ -119,7 +119,7 @@ impl Reviews {
         let Some(kind) = self.kind_to_check(request) else { return nothing };
         // Of all `ConfigMaps`, only those with the names of the agent's are checked. A DELETE has no object.
         if let Some(name) = request.object["metadata"]["name"].as_str() {
-            // The request may lack a generated name, and the object has it.
+            // The request may lack a generated name; the object contains the name.
             request.name = name.to_owned();
         }
         if !kind.is_of_interest(&request.name) || request.object.is_null() {
