@@ -16,11 +16,12 @@ use crate::selector::Selector;
 
 /// Half of what Rust gives to a thread.
 const STACK_BYTES: usize = 1 << 20;
-/// The stack of the main thread on Linux. There a kubeconfig is read, by `serde-saphyr`, which limits the depth itself.
+/// The stack of the main thread on Linux. `serde-saphyr` reads the kubeconfig on this stack, and limits the depth
+/// itself.
 const MAIN_STACK_BYTES: usize = 8 << 20;
-/// Numbers below, at and beyond each limit, and far beyond.
+/// Depths below, at and beyond each limit, and far beyond.
 const COUNTS: [usize; 11] = [1, 50, 63, 64, 99, 100, 127, 128, 129, 2_000, 500_000];
-/// The maximum size of a text.
+/// The maximum size of an input, in bytes.
 const MOST_BYTES: usize = 400_000;
 
 /// The opening text, the innermost text, the closing text.
@@ -28,7 +29,7 @@ type Nested = (&'static str, &'static str, &'static str);
 
 struct Parser {
     name: &'static str,
-    /// Parses a text; what it returns is dropped on the same stack.
+    /// Parses a text, and drops the result on the same stack.
     parse: fn(&str),
     nested: &'static [Nested],
 }

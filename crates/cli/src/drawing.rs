@@ -1,5 +1,5 @@
 //! Text for a user, line by line: broken between words at the width of the terminal, and drawn with ASCII if the
-//! locale has no other characters. The user's own text keeps its letters.
+//! locale has no other characters. The user's own text keeps its characters.
 
 use std::borrow::Cow;
 use std::env;
@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 use crate::text_width;
 use crate::wrapping::hanging;
 
-/// Marks a space at which no line is broken; it is printed as a space. No text has this value, which is not a
-/// character.
+/// Marks a space at which no line is broken; it is printed as a space. No text contains this value, because it is not
+/// a character.
 pub(crate) const UNBROKEN: char = '\u{fdd0}';
 
 /// Whether the first set variable of `LC_ALL`, `LC_CTYPE` and `LANG` names a locale with another
@@ -51,7 +51,7 @@ fn in_ascii(text: &str) -> String {
     plain
 }
 
-/// A writer of text in lines of at most a width, drawn as the locale can show it.
+/// A writer of text in lines of at most a width, drawn with the characters of the locale.
 pub(crate) struct Drawing<W: Write> {
     output: W,
     width: usize,

@@ -155,8 +155,8 @@ fn run_on(
 }
 
 impl RequestedInput<'_> {
-    /// Writes the forecast from an instant on, and its notes to standard error unless they are kept. Returns the
-    /// instant of the first event, if the command watches, and the exit code.
+    /// Writes the forecast from an instant on, and its notes to standard error unless the caller keeps them. Returns
+    /// the instant of the first event for `--watch`, and the exit code.
     fn answer(
         &self,
         now: Timestamp,
@@ -220,7 +220,7 @@ impl ForecastArguments {
         destination::refuse_input("--out", &typed, out, [&input.reading])
     }
 
-    /// Whether the printed output has the findings.
+    /// Whether the printed output includes the findings.
     fn prints_findings(&self) -> bool {
         let is_printed = self.out.as_ref().is_none_or(|path| path == "-");
         let has_findings = match self.output {
@@ -268,7 +268,7 @@ fn report_findings(question: &Question<'_>) -> io::Result<()> {
     text::write_findings(question, &mut standard_error)
 }
 
-/// The index of the same element, which is added as `new` if it is absent.
+/// The index of the same element. An absent element is added as `new`.
 fn position_in<T>(
     all: &mut Vec<T>,
     is_same: impl Fn(&T) -> bool,
@@ -293,7 +293,8 @@ fn narrowed<'a>(
     forecast
 }
 
-/// Whether one of the policies that set a target is selected and, if there are names, matches them or its target does.
+/// Whether the selector matches one of the policies that set a target. If names are given, they must match this
+/// policy or its target.
 pub(crate) fn is_requested(
     subjects: &[Subject],
     (input, place): (&Input, &InputPlace),

@@ -105,7 +105,7 @@ const JUST_AFTER: SignedDuration = SignedDuration::from_secs(1);
 /// An event in a place, and the number of its pods.
 type JoinedEntry<'a> = (&'a InputPlace, NextEntry<'a>, usize);
 
-/// The effect of a clock change on a rule, and the place of the rule.
+/// A rule that a clock change affects, and its place.
 type OfPlace<'a> = (&'a InputPlace, TouchedRule);
 
 /// The parsed question.
@@ -197,13 +197,13 @@ impl RequestedInput<'_> {
 }
 
 impl Question<'_> {
-    /// The requested events of all places, found lazily, in order of time.
+    /// The requested events of all places, computed lazily, in order of time.
     fn events(&self) -> impl Iterator<Item = (&InputPlace, NextEntry<'_>)> {
         self.all_events().take(self.count)
     }
 
-    /// The same, with equal events of several pods at one instant as one: the first, and their number. Other events of
-    /// that instant may be between them.
+    /// The requested events, with equal events of several pods at one instant merged into the first event and the
+    /// number of pods. Other events of that instant may be in between.
     fn joined_events(&self) -> impl Iterator<Item = JoinedEntry<'_>> {
         let mut events = self.all_events().peekable();
         let mut of_instant = VecDeque::new();
@@ -300,8 +300,8 @@ impl Question<'_> {
         is_named && self.input.is_selected(place, policy)
     }
 
-    /// The effects of clock changes on the requested rules: until the last event if the list is full, else to the end
-    /// of the period.
+    /// The effects of clock changes on the requested rules: up to the last event if the list is full, else up to the
+    /// end of the period.
     fn clock_changes(&self, listed: usize, last: Option<Timestamp>) -> Vec<OfPlace<'_>> {
         let is_cut = listed >= self.count;
         let end = last.filter(|_| is_cut).map(|at| at.saturating_add(JUST_AFTER));
@@ -325,7 +325,7 @@ impl Question<'_> {
     }
 }
 
-/// The events of an instant. Events that differ only in their pod are one, at the index of the first.
+/// The events of an instant. Events that differ only in their pod are merged at the index of the first event.
 fn joined<'a>(
     events: impl Iterator<Item = (&'a InputPlace, NextEntry<'a>)>,
 ) -> VecDeque<JoinedEntry<'a>> {

@@ -16,7 +16,7 @@ const MOST_BRACES: usize = 100;
 pub(crate) struct Pattern(GlobMatcher);
 
 impl Pattern {
-    /// Fails with the reason if the text is not a pattern.
+    /// Compiles a pattern. Fails with the reason for an invalid pattern.
     pub(crate) fn new(text: &str) -> Result<Pattern, String> {
         if text.len() > LONGEST {
             return Err(format!("the pattern has {} bytes; the maximum is {LONGEST}", text.len()));
@@ -37,12 +37,12 @@ impl Pattern {
     }
 }
 
-/// Whether a text may match more than itself.
+/// Whether a string may match other strings than itself.
 pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
-/// The paths below a directory that a pattern matches, found one by one.
+/// The paths below a directory that a pattern matches, searched lazily.
 pub(crate) fn paths(
     base: &Path,
     pattern: &str,

@@ -8,7 +8,8 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 
-/// Flags of other tools, each with our flags for the same purpose. The first one that the command has is suggested.
+/// Flags of other tools, each with Almanac's flags for the same purpose. The first flag that the command accepts is
+/// suggested.
 const SYNONYMS: [(&[&str], &[&str]); 17] = [
     (&["until", "till", "end", "before", "stop"], &["to"]),
     (&["since", "start", "begin", "after", "now", "at"], &["from"]),
@@ -32,7 +33,7 @@ const SYNONYMS: [(&[&str], &[&str]); 17] = [
 /// The units of flags of other tools that count the period.
 const UNITS: [(&str, &str); 3] = [("days", "d"), ("hours", "h"), ("weeks", "w")];
 
-/// The error of a command line, with the replacement if there is one.
+/// The error of a command line, with the replacement for a known flag of other tools.
 pub(crate) fn explained(mut error: Error, program: &Command, words: &[OsString]) -> Error {
     let words: Vec<String> = words.iter().map(|it| it.to_string_lossy().into_owned()).collect();
     let command = words.iter().skip(1).find_map(|word| program.find_subcommand(word));
@@ -84,7 +85,7 @@ fn of_flag(
     })
 }
 
-/// A number of units as a period; nothing if it is not a whole number.
+/// A number of units as a period; `None` if it is not a whole number.
 fn with_unit(value: String, unit: &str) -> Option<String> {
     if value.chars().all(|it| it.is_ascii_digit()) {
         return Some(format!("{value}{unit}"));
@@ -129,7 +130,7 @@ fn is_flag(word: &str) -> bool {
     name.starts_with(|letter: char| letter == '-' || letter.is_ascii_alphabetic())
 }
 
-/// The commands with a format that this one lacks.
+/// The commands that offer the rejected format.
 fn of_format(error: &Error, program: &Command, command: Option<&Command>) -> Option<String> {
     let ContextValue::String(argument) = error.get(ContextKind::InvalidArg)? else { return None };
     let ContextValue::String(format) = error.get(ContextKind::InvalidValue)? else { return None };

@@ -21,11 +21,11 @@ const ARGUMENT: &str = "--watch";
 
 /// The minimum time between two readings of a cluster.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The pause after a reading, as a multiple of its duration.
+/// The delay after a reading, as a multiple of its duration.
 const SHARE: u32 = 5;
 /// The maximum time between two readings.
 const LONGEST: Duration = Duration::from_mins(1);
-/// The maximum time between two attempts.
+/// The maximum delay between two attempts.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 /// An event at an instant has passed once a clock shows the next second.
 const SECOND: SignedDuration = SignedDuration::from_secs(1);
@@ -36,11 +36,12 @@ const CLEAR: &[u8] = b"\x1b[2J\x1b[H";
 /// The form of successive outputs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// For a user: replaced on a terminal, below a line with the instant elsewhere.
+    /// For a user: on a terminal, the new output replaces the previous output; elsewhere it follows a line with the
+    /// instant.
     Text,
-    /// A line each.
+    /// A line for each output.
     JsonLines,
-    /// A document each.
+    /// A document for each output.
     Yaml,
 }
 
@@ -96,8 +97,8 @@ pub(crate) fn watch(
     }
 }
 
-/// The current output, if it differs from the printed one: its first action has passed, or the output for that instant
-/// has changed.
+/// The current output, if it differs from the printed one: the first action has passed, or the output for that
+/// instant has changed.
 fn again(
     drawn: &Drawn,
     drawn_at: Timestamp,
@@ -221,7 +222,7 @@ mod tests {
         };
         assert_eq!(printed(Form::JsonLines), "[1]\n[2]\n");
         assert_eq!(printed(Form::Yaml), "[\n 1\n]\n---\n[\n 2\n]\n");
-        // On a terminal, an answer replaces the one before.
+        // On a terminal, an output replaces the previous output.
         if !io::stdout().is_terminal() {
             assert_eq!(printed(Form::Text), format!("[\n 1\n]\n\n--- {THEN}\n[\n 2\n]\n"));
         }

@@ -138,10 +138,10 @@ enum Output {
     Ics,
 }
 
-/// The default number of instants, without a number and a period.
+/// The number of instants if neither a number nor a period is given.
 const USUAL_COUNT: usize = 5;
 
-/// The question, read and checked.
+/// The parsed and checked question.
 struct Question {
     schedule: Schedule,
     from: Timestamp,
@@ -220,7 +220,7 @@ impl WhenArguments {
         self.files.are_given() || is_narrowed
     }
 
-    /// The flags for files and clusters, if there are any.
+    /// The given flags for files and clusters; `None` without such flags.
     fn flags_of_objects(&self) -> Option<&'static str> {
         let WhenArguments { files, narrowing, cluster, cron_jobs, fail_on, .. } = self;
         let is_narrowed = narrowing.namespace.is_some() || narrowing.selector.is_some();

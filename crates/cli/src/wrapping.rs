@@ -9,7 +9,7 @@ use crate::text_width::{display_width, without_styles};
 /// The text before a command to copy.
 const BEFORE_COMMAND: &str = "check the result: ";
 
-/// The maximum number of columns of a quoted value that stays on one line. A longer one is a sentence.
+/// The maximum number of columns of a quoted value that stays on one line. A longer value is a sentence.
 const LONGEST_VALUE: usize = 40;
 
 /// The additional indentation of a continuation line.
@@ -159,7 +159,7 @@ fn belong_together(before: &str, after: &str) -> bool {
         || (has_shape(before, "00:00") && is_offset)
 }
 
-/// Whether a word begins in this form, in which 0 is any digit, and + a sign. A bracket may stand before it.
+/// Whether a word starts in this form, in which 0 is any digit, and + a sign. A bracket may stand before it.
 fn has_shape(word: &str, shape: &str) -> bool {
     let mut letters = word.trim_start_matches('(').chars();
     shape.chars().all(|expected| {
@@ -212,7 +212,7 @@ mod tests {
             wrapped("\"0 8 * * *\" → \"0 9 * * *\"", 14),
             ["\"0 8 * * *\" →", "\"0 9 * * *\""]
         );
-        // It does not fit next to other text, or not at all; and a sentence is broken as any other.
+        // The value does not fit next to other text, or not on any line. A sentence is broken like other text.
         assert_eq!(wrapped("is \"a b c\"", 7), ["is", "\"a b c\""]);
         assert_eq!(wrapped("is \"a b c\"", 6), ["is \"a", "b c\""]);
         let quoted = |count: usize| format!("\"{}on\"", "so ".repeat(count));

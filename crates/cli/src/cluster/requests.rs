@@ -47,9 +47,9 @@ impl Scope {
 /// The result of a request that the server has understood.
 pub(super) enum LookupResult<T> {
     Found(T),
-    /// There is no such object, or no such kind.
+    /// The object or its kind does not exist.
     Absent,
-    /// Reading the object is forbidden, so its existence is unknown. Has the server's message.
+    /// Reading the object is forbidden, so its existence is unknown. Contains the server's message.
     Forbidden(String),
 }
 
@@ -95,13 +95,13 @@ impl Requests {
         self.connection.client.clone()
     }
 
-    /// The version of the API server, if it returns one.
+    /// The version of the API server; `None` if the server does not return its version.
     pub(super) async fn version(&self) -> Option<KubernetesMinor> {
         let info = self.with_timeout(self.connection.client.apiserver_version()).await.ok()?;
         KubernetesMinor::of_server(&info.major, &info.minor)
     }
 
-    /// The scope.
+    /// The namespaces to read.
     pub(super) fn scope(&self) -> &Scope {
         &self.scope
     }
@@ -122,7 +122,7 @@ impl Requests {
         self.list_of(kind, false).await
     }
 
-    /// All objects of a kind in all namespaces, or only in the scope.
+    /// All objects of a kind: in all namespaces if `is_everywhere`, else in the scope.
     pub(super) async fn list_of(
         &self,
         kind: Kind,
@@ -370,8 +370,8 @@ fn is_expired(error: &Unanswered) -> bool {
     matches!(error, Unanswered::Kube(kube::Error::Api(status)) if status.code == 410)
 }
 
-/// The relevant cause in a chain that repeats itself at every level: a problem with the user's
-/// credentials, or else the last one, which is the network error.
+/// The relevant cause in a chain that repeats itself at every level: a problem with the user's credentials, or else
+/// the network error at the end.
 fn cause_of(error: &kube::Error) -> String {
     let mut last: &(dyn Error + 'static) = error;
     while let Some(cause) = last.source()

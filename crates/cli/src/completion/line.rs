@@ -1,5 +1,5 @@
 //! The command line that the user is typing, as far as the candidates depend on it: the files and the kubeconfig that
-//! it names.
+//! the line names.
 
 use std::env;
 use std::ffi::OsString;

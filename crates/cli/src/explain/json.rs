@@ -21,7 +21,7 @@ struct Report<'a> {
     findings: Vec<Item<'a>>,
 }
 
-/// One answer is an object; several are a list.
+/// One explanation is an object; several are a list.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Answers<'a> {
@@ -153,7 +153,7 @@ fn request(answer: &ExplainedTarget<'_>, field: Field, ranked: &RankedRequest) -
     }
 }
 
-/// The start of the value; with several fields, the start of each.
+/// The start of the value; with several fields, the start of each value.
 fn since(values: &[(Field, LastWrite)]) -> Option<Value> {
     let known = || values.iter().filter_map(|(field, write)| Some((field, write.since?)));
     known().next()?;
@@ -163,7 +163,7 @@ fn since(values: &[(Field, LastWrite)]) -> Option<Value> {
     })
 }
 
-/// The groups of the divisions, each with all its clusters.
+/// The groups of decisions, each with all its clusters.
 fn groups(divisions: &[Division]) -> Vec<Value> {
     let of_groups = divisions.chunk_by(|one, other| one.group == other.group);
     let groups = of_groups.filter_map(|parts| {
@@ -184,7 +184,7 @@ fn score(part: &ScorePart) -> Value {
     json!({ "of": &*part.of, "raw": part.raw, "weight": part.weight })
 }
 
-/// The value of the only field, or for an autoscaler an object of its bounds; null when there is none.
+/// The value of the only field, or for an autoscaler an object of its bounds; null without a value.
 pub(crate) fn value(values: &[(Field, Option<FieldValue>)]) -> Value {
     let json_or_null = |value: &Option<FieldValue>| value.as_ref().map_or(Value::Null, json_of);
     match values {
@@ -200,7 +200,7 @@ pub(crate) fn value(values: &[(Field, Option<FieldValue>)]) -> Value {
     }
 }
 
-/// A value in the form of the contract: a number, a text, a list of names, an object of numbers, or null.
+/// A value in the form of the contract: a number, a string, a list of names, an object of numbers, or null.
 pub(crate) fn json_of(value: &FieldValue) -> Value {
     match value {
         FieldValue::Number(number) => json!(number),

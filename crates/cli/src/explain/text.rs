@@ -167,10 +167,10 @@ fn write_reason(
     Ok(())
 }
 
-/// The maximum number of requests for a field, apart from the winner and the explained policy.
+/// The maximum number of listed requests for a field, apart from the winner and the explained policy.
 const MAX_REQUESTS: usize = 10;
 
-/// The requests for each field with several. A single request adds nothing to the reasons.
+/// Writes the requests for each field with several requests. A single request adds nothing to the reasons.
 fn write_requests(answer: &ExplainedTarget<'_>, output: &mut impl Write) -> io::Result<()> {
     let several = answer.explanation.requests.iter().filter(|(_, ranked)| ranked.len() > 1);
     for (field, ranked) in several {

@@ -21,7 +21,7 @@ pub(super) fn paths(name: &str) -> anyhow::Result<Vec<PathBuf>> {
     ensure!(pattern::is_pattern(name), "failed to read {name:?}: {}", without_number(&why));
     let bad = |why: String| anyhow!("failed to read {name:?}: {why}");
     let matches = pattern::paths(Path::new(""), name).map_err(bad)?;
-    // A pattern rarely matches other things on purpose, and reading a pipe without a writer would block.
+    // A pattern rarely matches pipes and devices on purpose, and reading a pipe without a writer would block.
     let is_meant = |path: &PathBuf| {
         fs::metadata(path).map_or(true, |metadata| metadata.is_file() || metadata.is_dir())
     };
@@ -70,7 +70,7 @@ pub(super) fn is_too_large(metadata: &Metadata) -> bool {
     metadata.len() > FILE_BYTES as u64
 }
 
-/// Reads to the end, but never more than the largest file allowed.
+/// Reads to the end, but at most the maximum size of a file.
 pub(super) fn slurp(input: impl Read) -> Result<Vec<u8>, NotRead> {
     let mut bytes = Vec::new();
     input.take(FILE_BYTES as u64 + 1).read_to_end(&mut bytes)?;
@@ -94,7 +94,7 @@ impl NotRead {
         NotRead { message: message.to_owned(), fix }
     }
 
-    /// A directory that could not be listed.
+    /// The reason for a directory that could not be listed.
     pub(super) fn of_directory(error: &io::Error) -> NotRead {
         let message = format!("failed to list the directory: {}", without_number(error));
         NotRead { message, fix: fix_for(error) }

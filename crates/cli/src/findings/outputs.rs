@@ -1,4 +1,4 @@
-//! The outputs of findings: one output, or several of one run, each with a format and a file of its own.
+//! The outputs of findings: one output, or several of one run, each with its own format and file.
 //!
 //! A file appears only once it is complete. The formats decide its content.
 
@@ -64,7 +64,7 @@ impl Output {
         }
     }
 
-    /// An advice, if the name of the file contains another output.
+    /// The advice for a file name that contains another output; `None` for other names.
     fn second_format(&self) -> Option<String> {
         let file = self.file.as_ref()?.to_str()?;
         file.match_indices(',').find_map(|(at, _)| {
@@ -178,7 +178,7 @@ fn split(value: &OsStr) -> Option<(&OsStr, &OsStr)> {
     Some((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..])))
 }
 
-/// The completions of the typed value: the formats, and after one of them the files.
+/// The completions of the typed value: the formats, and after a format the files.
 fn completions(begun: &OsStr) -> Vec<CompletionCandidate> {
     let Some(begun) = begun.to_str() else { return Vec::new() };
     if let Some((format, file)) = begun.split_once('=') {

@@ -9,7 +9,7 @@ use super::over_time::{FindingsByObject, rule_field};
 use crate::forecast::in_order::{collected, threads};
 use crate::input::InputPlace;
 
-/// The findings about demands that do not fit in the places that have them. A demand has the index of its place.
+/// The findings about demands that exceed the capacity of their places. A demand contains the index of its place.
 pub(super) fn findings(
     reading: &Reading,
     places: &[InputPlace],

@@ -96,7 +96,7 @@ impl Serialize for ObjectSchedules<'_> {
     }
 }
 
-/// The fields about an object. Without a known schedule there are no zone, no description and no items.
+/// The fields about an object. Without a known schedule, the zone, the description and the items are absent.
 #[derive(Default, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AboutObject<'a> {

@@ -17,7 +17,7 @@ use crate::subject::Subject;
 pub(super) struct OfObject<'a> {
     pub(super) place: &'a InputPlace,
     pub(super) identity: Identity,
-    /// The location of a `CronJob`, if another one has the same name.
+    /// The location of a `CronJob`; `None` if its name is unique.
     pub(super) written_at: Option<WrittenAt>,
     pub(super) rule: Option<String>,
     pub(super) lookup: ScheduleLookup,
@@ -26,11 +26,11 @@ pub(super) struct OfObject<'a> {
 /// The result for an object.
 pub(super) enum ScheduleLookup {
     When(Question),
-    /// The times are unknown. Has the reasons.
+    /// The times are unknown. Contains the reasons.
     Unknown(Vec<String>),
 }
 
-/// The schedules of the requested objects, place by place: of policies rule by rule, then of `CronJobs`.
+/// The schedules of the requested objects, place by place: first each rule of the policies, then the `CronJobs`.
 pub(super) fn schedules<'a>(
     input: &'a Input,
     only: &[Subject],
@@ -62,7 +62,7 @@ pub(super) fn schedules<'a>(
 
 fn policies(input: &Input, place: &InputPlace, only: &[Subject]) -> BTreeSet<PolicyName> {
     let world = &place.world;
-    // Policies for QoS levels apply to a whole cluster, so they count only if the scope has pods of theirs.
+    // Policies for QoS levels apply to a whole cluster, so they count only if they select pods in the scope.
     let is_relevant = |policy: &PolicyName| {
         let is_of_cluster = world.objects.seen_at.is_some() && policy.family == Family::QosLevels;
         !is_of_cluster || !world.footprint(policy).writes.is_empty()

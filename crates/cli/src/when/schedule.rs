@@ -17,9 +17,9 @@ use crate::clock_changes::ScheduleEvent;
 pub(super) struct Schedule {
     /// The meaning in a sentence, without the zone.
     pub(super) meaning: String,
-    /// Its unexpected effects, each in a sentence.
+    /// The unexpected effects of the schedule, each in a sentence.
     pub(super) notes: Vec<String>,
-    /// Whether it is suspended, so that it has no events.
+    /// Whether the schedule is suspended and therefore has no events.
     pub(super) is_off: bool,
     pub(super) shape: Shape,
 }
@@ -31,7 +31,7 @@ pub(super) enum Shape {
 }
 
 impl Schedule {
-    /// The typed schedule, if there is one.
+    /// The typed schedule; `None` if no schedule is typed.
     pub(super) fn check(
         arguments: &WhenArguments,
         expression: Option<&str>,
@@ -77,7 +77,7 @@ impl Schedule {
         }
     }
 
-    /// The events in `[from, to)`, in order, found lazily.
+    /// The events in `[from, to)`, in order, computed lazily.
     pub(super) fn between(
         &self,
         from: Timestamp,

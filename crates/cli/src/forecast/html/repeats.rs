@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// The minimum number of numbers in a pair; fewer are not shorter as a pair.
+/// The minimum number of numbers that a pair stands for; fewer numbers are not shorter as a pair.
 const LEAST: usize = 4;
 
 /// The maximum number of earlier positions to compare, the nearest first. Most repetitions have fewer days.
@@ -46,7 +46,7 @@ pub(super) fn column(numbers: &[usize]) -> Value {
     Value::Array(items)
 }
 
-/// The first numbers of a repetition from there on.
+/// The first numbers of a repetition that starts at this index.
 fn beginning(numbers: &[usize], at: usize) -> Option<&[usize]> {
     numbers.get(at..at + LEAST)
 }
@@ -55,7 +55,7 @@ fn beginning(numbers: &[usize], at: usize) -> Option<&[usize]> {
 mod tests {
     use super::*;
 
-    /// Written down without the code above: a pair is looked up number by number.
+    /// An independent reader: a pair is resolved number by number.
     fn read(column: &Value) -> Vec<usize> {
         let mut numbers: Vec<usize> = Vec::new();
         let number = |it: &Value| usize::try_from(it.as_u64().unwrap()).unwrap();
