@@ -70,7 +70,7 @@ impl TouchedRule {
     }
 
     /// The effects of clock changes in `[from, to)` on these `CronJobs`, in order of time.
-    pub(crate) fn all_of_jobs<'a>(
+    pub(crate) fn for_jobs<'a>(
         jobs: impl Iterator<Item = &'a ShownCronJob>,
         (from, to): (Timestamp, Timestamp),
     ) -> Vec<TouchedRule> {

@@ -228,7 +228,7 @@ impl ClusterArguments {
             Vec::new()
         };
         let note = (!has_policies && cron_jobs.is_empty()).then(|| requests.why_empty());
-        let wanted = targets::of_policies(&objects);
+        let wanted = targets::for_policies(&objects);
         let fetched = targets::fetch(&requests, wanted, &complete, &mut extras).await?;
         objects.extend(fetched.into_iter().flat_map(checked));
         unit_objects::note_unknown_templates(&objects, &mut extras);
@@ -256,7 +256,7 @@ async fn read_marks(requests: &Requests, extras: &mut ExtraObjects) -> anyhow::R
         LookupResult::Found(marked) => extras.marked_namespaces = marked,
         LookupResult::Absent => {}
         LookupResult::Forbidden(_) => {
-            let (verb, place) = requests.of_namespaces();
+            let (verb, place) = requests.namespace_permission();
             extras.unseen.insert(format!(
                 "whether {place} is marked with {MARK} was not read: missing permission to {verb} \
                  namespaces"

@@ -18,7 +18,7 @@ pub(crate) struct Row(String);
 
 impl Row {
     /// The row with the names of the columns.
-    pub(crate) fn of_names(names: &[&str]) -> Row {
+    pub(crate) fn from_names(names: &[&str]) -> Row {
         names.iter().copied().fold(Row::default(), Row::cell)
     }
 

@@ -22,7 +22,7 @@ const MAIN_STACK_BYTES: usize = 8 << 20;
 /// Depths below, at and beyond each limit, and far beyond.
 const COUNTS: [usize; 11] = [1, 50, 63, 64, 99, 100, 127, 128, 129, 2_000, 500_000];
 /// The maximum size of an input, in bytes.
-const MOST_BYTES: usize = 400_000;
+const MAX_BYTES: usize = 400_000;
 
 /// The opening text, the innermost text, the closing text.
 type Nested = (&'static str, &'static str, &'static str);
@@ -315,7 +315,7 @@ fn every_parser_runs_on_a_small_stack_for_any_nested_or_repeated_input() {
         for (opening, inner, closing) in *nested {
             for count in COUNTS {
                 let bytes = count * (opening.len() + closing.len());
-                let count = if bytes > MOST_BYTES { MOST_BYTES * count / bytes } else { count };
+                let count = if bytes > MAX_BYTES { MAX_BYTES * count / bytes } else { count };
                 let text = [&opening.repeat(count), *inner, &closing.repeat(count)].concat();
                 // A stack overflow ends the process: the last line says where.
                 eprintln!("{name}: {count} times {opening:?} and {closing:?}");

@@ -17,7 +17,7 @@ use crate::argument_error::ArgumentError;
 use crate::cleanup::{self, Cleanup};
 
 /// The maximum number of successive links; a longer chain is a cycle.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Writes to a file if one is named, and else to the output. A file has no colors.
 pub(crate) fn write_to<T>(
@@ -54,7 +54,7 @@ pub(crate) fn refuse_input<'a>(
         file.and_then(|it| fs::canonicalize(it).ok()).is_some_and(|it| it == path)
     };
     if readings.into_iter().any(|reading| reading.sources.iter().any(is_read)) {
-        let message = "the file is an input, and would be overwritten; name another one";
+        let message = "the file is an input, and would be overwritten; name another file";
         return Err(ArgumentError::whole(argument, typed, message));
     }
     Ok(())
@@ -67,7 +67,7 @@ pub(crate) fn full(path: &Path) -> PathBuf {
         fs::canonicalize(parent.unwrap_or(Path::new(".")))
     };
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         if let Ok(there) = fs::canonicalize(&path) {
             return there;
         }

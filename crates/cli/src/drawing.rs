@@ -62,7 +62,7 @@ pub(crate) struct Drawing<W: Write> {
 
 /// A writer of text for standard error.
 pub(crate) fn standard_error() -> Drawing<impl Write> {
-    Drawing::new(anstream::stderr().lock(), text_width::of_stderr())
+    Drawing::new(anstream::stderr().lock(), text_width::for_stderr())
 }
 
 /// Reports a line on standard error. If that is closed, there is nowhere to report it.

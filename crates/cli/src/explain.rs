@@ -162,7 +162,7 @@ pub(crate) fn run(
     match arguments.output {
         Output::Text => {
             let why_empty = if is_named { UNUSABLE } else { NO_POLICY };
-            text::write(&input, &answers, why_empty, text_width::of_stdout(), output)?;
+            text::write(&input, &answers, why_empty, text_width::for_stdout(), output)?;
         }
         Output::Json => json::write(&input, at, &answers, output)?,
         Output::Yaml => yaml::write(output, |yaml| json::write(&input, at, &answers, yaml))?,

@@ -64,7 +64,7 @@ pub(crate) struct ClusterRequest<'a> {
 }
 
 impl Input {
-    pub(crate) fn of_files(
+    pub(crate) fn from_files(
         mut files: Files,
         command: &str,
         namespace: Option<&str>,

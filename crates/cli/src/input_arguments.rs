@@ -226,7 +226,7 @@ impl Conditions {
         let (namespace, selector) = (self.narrowing.namespace.as_deref(), self.selector()?);
         let files = files.narrowed(namespace, selector.as_ref());
         let files = files.with_config_namespace(&self.config_namespace);
-        self.applied(Input::of_files(files, command, namespace, checked_at))
+        self.applied(Input::from_files(files, command, namespace, checked_at))
     }
 
     fn selector(&self) -> Result<Option<Selector>, ArgumentError> {

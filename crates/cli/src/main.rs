@@ -154,7 +154,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let colors = color::choice_in(&words);
-    let mut command = command_line().color(colors).term_width(text_width::of_stdout());
+    let mut command = command_line().color(colors).term_width(text_width::for_stdout());
     if program == "kubectl-almanac" {
         command = as_plugin(command);
     }
@@ -191,7 +191,7 @@ fn main() -> ExitCode {
         // The reader of the output has closed the pipe.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            drawing::report(&argument_error::render(&error, text_width::of_stderr()));
+            drawing::report(&argument_error::render(&error, text_width::for_stderr()));
             ExitCode::from(COULD_NOT_RUN)
         }
     }

@@ -28,7 +28,7 @@ pub(crate) fn instant(
 ) -> Result<Timestamp, ArgumentError> {
     let wrong = |message| ArgumentError::whole(argument, text, message);
     if text.contains('[') {
-        return Err(wrong("a time takes no zone in brackets; give the zone with --zone"));
+        return Err(wrong("a time cannot contain a zone in brackets; set the zone with --zone"));
     }
     if let Some((span, message)) = impossible_part(text) {
         return Err(ArgumentError::new(argument, text, span, message));

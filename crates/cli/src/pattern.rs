@@ -7,9 +7,9 @@ use globset::{GlobBuilder, GlobMatcher};
 use ignore::{DirEntry, WalkBuilder};
 
 /// The maximum number of bytes in a path on Linux.
-const LONGEST: usize = 4_096;
+const MAX_PATH_BYTES: usize = 4_096;
 /// The maximum number of lists of alternatives, which `globset` compiles by recursion.
-const MOST_BRACES: usize = 100;
+const MAX_ALTERNATIVES: usize = 100;
 
 /// A pattern of names.
 #[derive(Clone, Debug)]
@@ -18,11 +18,16 @@ pub(crate) struct Pattern(GlobMatcher);
 impl Pattern {
     /// Compiles a pattern. Fails with the reason for an invalid pattern.
     pub(crate) fn new(text: &str) -> Result<Pattern, String> {
-        if text.len() > LONGEST {
-            return Err(format!("the pattern has {} bytes; the maximum is {LONGEST}", text.len()));
+        if text.len() > MAX_PATH_BYTES {
+            return Err(format!(
+                "the pattern has {} bytes; the maximum is {MAX_PATH_BYTES}",
+                text.len()
+            ));
         }
-        if text.matches('{').count() > MOST_BRACES {
-            return Err(format!("the pattern has more than {MOST_BRACES} lists of alternatives"));
+        if text.matches('{').count() > MAX_ALTERNATIVES {
+            return Err(format!(
+                "the pattern has more than {MAX_ALTERNATIVES} lists of alternatives"
+            ));
         }
         let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(false).build();
         glob.map(|glob| Pattern(glob.compile_matcher())).map_err(|error| error.kind().to_string())

@@ -15,20 +15,20 @@ const WITHOUT_TERMINAL: usize = 100;
 const ESCAPE: char = '\u{1b}';
 
 /// The current width of standard output: a terminal may be resized.
-pub(crate) fn of_stdout() -> usize {
+pub(crate) fn for_stdout() -> usize {
     chosen(columns(terminal_size::terminal_size_of(io::stdout())), columns_variable().as_deref())
 }
 
 /// The current width of standard error. Without a terminal, standard error is a log with one line per message.
-pub(crate) fn of_stderr() -> usize {
+pub(crate) fn for_stderr() -> usize {
     columns(terminal_size::terminal_size_of(io::stderr())).unwrap_or(usize::MAX)
 }
 
 /// The width of the file of `--out`, which is the same on all machines, or of standard output.
-pub(crate) fn of_output(file: Option<&Path>) -> usize {
+pub(crate) fn for_output(file: Option<&Path>) -> usize {
     match file {
         Some(path) if path.as_os_str() != "-" => WITHOUT_TERMINAL,
-        _ => of_stdout(),
+        _ => for_stdout(),
     }
 }
 

@@ -38,8 +38,10 @@ pub(crate) fn explained(mut error: Error, program: &Command, words: &[OsString])
     let words: Vec<String> = words.iter().map(|it| it.to_string_lossy().into_owned()).collect();
     let command = words.iter().skip(1).find_map(|word| program.find_subcommand(word));
     let tip = match error.kind() {
-        ErrorKind::UnknownArgument => command.and_then(|it| of_flag(&error, program, it, &words)),
-        ErrorKind::InvalidValue => of_format(&error, program, command),
+        ErrorKind::UnknownArgument => {
+            command.and_then(|it| replacement_for_flag(&error, program, it, &words))
+        }
+        ErrorKind::InvalidValue => commands_with_format(&error, program, command),
         _ => None,
     };
     if let Some(tip) = tip {
@@ -52,7 +54,7 @@ pub(crate) fn explained(mut error: Error, program: &Command, words: &[OsString])
 }
 
 /// The replacement for an unknown flag, with the typed value.
-fn of_flag(
+fn replacement_for_flag(
     error: &Error,
     program: &Command,
     command: &Command,
@@ -65,7 +67,8 @@ fn of_flag(
         flags.iter().find_map(|long| has_flag(command, long)).filter(|_| is_typed)
     };
     let Some(flag) = SYNONYMS.iter().find_map(replacement) else {
-        return named_like_a_format(name, command).or_else(|| of_others(name, program));
+        return named_like_a_format(name, command)
+            .or_else(|| other_commands_with_flag(name, program));
     };
     let long = flag.get_long()?;
     if !flag.get_action().takes_values() {
@@ -100,7 +103,7 @@ fn named_like_a_format(name: &str, command: &Command) -> Option<String> {
 }
 
 /// The other commands with a flag.
-fn of_others(name: &str, program: &Command) -> Option<String> {
+fn other_commands_with_flag(name: &str, program: &Command) -> Option<String> {
     let names = names_of(program, |command| has_flag(command, name).is_some());
     (!names.is_empty()).then(|| format!("--{name} is a flag of {names}"))
 }
@@ -131,7 +134,11 @@ fn is_flag(word: &str) -> bool {
 }
 
 /// The commands that offer the rejected format.
-fn of_format(error: &Error, program: &Command, command: Option<&Command>) -> Option<String> {
+fn commands_with_format(
+    error: &Error,
+    program: &Command,
+    command: Option<&Command>,
+) -> Option<String> {
     let ContextValue::String(argument) = error.get(ContextKind::InvalidArg)? else { return None };
     let ContextValue::String(format) = error.get(ContextKind::InvalidValue)? else { return None };
     if !argument.starts_with("--output") || command.is_none() {

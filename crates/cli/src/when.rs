@@ -172,7 +172,7 @@ pub(crate) fn run(
     let question = question(arguments, schedule, second_zone, now)?;
     let printed = match arguments.output {
         Output::Text => {
-            text::write(&question, text_width::of_stdout(), output).map_err(anyhow::Error::new)
+            text::write(&question, text_width::for_stdout(), output).map_err(anyhow::Error::new)
         }
         Output::Json => json::write(&question, output),
         Output::Yaml => yaml::write(output, |yaml| json::write(&question, yaml)),
@@ -202,7 +202,7 @@ fn run_on_objects(
     let question = |schedule| question(arguments, schedule, second_zone, now);
     let schedules = objects::schedules(&input, &only, question)?;
     let printed = match arguments.output {
-        Output::Text => text::write_all(&input, &schedules, text_width::of_stdout(), output)
+        Output::Text => text::write_all(&input, &schedules, text_width::for_stdout(), output)
             .map_err(anyhow::Error::new),
         Output::Json => json::write_all(&input, &schedules, output),
         Output::Yaml => yaml::write(output, |yaml| json::write_all(&input, &schedules, yaml)),

@@ -10,7 +10,7 @@ use crate::text_width::{display_width, without_styles};
 const BEFORE_COMMAND: &str = "check the result: ";
 
 /// The maximum number of columns of a quoted value that stays on one line. A longer value is a sentence.
-const LONGEST_VALUE: usize = 40;
+const MAX_VALUE_COLUMNS: usize = 40;
 
 /// The additional indentation of a continuation line.
 const DEEPER: usize = 2;
@@ -121,7 +121,7 @@ fn pieces(text: &str, widest: usize) -> impl Iterator<Item = &str> {
         match (letter, value) {
             (' ', _) => ends.push(at),
             ('"', Some((begin, count))) if !is_escaped => {
-                if display_width(&text[begin..=at]) <= LONGEST_VALUE {
+                if display_width(&text[begin..=at]) <= MAX_VALUE_COLUMNS {
                     ends.truncate(count);
                 }
                 value = None;

@@ -30,7 +30,7 @@ pub(crate) fn named(argument: &'static str, name: &str) -> Result<Zone, Argument
         return Zone::named(name).map(with_one_name).map_err(wrong);
     }
     let setting = env::var_os("TZ").map(|it| it.to_string_lossy().into_owned());
-    let found = of_machine(setting.as_deref(), Path::read_link, || fs::read_to_string(NAME_FILE));
+    let found = machine_zone(setting.as_deref(), Path::read_link, || fs::read_to_string(NAME_FILE));
     found.map(with_one_name).map_err(|why| {
         let message = format!(
             "the time zone of this machine is unknown: {why}; write an IANA name such as \
@@ -63,7 +63,7 @@ fn with_one_name(zone: Zone) -> Zone {
 }
 
 /// The zone of a machine by its `TZ`, or else by the files in `/etc`, as other programs find it.
-fn of_machine(
+fn machine_zone(
     setting: Option<&str>,
     read_link: impl Fn(&Path) -> io::Result<PathBuf>,
     read_name: impl Fn() -> io::Result<String>,
@@ -109,12 +109,12 @@ mod tests {
 
     fn linked(setting: Option<&str>, target: &str) -> Result<String, String> {
         let link = |_: &Path| Ok(PathBuf::from(target));
-        of_machine(setting, link, || Ok(String::new())).map(|zone| zone.name().to_owned())
+        machine_zone(setting, link, || Ok(String::new())).map(|zone| zone.name().to_owned())
     }
 
     fn without_link(kind: io::ErrorKind, name: &str) -> Result<String, String> {
         let link = |_: &Path| Err(kind.into());
-        of_machine(None, link, || Ok(name.to_owned())).map(|zone| zone.name().to_owned())
+        machine_zone(None, link, || Ok(name.to_owned())).map(|zone| zone.name().to_owned())
     }
 
     #[test]

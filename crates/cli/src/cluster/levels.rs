@@ -122,7 +122,7 @@ pub(super) async fn read_mark(
     Ok(())
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]
+#[expect(clippy::needless_pass_by_value, reason = "only these fields are kept")]
 fn listed_pod(object: DynamicObject) -> Option<ListedPod> {
     let metadata = &object.metadata;
     let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);

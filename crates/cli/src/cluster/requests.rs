@@ -221,7 +221,7 @@ impl Requests {
     }
 
     /// The permission to read the namespaces in the scope: the verb, and their name in messages.
-    pub(super) fn of_namespaces(&self) -> (&'static str, String) {
+    pub(super) fn namespace_permission(&self) -> (&'static str, String) {
         match &self.scope {
             Scope::Cluster => ("list", "any namespace".to_owned()),
             Scope::Namespace(_) => ("get", self.place()),
@@ -280,7 +280,7 @@ impl Requests {
         let requested_kind = GroupVersionKind::gvk(group, version, kind);
         let discovered =
             self.with_timeout(pinned_kind(&self.connection.client, &requested_kind)).await;
-        if let Err(Unanswered::Kube(kube::Error::Discovery(_))) = discovered {
+        if let Err(RequestFailure::Kube(kube::Error::Discovery(_))) = discovered {
             return Ok(LookupResult::Absent);
         }
         let discovered = discovered.map(|(resource, capabilities)| Discovered {
@@ -300,7 +300,7 @@ impl Requests {
         };
         match listed {
             Ok(list) => list.resources.iter().any(|resource| resource.name == kind.plural()),
-            Err(Unanswered::Kube(kube::Error::Api(status))) => status.code != 404,
+            Err(RequestFailure::Kube(kube::Error::Api(status))) => status.code != 404,
             Err(_) => true,
         }
     }
@@ -308,22 +308,22 @@ impl Requests {
     async fn with_timeout<T>(
         &self,
         request: impl Future<Output = kube::Result<T>>,
-    ) -> Result<T, Unanswered> {
+    ) -> Result<T, RequestFailure> {
         match tokio::time::timeout(TIMEOUT, request).await {
-            Ok(response) => response.map_err(Unanswered::Kube),
-            Err(_) => Err(Unanswered::TooLate),
+            Ok(response) => response.map_err(RequestFailure::Kube),
+            Err(_) => Err(RequestFailure::TooLate),
         }
     }
 
     fn lookup<T>(
         &self,
-        result: Result<T, Unanswered>,
+        result: Result<T, RequestFailure>,
         operation: &str,
     ) -> anyhow::Result<LookupResult<T>> {
         let server = self.connection.server.trim_end_matches('/');
         match result {
             Ok(value) => Ok(LookupResult::Found(value)),
-            Err(Unanswered::Kube(kube::Error::Api(status))) => match status.code {
+            Err(RequestFailure::Kube(kube::Error::Api(status))) => match status.code {
                 403 => Ok(LookupResult::Forbidden(status.message)),
                 404 => Ok(LookupResult::Absent),
                 401 => Err(anyhow!(
@@ -334,13 +334,13 @@ impl Requests {
                 code => Err(anyhow!("the server returned {code} {}", status.message))
                     .with_context(|| format!("failed to {operation} at {server}")),
             },
-            Err(Unanswered::Kube(error @ kube::Error::SerdeError(_))) => {
+            Err(RequestFailure::Kube(error @ kube::Error::SerdeError(_))) => {
                 Err(anyhow!(error)).with_context(|| format!("failed to {operation} at {server}"))
             }
-            Err(Unanswered::Kube(error)) => {
+            Err(RequestFailure::Kube(error)) => {
                 Err(anyhow!(cause_of(&error))).with_context(|| format!("failed to reach {server}"))
             }
-            Err(Unanswered::TooLate) => {
+            Err(RequestFailure::TooLate) => {
                 Err(anyhow!("no response within {} seconds", TIMEOUT.as_secs()))
                     .with_context(|| format!("failed to reach {server}"))
             }
@@ -360,14 +360,14 @@ pub(super) fn core_resource(kind: &str, plural: &str) -> ApiResource {
 }
 
 /// The reason for a missing response.
-enum Unanswered {
+enum RequestFailure {
     Kube(kube::Error),
     TooLate,
 }
 
 /// Whether the token of the next page is too old.
-fn is_expired(error: &Unanswered) -> bool {
-    matches!(error, Unanswered::Kube(kube::Error::Api(status)) if status.code == 410)
+fn is_expired(error: &RequestFailure) -> bool {
+    matches!(error, RequestFailure::Kube(kube::Error::Api(status)) if status.code == 410)
 }
 
 /// The relevant cause in a chain that repeats itself at every level: a problem with the user's credentials, or else

@@ -18,7 +18,7 @@ pub(super) type Targets = BTreeMap<Identity, String>;
 
 /// The targets named by the policies among the objects. Invalid names are left out, because names become
 /// parts of request paths.
-pub(super) fn of_policies(objects: &[FetchedObject]) -> Targets {
+pub(super) fn for_policies(objects: &[FetchedObject]) -> Targets {
     let mut world = World::default();
     for FetchedObject { checked, .. } in objects {
         if let (Some(identity), Some(slim)) = (&checked.identity, &checked.slim) {

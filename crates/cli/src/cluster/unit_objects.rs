@@ -123,7 +123,7 @@ pub(super) fn note_unknown_templates(objects: &[FetchedObject], extras: &mut Ext
     }));
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]
+#[expect(clippy::needless_pass_by_value, reason = "only these fields are kept")]
 fn pod(object: DynamicObject) -> Option<ListedUnitObject> {
     let (namespace, name) =
         (object.metadata.namespace.as_deref()?, object.metadata.name.as_deref()?);
@@ -131,7 +131,7 @@ fn pod(object: DynamicObject) -> Option<ListedUnitObject> {
     Some((Identity::new("", "Pod", namespace, name), pod))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "nothing else is kept of it")]
+#[expect(clippy::needless_pass_by_value, reason = "only these fields are kept")]
 fn node(object: DynamicObject) -> Option<ListedUnitObject> {
     let node = UnitObject::Node(slim::watched_unit_node(&object));
     Some((Identity::new("", "Node", "", object.metadata.name.as_deref()?), node))

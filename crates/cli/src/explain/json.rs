@@ -16,7 +16,7 @@ use crate::input::Input;
 struct Report<'a> {
     schema: &'static str,
     #[serde(flatten)]
-    answers: Answers<'a>,
+    answers: ExplanationsJson<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<Item<'a>>,
 }
@@ -24,7 +24,7 @@ struct Report<'a> {
 /// One explanation is an object; several are a list.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Answers<'a> {
+enum ExplanationsJson<'a> {
     One(Box<ExplanationJson<'a>>),
     Several { at: Timestamp, answers: Vec<ExplanationJson<'a>> },
 }
@@ -92,8 +92,8 @@ pub(super) fn write(
 ) -> anyhow::Result<()> {
     let mut all: Vec<ExplanationJson<'_>> = answers.iter().map(explanation_json).collect();
     let answers = match all.pop() {
-        Some(only) if all.is_empty() => Answers::One(Box::new(only)),
-        last => Answers::Several { at, answers: all.into_iter().chain(last).collect() },
+        Some(only) if all.is_empty() => ExplanationsJson::One(Box::new(only)),
+        last => ExplanationsJson::Several { at, answers: all.into_iter().chain(last).collect() },
     };
     let report = Report { schema: "almanac/explain/v1", answers, findings: input.items() };
     serde_json::to_writer_pretty(&mut *output, &report)?;
@@ -101,8 +101,8 @@ pub(super) fn write(
     Ok(())
 }
 
-fn explanation_json<'a>(answer: &'a ExplainedTarget<'_>) -> ExplanationJson<'a> {
-    let explanation = &answer.explanation;
+fn explanation_json<'a>(explained: &'a ExplainedTarget<'_>) -> ExplanationJson<'a> {
+    let explanation = &explained.explanation;
     let values: Vec<(Field, Option<FieldValue>)> =
         explanation.values.iter().map(|(field, write)| (*field, write.value.clone())).collect();
     let reasons = explanation.reasons.iter().map(|reason| Reason {
@@ -119,31 +119,38 @@ fn explanation_json<'a>(answer: &'a ExplainedTarget<'_>) -> ExplanationJson<'a> 
     let requests = explanation
         .requests
         .iter()
-        .flat_map(|(field, ranked)| ranked.iter().map(move |it| request(answer, *field, it)));
+        .flat_map(|(field, ranked)| ranked.iter().map(move |it| request(explained, *field, it)));
     let next = explanation.next.as_ref();
     let next = next.map(|next| json!({ "at": next.at, "value": value(&next.values) }));
     let divisions = Some(&explanation.divisions).filter(|it| !it.is_empty());
     ExplanationJson {
         at: explanation.at,
-        place: answer.place.name.as_deref(),
-        policy: answer.place.reference(&explanation.policy.identity),
-        target: answer.place.reference(&explanation.target),
-        value: answer.unit().map_or_else(|| value(&values), Value::from),
+        place: explained.place.name.as_deref(),
+        policy: explained.place.reference(&explanation.policy.identity),
+        target: explained.place.reference(&explanation.target),
+        value: explained.unit().map_or_else(|| value(&values), Value::from),
         since: since(&explanation.values),
         reasons: reasons.collect(),
         requests: requests.collect(),
         next,
         groups: divisions.map(|it| groups(it)),
         decisions: divisions.map(|it| it.iter().map(decision).collect()),
-        clock_changes: answer.clock_changes().iter().map(|it| it.to_json(answer.place)).collect(),
-        assumptions: answer.assumptions().chain(answer.input.unseen.iter().cloned()).collect(),
+        clock_changes: explained
+            .clock_changes()
+            .iter()
+            .map(|it| it.to_json(explained.place))
+            .collect(),
+        assumptions: explained
+            .assumptions()
+            .chain(explained.input.unseen.iter().cloned())
+            .collect(),
     }
 }
 
-fn request(answer: &ExplainedTarget<'_>, field: Field, ranked: &RankedRequest) -> Request {
+fn request(explained: &ExplainedTarget<'_>, field: Field, ranked: &RankedRequest) -> Request {
     let RankedRequest { request, outcome } = ranked;
     Request {
-        policy: answer.place.reference(&request.policy.identity),
+        policy: explained.place.reference(&request.policy.identity),
         field: field.name(),
         value: request.value.as_ref().map_or(Value::Null, json_of),
         since: request.since,

@@ -121,7 +121,7 @@ fn add(builder: &mut GitignoreBuilder, pattern: &str) -> anyhow::Result<()> {
     if Path::new(pattern.trim_start_matches('!')).components().any(|it| it == Component::ParentDir)
     {
         bail!(
-            "leads out of the directory of almanac.toml; write it into the almanac.toml further up"
+            "leads out of the directory of almanac.toml; write the pattern into the almanac.toml further up"
         );
     }
     if let Some(why) = why_it_matches_nothing(pattern) {

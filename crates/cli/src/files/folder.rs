@@ -132,7 +132,7 @@ impl DirectoryScan {
                 Ok(entry) => self.add(folder, &root, here, &entry),
                 Err(error) => {
                     let path = path_of(&error).unwrap_or(folder).to_owned();
-                    self.unreadable.insert(path, NotRead::of_directory(&system_error(&error)));
+                    self.unreadable.insert(path, NotRead::for_directory(&system_error(&error)));
                 }
             }
         }
@@ -158,17 +158,17 @@ impl DirectoryScan {
             |path: &Folder| if roots.contains(&path) { Vec::new() } else { resources(path) };
         let others = known.keys().filter(|it| !inside.contains(*it));
         let others: BTreeSet<Folder> = others.flat_map(|it| reached(it, unrendered)).collect();
-        let is_gone = |path: &Folder| {
+        let is_rendered = |path: &Folder| {
             charts.iter().any(|chart| path.is_within(chart))
                 || roots.contains(&path)
                 || inside.contains(path) && !others.contains(path)
         };
         let of_file = |path: &PathBuf| Folder::from_path(&here.join(path));
-        let gone: Vec<Folder> = known.keys().filter(|it| is_gone(it)).cloned().collect();
-        self.files.retain(|path| !is_gone(&of_file(path)));
+        let removed: Vec<Folder> = known.keys().filter(|it| is_rendered(it)).cloned().collect();
+        self.files.retain(|path| !is_rendered(&of_file(path)));
         let charts: Vec<Folder> = charts.into_iter().cloned().collect();
         self.charts.retain(|it| !charts.iter().any(|chart| it.is_within(chart)));
-        self.kustomizations.retain(|folder, _| !gone.contains(folder));
+        self.kustomizations.retain(|folder, _| !removed.contains(folder));
     }
 
     /// Records the charts around a directory of templates.

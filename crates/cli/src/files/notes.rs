@@ -97,10 +97,10 @@ impl Files {
             let source = &self.reading.sources[template.source];
             // A template that the user names is a finding, not a note.
             if source.is_discovered() {
-                notes.insert(self.of_template(source, template.engine, command));
+                notes.insert(self.template_note(source, template.engine, command));
             }
         }
-        notes.extend(self.found.unrendered.iter().map(|chart| self.of_chart(chart, command)));
+        notes.extend(self.found.unrendered.iter().map(|chart| self.chart_note(chart, command)));
         for (folder, depends_on) in self.kustomizations_of_policies() {
             let path = self.relative_path(folder);
             let quoted = shell_word::quoted(&path);
@@ -111,8 +111,9 @@ impl Files {
             let command = Some(command);
             notes.insert(Note { about: NoteKind::Kustomization, path, command, depends_on });
         }
-        let of_large = |path: &String| self.of_file(NoteKind::TooLarge, path.clone(), None);
-        notes.extend(self.found.too_large.iter().map(of_large));
+        let large_file_note =
+            |path: &String| self.file_note(NoteKind::TooLarge, path.clone(), None);
+        notes.extend(self.found.too_large.iter().map(large_file_note));
         notes.into_iter().collect()
     }
 
@@ -121,7 +122,7 @@ impl Files {
         // A file with placeholders of several programs is rendered by Helm first.
         for template in everything.templates.iter().rev() {
             let source = &self.reading.sources[template.source];
-            let advised = self.of_template(source, template.engine, command).command;
+            let advised = self.template_note(source, template.engine, command).command;
             let Some(command) = advised.filter(|_| source.folder().is_some()) else { continue };
             let findings = everything.findings.iter_mut().filter(|it| it.source == template.source);
             for placed in findings.filter(|it| it.finding.code == Code::Template) {
@@ -130,7 +131,7 @@ impl Files {
         }
     }
 
-    fn of_template(&self, source: &Source, engine: Engine, command: &str) -> Note {
+    fn template_note(&self, source: &Source, engine: Engine, command: &str) -> Note {
         let file = source.name().to_owned();
         if engine == Engine::Substitution {
             let program = substituting_program(source.text());
@@ -142,20 +143,20 @@ impl Files {
                 None => format!("{program} < {}", shell_word::quoted(&file)),
             };
             let command = Some(rendered(&substituted, command));
-            return self.of_file(NoteKind::Substitution, file, command);
+            return self.file_note(NoteKind::Substitution, file, command);
         }
         match source.folder().and_then(|folder| self.found.chart_of(folder)) {
-            Some(chart) => self.of_chart(&chart, command),
-            None => self.of_file(NoteKind::HelmTemplate, file, None),
+            Some(chart) => self.chart_note(&chart, command),
+            None => self.file_note(NoteKind::HelmTemplate, file, None),
         }
     }
 
-    fn of_file(&self, about: NoteKind, path: String, command: Option<String>) -> Note {
+    fn file_note(&self, about: NoteKind, path: String, command: Option<String>) -> Note {
         let depends_on = BTreeSet::from([Folder::from_path(&self.here.join(&path))]);
         Note { about, path, command, depends_on }
     }
 
-    fn of_chart(&self, chart: &Folder, command: &str) -> Note {
+    fn chart_note(&self, chart: &Folder, command: &str) -> Note {
         let path = self.relative_path(chart);
         let quoted = shell_word::quoted(&path);
         let command = Some(match command {

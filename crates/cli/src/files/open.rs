@@ -95,7 +95,7 @@ impl NotRead {
     }
 
     /// The reason for a directory that could not be listed.
-    pub(super) fn of_directory(error: &io::Error) -> NotRead {
+    pub(super) fn for_directory(error: &io::Error) -> NotRead {
         let message = format!("failed to list the directory: {}", without_number(error));
         NotRead { message, fix: fix_for(error) }
     }
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_system_error_reads_as_part_of_the_sentence() {
         let denied = io::Error::from_raw_os_error(13);
-        let NotRead { message, fix } = NotRead::of_directory(&denied);
+        let NotRead { message, fix } = NotRead::for_directory(&denied);
         assert_eq!(message, "failed to list the directory: permission denied");
         assert_eq!(fix, "grant this user read permission, or exclude it with --exclude");
     }

@@ -10,7 +10,7 @@ use crate::invisible;
 use crate::markup;
 
 /// The longest comment that GitHub accepts, in characters.
-const LONGEST: usize = 65_536;
+const MAX_CHARACTERS: usize = 65_536;
 
 /// The space reserved for the line after the table with the number of omitted findings.
 const REST: usize = 200;
@@ -40,7 +40,7 @@ pub(super) fn write(output: &mut impl Write, report: &Report) -> io::Result<()> 
         let message = cell(&finding.headline());
         let row = format!("| {severity} | {at}{place} | {code}: {message}{fix} |\n");
         length += row.chars().count();
-        if length > LONGEST - REST {
+        if length > MAX_CHARACTERS - REST {
             let omitted = findings.len() - listed;
             return writeln!(output, "\nand {omitted} more; the other formats list them");
         }

@@ -95,7 +95,7 @@ impl OutputArguments {
             }
             if files.contains(&file) {
                 let message = match file {
-                    Some(_) => "another output is written to this file; name another one",
+                    Some(_) => "another output is written to this file; name another file",
                     None => {
                         "another output is written to standard output; write one of them to a file, such as \
                          -o sarif=findings.sarif"
@@ -127,7 +127,7 @@ impl OutputArguments {
             self.output.iter().partition(|it| it.file.is_some());
         let mut first = Ok(());
         for Output { format, file } in files.into_iter().chain(standard) {
-            let width = text_width::of_output(file.as_deref());
+            let width = text_width::for_output(file.as_deref());
             let has_colors = *format == Format::Text;
             let result = write_to(file.as_deref(), has_colors, output, |mut output| {
                 report.write(*format, width, fail_on, &mut output)

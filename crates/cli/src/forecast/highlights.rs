@@ -75,7 +75,7 @@ fn gap_highlights(series: &Series, view: View) -> Vec<Highlight> {
     if spans.is_empty() {
         return Vec::new();
     }
-    let text = format!("{}: a gap, in which no rule is open", when(&spans, view));
+    let text = format!("{}: a gap without an open rule", when(&spans, view));
     vec![Highlight { text, is_contested: true }]
 }
 

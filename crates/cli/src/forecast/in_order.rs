@@ -92,10 +92,11 @@ fn work_off<T>(
     work: impl Fn(usize, &mut dyn FnMut(T) -> anyhow::Result<()>) -> anyhow::Result<()>,
     sender: &SyncSender<Message<T>>,
 ) {
-    let receiver_is_gone = |_| anyhow!("the receiver is gone");
+    let receiver_is_closed = |_| anyhow!("the receiver is closed");
     for piece in pieces {
-        let done =
-            work(piece, &mut |found| sender.send(Message::Found(found)).map_err(receiver_is_gone));
+        let done = work(piece, &mut |found| {
+            sender.send(Message::Found(found)).map_err(receiver_is_closed)
+        });
         let is_done = done.is_ok();
         let message = done.map_or_else(Message::Failed, |()| Message::Finished);
         if sender.send(message).is_err() || !is_done {

@@ -22,7 +22,7 @@ use crate::input::{Input, InputPlace};
 pub(super) struct Question<'a> {
     pub(super) input: &'a Input,
     /// The forecast of each place, in the order of the places.
-    pub(super) forecasts: Vec<OfPlace<'a>>,
+    pub(super) forecasts: Vec<PlaceForecast<'a>>,
     pub(super) view: View,
     /// The number of threads.
     pub(super) threads: usize,
@@ -37,7 +37,7 @@ pub(super) struct Invocation {
 }
 
 /// The forecast of one place.
-pub(super) struct OfPlace<'a> {
+pub(super) struct PlaceForecast<'a> {
     pub(super) place: &'a InputPlace,
     pub(super) forecast: Forecast<'a>,
     /// The requested `CronJobs`.
@@ -100,7 +100,7 @@ impl Question<'_> {
     pub(super) fn occurrences(
         &self,
     ) -> impl Iterator<Item = (&InputPlace, &ShownCronJob, Timestamp)> {
-        self.forecasts.iter().flat_map(|OfPlace { place, cron_jobs, .. }| {
+        self.forecasts.iter().flat_map(|PlaceForecast { place, cron_jobs, .. }| {
             let starts = cron_jobs::in_order(cron_jobs.iter().copied(), self.view.period);
             starts.map(move |(job, at)| (*place, job, at))
         })
@@ -112,7 +112,7 @@ impl Question<'_> {
     }
 
     /// The forecast of a part, the index of its place, and the index of the part in the forecast.
-    fn find(&self, index: usize) -> Option<(&OfPlace<'_>, usize, usize)> {
+    fn find(&self, index: usize) -> Option<(&PlaceForecast<'_>, usize, usize)> {
         let mut before = 0;
         for (number, of_place) in self.forecasts.iter().enumerate() {
             let count = of_place.forecast.len();
@@ -164,7 +164,8 @@ impl Question<'_> {
         let mut progress = Progress::new("forecasting", self.count());
         let mut assumptions = Assumptions::new();
         let find_and_draw = |index, hand: &mut dyn FnMut(PartOutput) -> anyhow::Result<()>| {
-            let Some((OfPlace { place, forecast, .. }, number, own)) = self.find(index) else {
+            let Some((PlaceForecast { place, forecast, .. }, number, own)) = self.find(index)
+            else {
                 return Ok(());
             };
             let part = forecast.part(own);
@@ -187,13 +188,13 @@ impl Question<'_> {
     }
 
     /// Computes a value for each part with the index of its place, without drawing.
-    pub(super) fn of_each_part<T: Send>(
+    pub(super) fn map_parts<T: Send>(
         &self,
         doing: &'static str,
         find: impl Fn(usize, PartContext<'_>, &Part) -> T + Sync,
     ) -> anyhow::Result<Vec<T>> {
         let of_part = |index| {
-            let (OfPlace { place, forecast, .. }, number, own) = self.find(index)?;
+            let (PlaceForecast { place, forecast, .. }, number, own) = self.find(index)?;
             let context = PartContext { index, place, is_first: own == 0 };
             Some(find(number, context, &forecast.part(own)))
         };
@@ -207,11 +208,11 @@ impl Question<'_> {
         let mut all: Vec<_> = self
             .forecasts
             .iter()
-            .flat_map(|OfPlace { place, forecast, cron_jobs }| {
+            .flat_map(|PlaceForecast { place, forecast, cron_jobs }| {
                 let policies: BTreeSet<PolicyName> =
                     forecast.targets().flat_map(|(_, policies)| policies.iter().cloned()).collect();
                 let touched = TouchedRule::all(&place.world, policies.into_iter(), period);
-                let of_jobs = TouchedRule::all_of_jobs(cron_jobs.iter().copied(), period);
+                let of_jobs = TouchedRule::for_jobs(cron_jobs.iter().copied(), period);
                 touched.into_iter().chain(of_jobs).map(|touched| (*place, touched))
             })
             .collect();

@@ -17,7 +17,7 @@ use self::series::{height, place, write_series};
 use self::starts::write_starts;
 use super::WHY_EMPTY;
 use super::agreeing::Drawn;
-use super::question::{Assumptions, OfPlace, Question, View};
+use super::question::{Assumptions, PlaceForecast, Question, View};
 use super::ruler::marks;
 use super::text::in_zone;
 use crate::input::InputPlace;
@@ -61,7 +61,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
     let targets: usize = question.forecasts.iter().map(|it| it.forecast.targets().count()).sum();
     let most_steps = (STEPS / targets.max(1)).max(STEPS_OF_BLOCK);
     // The position of a row depends on the heights of the rows before it.
-    let measured = question.of_each_part("measuring", |number, context, part| {
+    let measured = question.map_parts("measuring", |number, context, part| {
         let assumptions = part.assumptions.iter().map(|it| (it.clone(), number));
         let rows = question.drawn(context, part);
         let rows = rows.iter().map(|drawn| measure((view, most_steps), context.place, drawn));
@@ -88,7 +88,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         output,
     )?;
     let mut top = f64::from(end_of_series);
-    for OfPlace { place, cron_jobs, .. } in &question.forecasts {
+    for PlaceForecast { place, cron_jobs, .. } in &question.forecasts {
         for job in cron_jobs {
             write_starts(view, place.name.as_deref(), job, top, output)?;
             top += f64::from(starts::HEIGHT);

@@ -10,7 +10,7 @@ use anstyle::{AnsiColor, Style};
 
 use self::series::{Room, write_series};
 use super::WHY_EMPTY;
-use super::question::{OfPlace, Question, View};
+use super::question::{PlaceForecast, Question, View};
 use super::ruler::marks;
 use crate::drawing::Drawing;
 use crate::formulas::Formulas;
@@ -94,7 +94,7 @@ fn write_cron_jobs(question: &Question<'_>, output: &mut impl Write) -> io::Resu
     if question.has_cron_jobs() {
         writeln!(output, "\n{STRONG}CronJobs{STRONG:#}")?;
     }
-    for OfPlace { place, cron_jobs, .. } in &question.forecasts {
+    for PlaceForecast { place, cron_jobs, .. } in &question.forecasts {
         let prefix = place.name.as_ref().map_or(String::new(), |name| format!("in {name}: "));
         for job in cron_jobs {
             let mut starts = job.starts(question.view.period).map(|at| civil(job.zone(), at));

@@ -19,14 +19,14 @@ pub(super) fn findings(
     let mut by_object = FindingsByObject::default();
     for (number, demand) in demands.iter().enumerate() {
         let Some(place) = places.iter().find(|it| it.numbers.contains(&number)) else { continue };
-        for (object, finding) in of_place(place, demand, period)? {
+        for (object, finding) in for_place(place, demand, period)? {
             by_object.add(object, finding, number);
         }
     }
     Ok(by_object.placed_findings(reading, demands.len()).collect())
 }
 
-fn of_place(
+fn for_place(
     place: &InputPlace,
     demand: &Demand,
     period: Period,

@@ -20,7 +20,7 @@ use crate::invisible::printable;
 
 /// The first `count` actions of a period in the cluster of a kubeconfig, whose policies follow this clock. Reading the
 /// cluster blocks the thread.
-pub(crate) fn of_cluster(
+pub(crate) fn for_cluster(
     kubeconfig: PathBuf,
     clock: PolicyClock,
     period: Period,

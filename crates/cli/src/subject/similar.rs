@@ -39,8 +39,8 @@ impl Subject {
 /// one character.
 fn near(typed: &str, name: &str) -> Option<usize> {
     // A longer name is not a typo, and the comparison would take long.
-    const LONGEST: usize = 64;
-    if typed.len() > LONGEST {
+    const MAX_LENGTH: usize = 64;
+    if typed.len() > MAX_LENGTH {
         return None;
     }
     let distance = strsim::osa_distance(&typed.to_ascii_lowercase(), &name.to_ascii_lowercase());

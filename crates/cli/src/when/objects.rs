@@ -14,7 +14,7 @@ use crate::input::{Input, InputPlace};
 use crate::subject::Subject;
 
 /// The schedule of an object, or of one of its rules.
-pub(super) struct OfObject<'a> {
+pub(super) struct ObjectSchedule<'a> {
     pub(super) place: &'a InputPlace,
     pub(super) identity: Identity,
     /// The location of a `CronJob`; `None` if its name is unique.
@@ -35,26 +35,32 @@ pub(super) fn schedules<'a>(
     input: &'a Input,
     only: &[Subject],
     question: impl Fn(Schedule) -> Result<Question, ArgumentError>,
-) -> Result<Vec<OfObject<'a>>, ArgumentError> {
+) -> Result<Vec<ObjectSchedule<'a>>, ArgumentError> {
     let mut all = Vec::new();
     for place in &input.places {
         for policy in policies(input, place, only) {
             for rule in place.world.schedules(&policy) {
                 let name = rule.rule.to_string();
-                let lookup = ScheduleLookup::When(question(of_rule(rule))?);
+                let lookup = ScheduleLookup::When(question(for_rule(rule))?);
                 let identity = policy.identity.clone();
-                all.push(OfObject { place, identity, written_at: None, rule: Some(name), lookup });
+                all.push(ObjectSchedule {
+                    place,
+                    identity,
+                    written_at: None,
+                    rule: Some(name),
+                    lookup,
+                });
             }
         }
         let is_named =
             |job: &&ShownCronJob| only.is_empty() || only.iter().any(|it| it.fits(&job.identity));
         for job in place.cron_jobs.iter().filter(is_named) {
-            let lookup = match of_job(job) {
+            let lookup = match for_job(job) {
                 Some(schedule) => ScheduleLookup::When(question(schedule)?),
                 None => ScheduleLookup::Unknown(job.notes().collect()),
             };
             let (identity, written_at) = (job.identity.clone(), job.written_at.clone());
-            all.push(OfObject { place, identity, written_at, rule: None, lookup });
+            all.push(ObjectSchedule { place, identity, written_at, rule: None, lookup });
         }
     }
     Ok(all)
@@ -74,16 +80,16 @@ fn policies(input: &Input, place: &InputPlace, only: &[Subject]) -> BTreeSet<Pol
     only.iter().flat_map(|subject| input.policies(place, subject)).collect()
 }
 
-fn of_rule(rule: RuleSchedule) -> Schedule {
+fn for_rule(rule: RuleSchedule) -> Schedule {
     let RuleSchedule { is_off, schedule, .. } = rule;
     let schedule = match schedule {
         engine::Schedule::Firings(firings) => {
             let meaning = without_zone(firings.describe(), firings.zone());
-            Schedule::of_firings(format!("fires {meaning}"), firings)
+            Schedule::from_firings(format!("fires {meaning}"), firings)
         }
         engine::Schedule::Windows(windows) => {
             let meaning = without_zone(windows.describe(), windows.zone());
-            Schedule::of_windows(meaning, windows)
+            Schedule::from_windows(meaning, windows)
         }
     };
     let notes = if is_off { vec!["is suspended or disabled".to_owned()] } else { Vec::new() };
@@ -97,9 +103,9 @@ fn without_zone(mut meaning: String, zone: Zone) -> String {
     meaning
 }
 
-fn of_job(job: &ShownCronJob) -> Option<Schedule> {
+fn for_job(job: &ShownCronJob) -> Option<Schedule> {
     let Starts::At(firings) = &job.job.starts else { return None };
     let meaning = format!("starts a Job {}", firings.cron().describe());
-    let schedule = Schedule::of_firings(meaning, firings.clone());
+    let schedule = Schedule::from_firings(meaning, firings.clone());
     Some(Schedule { notes: job.notes().collect(), is_off: job.job.is_suspended(), ..schedule })
 }

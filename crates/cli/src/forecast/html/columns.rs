@@ -18,7 +18,7 @@ use crate::cron_jobs::ShownCronJob;
 use crate::explain::json::json_of;
 use crate::forecast::agreeing::Drawn;
 use crate::forecast::json::WithoutFirstByte;
-use crate::forecast::question::{OfPlace, Question, View, has_few_pairs};
+use crate::forecast::question::{PlaceForecast, Question, View, has_few_pairs};
 use crate::forecast::{highlights, position_in, story};
 use crate::input::InputPlace;
 
@@ -46,7 +46,7 @@ pub(super) fn write(question: &Question<'_>, output: &mut impl Write) -> anyhow:
         },
         &mut WithoutFirstByte::new(&mut *output),
     )?;
-    let jobs = question.forecasts.iter().flat_map(|OfPlace { place, cron_jobs, .. }| {
+    let jobs = question.forecasts.iter().flat_map(|PlaceForecast { place, cron_jobs, .. }| {
         cron_jobs.iter().map(move |job| (place.name.as_deref(), *job))
     });
     let occurrences: Vec<_> =

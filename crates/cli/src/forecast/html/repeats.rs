@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 /// The minimum number of numbers that a pair stands for; fewer numbers are not shorter as a pair.
-const LEAST: usize = 4;
+const MIN_COUNT: usize = 4;
 
 /// The maximum number of earlier positions to compare, the nearest first. Most repetitions have fewer days.
 const COMPARED: usize = 32;
@@ -29,13 +29,13 @@ pub(super) fn column(numbers: &[usize]) -> Value {
             }
         }
         // Later positions of a repetition equal earlier ones.
-        let new = if count < LEAST { 1 } else { count.min(back) };
+        let new = if count < MIN_COUNT { 1 } else { count.min(back) };
         for place in at..at + new {
             if let Some(beginning) = beginning(numbers, place) {
                 known.entry(beginning).or_default().push(place);
             }
         }
-        if count < LEAST {
+        if count < MIN_COUNT {
             items.push(json!(numbers[at]));
             at += 1;
         } else {
@@ -48,7 +48,7 @@ pub(super) fn column(numbers: &[usize]) -> Value {
 
 /// The first numbers of a repetition that starts at this index.
 fn beginning(numbers: &[usize], at: usize) -> Option<&[usize]> {
-    numbers.get(at..at + LEAST)
+    numbers.get(at..at + MIN_COUNT)
 }
 
 #[cfg(test)]
@@ -65,7 +65,7 @@ mod tests {
                 continue;
             };
             let (back, count) = (number(&pair[0]), number(&pair[1]));
-            assert!((1..=numbers.len()).contains(&back) && count >= LEAST, "{item}");
+            assert!((1..=numbers.len()).contains(&back) && count >= MIN_COUNT, "{item}");
             for _ in 0..count {
                 numbers.push(numbers[numbers.len() - back]);
             }

@@ -76,7 +76,7 @@ impl AssumedScores {
         if read.is_empty()
             && let Some((_, object, _)) = missing.first()
         {
-            let message = format!("there is no {object}, so no scores of it can expire");
+            let message = format!("{object} does not exist, so its scores cannot expire");
             return Err(wrong(&message));
         }
         for (number, object, name) in read {

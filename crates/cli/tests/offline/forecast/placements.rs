@@ -161,7 +161,7 @@ fn a_score_can_be_assumed_for_an_object_with_a_computed_name() {
         &folder,
         &[&["explain", "-f", "hub.yaml", "Placement/shop/web"], &endless[..]].concat(),
     )
-    .assert_noted(&["west/usage, so no scores of it can expire"]);
+    .assert_noted(&["west/usage does not exist, so its scores cannot expire"]);
 }
 
 #[test]

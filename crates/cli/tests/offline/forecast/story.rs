@@ -45,7 +45,7 @@ const CONTESTED: &str = include_str!("contested.yaml");
 const OUT: [&str; 5] = [
     "behaviors[1] requests another value, behaviors[0] decides",
     "behaviors[2] requests another value, behaviors[3] decides",
-    "a gap, in which no rule is open",
+    "a gap without an open rule",
     "down requests another value, eight decides",
     "other lunch takes over from base up",
 ];

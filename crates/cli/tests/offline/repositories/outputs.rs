@@ -97,7 +97,7 @@ fn a_file_that_was_read_is_not_overwritten() {
         &["diff", "a.yaml", "b", "--out", "a.yaml"],
     ] {
         let ran = repository.run(arguments);
-        ran.assert_says(2, &["the file is an input, and would be overwritten; name another one"]);
+        ran.assert_says(2, &["the file is an input, and would be overwritten; name another file"]);
         assert_eq!([read("a.yaml"), read("b/b.yaml")], before, "{arguments:?}");
         assert_eq!(ran.said, "", "{arguments:?}");
     }
