@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_sentence_that_is_too_long_the_names_are_cut_before_its_end() {
+    fn a_long_sentence_is_cut_in_its_names_before_its_end() {
         let sentence = "in 5m: Deployment shop/web-of-the-shop → 8";
         assert_eq!(on_one_line(sentence, 42), sentence);
         assert_eq!(on_one_line(sentence, 36), "in 5m: Deployment shop/we…e-shop → 8");

@@ -11,7 +11,7 @@ use crate::running::{self, Ran, empty_directory};
 
 const SHOP: &str = "examples/cron-scaling/two-mornings.yaml";
 
-/// Runs the program in the root of the repository, where the locale says UTF-8.
+/// Runs the program in the root of the repository, in a UTF-8 locale.
 fn almanac(arguments: &[&str]) -> Ran {
     ran(&mut command(arguments))
 }
@@ -62,7 +62,7 @@ fn simulated_nodes_without_groups_of_nodes_are_an_error() {
 }
 
 #[test]
-fn namespaces_are_refused_that_cannot_be_or_that_would_not_be_all() {
+fn invalid_namespaces_and_incomplete_namespace_lists_are_rejected() {
     for (given, why) in [
         (&["--namespaces="][..], "a namespace has at most 63 lower-case letters"),
         (&["--namespaces=shop,,pier"], "a namespace has at most 63 lower-case letters"),
@@ -135,7 +135,7 @@ fn a_name_without_a_match_suggests_the_likely_one() {
     assert!(!refused.contains("did you mean"), "{refused}");
 }
 
-/// The arguments of a command that draws, for each that does.
+/// The arguments of each command that draws.
 const DRAWN: [&[&str]; 4] = [
     &["forecast", "-f", SHOP, "--from", "2026-11-23", "--for", "2d"],
     &["explain", "-f", SHOP, "checkout", "--at", "2026-11-23"],
@@ -161,7 +161,7 @@ fn machine_readable_output_is_the_same_in_every_locale() {
     for output in ["json", "svg", "html"] {
         let arguments = [DRAWN[0], &["-o", output]].concat();
         let plain = ran(command(&arguments).env("LC_ALL", "C")).said;
-        // A page has its creation time.
+        // A page contains its creation time.
         let report = |said: &str| {
             let lines = said.lines().filter(|line| !line.contains("id=\"about\""));
             lines.collect::<Vec<_>>().join("\n")
@@ -216,14 +216,14 @@ fn the_version_is_a_command_as_well() {
 }
 
 #[test]
-fn a_flag_of_other_tools_is_answered_with_ours() {
+fn a_flag_of_another_tool_suggests_the_matching_flag() {
     let until = refused(&["next", "-f", SHOP, "--until", "2026-12-01"]);
     assert!(until.contains("tip: write --to 2026-12-01\n"), "{until}");
     let format = refused(&["next", "-f", SHOP, "-o", "sarif"]);
     assert!(format.contains("-o sarif is a format of lint, validate"), "{format}");
 }
 
-/// A folder with the program under this name, to be found on the path before everything else.
+/// A directory to prepend to the path, with the program under this name.
 fn folder_with_program(called: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("command-line").join(called);
     fs::create_dir_all(&folder).unwrap();
@@ -234,7 +234,7 @@ fn folder_with_program(called: &str) -> PathBuf {
 }
 
 #[test]
-fn as_a_kubectl_plugin_it_names_itself_accordingly() {
+fn the_kubectl_plugin_has_the_name_of_the_plugin_in_its_help() {
     let plugin = folder_with_program("kubectl-almanac").join("kubectl-almanac");
     ran(Command::new(plugin).args(["when", "--help"]))
         .assert_said(&["Usage: kubectl almanac when ", "\n  kubectl almanac when --daily"]);

@@ -1,4 +1,4 @@
-//! `almanac diff` as people and scripts see it.
+//! The output of `almanac diff` for users and scripts.
 //!
 //! Run with `ALMANAC_UPDATE=1` to regenerate the expected output.
 
@@ -55,7 +55,7 @@ fn a_weekend_is_one_stretch_of_every_week() {
     let weekend = [usual, ("weekend", "0 17 * * 5", 40), ("week", "0 9 * * 1", 2)];
     let after = cron("shop-hours", "shop", &weekend);
     let folder = sides("weekend", &[("shop.yaml", &before)], &[("shop.yaml", &after)]);
-    // From a Friday on, so that all weekends are whole.
+    // The period starts on a Friday, so all weekends are complete.
     let friday = ["diff", "old", "new", "--from", "2026-11-26T23:00:00Z"];
     let expected = "Deployment.apps default/shop: 2 → 40 replicas Fri 17:00 to Mon 09:00, each week; \
                     +2,432 pod-hours a week; peak 2 → 40\n";
@@ -169,7 +169,7 @@ fn a_policy_that_sets_the_existing_value_changes_nothing() {
         diff(&sides(name, old, new), &["old", "new", "--fail-on-change"]).ended(0);
     }
     let folder = sides("standing-night", &old, &with_night);
-    // From the opening on, so that all nights are whole.
+    // The period starts at the opening, so all nights are complete.
     let morning = ["diff", "old", "new", "--from", "2026-11-23T07:00:00Z"];
     let line = "Deployment.apps default/shop: newly set by a policy: 5 → 2 replicas every day, 20:00 to 08:00 the \
                 next day; -252 pod-hours a week\n";
@@ -206,7 +206,7 @@ fn a_policy_that_is_added_sets_nothing_for_firings_before_the_period() {
     let alone = sides("added-alone", &[], &[("yearly.yaml", &yearly)]);
     let gate = ["--fail-on-change"];
     let assumed = ["--assume", "deployment/shop.replicas=5", "--fail-on-change"];
-    // Assumptions hold on both sides.
+    // Assumptions apply to both sides.
     for more in [&gate[..], &assumed] {
         diff(&alone, &[&["/dev/null", "new"], more].concat()).ended(0);
     }
@@ -311,7 +311,7 @@ fn a_comment_fits_its_limit_and_names_are_not_markup() {
 }
 
 #[test]
-fn folders_that_are_named_are_read_though_gitignore_matches_them() {
+fn named_directories_are_read_even_if_gitignore_matches_them() {
     let folder = sides("ignored", &[("a.yaml", &shop())], &[("a.yaml", &weekend_shop())]);
     fs::write(folder.join(".gitignore"), "old/\nnew/\n").unwrap();
     diff(&folder, &["old", "new", "--fail-on-change"])

@@ -1,4 +1,4 @@
-//! `almanac forecast`, `explain` and `next` as people and scripts see them.
+//! The output of `almanac forecast`, `explain` and `next` for users and scripts.
 //!
 //! Run with `ALMANAC_UPDATE=1` to regenerate the expected output.
 
@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 
 use crate::running::{Ran, list, word};
 
-/// Compares what was printed with a golden file of forecasts.
+/// Compares the output with a golden file of forecasts.
 #[track_caller]
 fn assert_written_down(name: &str, ran: &Ran) {
     crate::running::assert_written_down(Path::new("forecast/expected").join(name), &ran.said);
@@ -141,7 +141,7 @@ fn segments_are_adjacent_and_cover_the_period() {
 #[test]
 fn two_policies_that_write_one_target_are_one_series_with_a_finding() {
     let folder = folder_with("contested", &[("a.yaml", SHOP), ("b.yaml", NIGHT)]);
-    // It is a warning.
+    // The finding is a warning.
     let report = forecast(&folder, &["-o", "json"]).ended(0).json();
     let [series] = list(&report["series"]) else { panic!("{report:#}") };
     let segments = list(&series["segments"]).iter();
@@ -162,7 +162,7 @@ fn valid_policies_are_forecast_and_invalid_ones_are_reported_with_their_location
     assert_eq!(finding["field"], "spec.rules[0].schedule");
     forecast(&folder, &[]).assert_said(&["broken.yaml:8:"]);
     forecast(&folder, &["-o", "svg"]).assert_said(&[" at broken.yaml:8:"]);
-    // A table goes to programs, which do not read findings: those are printed separately.
+    // Programs that read a table do not read findings, so findings go to standard error.
     forecast(&folder, &["-o", "csv"]).assert_noted(&["broken.yaml:8:"]);
 }
 
@@ -171,7 +171,7 @@ fn nothing_to_forecast_is_reported() {
     let nothing = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
     let folder = folder_with("nothing", &[("a.yaml", nothing)]);
     for output in ["text", "json", "svg", "html"] {
-        // Nothing is wrong either.
+        // The command does not fail either.
         let said = forecast(&folder, &["-o", output]).ended(0).all();
         let is_json = said.starts_with('{');
         assert!(is_json || said.to_lowercase().contains("nothing to forecast"), "{said}");
@@ -181,7 +181,7 @@ fn nothing_to_forecast_is_reported() {
 }
 
 #[test]
-fn a_name_narrows_the_forecast_and_one_without_a_match_is_an_error() {
+fn a_name_narrows_the_forecast_and_an_unmatched_name_is_an_error() {
     let folder = folder_with("narrow", &[("a.yaml", SHOP), ("c.yaml", NODES)]);
     for name in ["shop", "deploy/shop", "cronfhpa/shop-hours", "Deployment/default/shop"] {
         let report = forecast(&folder, &["-o", "json", name]).json();
@@ -233,7 +233,7 @@ fn the_timeline_is_as_wide_as_the_terminal() {
 }
 
 #[test]
-fn a_target_is_explained_by_who_wrote_it_last() {
+fn a_target_is_explained_by_its_last_writer() {
     let folder = folder_with("explain", &[("a.yaml", SHOP), ("b.yaml", NIGHT)]);
     let explain = |at| {
         let arguments = ["explain", "-f", ".", "deployment/shop", "--at", at, "-o", "json"];

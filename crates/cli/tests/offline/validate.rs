@@ -56,9 +56,9 @@ fn files_folders_patterns_and_standard_input_are_read_each_once() {
 
 #[test]
 fn input_that_panics_the_yaml_parser_is_a_finding_and_prints_nothing_else() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary directory");
     let file = folder.path().join("tagged.yaml");
-    std::fs::write(&file, "a: 1\nb: [!,c]\n").expect("it is ours");
+    std::fs::write(&file, "a: 1\nb: [!,c]\n").expect("write the file");
     let ran = almanac(&["validate", "-f", &file.display().to_string()]).ended(1);
     assert_eq!(ran.noted, "");
     ran.assert_said(&["a ',' can't directly follow a tag", ":2:5"]);
@@ -98,10 +98,10 @@ fn the_crds_of_a_hub_and_of_units_are_printed_only_if_requested() {
 
 #[test]
 fn editor_schemas_are_written_one_per_kind_and_version() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary directory");
     almanac(&["crds", "--json-schema", &folder.path().display().to_string()]).ended(0);
     let path = folder.path().join("autoscaling.karmada.io/cronfederatedhpa_v1alpha1.json");
-    let text = std::fs::read_to_string(path).expect("the schema is there");
+    let text = std::fs::read_to_string(path).expect("read the schema");
     let schema: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let rule = &schema["properties"]["spec"]["properties"]["rules"]["items"];
     assert_eq!(rule["additionalProperties"], false);

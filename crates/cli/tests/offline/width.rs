@@ -228,7 +228,7 @@ fn drawn_again(on_resize: Rows, first: &str, second: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_model_of_a_screen_shows_the_rows_that_a_countdown_leaves_behind() {
+fn the_screen_model_shows_the_rows_that_a_countdown_leaves() {
     let long = "in 12 seconds: it fires → soon";
     // The cursor is behind the text, and one row is cleared.
     let (first, second) = (format!("\r\u{1b}[2K{long}"), "\r\u{1b}[2Kin 11 s: it → soon");

@@ -8,7 +8,7 @@ use crate::diff::running::{cron, diff, shop, sides, weekend_shop};
 use crate::running::{commit, write};
 
 #[test]
-fn a_mistake_in_the_new_files_fails_and_a_fixed_one_does_not() {
+fn a_mistake_in_the_new_files_fails_and_a_fixed_mistake_does_not() {
     let broken = shop().replace("0 8 * * *", "0 8 * *");
     let folder = sides("broken", &[("shop.yaml", &shop())], &[("shop.yaml", &broken)]);
     let output = diff(&folder, &["old", "new"]).ended(1);
@@ -108,7 +108,7 @@ fn templated() -> String {
     shop().replace(": 10}", ": {{ .Values.replicas }}}")
 }
 
-/// The same change as two folders and as two commits: what a gate says of it, as its code and its output.
+/// The exit code and the output of a gate, for the same change as two directories and as two commits.
 #[track_caller]
 fn gate(name: &str, old: Files<'_>, new: Files<'_>) -> Vec<(Option<i32>, String)> {
     let folders = sides(name, old, new);

@@ -1,4 +1,4 @@
-//! `CronJobs` whose starts differ, with policies or without any.
+//! `CronJobs` whose starts differ, with and without policies.
 
 use serde_json::json;
 
@@ -66,7 +66,7 @@ fn a_rewritten_but_equal_schedule_is_not_a_change() {
     let folder = sides("jobs-same", &[("a.yaml", &one)], &[("b.yaml", &other)]);
     let output = diff(&folder, &["old", "new", "--fail-on-change"]).ended(0);
     output.assert_said(&["Nothing changes: 1 CronJob compared"]);
-    // One without a time zone follows another one here.
+    // The zone of `CronJobs` without a time zone is set here.
     diff(&folder, &["old", "new", "--cron-job-zone", "Europe/Berlin"])
         .assert_said(&["1 of 1 CronJob changes"]);
 }

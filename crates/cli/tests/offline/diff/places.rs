@@ -1,4 +1,4 @@
-//! Several clusters in one folder: each is compared with itself, and one may come or go.
+//! Several clusters in one directory: each cluster is compared with itself, and a cluster may be added or removed.
 
 use crate::diff::running::{cron, diff, shop, sides};
 use crate::running::list;

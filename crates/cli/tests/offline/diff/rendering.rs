@@ -1,5 +1,5 @@
-//! Overlays and charts that are rendered on request. Scripts stand for the programs here: they show what these get, and
-//! misbehave.
+//! Overlays and charts that are rendered on request. Scripts replace the programs: the scripts record their input,
+//! and misbehave.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -22,7 +22,7 @@ const SUBMODULE: &str = "160000,0123456789012345678901234567890123456789,prod/su
 
 const PLAIN: &str = "resources: [out.yaml]\n";
 
-/// The folder of programs of a test.
+/// The directory of programs of a test.
 fn programs(folder: &Path, scripts: &[(&str, &str)]) -> PathBuf {
     let bin = folder.join("bin");
     for (name, script) in scripts {
@@ -50,7 +50,7 @@ fn overlay(rendered: &str) -> [(&str, &str); 2] {
     [("prod/kustomization.yaml", PLAIN), ("prod/out.yaml", rendered)]
 }
 
-/// Whether the child is over whose number a script has written.
+/// Whether the child process with the ID that a script has written has ended.
 fn is_over(child: &str) -> bool {
     let stat = format!("/proc/{}/stat", child.trim());
     fs::read_to_string(stat).map_or(true, |it| it.contains(") Z "))
@@ -221,7 +221,7 @@ fn a_pointer_of_git_lfs_is_never_rendered() {
 }
 
 #[test]
-fn a_program_that_hangs_or_never_stops_printing_is_ended_with_all_it_has_started() {
+fn a_program_that_hangs_or_prints_endlessly_is_killed_with_its_children() {
     let old = shop();
     let files = overlay(&old);
     let hangs = "#!/bin/sh\nsleep 600 &\necho $! >\"$0.child\"\nsleep 600\n";

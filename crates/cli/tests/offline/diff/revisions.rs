@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::diff::running::{MONDAY, diff, empty_folder, shop};
 use crate::running::{Ran, almanac, commit, git, list, write};
 
-/// A repository of its own for a test.
+/// A separate repository for a test.
 pub(crate) fn empty_repository(name: &str) -> PathBuf {
     let folder = empty_folder(name);
     git(&folder, &["init", "-q", "-b", "main"]);
@@ -17,7 +17,8 @@ fn changed() -> String {
     shop().replace("0 20", "0 22")
 }
 
-/// A repository: a shop on `main`, which closes later on `later`; `main` has got another file since.
+/// A repository with a shop on `main`. The branch `later` closes the shop later. Since the branch point, `main`
+/// contains another file.
 fn repository(name: &str) -> PathBuf {
     let folder = empty_repository(name);
     commit(&folder, &[("policies/shop.yaml", &shop()), ("README.md", "shop")]);
@@ -135,7 +136,7 @@ fn a_directory_that_is_not_a_repository_is_reported() {
 }
 
 #[test]
-fn a_submodule_is_skipped_and_a_named_one_is_an_error() {
+fn a_submodule_is_skipped_and_a_named_submodule_is_an_error() {
     let folder = repository("git-submodule");
     let other = repository("git-submodule-other");
     let source = other.display().to_string();
@@ -223,7 +224,7 @@ fn links_are_followed_in_a_revision_as_in_the_working_tree() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_leads_out_of_the_repository_is_an_error_on_either_side_unless_it_is_left_out() {
+fn a_link_out_of_the_repository_is_an_error_on_either_side_unless_excluded() {
     let folder = repository("git-link-out");
     let secret = empty_folder("git-link-secret");
     write(&secret, &[("secret.yaml", &shop().replace("shop", "secret"))]);

@@ -50,7 +50,7 @@ fn with_query(name: &str, query: &str) -> std::path::PathBuf {
     folder_with(name, &[("week.yaml", &WEEK.replace("QUERY", &format!("'{query}'")))])
 }
 
-/// When the nodes change, and to how many.
+/// The instants at which the number of nodes changes, each with the number.
 fn nodes(folder: &Path, from: &str, further: &[&str]) -> Vec<(String, Value)> {
     let command = ["forecast", "-f", ".", "-o", "json", "--from", from];
     let output = almanac(folder, &[&command, further].concat()).json();
@@ -111,7 +111,7 @@ fn a_clock_change_moves_the_nodes_with_the_schedule() {
             ("2021-11-09T17:00:00Z", 3),
         ])
     );
-    // On 14 March 2021, nine o'clock comes an hour earlier; fewer nodes come five minutes after the boundary.
+    // On 14 March 2021, nine o'clock is an hour earlier; decreases follow five minutes after the boundary.
     assert_eq!(
         nodes(&folder, "2021-03-12T12:00", &["--for", "4d"]),
         expected(&[
@@ -139,7 +139,7 @@ fn the_query_of_the_faq_is_explained_and_its_correction_is_followed() {
 }
 
 #[test]
-fn a_query_that_only_prometheus_can_answer_leaves_its_target_alone_unless_its_result_is_stated() {
+fn a_query_without_a_stated_result_leaves_its_target_unchanged() {
     let folder = with_query("autoscaler-sample", "sum(queue)");
     let command = ["forecast", "-f", ".", "-o", "json", "--from", "2021-02-01", "--for", "1h"];
     let output = almanac(&folder, &command).json();

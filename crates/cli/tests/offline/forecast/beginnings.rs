@@ -1,4 +1,4 @@
-//! The beginning of an autoscaler in files: its replicas are those of the file, and only its recommendations are older.
+//! The start of an autoscaler in files: its replicas are those of the file, and only its recommendations are older.
 
 use std::path::Path;
 
@@ -88,7 +88,7 @@ fn an_autoscaler_begins_at_the_assumed_value() {
 }
 
 #[test]
-fn an_answer_that_prometheus_could_not_give_one_number_for_changes_nothing() {
+fn a_result_that_is_not_a_single_number_changes_nothing() {
     let folder = folder_with("beginning-answers", &[("all.yaml", &queue(8, 100, "{}", VALUE))]);
     for samples in [vec!["queue=NaN"], vec!["queue=+Inf"], vec!["queue=1", " queue = 2"]] {
         let samples: Vec<&str> = samples.into_iter().flat_map(|it| ["--sample", it]).collect();

@@ -1,4 +1,4 @@
-//! The formats that other programs read, read back by programs that were not written here.
+//! The formats for other programs, read back by independent programs.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ fn property<'a>(event: &'a [(String, String)], key: &str) -> &'a str {
     &event.iter().find(|(known, _)| known == key).unwrap().1
 }
 
-/// `2026-11-27T17:00:00Z` as a calendar has it.
+/// An instant such as `2026-11-27T17:00:00Z` in the format of a calendar.
 fn in_calendar(at: &Value) -> String {
     word(at).replace(['-', ':'], "")
 }
@@ -71,7 +71,7 @@ fn yaml_is_the_same_document_as_json() {
     ] {
         let in_format = |format| almanac(&folder, &[&arguments[..], &["-o", format]].concat());
         let yaml = in_format("yaml").said.replace('\n', "\n  ");
-        // Read as the files of users are.
+        // The YAML is read like a file of a user.
         let head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  ";
         let mut reading = Reading::default();
         read_objects(&mut reading, Source::new("told.yaml", format!("{head}{yaml}")));
@@ -182,7 +182,7 @@ fn the_table_and_the_calendar_of_a_schedule_have_its_instants() {
     {
         let in_format = |format| {
             let usual = ["when", "--from", PRESENT, "--zone", "Europe/Berlin", "-o", format];
-            // Objects have zones of their own.
+            // The schedules of objects have their own zones.
             let usual = if schedule.contains(&"-f") {
                 [&usual[..3], &usual[5..]].concat()
             } else {

@@ -26,7 +26,7 @@ fn pod(name: &str, metadata: &str) -> String {
     format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, {metadata}}}\n---\n")
 }
 
-/// Every answer there is, none of them a panic.
+/// Asserts that no command panics, in any output format.
 fn assert_answers(folder: &Path) {
     for (command, further) in [
         ("forecast", &["-o", "text"][..]),
@@ -44,7 +44,7 @@ fn assert_answers(folder: &Path) {
 
 #[test]
 fn a_megabyte_of_policies_is_forecast() {
-    // As many as there is room for; the pod of the last one has to find it.
+    // The maximum number of policies; the last policy selects the pod.
     let policies = |number: usize| {
         night(&format!("p{number}"), &format!("{{matchLabels: {{app: a{number}}}}}"))
     };
@@ -75,7 +75,7 @@ fn selectors_that_match_everything_are_forecast() {
 }
 
 #[test]
-fn rubbish_in_annotations_and_labels_is_kept_and_escaped() {
+fn invalid_annotations_and_labels_are_kept_and_escaped() {
     let long = "x".repeat(100_000);
     let rubbish = [
         "volcano.sh/qos-level: \"\\e[31m</script><script>alert(1)</script>\\u202e\\0\"".to_owned(),

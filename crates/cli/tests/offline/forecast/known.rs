@@ -7,7 +7,7 @@ use crate::forecast::running::{
 };
 use crate::running::{list, word};
 
-/// One rule that can be used, and one that cannot.
+/// A usable and an unusable rule.
 const HALF_BROKEN: &str = cron!(
     "half",
     "other",
@@ -34,7 +34,7 @@ fn explain(name: &str, texts: &[(&str, &str)], subject: &str) -> (Value, Option<
     (output.json(), output.code, shown)
 }
 
-/// `rule verdict`, of all rules.
+/// All rules as `rule verdict`.
 fn verdicts(explanation: &Value) -> Vec<String> {
     let report =
         |it: &Value| format!("{} {}", it["rule"].as_str().unwrap_or("-"), word(&it["verdict"]));
@@ -135,7 +135,7 @@ fn an_instant_out_of_range_is_reported() {
 }
 
 #[test]
-fn the_values_of_an_exported_object_count() {
+fn the_values_of_an_exported_object_apply() {
     let exported = r#"
 apiVersion: v1
 kind: List
@@ -157,7 +157,7 @@ items:
     let report = forecast(&folder, &["-o", "json", "--for", "1d"]).json();
     let segments = segments(&report["series"][0]).into_iter();
     let values: Vec<&Value> = segments.map(|(_, value)| value).collect();
-    // No controller ran at eight to open; the value found there stays until the evening.
+    // No controller ran at the opening at eight, so the existing value stays until the evening.
     assert_eq!(values, [6, 2, 10]);
     assert_eq!(report["assumptions"], Value::Array(vec![]));
     let behind = ["-o", "json", "--from", "2026-11-19T12:00:00Z", "--for", "1d"];

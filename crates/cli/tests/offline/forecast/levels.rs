@@ -1,4 +1,4 @@
-//! QoS levels in a forecast: of pods, and of workloads whose templates stand for them.
+//! QoS levels in a forecast: of pods, and of workloads whose templates represent pods.
 
 use std::path::{Path, PathBuf};
 
@@ -101,7 +101,7 @@ pub(crate) fn run_in_period(folder: &Path, command: &str, further: &[&str]) -> R
 }
 
 #[test]
-fn pods_that_always_agree_are_drawn_as_one_and_templates_stand_for_the_pods_of_their_workloads() {
+fn equal_pods_are_drawn_as_one_and_templates_represent_pods() {
     let folder = folder("levels");
     assert_written_down("levels.txt", &run_in_period(&folder, "forecast", &[]));
     assert_written_down("levels-next.txt", &run_in_period(&folder, "next", &[]));
@@ -190,7 +190,7 @@ fn changes_of_pods_at_one_instant_are_one_line_despite_others_between() {
         let annotations = format!("  annotations: {{volcano.sh/qos-level: '{level}'}}\n");
         pod(name, "n1", &annotations).replace("workload-type: offline", app)
     };
-    // Between two pods of one policy there is always one of the other, or one with another level.
+    // Between two pods of one policy is always a pod of the other policy, or a pod with another level.
     let pods: String = (0..12)
         .map(|number| match number % 3 {
             0 => of("workload-type: offline", &format!("p-{number:02}"), "1"),

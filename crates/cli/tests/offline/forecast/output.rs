@@ -10,7 +10,7 @@ use crate::forecast::running::{
 use crate::running::Ran;
 
 #[test]
-fn a_file_is_written_whole_and_replaces_the_one_before() {
+fn a_file_is_written_completely_and_replaces_the_previous_file() {
     let folder = folder_with("out", &[("a.yaml", SHOP)]);
     let out = empty_folder("out-written").join("out.json");
     fs::write(&out, "old").unwrap();
@@ -62,7 +62,7 @@ fn a_hyphen_as_the_file_means_standard_output() {
 #[test]
 fn a_file_has_no_escapes_even_if_colors_are_requested() {
     let folder = folder_with("out-colour", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
-    // There is something to leave out.
+    // The output on a terminal has escapes.
     forecast(&folder, &["--color", "always"]).assert_said(&["\u{1b}"]);
     forecast(&folder, &["--color", "always", "-o", "text", "--out", "out.txt"]);
     let written = fs::read_to_string(folder.join("out.txt")).unwrap();
@@ -87,7 +87,7 @@ fn links_and_pipes_are_not_replaced() {
 #[test]
 #[cfg(unix)]
 fn an_interruption_leaves_no_half_file_and_keeps_the_old_one() {
-    // Many targets with a change a minute, for a century: far longer than any user waits.
+    // Many targets with a change a minute for a century take longer than any test.
     let many: Vec<String> = (0..50)
         .map(|number| {
             let rules =

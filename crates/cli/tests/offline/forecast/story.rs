@@ -104,7 +104,7 @@ fn windows_with_the_same_value_are_not_highlights() {
 }
 
 #[test]
-fn the_data_of_the_page_hold_units_with_their_caps() {
+fn the_page_data_contain_units_with_their_caps() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let arguments = ["forecast", "-f", "examples/units", "--from", "2026-03-02", "--for", "1d"];
     let mut output =

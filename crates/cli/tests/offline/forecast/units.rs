@@ -158,7 +158,7 @@ fn the_order_of_files_and_objects_makes_no_difference() {
 }
 
 #[test]
-fn the_yaml_of_the_design_is_forecast_as_it_is_written() {
+fn the_yaml_of_the_design_is_forecast_unchanged() {
     let pods = web(45).replace("{name: web}\nspec", "{name: web, namespace: xxx}\nspec");
     let pods = pods.replace("{app: web}", "{key1: value1}");
     let folder = folder("units-design", &[UNITS.to_owned(), pods]);

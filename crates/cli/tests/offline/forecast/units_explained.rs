@@ -59,7 +59,7 @@ fn a_pod_is_explained_by_its_unit_and_the_unit_of_the_next_pod() {
 }
 
 #[test]
-fn a_pod_that_waits_is_explained_by_each_unit() {
+fn a_pending_pod_is_explained_by_each_unit() {
     let units = policy(
         "web",
         "strategy: required,",

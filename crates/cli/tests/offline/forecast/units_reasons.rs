@@ -85,7 +85,7 @@ fn each_cause_of_a_pending_pod_is_explained() {
 }
 
 #[test]
-fn a_pod_that_is_too_large_for_every_node_is_pending_for_lack_of_room() {
+fn a_pod_that_is_too_large_for_every_node_is_pending_for_lack_of_capacity() {
     let large = pod("web-7d9-y", "", "")
         .replace("image: web}", "image: web, resources: {requests: {cpu: '8'}}}");
     let small = with_status(node("b1", "b"), "cpu: '4', pods: '110'");

@@ -236,7 +236,7 @@ fn the_comment_names_parts_that_were_not_compared_or_checked() {
 }
 
 #[test]
-fn a_comment_that_cannot_be_written_fails_nothing() {
+fn a_failed_comment_does_not_fail_the_action() {
     let (checkout, _) = changed("comment-refused");
     let github = GitHub::start();
     let run = |known: &[(&str, &str)]| github.run(&checkout, known).0;
@@ -272,7 +272,7 @@ fn a_comment_that_was_deleted_is_created_again() {
 }
 
 #[test]
-fn a_limit_of_requests_is_not_waited_for() {
+fn a_rate_limit_causes_no_wait() {
     let (checkout, _) = changed("comment-limit");
     let github = GitHub::start();
     let since = Instant::now();

@@ -284,7 +284,7 @@ fn when_explains_the_schedules_of_files_as_typed_ones() {
 
 /// Kubernetes compares with the current wall clock, and catches nothing up.
 #[test]
-fn a_start_in_a_gap_is_skipped_and_one_in_a_fold_repeats() {
+fn a_start_in_a_gap_is_skipped_and_a_start_in_a_fold_repeats() {
     let repository = Repository::new("cron-jobs-clock-changes")
         .file("night.yaml", cron_job("night", "schedule: '30 2 * * *'\n  timeZone: Europe/Berlin"))
         .file(

@@ -63,7 +63,7 @@ fn named_files_are_read_and_the_nearest_settings_decide() {
 }
 
 #[test]
-fn every_command_that_reads_a_directory_leaves_it_out() {
+fn every_command_skips_an_excluded_directory() {
     let repository = Repository::new("excluding-everywhere")
         .file("almanac.toml", "exclude = [\"/drafts\"]\n")
         .file("hours.yaml", policy("hours", "shop", 3))

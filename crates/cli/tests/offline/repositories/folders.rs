@@ -220,7 +220,7 @@ fn a_glob_matches_files_and_directories_only() {
 
 #[test]
 #[cfg(unix)]
-fn a_named_pipe_is_read_and_a_wait_for_it_is_reported() {
+fn a_named_pipe_is_read_and_a_long_wait_is_reported() {
     let repository = Repository::new("named-pipe");
     let pipe = repository.root().join("pipe.yaml");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());

@@ -13,7 +13,7 @@ fn lint(repository: &Repository, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_comment_leaves_out_one_code_at_one_place() {
+fn a_comment_suppresses_one_code_at_one_location() {
     let without = Repository::new("ignoring-nothing").file("a.yaml", meets());
     assert_eq!(lint(&without, &[]), ["same-minute a.yaml:9:29"]);
     let rule = "  - {name: close";
@@ -66,7 +66,7 @@ fn a_comment_with_an_unknown_code_is_reported() {
 }
 
 #[test]
-fn an_argument_leaves_out_codes_everywhere() {
+fn an_argument_suppresses_codes_everywhere() {
     let repository = Repository::new("ignoring-argument").file("a.yaml", meets());
     assert!(lint(&repository, &["--ignore", "window,same-minute"]).is_empty());
     assert_eq!(lint(&repository, &["--ignore", "window"]).len(), 1);
@@ -74,7 +74,7 @@ fn an_argument_leaves_out_codes_everywhere() {
 }
 
 #[test]
-fn the_nearest_settings_above_a_file_count_wherever_lint_is_run() {
+fn the_nearest_settings_above_a_file_apply_from_any_directory() {
     let repository = Repository::new("ignoring-settings")
         .file("almanac.toml", "[lint]\nignore = [\"same-minute\"]\n")
         .file("a.yaml", meets())

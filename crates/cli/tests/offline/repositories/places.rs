@@ -53,7 +53,7 @@ fn each_cluster_is_forecast_separately_and_named_by_its_folder() {
 }
 
 #[test]
-fn next_and_explain_answer_for_each_cluster() {
+fn next_and_explain_report_each_cluster() {
     let repository = two_clusters("next-and-why");
     let next = repository.run_json("next", &["-f", ".", "deployment/shop", "--count", "2"]);
     let items: Vec<(&Value, &Value)> =

@@ -92,7 +92,7 @@ fn naming_only_the_templates_of_a_chart_names_the_chart() {
 }
 
 #[test]
-fn of_many_charts_the_first_are_listed_and_the_rest_counted() {
+fn the_first_of_many_charts_are_listed_and_the_others_counted() {
     let mut repository = Repository::new("many-charts");
     for number in 0..40 {
         let chart = format!("charts/shop-{number:02}");

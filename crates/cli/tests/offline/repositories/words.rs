@@ -165,7 +165,7 @@ fn a_period_ends_at_the_stated_instant() {
 }
 
 #[test]
-fn watching_is_for_a_cluster_and_for_formats_that_follow_one_another() {
+fn watching_requires_a_cluster_and_a_format_with_successive_outputs() {
     let repository = shops("words-watch");
     for command in ["next", "forecast"] {
         let flag = repository.run(&[command, "-f", "policies", "--watch"]);

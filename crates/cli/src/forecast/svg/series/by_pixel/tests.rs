@@ -47,7 +47,7 @@ fn three_successive_narrow_steps_are_drawn_by_pixels_and_wide_ones_are_not() {
 }
 
 #[test]
-fn of_too_many_steps_the_narrower_ones_are_drawn_by_pixels() {
+fn the_narrower_of_too_many_steps_are_drawn_by_pixels() {
     // Three wide steps, and thirty steps of twenty minutes, each ten pixels wide.
     let series = series((0..33).map(|it| {
         let minutes = if it % 11 == 0 { 240 } else { 20 };
