@@ -1,5 +1,4 @@
-//! Which cluster is used, and the errors when none can be reached. Responses of a cluster are
-//! covered by the tests that have one.
+//! The choice of the cluster, and the errors for an unreachable cluster. Tests with a cluster cover its responses.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
@@ -16,7 +15,7 @@ use crate::running::{self, Ran, empty_directory};
 const POLICY: &str =
     cron!("shop-hours", "shop", r#"name: open, schedule: "0 8 * * *", targetReplicas: 10"#);
 
-/// A folder of its own for a test, empty; also its home.
+/// An empty directory for a test, which is also the home directory.
 fn folder(name: &str) -> PathBuf {
     empty_directory("kubeconfig", name)
 }
@@ -39,7 +38,7 @@ fn error_of(mut command: Command) -> String {
     ran.noted.strip_prefix(all).unwrap_or_else(|| panic!("{}", ran.noted)).trim_end().to_owned()
 }
 
-/// A kubeconfig with the contexts `here`, which is current, and `there`.
+/// A kubeconfig with the current context `here`, and the context `there`.
 fn kubeconfig(server: &str) -> String {
     let user = json!({ "name": "me", "user": { "token": "t" } });
     let context = |name: &str| json!({ "name": name, "context": { "cluster": "a", "user": "me" } });

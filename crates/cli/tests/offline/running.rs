@@ -1,4 +1,4 @@
-//! The program run in a directory of a test's own, and its result. Each test fills its directory.
+//! Runs the program in a separate directory of a test, and checks its result. Each test fills its directory.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
@@ -30,7 +30,7 @@ impl Ran {
             .unwrap_or_else(|error| panic!("{error}: {} {}", self.said, self.noted))
     }
 
-    /// Standard output, and standard error after it.
+    /// Standard output, followed by standard error.
     pub(crate) fn all(&self) -> String {
         format!("{}{}", self.said, self.noted)
     }
@@ -42,20 +42,20 @@ impl Ran {
         self
     }
 
-    /// Asserts the exit code, and that the output has each of these parts.
+    /// Asserts the exit code, and that the output contains each of these parts.
     #[track_caller]
     pub(crate) fn assert_says(&self, code: i32, parts: &[&str]) {
         assert_eq!(self.code, Some(code), "{}", self.all());
         assert_has(&self.all(), parts);
     }
 
-    /// Each of these parts is in its standard output.
+    /// Asserts that standard output contains each of these parts.
     #[track_caller]
     pub(crate) fn assert_said(&self, parts: &[&str]) {
         assert_has(&self.said, parts);
     }
 
-    /// Each of these parts is in its standard error.
+    /// Asserts that standard error contains each of these parts.
     #[track_caller]
     pub(crate) fn assert_noted(&self, parts: &[&str]) {
         assert_has(&self.noted, parts);
@@ -106,7 +106,7 @@ pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
     ran.said.trim_end().to_owned()
 }
 
-/// Commits files to a repository, with all else that has changed in it.
+/// Commits files to a repository, together with all other changes in it.
 pub(crate) fn commit(folder: &Path, files: &[(&str, &str)]) {
     write(folder, files);
     git(folder, &["add", "-A"]);
@@ -131,7 +131,7 @@ pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().unwrap_or_else(|| panic!("not a list: {value}"))
 }
 
-/// A text of JSON.
+/// The value of a JSON string.
 #[track_caller]
 pub(crate) fn word(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("not a text: {value}"))

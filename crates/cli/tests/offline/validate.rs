@@ -1,4 +1,4 @@
-//! `almanac validate` as people and scripts see it, compared with golden files.
+//! The output of `almanac validate` for users and scripts, compared with golden files.
 //!
 //! Run with `ALMANAC_UPDATE=1` to regenerate the expected output.
 
@@ -16,7 +16,7 @@ fn almanac(arguments: &[&str]) -> Ran {
     Ran::from_output(&command.env("LC_ALL", "C.UTF-8").output().unwrap())
 }
 
-/// Each file is named explicitly, and so checked in full.
+/// Each file is named explicitly, so it is checked in full.
 fn validate_mistakes(how: &[&str]) -> Ran {
     let named = ["validate", "mistakes/*.yaml", "mistakes/*.json", "--from", PRESENT];
     almanac(&[&named[..], how].concat())
@@ -110,7 +110,7 @@ fn editor_schemas_are_written_one_per_kind_and_version() {
         serde_json::json!(["integer", "null"])
     );
     assert_eq!(schema["properties"]["kind"]["const"], "CronFederatedHPA");
-    // The design's own slip is one in an editor, too.
+    // An editor also reports the mistake in the example of the design.
     assert!(list(&rule["required"]).contains(&"name".into()), "{rule}");
     assert_eq!(rule["properties"]["name"]["minLength"], 1);
     assert!(rule["properties"]["ruleName"].is_null());

@@ -62,7 +62,7 @@ fn a_hyphen_as_the_file_means_standard_output() {
 #[test]
 fn a_file_has_no_escapes_even_if_colors_are_requested() {
     let folder = folder_with("out-colour", &[("a.yaml", SHOP), ("b.yaml", BROKEN)]);
-    // The output on a terminal has escapes.
+    // Standard output has escapes with this option.
     forecast(&folder, &["--color", "always"]).assert_said(&["\u{1b}"]);
     forecast(&folder, &["--color", "always", "-o", "text", "--out", "out.txt"]);
     let written = fs::read_to_string(folder.join("out.txt")).unwrap();

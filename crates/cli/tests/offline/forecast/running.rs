@@ -85,7 +85,7 @@ pub(crate) fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The start of each segment of a series, and its value.
+/// The segments of a series, each as its start and its value.
 pub(crate) fn segments(series: &Value) -> Vec<(&str, &Value)> {
     list(&series["segments"]).iter().map(|it| (word(&it["from"]), &it["value"])).collect()
 }

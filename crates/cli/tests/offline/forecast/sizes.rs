@@ -1,5 +1,5 @@
-//! The sizes of pages and pictures of many values over a long period. Nothing is lost: the page has every segment and
-//! every Job start of the JSON. A picture has the lowest and the highest value of each pixel.
+//! The sizes of pages and pictures of many values over a long period. The page contains every segment and every Job
+//! start of the JSON. A picture shows the lowest and the highest value of each pixel.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ const SCHEDULES: [&str; 15] = [
     "0 0 29 2 *",
 ];
 
-/// Thirty `CronJobs`, from one that starts a Job every minute to one that never does in this year.
+/// Thirty `CronJobs`, from a `CronJob` that starts a Job every minute to a `CronJob` without a start in this year.
 fn cron_jobs(name: &str) -> PathBuf {
     let mut jobs = String::new();
     for number in 0..30 {
@@ -47,7 +47,7 @@ fn cron_jobs(name: &str) -> PathBuf {
     folder_with(name, &[("jobs.yaml", &jobs)])
 }
 
-/// Rules with their hour, their days of the week, and how many replicas they set at least.
+/// Rules, each with its hour, its days of the week, and its minimum number of replicas.
 type Rules = &'static [(&'static str, usize, &'static str, usize)];
 
 const FOUR_A_DAY: Rules =
@@ -110,7 +110,7 @@ fn data(page: &str) -> Value {
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
 }
 
-/// The numbers of a column, in which a pair `[back, count]` repeats `count` numbers.
+/// The expanded numbers of a column. A pair `[back, count]` repeats `count` numbers.
 fn expanded(column: &Value) -> Vec<usize> {
     let number = |it: &Value| usize::try_from(it.as_u64().unwrap()).unwrap();
     let mut numbers: Vec<usize> = Vec::new();
@@ -189,7 +189,7 @@ fn the_page_has_every_segment_of_the_json() {
 
 const PIXELS: i64 = 728;
 
-/// The heights in tenths at the middle of each pixel of a path on the ground, which is of letters and numbers.
+/// The heights in tenths at the middle of each pixel, from an SVG path on the baseline.
 fn heights(path: &str) -> Vec<i64> {
     let tenths = |number: &str| {
         let (sign, number) = number.strip_prefix('-').map_or((1, number), |it| (-1, it));
@@ -199,7 +199,7 @@ fn heights(path: &str) -> Vec<i64> {
     };
     let path = path.strip_prefix("M16 ").unwrap().strip_suffix('z').unwrap();
     let (mut x, mut height, mut found) = (0, 0, Vec::new());
-    // Its first word is the ground.
+    // The first word of the path is the baseline.
     for word in path.replace('h', " h").replace('v', " v").split_whitespace().skip(1) {
         let (letter, number) = word.split_at(1);
         if letter == "v" {

@@ -1,4 +1,4 @@
-//! The text at three widths, and the highlights in every output.
+//! The text output at three widths, and the highlights in every output.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn the_text_has_the_same_content_at_60_80_and_200_columns() {
     for (width, output) in &widths {
         assert_written_down(&format!("examples.{width}.txt"), output);
         let broken = output.said.lines().filter(|line| line.chars().count() > *width as usize);
-        // A longer word has a line of its own.
+        // A longer word has a separate line.
         let too_wide: Vec<&str> =
             broken.filter(|line| line.trim_start_matches(['!', '~', ' ']).contains(' ')).collect();
         assert!(too_wide.is_empty(), "wider than {width}: {too_wide:?}");
@@ -38,8 +38,8 @@ fn the_text_has_the_same_content_at_60_80_and_200_columns() {
     assert_eq!(words(&usual), words(&wide));
 }
 
-/// Windows that overlap, by rank and by order only, and with a gap; two policies that set one number, at one instant
-/// too.
+/// Windows that overlap, by rank and by order only, and with a gap; two policies that set one number, in part at the
+/// same instant.
 const CONTESTED: &str = include_str!("contested.yaml");
 
 const OUT: [&str; 5] = [
@@ -147,7 +147,7 @@ fn shapes(picture: &str, title: &str) -> Vec<[String; 4]> {
         .collect()
 }
 
-/// The parts of a value, as a picture shows them: by name, or one a name that is listed.
+/// The parts of a value as in a picture: the numbers by name, or one part for each listed name.
 fn pieces(value: &Value) -> Vec<(String, String)> {
     let one = |value: &str| vec![(String::new(), value.to_owned())];
     match value {
@@ -190,7 +190,7 @@ fn picture_text_and_json_agree_for_every_kind_of_value() {
             }
             let others = drawn.iter().filter(|(_, value)| value != "none" && value != "unknown");
             assert_eq!(others.count(), pieces(&segment["value"]).len(), "{title} at {at}");
-            // For a repeated value, the first reason is given.
+            // For a repeated value, the text has the first reason.
             let known = list(&series["segments"]).iter().any(|it| {
                 it["value"] == segment["value"]
                     && it["policy"] == segment["policy"]

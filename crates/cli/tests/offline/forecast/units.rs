@@ -11,7 +11,7 @@ use crate::running::{list, word};
 
 pub(crate) const AT: &str = "2026-03-02T12:00:00Z";
 
-/// A policy for the pods `app: web`, with more fields of its spec and these units.
+/// A policy for the pods `app: web`, with these units and more fields of the spec.
 pub(crate) fn policy(name: &str, more: &str, units: &[&str]) -> String {
     format!(
         "---\napiVersion: scheduling.sigs.x-k8s.io/v1alpha1\nkind: ResourcePolicy\nmetadata: {{name: {name}}}\n\
@@ -20,7 +20,7 @@ pub(crate) fn policy(name: &str, more: &str, units: &[&str]) -> String {
     )
 }
 
-/// A unit of the nodes of the pool of its name.
+/// A unit of nodes, named like their pool.
 pub(crate) fn unit(name: &str, priority: i32, max: i32) -> String {
     format!(
         "{{name: {name}, priority: {priority}, maxCount: {max}, nodeSelector: {{matchLabels: {{pool: {name}}}}}}}"
@@ -42,7 +42,7 @@ pub(crate) fn web(replicas: u32) -> String {
     )
 }
 
-/// A pod of the Deployment `web`, with more fields of its metadata, on a node or on none.
+/// A pod of the Deployment `web`, with more fields of its metadata, on a node or without a node.
 pub(crate) fn pod(name: &str, more: &str, node: &str) -> String {
     let owner = "{apiVersion: apps/v1, kind: ReplicaSet, name: web-7d9, controller: true, uid: a}";
     format!(
@@ -73,13 +73,13 @@ pub(crate) fn lines(report: &Value) -> Vec<String> {
     list(&report["reasons"]).iter().map(line).collect()
 }
 
-/// The next hour of the policy `web`: the pods in its units, and those pending.
+/// The forecast of the policy `web` for an hour: the pods in its units, and the pending pods.
 pub(crate) fn an_hour(folder: &Path) -> Value {
     let arguments = ["forecast", "-f", ".", "--from", AT, "--for", "1h", "-o", "json", "rp/web"];
     almanac(folder, &arguments).json()
 }
 
-/// The pods in the units and those pending, at the start.
+/// The pods in the units and the pending pods at the start.
 pub(crate) fn filled(folder: &Path) -> (Value, Value) {
     let report = an_hour(folder);
     let first = |series: usize| report["series"][series]["segments"][0]["value"].clone();

@@ -1,4 +1,4 @@
-//! Why a pod is on its node, why it is pending, and how full each unit of nodes is, over files.
+//! The explanations of placed and pending pods, and of the usage of each node unit, for files.
 
 use std::path::Path;
 
@@ -98,7 +98,7 @@ fn a_pod_of_two_policies_is_explained_with_both() {
     let output = explained(&folder, "pod/web-7d9-x");
     let message =
         "2 ResourcePolicies select the pod (default/other, default/web), and only one may";
-    // Of the two, the explained one also has a finding that names the other.
+    // The explained policy also has a finding that names the other policy.
     assert_eq!(lines(&output)[0], format!("error -: {message}"));
     assert_eq!(filled(&folder), (json!({ "a": 0 }), json!(1)));
     let output = explained(&folder, "rp/web");

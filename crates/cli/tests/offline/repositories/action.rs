@@ -19,7 +19,7 @@ struct Step {
     run: String,
 }
 
-/// The defaults of the inputs, and the steps. The file is ours, so its form is known.
+/// The defaults of the inputs, and the steps. The repository owns the file, so its form is fixed.
 fn action() -> (BTreeMap<String, String>, Vec<Step>) {
     let text = fs::read_to_string(Path::new(ROOT).join("action.yml")).unwrap();
     let (before, steps) = text.split_once("\n  steps:\n").unwrap();
@@ -67,7 +67,7 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    /// In a checkout of a repository, with the variables of the workflow.
+    /// A runner in a checkout of a repository, with the variables of the workflow.
     pub(super) fn new(checkout: &Path, known: &[(&str, &str)]) -> Runner {
         let files = checkout.with_extension("runner");
         let _ = fs::remove_dir_all(&files);
@@ -87,7 +87,8 @@ impl Runner {
         inner.split("||").map(of_part).find(|value| !value.is_empty()).unwrap_or_default()
     }
 
-    /// Runs the steps; after one that fails, only those with a condition for that. Returns the output of each one.
+    /// Runs the steps; after a failed step, only the steps with a condition for failures. Returns the output of each
+    /// step.
     pub(super) fn run(mut self) -> (BTreeMap<String, Ran>, String) {
         let mut ran = BTreeMap::new();
         let mut failed = false;
@@ -141,7 +142,7 @@ impl Runner {
     }
 }
 
-/// A repository with this file, from which every commit can be fetched.
+/// A repository with this file. Every commit can be fetched from it.
 fn origin(name: &str, file: &str, text: &str) -> Repository {
     let origin = Repository::new(name).file(file, text);
     let folder = origin.root();
@@ -151,7 +152,7 @@ fn origin(name: &str, file: &str, text: &str) -> Repository {
     origin
 }
 
-/// A checkout of the newest commit alone, as a workflow has it, and the commit before.
+/// A checkout of only the newest commit, as in a workflow, and the previous commit.
 pub(super) fn checkout(name: &str, before: &str, after: &str) -> (PathBuf, String) {
     let origin = origin(name, "shop policies/hours.yaml", before);
     let folder = origin.root();
@@ -167,8 +168,8 @@ pub(super) fn checkout(name: &str, before: &str, after: &str) -> (PathBuf, Strin
     (checkout, base)
 }
 
-/// A repository in which a branch was left behind: since then, the base has got another policy, and the branch has
-/// changed the first one. GitHub has merged the two.
+/// A repository with an outdated branch: since the branch point, the base contains another policy, and the branch has
+/// changed the first policy. GitHub has merged the two.
 fn left_behind(name: &str) -> Repository {
     let origin = origin(name, "hours.yaml", &policy("hours", "shop", 3));
     let folder = origin.root();
@@ -210,7 +211,7 @@ fn later_commits_of_the_base_are_not_changes_of_a_pull_request() {
         ("github.event.pull_request.base.sha", &event),
     ];
     let with_base = [BINARY, merge_ref, ("github.sha", &merged), ("inputs.base", "main")];
-    // The head itself is checked out, while the event is of the merge commit.
+    // The workflow has checked out the head, but the event names the merge commit.
     let newer =
         [BINARY, merge_ref, ("github.sha", &merged), ("github.event.pull_request.base.sha", &main)];
     for depth in [&["--depth=1"][..], &[]] {
@@ -257,7 +258,7 @@ fn a_pull_request_has_annotations_and_a_summary_of_its_changes() {
     );
     assert!(summary.contains("what this change does") && summary.contains("3 → 1 "), "{summary}");
     let sarif = fs::read_to_string(checkout.join("almanac.sarif")).unwrap();
-    // A finding links to the page of the repository that the action is from.
+    // A finding links to the page in the repository of the action.
     let page = "http://127.0.0.1:1/almanac/almanac/blob/HEAD/docs/findings.md#same-minute";
     assert!(sarif.contains(page), "{sarif}");
     assert!(!ran.contains_key("comment"));
@@ -286,7 +287,7 @@ fn the_first_push_and_a_missing_base_are_not_compared() {
         let (ran, _) = Runner::new(&checkout, &known).run();
         ran["lint"].assert_says(0, &[]);
         ran["diff"].assert_says(0, &["::notice title=Almanac::", "not compared"]);
-        // A gate that cannot look stays shut.
+        // A gate that cannot compare fails.
         let (ran, _) = Runner::new(&checkout, &[&known[..], GATE].concat()).run();
         ran["diff"].assert_says(2, &["::error title=Almanac::", "cannot be compared"]);
     }
@@ -311,7 +312,7 @@ fn the_checked_out_revision_is_not_compared_with_itself() {
         let (ran, _) = Runner::new(&checkout, &[&[BINARY, base], GATE].concat()).run();
         ran["diff"].assert_says(2, &["::error title=Almanac::", "is what is checked out"]);
     }
-    // The workflow has checked the base out, not the change.
+    // The workflow has checked out the base, not the change.
     git(&checkout, &["fetch", "--quiet", "--depth=1", "origin", &before]);
     git(&checkout, &["checkout", "--quiet", &before]);
     let known = [BINARY, ("github.event.pull_request.base.sha", &before)];
@@ -331,7 +332,7 @@ fn an_input_that_is_neither_true_nor_false_closes_the_gate() {
             ran["diff"].assert_says(2, &[&format!("the input {input} is true or false")]);
         }
     }
-    // A gate compares, with any other input.
+    // With any other input, a gate compares.
     let (ran, _) =
         Runner::new(&checkout, &[&known[..], GATE, &[("inputs.diff", "false")]].concat()).run();
     assert_eq!(ran["diff"].code, Some(1));

@@ -1,4 +1,4 @@
-//! The comment of the action on a pull request: its script is run against a small GitHub.
+//! The comment of the action on a pull request: its script runs against a small fake of GitHub.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -15,10 +15,10 @@ use crate::repositories::repository::{Ran, policy};
 
 const BOT: &str = "github-actions[bot]";
 
-/// As many comments as GitHub lists at a time.
+/// The page size of comments on GitHub.
 const PAGE: usize = 100;
 
-/// GitHub, as far as the action talks to it.
+/// The part of GitHub's API that the action uses.
 struct GitHub {
     address: String,
     state: Arc<Mutex<State>>,
@@ -32,7 +32,7 @@ struct State {
     written: Vec<(String, usize)>,
     /// Whether comments are deleted once they are listed.
     deletes: bool,
-    /// The response to every request, if it is set: the status, more headers, and the message.
+    /// The response to every request: the status, more headers, and the message. `None` for regular responses.
     refuses_with: Option<(u16, &'static str, &'static str)>,
 }
 
@@ -91,7 +91,7 @@ impl GitHub {
     }
 }
 
-/// Reads one request of a connection, and answers it.
+/// Reads one request of a connection, and sends the response.
 fn answer(stream: TcpStream, address: &str, state: &Mutex<State>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut lines = Vec::new();
@@ -170,7 +170,7 @@ impl State {
     }
 }
 
-/// A comment with its fields in the order in which GitHub has them.
+/// A comment with the field order of GitHub.
 fn json(number: usize, (author, text): &(String, String), address: &str) -> String {
     let url = format!("{address}/repos/shops/policies/issues/comments/{number}");
     let (author, text) = (Value::from(author.as_str()), Value::from(text.as_str()));
@@ -180,7 +180,7 @@ fn json(number: usize, (author, text): &(String, String), address: &str) -> Stri
     )
 }
 
-/// A checkout in which one rule has got another time, at which both fire.
+/// A checkout in which one rule has a new time, so that both rules fire at the same time.
 fn changed(name: &str) -> (std::path::PathBuf, String) {
     let before = policy("hours", "shop", 3);
     checkout(name, &before, &before.replace("0 20", "0 8"))
@@ -214,7 +214,7 @@ fn a_pull_request_has_one_comment_that_later_runs_update() {
     ran.assert_says(0, &["updated "]);
     assert_eq!(github.written(), [("PATCH".to_owned(), number)]);
     assert!(github.text(number).contains("no problems found"), "{}", github.text(number));
-    // Other jobs and other paths have comments of their own.
+    // Other jobs and other paths have separate comments.
     for other in [("github.job", "other"), ("inputs.paths", "shop policies")] {
         github.run(&checkout, &[compared, other]).0.assert_says(0, &["created a comment"]);
     }

@@ -23,7 +23,7 @@ fn repository(name: &str) -> Repository {
         .file("often.yaml", cron_job("often", "schedule: '@every 90m'"))
 }
 
-/// When each of them starts a Job.
+/// The Job starts of a `CronJob`.
 fn starts(items: &Value, of: &str) -> Vec<String> {
     let items = items.as_array().unwrap().iter().filter(|it| it["what"] == "starts");
     let report =
@@ -282,7 +282,7 @@ fn when_explains_the_schedules_of_files_as_typed_ones() {
     assert_eq!(schedules[0]["rule"], "open");
 }
 
-/// Kubernetes compares with the current wall clock, and catches nothing up.
+/// Kubernetes compares with the current wall clock, and makes up for no missed start.
 #[test]
 fn a_start_in_a_gap_is_skipped_and_a_start_in_a_fold_repeats() {
     let repository = Repository::new("cron-jobs-clock-changes")

@@ -121,7 +121,7 @@ fn a_mistyped_display_zone_never_gets_the_hint_about_utc() {
     let mut command = repository.command(&["next", "shop.yaml"]);
     let variable = Ran::from_output(&command.env("ALMANAC_ZONE", "Local").output().unwrap());
     variable.assert_says(2, &["ALMANAC_ZONE: ", local]);
-    // This one is UTC if it is left out.
+    // This argument defaults to UTC.
     let jobs = repository.run(&["when", "-f", "shop.yaml", "--cron-job-zone", "Local"]);
     jobs.assert_says(2, &["leave it out for UTC"]);
     let repository = repository.file("almanac.toml", "[display]\nzone = \"LOCAL\"\n");

@@ -1,10 +1,10 @@
-//! What `almanac.toml` keeps from being read, wherever a command is run.
+//! The files and directories that `almanac.toml` excludes, for commands in any directory.
 
 use std::fs;
 
 use crate::repositories::repository::{Repository, deployment, findings, policy};
 
-/// A policy that cannot be used.
+/// An unusable policy.
 fn wrong(name: &str) -> String {
     policy(name, name, 3).replace("0 8 * * *", "0 8 * *")
 }

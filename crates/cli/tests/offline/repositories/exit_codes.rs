@@ -143,7 +143,7 @@ fn explaining_files_without_a_policy_is_not_a_failure() {
         assert_eq!((ran.code, &*ran.said), (Some(0), "nothing to explain: no usable policy\n"));
         let output = repository.run(&[&at[..], &["-o", "json"]].concat()).json();
         assert_eq!(output["answers"], json!([]), "{files}");
-        // A pattern that is typed has to fit something.
+        // A pattern on the command line must have a match.
         let typed = repository.run(&["explain", "-f", files, "*"]);
         typed.assert_says(2, &["no policy or target matches"]);
     }

@@ -56,7 +56,7 @@ fn fixes_with_one_meaning_are_written_and_all_other_text_is_unchanged() {
     let output = [
         "fixed[mistyped-field]: night.yaml:11:5: ruleName is name now",
         "fixed[mistyped-version]: night.yaml:7:17: app/v1 is apps/v1 now",
-        // It shows once the version is right.
+        // This finding appears once the version is correct.
         "fixed[target]: night.yaml:8:11: 'deployment' is Deployment now",
         "error[schedule]",
     ];
@@ -68,7 +68,7 @@ fn fixes_with_one_meaning_are_written_and_all_other_text_is_unchanged() {
     assert_eq!(read(&repository, "wrong.yaml"), wrong);
     let again = repository.run(&["lint", "--fix", "--from", PRESENT]);
     assert!(!again.noted.contains("fixed"), "{}", again.noted);
-    // Nothing unfinished is left behind.
+    // No unfinished file remains.
     assert_eq!(fs::read_dir(repository.root()).unwrap().count(), 5);
 }
 

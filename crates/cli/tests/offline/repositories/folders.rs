@@ -1,5 +1,5 @@
-//! Folders as people have them: what is hidden, ignored, excluded or none of our business is passed
-//! over, and nothing but plain files is opened.
+//! Realistic directories: hidden, ignored, excluded and irrelevant files are skipped, and only plain files are
+//! opened.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -175,7 +175,7 @@ fn only_regular_files_are_opened_in_a_folder() {
     let socket = std::os::unix::net::UnixListener::bind(path("socket.yaml")).unwrap();
     let ran = repository.run(&["validate"]);
     drop(socket);
-    // The link and the file it leads to are one.
+    // A link and its target are read once.
     ran.assert_says(
         0,
         &[
@@ -254,8 +254,8 @@ fn a_path_that_cannot_be_resolved_is_an_error_with_its_cause() {
     }
 }
 
-/// The user that runs this test may have permission to read everything, so the system refuses for other reasons: a
-/// process' memory has nothing at its start, and a path is too long.
+/// The user that runs this test may have permission to read everything, so reads fail for other reasons: the memory
+/// of a process has no content at its start, and a path is too long.
 #[test]
 #[cfg(target_os = "linux")]
 fn unreadable_paths_in_a_directory_are_errors_and_the_rest_is_checked() {
@@ -277,7 +277,7 @@ fn unreadable_paths_in_a_directory_are_errors_and_the_rest_is_checked() {
     );
     assert_eq!(repository.run(&["forecast", "-f", ".", "--fail-on", "never"]).code, Some(2));
     assert_eq!(repository.run(&["validate", "--exclude", "memory.yaml"]).code, Some(0));
-    // No path of this length can be made, but one can be moved below another.
+    // A path of this length cannot be created, but a directory can be moved below another directory.
     let half: std::path::PathBuf = std::iter::repeat_n("a".repeat(250), 9).collect();
     let path = |below: &str| repository.root().join(below);
     fs::create_dir_all(path("other").join(&half)).unwrap();

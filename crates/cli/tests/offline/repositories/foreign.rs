@@ -112,7 +112,7 @@ fn a_target_that_another_project_scales_too_has_two_writers() {
         .file("ali.yaml", ali)
         .file("web.yaml", policy("web-hours", "web", 3))
         .file("web-itself.yaml", annotated(&deployment("web", 3), "downscaler/uptime: always"))
-        // Only this policy scales the first target, and no policy of ours scales the second.
+        // Only this policy scales the first target, and no Almanac policy scales the second target.
         .file("alone.yaml", policy("alone", "alone", 3))
         .file("theirs.yaml", keda("theirs", "theirs", "cron"))
         .file("job.yaml", keda("job", "alone", "cron").replace("ScaledObject", "ScaledJob"));
@@ -161,7 +161,7 @@ fn a_target_scaled_by_another_project_in_another_cluster_is_not_a_conflict() {
     let output = repository.run_json("validate", &[]);
     let found = two_writers(&output);
     assert!(found.len() == 1 && found[0].starts_with("staging/hours.yaml staging: "), "{found:?}");
-    // A copy separates clusters, also when it is another project's.
+    // Copies of an object separate clusters, also for objects of other projects.
     let repository = Repository::new("foreign-separates")
         .file("prod/hours.yaml", policy("hours", "shop", 3))
         .file("dev/keda.yaml", keda("shop", "shop", "cron"))

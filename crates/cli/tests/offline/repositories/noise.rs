@@ -1,4 +1,5 @@
-//! Files that a directory scan skips silently, and its output about objects that are neither policies nor targets.
+//! Files that a directory scan skips without a note, and the output about objects that are neither policies nor
+//! targets.
 
 use serde_json::Value;
 

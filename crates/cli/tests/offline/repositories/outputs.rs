@@ -1,4 +1,4 @@
-//! Several outputs of one run, each written to a file of its own.
+//! Several outputs of one run, each written to a separate file.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn one_run_writes_the_same_outputs_as_a_run_for_each_format() {
             assert_eq!(all.code, alone.code);
         }
     }
-    // Files alone print nothing.
+    // If all outputs are files, standard output is empty.
     let silent = repository.run(&["lint", "a.yaml", "-o", "sarif=lint.sarif"]);
     assert_eq!((silent.code, &*silent.said, &*silent.noted), (Some(1), "", ""));
 }

@@ -7,7 +7,7 @@ use crate::repositories::repository::{
     PRESENT, Repository, autoscaler, deployment, findings, policy,
 };
 
-/// Two clusters with one policy, each with targets of its own, and a policy for both.
+/// Two clusters with the same policy and separate targets, and a policy for both.
 fn two_clusters(name: &str) -> Repository {
     Repository::new(name)
         .file("clusters/prod/hours.yaml", policy("hours", "shop", 40))
@@ -123,7 +123,7 @@ fn the_settings_define_the_directories_of_places() {
         .file("apps/shop/test/hours.yaml", policy("shop", "shop", 4))
         .file("apps/cart/prod/hours.yaml", policy("cart", "shop", 50))
         .file("apps/cart/test/hours.yaml", policy("cart", "cart", 5));
-    // By the directories alone, an app of a cluster is a place, and conflicts between apps are not seen.
+    // With the directories alone, each app of a cluster is a place, and conflicts between apps have no finding.
     let report = repository.run_json("validate", &[]);
     assert_eq!(findings(&report), [""; 0]);
     let repository = repository.file("almanac.toml", settings);

@@ -18,7 +18,7 @@ fn entry() -> String {
     entry.split(',').next().unwrap().to_owned()
 }
 
-/// Runs it as pre-commit would: in the root of the repository, without file names.
+/// Runs the command as pre-commit does: in the root of the repository, without file names.
 fn run(repository: &Repository) -> Ran {
     let program = Path::new(env!("CARGO_BIN_EXE_almanac")).parent().unwrap();
     let path = format!("{}:/usr/bin:/bin", program.display());

@@ -1,5 +1,5 @@
-//! Charts, kustomizations and variables: a text that another program fills in is named once, with the command that
-//! shows the result. No program is started for files in a directory.
+//! Charts, kustomizations and variables: a template of another program is named once, with the command that shows the
+//! result. No program is started for files in a directory.
 
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ fn a_subchart_is_reported_as_part_of_its_chart() {
         .file("shop/charts/cart/templates/b.yaml", template("b"))
         .file("shop/charts/cart/charts/deep/Chart.yaml", "name: deep\n")
         .file("shop/charts/cart/charts/deep/templates/c.yaml", policy("c", "shop", 3))
-        // A chart that lies in another one's folder is its own.
+        // A chart in the directory of another chart is separate.
         .file("shop/beside/Chart.yaml", "name: beside\n")
         .file("shop/beside/templates/d.yaml", template("d"));
     let ran = repository.run(&["validate"]);

@@ -1,5 +1,5 @@
-//! A repository with everything in it that repositories have: charts, kustomizations, two clusters, and noise by the
-//! thousand. All output is about policies and their targets.
+//! A large repository: charts, kustomizations, two clusters, and thousands of irrelevant files. All output is about
+//! policies and their targets.
 
 use crate::repositories::repository::{Repository, autoscaler, deployment, findings, policy};
 

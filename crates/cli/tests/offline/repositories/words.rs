@@ -2,7 +2,7 @@
 
 use crate::repositories::repository::{PRESENT, Repository, policy};
 
-/// Two shops, and a directory that has the name of one of them.
+/// Two shops, and a directory with the name of one shop.
 fn shops(name: &str) -> Repository {
     Repository::new(name)
         .file("policies/hours.yaml", policy("shop-hours", "shop", 3))
