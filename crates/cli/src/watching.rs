@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(
             printed_at("2026-11-26T13:00:00Z", "before"),
             None,
-            "what happens now is to come"
+            "an event at this instant has not passed"
         );
         let passed = printed_at("2026-11-26T13:00:01Z", "before");
         assert_eq!(passed.as_deref(), Some("before 2026-11-26T13:00:01Z"));

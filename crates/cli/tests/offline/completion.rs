@@ -45,10 +45,10 @@ impl Stage {
         let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
         let output =
             self.run("sh", &[&prefix, &*variables, &["almanac", "--", "almanac"], words].concat());
-        assert_eq!(output.noted, "", "an answer is all that is said");
+        assert_eq!(output.stderr, "", "standard error is not empty");
         // The description follows the candidate, if the shell displays it.
         let value = |line: &str| line.split(['\t', ':']).next().unwrap().to_owned();
-        output.said.lines().map(value).collect()
+        output.stdout.lines().map(value).collect()
     }
 
     /// Checks the candidates from files with several attempts: the search has a time limit, and on a busy machine one
@@ -164,18 +164,18 @@ fn each_script_calls_the_program_for_completions() {
             "powershell" => "$env:ALMANAC_COMPLETE = \"powershell\"",
             _ => "ALMANAC_COMPLETE=\"",
         };
-        script.assert_said(&[variables]);
+        script.assert_stdout(&[variables]);
     }
 }
 
 #[test]
 fn powershell_registers_the_program_by_both_of_its_names() {
     let stage = Stage::new("powershell");
-    let script = |name: &str| stage.run("almanac", &["completion", name]).said;
+    let script = |name: &str| stage.run("almanac", &["completion", name]).stdout;
     let registered = "Register-ArgumentCompleter -Native -CommandName almanac";
     assert!(script("powershell").contains(registered), "{}", script("powershell"));
     assert_eq!(script("pwsh"), script("powershell"));
-    assert!(!script("pwsh").contains("Invoke-Expression"), "what is typed would be run");
+    assert!(!script("pwsh").contains("Invoke-Expression"), "the script would run typed text");
     // The script calls the program itself, which offers every command.
     let offered = stage.offered("powershell", &[""]);
     for command in ["forecast", "explain", "next", "diff", "when", "lint", "validate", "version"] {
@@ -202,7 +202,7 @@ fn bash_completes_with_the_script() {
         _clap_complete_almanac almanac Europe/Berl --zone
         echo \"${COMPREPLY[*]}\"; complete -p almanac";
     let output = Stage::new("bash").run("bash", &["-c", script]);
-    assert!(output.said.starts_with("Europe/Berlin\ncomplete "), "{}", output.all());
+    assert!(output.stdout.starts_with("Europe/Berlin\ncomplete "), "{}", output.all());
 }
 
 #[test]

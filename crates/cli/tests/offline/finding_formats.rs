@@ -35,7 +35,7 @@ fn folder(name: &str) -> PathBuf {
 
 fn validate(folder: &Path, arguments: &[&str]) -> String {
     let mut command = almanac(folder, &[&["validate", "--from", PRESENT], arguments].concat());
-    Ran::from_output(&command.env("LC_ALL", "C.UTF-8").output().expect("run the program")).said
+    Ran::from_output(&command.env("LC_ALL", "C.UTF-8").output().expect("run the program")).stdout
 }
 
 /// The results in a SARIF log.
@@ -192,8 +192,8 @@ fn sarif_has_the_fixes_that_lint_fix_writes() {
     fs::write(folder.join("piped"), piped).expect("write the file");
     let from = fs::File::open(folder.join("piped")).expect("open the file");
     let mut command = almanac(&folder, &["validate", "-f", "-", "-o", "sarif"]);
-    let said = Ran::from_output(&command.stdin(from).output().expect("run the program")).said;
-    assert!(said.contains("mistyped-version") && !said.contains("\"fixes\""), "{said}");
+    let stdout = Ran::from_output(&command.stdin(from).output().expect("run the program")).stdout;
+    assert!(stdout.contains("mistyped-version") && !stdout.contains("\"fixes\""), "{stdout}");
 }
 
 /// The fingerprints of the findings in these files of a directory.
@@ -203,7 +203,7 @@ fn fingerprints(name: &str, text: &str) -> BTreeSet<String> {
     let results = results(&validate(&folder, &["-o", "sarif"]));
     let of = |it: &Value| it["partialFingerprints"]["almanacFinding/v1"].to_string();
     let all: BTreeSet<String> = results.iter().map(of).collect();
-    assert_eq!(all.len(), results.len(), "each has one of its own");
+    assert_eq!(all.len(), results.len(), "a fingerprint is not unique");
     all
 }
 

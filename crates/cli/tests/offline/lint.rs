@@ -61,14 +61,14 @@ fn lint(file: &Path, format: &str) -> String {
     let name = file.file_name().unwrap().to_str().unwrap();
     let arguments = ["lint", name, "--from", from.unwrap_or(PRESENT), "-o", format];
     let ran = Ran::from_output(&almanac(file.parent().unwrap(), &arguments).output().unwrap());
-    assert_eq!(ran.noted, "");
-    ran.said
+    assert_eq!(ran.stderr, "");
+    ran.stdout
 }
 
 /// The findings for a file.
 fn findings(file: &Path) -> Vec<Value> {
-    let said: Value = serde_json::from_str(&lint(file, "json")).unwrap();
-    list(&said["findings"]).to_vec()
+    let report: Value = serde_json::from_str(&lint(file, "json")).unwrap();
+    list(&report["findings"]).to_vec()
 }
 
 #[test]
@@ -111,10 +111,11 @@ fn our_own_checkout_has_no_findings() {
     ] {
         let strict = ["--from", PRESENT, "--fail-on", "info", "-o", "json"];
         let arguments = [&[command], paths, &strict].concat();
-        let said = Ran::from_output(&almanac(&root, &arguments).output().unwrap()).ended(0).json();
-        assert_eq!(said["findings"], Value::from(Vec::<Value>::new()), "{command} {paths:?}");
+        let report =
+            Ran::from_output(&almanac(&root, &arguments).output().unwrap()).ended(0).json();
+        assert_eq!(report["findings"], Value::from(Vec::<Value>::new()), "{command} {paths:?}");
         if command == "lint" {
-            assert_eq!(said["ignored"], 3, "{command} {paths:?}");
+            assert_eq!(report["ignored"], 3, "{command} {paths:?}");
         }
     }
 }

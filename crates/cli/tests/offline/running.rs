@@ -13,26 +13,30 @@ use serde_json::Value;
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     /// Standard output.
-    pub(crate) said: String,
+    pub(crate) stdout: String,
     /// Standard error.
-    pub(crate) noted: String,
+    pub(crate) stderr: String,
 }
 
 impl Ran {
     pub(crate) fn from_output(output: &Output) -> Ran {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        Ran { code: output.status.code(), said: text(&output.stdout), noted: text(&output.stderr) }
+        Ran {
+            code: output.status.code(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
     }
 
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.said)
-            .unwrap_or_else(|error| panic!("{error}: {} {}", self.said, self.noted))
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {} {}", self.stdout, self.stderr))
     }
 
     /// Standard output, followed by standard error.
     pub(crate) fn all(&self) -> String {
-        format!("{}{}", self.said, self.noted)
+        format!("{}{}", self.stdout, self.stderr)
     }
 
     /// Asserts the exit code.
@@ -44,21 +48,21 @@ impl Ran {
 
     /// Asserts the exit code, and that the output contains each of these parts.
     #[track_caller]
-    pub(crate) fn assert_says(&self, code: i32, parts: &[&str]) {
+    pub(crate) fn assert_output(&self, code: i32, parts: &[&str]) {
         assert_eq!(self.code, Some(code), "{}", self.all());
         assert_has(&self.all(), parts);
     }
 
     /// Asserts that standard output contains each of these parts.
     #[track_caller]
-    pub(crate) fn assert_said(&self, parts: &[&str]) {
-        assert_has(&self.said, parts);
+    pub(crate) fn assert_stdout(&self, parts: &[&str]) {
+        assert_has(&self.stdout, parts);
     }
 
     /// Asserts that standard error contains each of these parts.
     #[track_caller]
-    pub(crate) fn assert_noted(&self, parts: &[&str]) {
-        assert_has(&self.noted, parts);
+    pub(crate) fn assert_stderr(&self, parts: &[&str]) {
+        assert_has(&self.stderr, parts);
     }
 }
 
@@ -102,8 +106,8 @@ pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
     command.env("GIT_CONFIG_SYSTEM", "/dev/null");
     command.args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]);
     let ran = Ran::from_output(&command.args(arguments).output().unwrap());
-    assert_eq!(ran.code, Some(0), "git {arguments:?}: {}", ran.noted);
-    ran.said.trim_end().to_owned()
+    assert_eq!(ran.code, Some(0), "git {arguments:?}: {}", ran.stderr);
+    ran.stdout.trim_end().to_owned()
 }
 
 /// Commits files to a repository, together with all other changes in it.

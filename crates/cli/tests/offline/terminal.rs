@@ -57,7 +57,7 @@ fn a_query_is_not_broken_between_words() {
         &["explain", "web.yaml", "--at", PRESENT],
     ] {
         for columns in ["40", "60", "80"] {
-            let shown = almanac(&folder, columns, arguments).said;
+            let shown = almanac(&folder, columns, arguments).stdout;
             assert!(shown.contains(query), "{arguments:?} in {columns} columns: {shown}");
             assert!(!shown.contains('\u{fdd0}'), "{shown}");
         }

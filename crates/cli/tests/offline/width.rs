@@ -173,9 +173,9 @@ fn notes_follow_the_terminal_in_every_command() {
         &["when", "-f", ".", "--from", PRESENT],
         &["explain", "-f", ".", "cronfhpa/hours", "--at", PRESENT],
     ] {
-        let noted = noted_on_a_terminal(&folder, arguments, 60);
-        assert!(noted.contains("is a Helm chart"), "{arguments:?}: {noted}");
-        assert_fits(&noted, 60, arguments);
+        let stderr = noted_on_a_terminal(&folder, arguments, 60);
+        assert!(stderr.contains("is a Helm chart"), "{arguments:?}: {stderr}");
+        assert_fits(&stderr, 60, arguments);
     }
 }
 

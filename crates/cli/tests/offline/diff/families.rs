@@ -49,7 +49,7 @@ fn a_renamed_schedule_is_not_a_change_if_the_files_contain_all_readers() {
     let folder = sides("renamed-read", &[("a.yaml", READ_SCHEDULE)], &[("a.yaml", &new)]);
     diff(&folder, &["old", "new", "--fail-on-change"])
         .ended(0)
-        .assert_said(&["Nothing changes: 2 values compared"]);
+        .assert_stdout(&["Nothing changes: 2 values compared"]);
     // The reader is unchanged, and its query has no result any more.
     let left_behind = new.replace("name=\"machines\"", "name=\"nodes\"");
     let folder =
@@ -123,7 +123,7 @@ fn pods_that_move_to_another_unit_are_listed_by_unit() {
     assert_eq!(stretch["from"], "2026-11-23T07:00:00Z");
     assert_eq!(difference["before"]["peak"], json!({"reserved": 4, "spot": 6}));
     let line = "unitPods reserved 4, spot 6 → reserved 6, spot 4 every day, 08:00 to 20:00";
-    diff(&folder, &["old", "new"]).assert_said(&[line, "peak reserved 4 → 6, spot 6 → 4"]);
+    diff(&folder, &["old", "new"]).assert_stdout(&[line, "peak reserved 4 → 6, spot 6 → 4"]);
 }
 
 #[test]
@@ -211,8 +211,8 @@ fn the_level_of_a_thousand_pods_is_one_sentence() {
     let folder = sides("levels", &[("a.yaml", &old)], &[("a.yaml", &new)]);
     let ran = diff(&folder, &["old", "new", "--for", "7d"]);
     let line = "Pod default/batch-0000 and 999 others: qosLevel 1 → -1 every day, 06:00 to 08:00\n";
-    ran.assert_said(&[line, "1000 of 1000 values change\n"]);
-    assert!(ran.said.len() < 5000, "{}", ran.said.len());
+    ran.assert_stdout(&[line, "1000 of 1000 values change\n"]);
+    assert!(ran.stdout.len() < 5000, "{}", ran.stdout.len());
 }
 
 const HUB: &str = "
@@ -257,9 +257,12 @@ fn added_and_removed_clusters_are_listed_up_to_a_maximum_in_text_formats() {
     let count = |side: &str| difference["stretches"][0][side]["value"].as_array().unwrap().len();
     assert_eq!((count("before"), count("after")), (5, 1499));
     for format in ["text", "markdown", "html"] {
-        let said = diff(&folder, &["old", "new", "-o", format]).said;
-        assert!(said.contains("a-cluster-with-a-name-of-some-length-0016 and 1483 more"), "{said}");
-        assert!(said.len() < 10_000, "{format}: {}", said.len());
+        let stdout = diff(&folder, &["old", "new", "-o", format]).stdout;
+        assert!(
+            stdout.contains("a-cluster-with-a-name-of-some-length-0016 and 1483 more"),
+            "{stdout}"
+        );
+        assert!(stdout.len() < 10_000, "{format}: {}", stdout.len());
     }
 }
 
@@ -271,7 +274,7 @@ fn a_selection_is_unknown_without_clusters_in_the_files() {
     for order in [["old", "new"], ["new", "old"]] {
         for format in ["text", "markdown", "html"] {
             diff(&folder, &[&order[..], &["-o", format]].concat())
-                .assert_said(&["0 values compared, 1 is not", "has an unknown selection"]);
+                .assert_stdout(&["0 values compared, 1 is not", "has an unknown selection"]);
         }
         diff(&folder, &[&order[..], &["--fail-on-change"]].concat()).ended(1);
     }
@@ -282,11 +285,11 @@ fn a_selection_is_unknown_without_clusters_in_the_files() {
         ("clusters-same", &none, "Nothing changes: 1 value compared"),
     ] {
         let folder = sides(name, &[("a.yaml", &none)], &[("a.yaml", new)]);
-        let said = diff(&folder, &["old", "new"]).said;
-        assert!(said.contains(expected), "{said}");
+        let stdout = diff(&folder, &["old", "new"]).stdout;
+        assert!(stdout.contains(expected), "{stdout}");
         // The output names the placement, and a gate fails.
         let is_unknown = name == "clusters-unknown";
-        assert_eq!(said.contains("has an unknown selection"), is_unknown, "{said}");
+        assert_eq!(stdout.contains("has an unknown selection"), is_unknown, "{stdout}");
         diff(&folder, &["old", "new", "--fail-on-change"]).ended(i32::from(is_unknown));
     }
 }

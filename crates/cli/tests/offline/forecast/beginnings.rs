@@ -111,7 +111,7 @@ fn an_autoscaler_with_an_error_shows_the_value_of_its_target() {
     assert_eq!(explanation["value"], 3);
     assert_eq!(explanation["since"], "2026-05-03T08:00:00Z");
     almanac(&folder, &["explain", "-f", ".", "ha", "--at", AT])
-        .assert_said(&["error     the object"]);
+        .assert_stdout(&["error     the object"]);
 }
 
 const HOURS: &str = r#"
@@ -143,7 +143,7 @@ fn policies_that_are_new_begin_with_the_period() {
     let output = almanac(&folder, &command).json();
     assert_eq!(output["series"][0]["segments"][0]["value"], 10);
     let command = ["next", "-f", ".", "--from", AT, "--count", "1", "--new"];
-    almanac(&folder, &command).assert_said(&["replicas 4 → 10", assumed]);
+    almanac(&folder, &command).assert_stdout(&["replicas 4 → 10", assumed]);
     let output = almanac(&folder, &[&command[..], &["-o", "json"]].concat()).json();
     assert_eq!(output["assumptions"], json!([assumed]));
 }
@@ -153,6 +153,6 @@ fn policies_of_a_cluster_are_not_new() {
     let folder = folder_with("beginning-cluster", &[]);
     for command in ["forecast", "next"] {
         let ran = almanac(&folder, &[command, "--new"]).ended(2);
-        ran.assert_noted(&["--new", "applies to files only"]);
+        ran.assert_stderr(&["--new", "applies to files only"]);
     }
 }

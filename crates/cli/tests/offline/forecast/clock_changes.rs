@@ -13,7 +13,7 @@ const RHYTHM: &str = "3 firings are skipped";
 
 /// The output of a command for the days around the change, in one of its forms.
 fn printed(folder: &Path, command: &[&str], further: &[&str]) -> String {
-    let printed = almanac(folder, &[command, further].concat()).said;
+    let printed = almanac(folder, &[command, further].concat()).stdout;
     // Text is wrapped at the width of the terminal or the picture.
     let printed = printed.replace("</text>", "");
     let words = printed.lines().map(|line| match line.split_once("\">") {

@@ -37,8 +37,8 @@ fn assert_answers(folder: &Path) {
         ("next", &["--count", "3", "-o", "json"]),
     ] {
         let ran = run_in_period(folder, command, further);
-        assert!(matches!(ran.code, Some(0 | 1)), "{command} {further:?}: {}", ran.noted);
-        assert!(!ran.said.is_empty(), "{command} {further:?}");
+        assert!(matches!(ran.code, Some(0 | 1)), "{command} {further:?}: {}", ran.stderr);
+        assert!(!ran.stdout.is_empty(), "{command} {further:?}");
     }
 }
 
@@ -71,7 +71,7 @@ fn selectors_that_match_everything_are_forecast() {
     let agent = agent((0..500).map(everything));
     let folder = folder_with("levels-everything", &[("agent.yaml", &agent), ("pods.yaml", &pods)]);
     assert_answers(&folder);
-    run_in_period(&folder, "forecast", &[]).assert_said(&["500 pods of app=a in default"]);
+    run_in_period(&folder, "forecast", &[]).assert_stdout(&["500 pods of app=a in default"]);
 }
 
 #[test]
@@ -101,8 +101,8 @@ fn invalid_annotations_and_labels_are_kept_and_escaped() {
     assert_answers(&folder);
     let output = run_in_period(&folder, "forecast", &["-o", "json"]).json();
     assert_eq!(list(&output["series"]).len(), rubbish.len());
-    let shown = run_in_period(&folder, "forecast", &[]).said;
+    let shown = run_in_period(&folder, "forecast", &[]).stdout;
     assert!(!shown.contains(['\u{1b}', '\0']), "a terminal would obey it");
-    let page = run_in_period(&folder, "forecast", &["-o", "html"]).said;
+    let page = run_in_period(&folder, "forecast", &["-o", "html"]).stdout;
     assert!(!page.contains("<script>alert"), "a browser would obey it");
 }

@@ -29,7 +29,7 @@ spec:
 fn explain(name: &str, texts: &[(&str, &str)], subject: &str) -> (Value, Option<i32>, String) {
     let folder = folder_with(name, texts);
     let arguments = ["explain", "-f", ".", subject, "--at", PRESENT];
-    let shown = almanac(&folder, &arguments).said;
+    let shown = almanac(&folder, &arguments).stdout;
     let output = almanac(&folder, &[&arguments[..], &["-o", "json"]].concat());
     (output.json(), output.code, shown)
 }
@@ -123,14 +123,14 @@ spec:
     assert_eq!(values.collect::<Vec<_>>(), [50, 50]);
     assert!(report["assumptions"].to_string().contains("to fit the other bound"), "{report:#}");
     let crossed = [&assume[..], &["--assume", "hpa/web.maxReplicas=20"]].concat();
-    forecast(&folder, &crossed).ended(2).assert_noted(&["minReplicas 50 is above maxReplicas 20"]);
+    forecast(&folder, &crossed).ended(2).assert_stderr(&["minReplicas 50 is above maxReplicas 20"]);
 }
 
 #[test]
 fn an_instant_out_of_range_is_reported() {
     let folder = folder_with("beyond", &[("a.yaml", SHOP)]);
     let at = |instant| almanac(&folder, &["explain", "-f", ".", "shop", "--at", instant]);
-    at("9999-12-30T23:00:00Z").ended(2).assert_noted(&["to 9999-12-30T22:00:00Z"]);
+    at("9999-12-30T23:00:00Z").ended(2).assert_stderr(&["to 9999-12-30T22:00:00Z"]);
     at("9999-12-30T22:00:00Z").ended(0);
 }
 
@@ -189,9 +189,13 @@ fn a_policy_in_a_marked_namespace_is_explained_as_exempt_and_not_forecast() {
     let folder = folder_with("marked-forecast", &files);
     let output = forecast(&folder, &["--for", "2d", "-o", "json"]);
     let assumed = output.json()["assumptions"].clone();
-    let said = format!("CronFederatedHPA.autoscaling.karmada.io shop/till is not applied: {why}");
-    assert!(assumed.as_array().unwrap().contains(&said.clone().into()), "{assumed:#}");
-    assert!(!output.said.replace(&said, "").contains("till"), "it is forecast");
+    let output_text =
+        format!("CronFederatedHPA.autoscaling.karmada.io shop/till is not applied: {why}");
+    assert!(assumed.as_array().unwrap().contains(&output_text.clone().into()), "{assumed:#}");
+    assert!(
+        !output.stdout.replace(&output_text, "").contains("till"),
+        "the exempt policy is in the forecast"
+    );
 }
 
 #[test]

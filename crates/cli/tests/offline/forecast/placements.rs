@@ -162,7 +162,7 @@ fn a_score_can_be_assumed_for_an_object_with_a_computed_name() {
         &folder,
         &[&["explain", "-f", "hub.yaml", "Placement/shop/web"], &endless[..]].concat(),
     )
-    .assert_noted(&["west/usage does not exist, so its scores cannot expire"]);
+    .assert_stderr(&["west/usage does not exist, so its scores cannot expire"]);
 }
 
 #[test]
@@ -265,12 +265,12 @@ fn an_assumption_that_is_not_a_score_of_a_placement_is_an_error() {
         ("placement/web.clusters=3", "the scores of an addonplacementscore"),
     ] {
         almanac(&folder, &["forecast", "-f", "hub.yaml", "--assume", assumed])
-            .assert_noted(&[expected]);
+            .assert_stderr(&[expected]);
     }
     let first = ["--assume", "addonplacementscore/west/default.cpuratio=1"];
     let second = ["--assume", "addonplacementscore/default.cpuratio=2"];
     almanac(&folder, &[&["next", "-f", "hub.yaml"][..], &first, &second].concat())
-        .assert_noted(&["west/default is already assumed"]);
+        .assert_stderr(&["west/default is already assumed"]);
 }
 
 /// Two placements that each select one of two clusters: `p` by Balance and Steady, `q` by a score that is higher for
@@ -313,7 +313,7 @@ fn a_placement_whose_decision_alternates_is_reported() {
     );
     let folder = folder_with("placement-restless", &[("hub.yaml", &restless)]);
     let explain = ["explain", "-f", "hub.yaml", "Placement/shop/p"];
-    almanac(&folder, &explain).assert_said(&[
+    almanac(&folder, &explain).assert_stdout(&[
         "clusters is east",
         "inactive  the placement",
         "the next decision selects west",
@@ -329,14 +329,14 @@ fn a_set_that_is_defined_twice_has_unknown_clusters_so_the_selection_stays() {
     let set = object("v1beta2", "ManagedClusterSet", "name: fleet", "");
     let folder = folder_with("placement-twice", &[("hub.yaml", &(rivals() + &decision + &set))]);
     almanac(&folder, &["explain", "-f", "hub.yaml", "Placement/shop/q"])
-        .assert_said(&["clusters is west", "the selector of its set fleet cannot be used"]);
+        .assert_stdout(&["clusters is west", "the selector of its set fleet cannot be used"]);
 }
 
 #[test]
 fn the_next_event_names_the_score_and_the_clusters() {
     let folder = folder_with("placement-next", &[("hub.yaml", &hub())]);
     almanac(&folder, &["next", "-f", "hub.yaml", "--from", "2026-11-23"])
-        .assert_said(&["AddOn/default/cpuratio selects; clusters east → west"]);
+        .assert_stdout(&["AddOn/default/cpuratio selects; clusters east → west"]);
 }
 
 /// Placements that each select one cluster in the namespace `shop`, with optional annotations and scores; and two
@@ -398,16 +398,16 @@ fn without_clusters_the_selection_is_unknown_in_every_output() {
     let assumed = "Placement.cluster.open-cluster-management.io shop/web has an unknown selection: there is no \
                    ManagedCluster in the files";
     assert_eq!(report["assumptions"], json!([assumed]));
-    let shown = output("text").said;
+    let shown = output("text").stdout;
     assert!(shown.contains("unknown ┤") && !shown.contains("none"), "{shown}");
-    output("csv").assert_said(&[",,,,,unknown: there is no ManagedCluster in the files,\r\n"]);
+    output("csv").assert_stdout(&[",,,,,unknown: there is no ManagedCluster in the files,\r\n"]);
     for format in ["svg", "html"] {
-        output(format).assert_said(&["unknown: there is no ManagedCluster"]);
+        output(format).assert_stdout(&["unknown: there is no ManagedCluster"]);
     }
     let explain = ["explain", "-f", "hub.yaml", "placement/web", "--at", "2026-11-23"];
-    let said = almanac(&folder, &explain).said;
-    assert!(said.contains("clusters is unknown\n"), "{said}");
-    assert!(said.contains("unknown: there is no ManagedCluster in the files"), "{said}");
-    assert!(!said.contains("Nothing changes"), "{said}");
-    almanac(&folder, &["next", "-f", "hub.yaml", "--from", "2026-11-23"]).assert_said(&[assumed]);
+    let stdout = almanac(&folder, &explain).stdout;
+    assert!(stdout.contains("clusters is unknown\n"), "{stdout}");
+    assert!(stdout.contains("unknown: there is no ManagedCluster in the files"), "{stdout}");
+    assert!(!stdout.contains("Nothing changes"), "{stdout}");
+    almanac(&folder, &["next", "-f", "hub.yaml", "--from", "2026-11-23"]).assert_stdout(&[assumed]);
 }

@@ -98,7 +98,7 @@ fn a_page_of_a_quarter_or_a_year_takes_less_than_three_megabytes_and_a_picture_l
         (workloads("sizes-of-weeks", 300, TWO_A_WEEK), YEAR),
     ] {
         for (format, most) in [("html", 3_000_000), ("svg", 2_000_000)] {
-            let size = forecast(&folder, period, format).said.len();
+            let size = forecast(&folder, period, format).stdout.len();
             assert!(size < most, "{format} of {} takes {size} bytes", folder.display());
         }
     }
@@ -139,7 +139,7 @@ fn the_page_has_every_start_of_the_json() {
     let mut expected: Vec<(&str, i64)> =
         occurrences.map(|it| (word(&it["object"]["name"]), milliseconds(&it["at"]))).collect();
     expected.sort_unstable();
-    let page = data(&forecast(&folder, SPRING, "html").said);
+    let page = data(&forecast(&folder, SPRING, "html").stdout);
     let mut found = Vec::new();
     for job in list(&page["occurrences"]) {
         let name = word(&job["object"][2]);
@@ -159,7 +159,7 @@ fn the_page_has_every_start_of_the_json() {
 fn the_page_has_every_segment_of_the_json() {
     let folder = workloads("segments-of-workloads", 10, FOUR_A_DAY);
     let output = forecast(&folder, YEAR, "json").json();
-    let page = data(&forecast(&folder, YEAR, "html").said);
+    let page = data(&forecast(&folder, YEAR, "html").stdout);
     let mut count = 0;
     let parts = list(&page["parts"]).iter();
     let rows = parts.flat_map(|part| list(&part["rows"]).iter().map(move |row| (part, row)));
@@ -219,7 +219,7 @@ fn heights(path: &str) -> Vec<i64> {
 fn a_picture_has_the_lowest_and_the_highest_value_of_each_pixel() {
     let folder = workloads("pixels-of-workloads", 10, FOUR_A_DAY);
     let output = forecast(&folder, YEAR, "json").json();
-    let picture = forecast(&folder, YEAR, "svg").said;
+    let picture = forecast(&folder, YEAR, "svg").stdout;
     let paths = |class: &str| -> Vec<String> {
         let begin = format!("<path class=\"{class}\" d=\"");
         let lines = picture.lines().filter_map(|line| line.strip_prefix(&begin));

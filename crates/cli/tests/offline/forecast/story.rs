@@ -17,8 +17,8 @@ fn examples(width: u32) -> Ran {
 
 /// The words outside the drawing, with any line breaks.
 fn words(shown: &str) -> Vec<&str> {
-    let said = shown.lines().filter(|line| !line.contains(['┤', '╷']));
-    said.flat_map(str::split_whitespace).collect()
+    let output_text = shown.lines().filter(|line| !line.contains(['┤', '╷']));
+    output_text.flat_map(str::split_whitespace).collect()
 }
 
 #[test]
@@ -26,13 +26,13 @@ fn the_text_has_the_same_content_at_60_80_and_200_columns() {
     let widths = [60, 80, 200].map(|width| (width, examples(width)));
     for (width, output) in &widths {
         assert_written_down(&format!("examples.{width}.txt"), output);
-        let broken = output.said.lines().filter(|line| line.chars().count() > *width as usize);
+        let broken = output.stdout.lines().filter(|line| line.chars().count() > *width as usize);
         // A longer word has a separate line.
         let too_wide: Vec<&str> =
             broken.filter(|line| line.trim_start_matches(['!', '~', ' ']).contains(' ')).collect();
         assert!(too_wide.is_empty(), "wider than {width}: {too_wide:?}");
     }
-    let [narrow, usual, wide] = widths.map(|(_, output)| output.said);
+    let [narrow, usual, wide] = widths.map(|(_, output)| output.stdout);
     assert!(words(&narrow).len() > 500);
     assert_eq!(words(&narrow), words(&usual));
     assert_eq!(words(&usual), words(&wide));
@@ -62,7 +62,7 @@ fn overlaps_gaps_and_contested_times_stand_out_in_every_output() {
     assert_written_down("contested.svg", &forecast("svg"));
     assert_written_down("contested.json", &forecast("json"));
     for output in ["text", "svg", "html"] {
-        let report = forecast(output).said;
+        let report = forecast(output).stdout;
         // A line of a picture is an element.
         let (mut report, mut rest) = (String::new(), report.as_str());
         while let Some((before, after)) = rest.split_once("</text>\n<text") {
@@ -99,7 +99,7 @@ fn windows_with_the_same_value_are_not_highlights() {
         CONTESTED.replace("replicas: 12,", "replicas: 8,").replace("replicas: 30,", "replicas: 9,");
     let rewritten = rewritten.split("---").next().unwrap().replace("minutes: '4'", "minutes: '0'");
     let folder = folder_with("alike", &[("all.yaml", &rewritten)]);
-    let shown = almanac(&folder, &["forecast", "-f", ".", "--from", "2026-03-02"]).said;
+    let shown = almanac(&folder, &["forecast", "-f", ".", "--from", "2026-03-02"]).stdout;
     assert!(!shown.contains('~') && !shown.contains('!'), "{shown}");
 }
 
@@ -109,13 +109,13 @@ fn the_page_data_contain_units_with_their_caps() {
     let arguments = ["forecast", "-f", "examples/units", "--from", "2026-03-02", "--for", "1d"];
     let mut output =
         almanac(&root, &[&arguments[..], &["-o", "html", "ResourcePolicy/tickets"]].concat());
-    let (_, rest) = output.said.split_once("id=\"forecast\">").unwrap();
+    let (_, rest) = output.stdout.split_once("id=\"forecast\">").unwrap();
     let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
     assert_eq!(
         data["parts"][0]["rows"][0]["caps"],
         serde_json::json!({"reserved": 20, "spot": 30})
     );
-    output.said = serde_json::to_string_pretty(&data).unwrap();
+    output.stdout = serde_json::to_string_pretty(&data).unwrap();
     assert_written_down("units.columns.json", &output);
 }
 
@@ -169,7 +169,7 @@ fn picture_text_and_json_agree_for_every_kind_of_value() {
     let arguments = ["forecast", "-f", "examples", "--from", "2026-11-26", "--for", "2d", "-o"];
     let forecast = |output| almanac(&root, &[&arguments[..], &[output]].concat());
     let (report, picture, shown) =
-        (forecast("json").json(), forecast("svg").said, forecast("text").said);
+        (forecast("json").json(), forecast("svg").stdout, forecast("text").stdout);
     let shown = in_one_line(&shown);
     let (mut kinds, mut count) = (std::collections::BTreeSet::new(), 0);
     for series in list(&report["series"]) {

@@ -149,7 +149,7 @@ fn the_order_of_files_and_objects_makes_no_difference() {
     {
         for output in ["text", "json"] {
             let run_in_period = |folder: &Path| {
-                almanac(folder, &[question, &["-f", ".", "-o", output]].concat()).said
+                almanac(folder, &[question, &["-f", ".", "-o", output]].concat()).stdout
             };
             assert!(run_in_period(&one).len() > 200, "{}", run_in_period(&one));
             assert_eq!(run_in_period(&one), run_in_period(&other));
@@ -168,7 +168,7 @@ fn the_yaml_of_the_design_is_forecast_unchanged() {
     assert_eq!(report["series"][0]["segments"][0]["value"], counted);
     assert_eq!(report["series"][1]["segments"][0]["value"], json!(0));
     let assumed = report["assumptions"].to_string();
-    for said in ["of one revision", "the first fills first", "no nodes in the input"] {
-        assert!(assumed.contains(said), "{said}: {assumed}");
+    for assumption in ["of one revision", "the first fills first", "no nodes in the input"] {
+        assert!(assumed.contains(assumption), "{assumption}: {assumed}");
     }
 }

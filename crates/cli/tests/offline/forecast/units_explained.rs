@@ -224,5 +224,5 @@ fn a_pod_may_have_a_level_and_a_unit() {
         ],
     );
     almanac(&folder, &["explain", "-f", ".", "pod/web-7d9-x", "--at", AT])
-        .assert_said(&["in unit \"a\" of ResourcePolicy default/web"]);
+        .assert_stdout(&["in unit \"a\" of ResourcePolicy default/web"]);
 }

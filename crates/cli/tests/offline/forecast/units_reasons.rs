@@ -164,9 +164,9 @@ fn workloads_are_within_the_bounds_of_their_autoscalers_also_when_a_cron_rule_se
     assert_eq!(later["from"], "2026-03-02T12:30:00Z");
     assert_eq!(later["value"], json!({ "a": 5, "b": 3 }));
     let assumed = output["assumptions"].to_string();
-    let said = "HorizontalPodAutoscaler.autoscaling default/web only keeps Deployment.apps default/web within \
+    let output_text = "HorizontalPodAutoscaler.autoscaling default/web only keeps Deployment.apps default/web within \
                 its bounds";
-    assert!(assumed.contains(said), "{assumed}");
+    assert!(assumed.contains(output_text), "{assumed}");
 }
 
 #[test]

@@ -222,14 +222,14 @@ fn later_commits_of_the_base_are_not_changes_of_a_pull_request() {
             ("change", &with_base),
         ] {
             let (ran, _) = Runner::new(&clone(branch, depth), known).run();
-            ran["diff"].assert_says(0, &["**1 of ", " changes** from ", "default/shop: 3 → 4 "]);
+            ran["diff"].assert_output(0, &["**1 of ", " changes** from ", "default/shop: 3 → 4 "]);
         }
     }
     // A push is compared with the previous commit, even if that was rewritten.
     let pushed =
         [BINARY, ("github.ref", "refs/heads/change"), ("github.event.before", main.as_str())];
     let (ran, _) = Runner::new(&clone("change", &["--depth=1"]), &pushed).run();
-    ran["diff"].assert_says(0, &["1 of 1 value changes and 1 is no longer set by any"]);
+    ran["diff"].assert_output(0, &["1 of 1 value changes and 1 is no longer set by any"]);
 }
 
 const GATE: &[(&str, &str)] = &[("inputs.fail-on-change", "true")];
@@ -250,8 +250,8 @@ fn a_pull_request_has_annotations_and_a_summary_of_its_changes() {
     ];
     let (ran, summary) = Runner::new(&checkout, &known).run();
     let annotation = "::warning file=shop policies/hours.yaml,line=9,";
-    ran["lint"].assert_says(1, &[annotation, "same-minute"]);
-    ran["diff"].assert_says(0, &["3 → 1 "]);
+    ran["lint"].assert_output(1, &[annotation, "same-minute"]);
+    ran["diff"].assert_output(0, &["3 → 1 "]);
     assert!(
         summary.contains("## Almanac: findings") && summary.contains("same-minute"),
         "{summary}"
@@ -285,18 +285,18 @@ fn the_first_push_and_a_missing_base_are_not_compared() {
     for base in [nothing.as_str(), "", "1234567890123456789012345678901234567890"] {
         let known = [BINARY, ("github.event.before", base)];
         let (ran, _) = Runner::new(&checkout, &known).run();
-        ran["lint"].assert_says(0, &[]);
-        ran["diff"].assert_says(0, &["::notice title=Almanac::", "not compared"]);
+        ran["lint"].assert_output(0, &[]);
+        ran["diff"].assert_output(0, &["::notice title=Almanac::", "not compared"]);
         // A gate that cannot compare fails.
         let (ran, _) = Runner::new(&checkout, &[&known[..], GATE].concat()).run();
-        ran["diff"].assert_says(2, &["::error title=Almanac::", "cannot be compared"]);
+        ran["diff"].assert_output(2, &["::error title=Almanac::", "cannot be compared"]);
     }
     for base in ["--output=x", "main:refs/heads/evil", "+main"] {
         let (ran, _) = Runner::new(&checkout, &[BINARY, ("inputs.base", base)]).run();
-        ran["diff"].assert_says(2, &["is not a revision"]);
+        ran["diff"].assert_output(2, &["is not a revision"]);
     }
     let (ran, _) = Runner::new(&checkout, &[BINARY, ("inputs.paths", "nowhere")]).run();
-    ran["lint"].assert_says(2, &["nowhere"]);
+    ran["lint"].assert_output(2, &["nowhere"]);
 }
 
 #[test]
@@ -308,16 +308,16 @@ fn the_checked_out_revision_is_not_compared_with_itself() {
         [("inputs.base", "main"), ("inputs.base", "HEAD"), ("github.event.before", head.as_str())]
     {
         let (ran, _) = Runner::new(&checkout, &[BINARY, base]).run();
-        ran["diff"].assert_says(0, &["::notice title=Almanac::", "is what is checked out"]);
+        ran["diff"].assert_output(0, &["::notice title=Almanac::", "is what is checked out"]);
         let (ran, _) = Runner::new(&checkout, &[&[BINARY, base], GATE].concat()).run();
-        ran["diff"].assert_says(2, &["::error title=Almanac::", "is what is checked out"]);
+        ran["diff"].assert_output(2, &["::error title=Almanac::", "is what is checked out"]);
     }
     // The workflow has checked out the base, not the change.
     git(&checkout, &["fetch", "--quiet", "--depth=1", "origin", &before]);
     git(&checkout, &["checkout", "--quiet", &before]);
     let known = [BINARY, ("github.event.pull_request.base.sha", &before)];
     let (ran, _) = Runner::new(&checkout, &[&known[..], GATE].concat()).run();
-    ran["diff"].assert_says(2, &["::error title=Almanac::", "check the change out"]);
+    ran["diff"].assert_output(2, &["::error title=Almanac::", "check the change out"]);
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn an_input_that_is_neither_true_nor_false_closes_the_gate() {
         let name = format!("inputs.{input}");
         for value in ["yes", "True", "", "true\nfalse"] {
             let (ran, _) = Runner::new(&checkout, &[&known[..], &[(&*name, value)]].concat()).run();
-            ran["diff"].assert_says(2, &[&format!("the input {input} is true or false")]);
+            ran["diff"].assert_output(2, &[&format!("the input {input} is true or false")]);
         }
     }
     // With any other input, a gate compares.
@@ -358,12 +358,12 @@ fn a_release_is_run_only_if_its_checksum_is_right() {
     let url = format!("file://{}", releases.display());
     let known = [("inputs.release", "v1"), ("releases", url.as_str())];
     let (ran, _) = Runner::new(&checkout, &known).run();
-    ran["provide"].assert_says(0, &["almanac 0."]);
-    ran["lint"].assert_says(0, &[]);
+    ran["provide"].assert_output(0, &["almanac 0."]);
+    ran["lint"].assert_output(0, &[]);
     fs::write(folder.join(format!("almanac-{target}.tar.gz")), "something else").unwrap();
     let (ran, _) = Runner::new(&checkout, &known).run();
-    ran["provide"].assert_says(2, &["the checksum of", "nothing of it is run"]);
+    ran["provide"].assert_output(2, &["the checksum of", "nothing of it is run"]);
     assert!(!ran.contains_key("lint") && !ran.contains_key("diff"));
     let known = [("inputs.release", "v2"), ("releases", url.as_str())];
-    Runner::new(&checkout, &known).run().0["provide"].assert_says(2, &["is v2 a release?"]);
+    Runner::new(&checkout, &known).run().0["provide"].assert_output(2, &["is v2 a release?"]);
 }

@@ -195,7 +195,7 @@ fn a_pull_request_has_one_comment_that_later_runs_update() {
     }
     let compared = ("github.event.pull_request.base.sha", base.as_str());
     let (ran, summary) = github.run(&checkout, &[compared]);
-    ran.assert_says(0, &["created a comment"]);
+    ran.assert_output(0, &["created a comment"]);
     let number = PAGE + 20;
     assert_eq!(github.written(), [("POST".to_owned(), number)]);
     let text = github.text(number);
@@ -211,12 +211,12 @@ fn a_pull_request_has_one_comment_that_later_runs_update() {
     github.state.lock().unwrap().comments.swap(0, number + 1);
     fs::write(checkout.join("shop policies/hours.yaml"), policy("hours", "shop", 3)).unwrap();
     let (ran, _) = github.run(&checkout, &[compared]);
-    ran.assert_says(0, &["updated "]);
+    ran.assert_output(0, &["updated "]);
     assert_eq!(github.written(), [("PATCH".to_owned(), number)]);
     assert!(github.text(number).contains("no problems found"), "{}", github.text(number));
     // Other jobs and other paths have separate comments.
     for other in [("github.job", "other"), ("inputs.paths", "shop policies")] {
-        github.run(&checkout, &[compared, other]).0.assert_says(0, &["created a comment"]);
+        github.run(&checkout, &[compared, other]).0.assert_output(0, &["created a comment"]);
     }
     assert_eq!(github.written().len(), 2);
 }
@@ -225,13 +225,13 @@ fn a_pull_request_has_one_comment_that_later_runs_update() {
 fn the_comment_names_parts_that_were_not_compared_or_checked() {
     let (checkout, base) = changed("comment-parts");
     let github = GitHub::start();
-    github.run(&checkout, &[]).0.assert_says(0, &["created a comment"]);
+    github.run(&checkout, &[]).0.assert_output(0, &["created a comment"]);
     assert!(github.text(0).contains("was not compared; see the [log of the run](https://"));
-    github.run(&checkout, &[("inputs.diff", "false")]).0.assert_says(0, &["updated "]);
+    github.run(&checkout, &[("inputs.diff", "false")]).0.assert_output(0, &["updated "]);
     assert!(!github.text(0).contains("compared"), "{}", github.text(0));
     let compared = ("github.event.pull_request.base.sha", base.as_str());
     let wrong = [compared, ("inputs.paths", "nowhere")];
-    github.run(&checkout, &wrong).0.assert_says(0, &["created a comment"]);
+    github.run(&checkout, &wrong).0.assert_output(0, &["created a comment"]);
     assert!(github.text(1).contains("could not be checked; see the [log"), "{}", github.text(1));
 }
 
@@ -243,21 +243,23 @@ fn a_failed_comment_does_not_fail_the_action() {
     let fork = ("github.event.pull_request.head.repo.full_name", "anna/policies");
     github.refuse_with_message(403, "", "Resource not accessible by integration");
     run(&[fork])
-        .assert_says(0, &["::notice title=Almanac::no comment was written: ", "from a fork"]);
-    run(&[]).assert_says(0, &["::warning title=Almanac::", "the permission pull-requests: write"]);
+        .assert_output(0, &["::notice title=Almanac::no comment was written: ", "from a fork"]);
+    run(&[])
+        .assert_output(0, &["::warning title=Almanac::", "the permission pull-requests: write"]);
     github.refuse_with(Some(502));
-    run(&[]).assert_says(0, &["::warning title=Almanac::", "responded with 502 (no); the summary"]);
+    run(&[])
+        .assert_output(0, &["::warning title=Almanac::", "responded with 502 (no); the summary"]);
     let locked = "Unable to create comment because issue is locked.";
     github.refuse_with_message(403, "", locked);
-    run(&[fork]).assert_says(0, &["::warning title=Almanac::", locked]);
+    run(&[fork]).assert_output(0, &["::warning title=Almanac::", locked]);
     github.refuse_with_message(403, "\r\nX-RateLimit-Remaining: 0", "no");
-    run(&[]).assert_says(0, &["::warning title=Almanac::", "limits the requests of this token"]);
+    run(&[]).assert_output(0, &["::warning title=Almanac::", "limits the requests of this token"]);
     github.refuse_with(None);
     let away = ("github.api_url", "http://127.0.0.1:1");
-    run(&[away]).assert_says(0, &["::warning title=Almanac::", "does not respond; the summary"]);
+    run(&[away]).assert_output(0, &["::warning title=Almanac::", "does not respond; the summary"]);
     let push = ("github.event.pull_request.number", "");
-    run(&[push]).assert_says(0, &["::notice title=Almanac::", "not about a pull request"]);
-    run(&[("inputs.comment", "yes")]).assert_says(2, &["the input comment is true or false"]);
+    run(&[push]).assert_output(0, &["::notice title=Almanac::", "not about a pull request"]);
+    run(&[("inputs.comment", "yes")]).assert_output(2, &["the input comment is true or false"]);
     assert!(github.written().is_empty());
 }
 
@@ -265,9 +267,9 @@ fn a_failed_comment_does_not_fail_the_action() {
 fn a_comment_that_was_deleted_is_created_again() {
     let (checkout, _) = changed("comment-deleted");
     let github = GitHub::start();
-    github.run(&checkout, &[]).0.assert_says(0, &["created a comment"]);
+    github.run(&checkout, &[]).0.assert_output(0, &["created a comment"]);
     github.state.lock().unwrap().deletes = true;
-    github.run(&checkout, &[]).0.assert_says(0, &["created a comment"]);
+    github.run(&checkout, &[]).0.assert_output(0, &["created a comment"]);
     assert_eq!(github.written().len(), 2);
 }
 
@@ -277,7 +279,7 @@ fn a_rate_limit_causes_no_wait() {
     let github = GitHub::start();
     let since = Instant::now();
     github.refuse_with_message(429, "\r\nRetry-After: 3600", "slow down");
-    github.run(&checkout, &[]).0.assert_says(0, &["::warning title=Almanac::", "429"]);
+    github.run(&checkout, &[]).0.assert_output(0, &["::warning title=Almanac::", "429"]);
     assert!(since.elapsed() < Duration::from_mins(5));
     assert!(github.written().is_empty());
 }
@@ -293,7 +295,7 @@ fn a_long_comment_is_cut_at_a_line_and_names_the_location_of_the_rest() {
     let (checkout, base) = checkout("comment-long", &of(3), &of(4));
     let github = GitHub::start();
     let compared = ("github.event.pull_request.base.sha", base.as_str());
-    github.run(&checkout, &[compared]).0.assert_says(0, &["created a comment"]);
+    github.run(&checkout, &[compared]).0.assert_output(0, &["created a comment"]);
     let text = github.text(0);
     let length = text.chars().count();
     assert!((50_000..=65_536).contains(&length), "{length} characters");

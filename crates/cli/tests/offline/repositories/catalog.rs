@@ -436,9 +436,9 @@ fn text_and_sarif_of_each_code_match_the_golden_files() {
     let mut output = String::new();
     for (format, name) in [("text", "each-code.txt"), ("sarif", "each-code.sarif")] {
         let arguments = ["lint", "*.yaml", "--from", PRESENT, "-o", format];
-        let said = repository.run(&arguments).said;
-        assert_written_down(Path::new("repositories/catalog").join(name), &said);
-        output = said;
+        let stdout = repository.run(&arguments).stdout;
+        assert_written_down(Path::new("repositories/catalog").join(name), &stdout);
+        output = stdout;
     }
     let log: Value = serde_json::from_str(&output).unwrap();
     let results = list(&log["runs"][0]["results"]).iter();

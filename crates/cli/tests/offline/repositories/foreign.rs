@@ -36,8 +36,8 @@ fn policies_of_other_projects_are_reported_without_failing() {
     assert_eq!(findings(&output), expected.map(|file| format!("foreign-policy {file}:2:7")));
     repository
         .run(&["validate"])
-        .assert_says(0, &["is a cron policy for KEDA; Almanac does not apply it"]);
-    repository.run(&["validate", "--fail-on", "info"]).assert_says(1, &["3 notes"]);
+        .assert_output(0, &["is a cron policy for KEDA; Almanac does not apply it"]);
+    repository.run(&["validate", "--fail-on", "info"]).assert_output(1, &["3 notes"]);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn the_annotations_of_kube_downscaler_are_a_policy() {
     assert_eq!(output["findings"][2]["field"], "metadata.annotations[downscaler/uptime]");
     repository
         .run(&["validate"])
-        .assert_says(0, &["the annotation is a policy for kube-downscaler"]);
+        .assert_output(0, &["the annotation is a policy for kube-downscaler"]);
 }
 
 #[test]
@@ -166,5 +166,5 @@ fn a_target_scaled_by_another_project_in_another_cluster_is_not_a_conflict() {
         .file("prod/hours.yaml", policy("hours", "shop", 3))
         .file("dev/keda.yaml", keda("shop", "shop", "cron"))
         .file("test/keda.yaml", keda("shop", "shop", "cron"));
-    repository.run(&["validate"]).assert_says(0, &["in 2 places: 2 warnings and 2 notes"]);
+    repository.run(&["validate"]).assert_output(0, &["in 2 places: 2 warnings and 2 notes"]);
 }

@@ -51,7 +51,7 @@ fn findings_in_a_repository_are_about_policies_and_their_targets() {
     assert_eq!(paths, ["charts/cart", "flux/hours.yaml", "overlays/east", "overlays/west"]);
     repository
         .run(&["validate"])
-        .assert_says(0, &["checked 7 objects in 7 files in 2 places: no problems found"]);
+        .assert_output(0, &["checked 7 objects in 7 files in 2 places: no problems found"]);
 
     let wrong = policy("hours", "shop", 4).replace("0 8 * * *", "0 8 * *");
     let repository = repository
