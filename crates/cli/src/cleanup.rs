@@ -1,5 +1,5 @@
-//! Resources that a signal must not leave behind: unfinished files, temporary directories, programs in groups of their
-//! own.
+//! Resources that a signal must not leave behind: unfinished files, temporary directories, programs in separate
+//! process groups.
 //!
 //! Each resource is registered when it is created, with the function that removes it. At SIGHUP, SIGINT or SIGTERM a
 //! thread removes them, the latest first, and ends the process. Without a signal, the owners remove them.

@@ -102,7 +102,7 @@ pub(crate) fn answer_shell(command: fn() -> Command) {
     CompleteEnv::with_factory(command).var(VARIABLE).complete();
 }
 
-/// Responds to kubectl. The last word is the one to complete.
+/// Responds to kubectl. The last word is the word to complete.
 pub(crate) fn answer_kubectl(
     mut command: Command,
     words: Vec<OsString>,

@@ -1,4 +1,4 @@
-//! No parser goes down the stack as deep as its input requires: each returns a value or an error for any nested or
+//! No parser uses stack in proportion to the depth of its input: each returns a value or an error for any nested or
 //! repeated input, on a small stack. The tests of each parser cover the meaning of its values.
 //!
 //! Where another crate limits the depth itself, that limit is stated here: 128 for `serde_json`.

@@ -10,8 +10,7 @@ use std::sync::LazyLock;
 use crate::text_width;
 use crate::wrapping::hanging;
 
-/// Marks a space at which no line is broken; it is printed as a space. No text contains this value, because it is not
-/// a character.
+/// Marks an unbreakable space; it is printed as a space. No text contains this value, because it is not a character.
 pub(crate) const UNBROKEN: char = '\u{fdd0}';
 
 /// Whether the first set variable of `LC_ALL`, `LC_CTYPE` and `LANG` names a locale with another
@@ -32,7 +31,7 @@ fn lacks_unicode(locale: &str) -> bool {
     }
 }
 
-/// Replaces each character with ASCII of the same width, except for an arrow, which stands between words.
+/// Replaces each character with ASCII of the same width, except for an arrow, which is between words.
 fn in_ascii(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,6 +1,6 @@
 //! A calendar to subscribe to, in the format of RFC 5545 and RFC 7986.
 //!
-//! Its events are written one after the other. Instants are in UTC, and every calendar displays them in the zone of
+//! The events are written one after the other. Instants are in UTC, and every calendar displays them in the zone of
 //! its reader. The commands choose the events.
 
 use std::io::{self, Write};
@@ -111,7 +111,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Writes a content line, folded into several lines if necessary: a continuation begins with a space. No character is
+/// Writes a content line, folded into several lines if necessary: a continuation starts with a space. No character is
 /// split.
 fn line(content: &str, output: &mut impl Write) -> io::Result<()> {
     let mut rest = content;

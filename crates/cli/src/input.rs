@@ -113,7 +113,7 @@ impl Input {
         &self.all_places
     }
 
-    /// The findings in the form in which every command reports them to a program.
+    /// The findings in the JSON form of all commands.
     pub(crate) fn items(&self) -> Vec<Item<'_>> {
         self.findings.iter().map(|placed| self.item(placed)).collect()
     }

@@ -15,7 +15,7 @@ const MAX_VALUE_COLUMNS: usize = 40;
 /// The additional indentation of a continuation line.
 const DEEPER: usize = 2;
 
-/// A part of a text that stays on one line, and the number of spaces before it.
+/// An unbreakable part of a text, and the number of spaces before it.
 struct Part<'a> {
     gap: usize,
     text: &'a str,
@@ -50,7 +50,7 @@ pub(crate) fn widest_part(text: &str) -> usize {
     parts.iter().map(|part| display_width(part.text)).max().unwrap_or_default()
 }
 
-/// A text in lines, of which the first is at most `first` wide and the others `rest`.
+/// A text in lines. The first line is at most `first` wide, the others `rest`.
 fn filled(text: &str, first: usize, rest: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut line, mut used) = (String::new(), 0);
@@ -126,7 +126,7 @@ fn pieces(text: &str, widest: usize) -> impl Iterator<Item = &str> {
                 }
                 value = None;
             }
-            // After a letter or a digit, a quote does not begin a value: 19".
+            // After a letter or a digit, a quote does not start a value: 19".
             ('"', None) if !is_escaped && !before.is_alphanumeric() => {
                 value = Some((at, ends.len()));
             }
@@ -159,7 +159,7 @@ fn belong_together(before: &str, after: &str) -> bool {
         || (has_shape(before, "00:00") && is_offset)
 }
 
-/// Whether a word starts in this form, in which 0 is any digit, and + a sign. A bracket may stand before it.
+/// Whether a word starts in this form, in which 0 is any digit, and + a sign. A bracket may precede the word.
 fn has_shape(word: &str, shape: &str) -> bool {
     let mut letters = word.trim_start_matches('(').chars();
     shape.chars().all(|expected| {

@@ -40,7 +40,7 @@ pub(crate) fn named(argument: &'static str, name: &str) -> Result<Zone, Argument
     })
 }
 
-/// The reason that a text is not a zone for display. Unlike for schedules, the default is not UTC but usually the
+/// The reason that a string is not a zone for display. Unlike for schedules, the default is not UTC but usually the
 /// zone of the policies.
 pub(crate) fn why_invalid(name: &str, error: &ZoneError) -> String {
     match error.kind() {

@@ -26,7 +26,7 @@ pub(super) struct ListedPod {
 /// A node of a cluster, by its name.
 pub(super) type ListedNode = (Arc<str>, Node);
 
-/// Fetches the `ConfigMaps` from the namespace of the agent, the one in effect first.
+/// Fetches the `ConfigMaps` from the namespace of the agent, with the one in effect first.
 pub(super) async fn config_maps(
     requests: &Requests,
     namespace: &str,

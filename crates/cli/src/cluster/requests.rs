@@ -228,7 +228,7 @@ impl Requests {
         }
     }
 
-    /// One object.
+    /// The object of a kind with this name.
     pub(super) async fn get(
         &self,
         kind: Kind,

@@ -186,7 +186,7 @@ fn decision(part: &Division) -> Value {
     json!({ "name": &*part.object, "clusters": names })
 }
 
-/// One of the scores in a total.
+/// A score that is part of a total.
 fn score(part: &ScorePart) -> Value {
     json!({ "of": &*part.of, "raw": part.raw, "weight": part.weight })
 }

@@ -158,7 +158,7 @@ pub(super) fn why_it_matches_nothing(pattern: &str) -> Option<String> {
     Some(format!("matches nothing; write {sign}/{}{end}", names.join("/")))
 }
 
-/// A pattern in which braces are literal, as in a `.gitignore`.
+/// A pattern with literal braces, as in a `.gitignore`.
 pub(super) fn with_literal_braces(pattern: &str) -> String {
     let mut literal = String::with_capacity(pattern.len());
     let (mut is_escaped, mut is_in_class) = (false, false);

@@ -71,7 +71,7 @@ impl ExcludedPaths {
 /// The files found in directories.
 #[derive(Default)]
 pub(super) struct DirectoryScan {
-    /// Files that may hold objects, in order.
+    /// Files that may contain objects, in order.
     pub(super) files: Vec<PathBuf>,
     /// The files that were found, by their full paths.
     known: BTreeSet<PathBuf>,
@@ -290,7 +290,7 @@ pub(super) fn walker(folder: &Path) -> WalkBuilder {
     walk
 }
 
-/// Whether a file may hold objects, by its name.
+/// Whether a file may contain objects, by its name.
 pub(crate) fn may_hold_objects(path: &Path) -> bool {
     matches!(path.extension().and_then(OsStr::to_str), Some("yaml" | "yml" | "json"))
 }

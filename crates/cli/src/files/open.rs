@@ -48,7 +48,7 @@ pub(super) fn named(path: &Path) -> Result<Vec<u8>, NotRead> {
     slurp(file)
 }
 
-/// Reports the path on standard error if a read takes longer than 2 seconds: a pipe may never be written to.
+/// Reports the path on standard error if a read takes longer than 2 seconds: a pipe may have no writer.
 fn reporting_a_wait<T>(path: &Path, wait: impl FnOnce() -> T) -> T {
     const SILENT: Duration = Duration::from_secs(2);
     let (over, is_over) = mpsc::channel::<()>();

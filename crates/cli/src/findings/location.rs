@@ -8,7 +8,7 @@ pub(super) struct Location {
     pub(super) line: usize,
     /// 1 for a finding about the whole file.
     pub(super) column: usize,
-    /// One past its last character; `None` for a finding about the whole file.
+    /// The position after the last character; `None` for a finding about the whole file.
     pub(super) end: Option<Position>,
 }
 

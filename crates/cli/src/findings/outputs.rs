@@ -45,7 +45,7 @@ pub(crate) struct OutputArguments {
     output: Vec<Output>,
 }
 
-/// One output.
+/// The format and the destination of an output.
 #[derive(Clone)]
 struct Output {
     format: Format,

@@ -1,5 +1,5 @@
-//! The assumptions of a forecast, in lines. A program receives all of them. A user sees similar ones in one line, and
-//! only the first of many.
+//! The assumptions of a forecast, in lines. A program receives all assumptions. A user sees similar assumptions in
+//! one line, and only the first of many.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

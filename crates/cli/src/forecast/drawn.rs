@@ -1,7 +1,7 @@
 //! The parts of a series to draw: blocks, each with its values over time.
 //!
-//! A number, a text and names are one block. Numbers by name are a block a name, each like a number. The outputs decide
-//! the look of a block; `page/drawn.js` decides the same for the page.
+//! A number, a string and names are one block. Numbers by name are one block for each name, drawn like a number. The
+//! outputs decide the look of a block; `page/drawn.js` decides the same for the page.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -109,8 +109,8 @@ impl<'a> Block<'a> {
         self.stretches.iter().find_map(kind).unwrap_or(Kind::Number)
     }
 
-    /// Lists of names as rows. Each name has a row with the stretches in which it is listed, in the order of the names.
-    /// Rows for none and for unknown follow, if they occur. All stretches of a row have the same value.
+    /// Lists of names as rows. Each name has a row with the stretches that list it, in the order of the names. Rows
+    /// for none and for unknown follow, if they occur. All stretches of a row have the same value.
     pub(super) fn rows(&self) -> Vec<Vec<Stretch<'a>>> {
         let listed = self.stretches.iter().filter_map(|stretch| match stretch.shown {
             DrawnValue::Names(names) => Some(names),
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use crate::forecast::kinds::series;
 
-    /// The value of each stretch, with the hour at which it starts.
+    /// The value of each stretch, with the hour of its start.
     fn described(stretches: &[Stretch<'_>]) -> Vec<String> {
         let hour = |at: Timestamp| at.as_second() / 3600 % 24;
         stretches.iter().map(|it| format!("{} {}", hour(it.from), it.shown)).collect()

@@ -79,7 +79,7 @@ fn gap_highlights(series: &Series, view: View) -> Vec<Highlight> {
     vec![Highlight { text, is_contested: true }]
 }
 
-/// The short periods without a deciding rule, between two rules of the same policy, in which the value differs.
+/// The short periods without a deciding rule, between two rules of the same policy, with another value in between.
 fn short_gaps(series: &Series) -> Vec<(Timestamp, Timestamp)> {
     let is_gap = |[before, within, after]: &[&Segment; 3]| {
         let of_rule = |it: &Segment| it.origin.writer.as_ref().is_some_and(|it| it.rule.is_some());

@@ -1,7 +1,7 @@
 //! A series in one sentence: its values and their times, and the value otherwise.
 //!
 //! `30 Mon to Fri, 08:00 to 20:00, except Fri 2026-11-27; 200 Fri 2026-11-27 08:00 to 20:00; else 4`. Repetitions are
-//! found from the series alone, exactly: the rules behind it do not matter.
+//! found from the series alone, exactly: the rules do not matter.
 
 use std::collections::BTreeMap;
 

@@ -252,7 +252,7 @@ impl InputPlace {
         self.labels.get(identity)
     }
 
-    /// The `apiVersion` in which an object is written or a policy names it.
+    /// The `apiVersion` of an object, as written or as referenced by a policy, or else the default of its kind.
     pub(crate) fn api_version(&self, identity: &Identity) -> String {
         let written = self.api_versions.get(identity).cloned();
         let usual = || Kind::of_object(identity).map(Kind::api_version);

@@ -27,7 +27,7 @@ pub(super) fn expression(arguments: &WhenArguments) -> Result<Option<&str>, Argu
     Ok(Some(text))
 }
 
-/// Whether a word is an expression: names and kinds have no space and do not begin with `@`, and paths exist.
+/// Whether a word is an expression: names and kinds contain no space and do not start with `@`, and paths exist.
 fn is_expression(word: &str) -> bool {
     (word.starts_with('@') || word.trim().contains(char::is_whitespace))
         && !Path::new(word).exists()

@@ -21,7 +21,7 @@ const FROM_SOURCE: &str = "cargo run --release --";
 /// A command in a document.
 #[derive(Debug, PartialEq, Eq)]
 struct Example {
-    /// Its line, counted from 1.
+    /// The line of the command, counted from 1.
     line: usize,
     command: String,
     /// The lines of its output, counted from 0.
@@ -146,7 +146,8 @@ fn run(root: &Path, command: &str) -> anyhow::Result<String> {
         .args(["-c", &format!("exec 2>&1\n{command}")])
         .current_dir(root)
         .env("PATH", path)
-        // The same on every machine: no color, a usual width, no zone of the host's.
+        // The output must be the same on every machine: without color, with a usual width, without the zone of the
+        // host.
         .envs([("NO_COLOR", "1"), ("COLUMNS", "100"), ("TZ", "UTC"), ("LC_ALL", "C.UTF-8")])
         .env_remove("ALMANAC_ZONE")
         .stdin(Stdio::null())

@@ -1,7 +1,7 @@
 //! Applies a file to a live object, as `kubectl apply` does with and without `--server-side`. Fields of the file
-//! replace those of the object. Fields from an earlier version of the file are removed, and all others stay. A list is
-//! replaced as a whole. The earlier version is the one in kubectl's annotation, or else the fields of the manager that
-//! applies the file.
+//! replace those of the object. Fields from an earlier version of the file are removed, and all others stay. A list
+//! is replaced as a whole. The earlier version comes from kubectl's annotation, or else the fields of the manager
+//! that applies the file.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 use kube::api::DynamicObject;
@@ -74,8 +74,8 @@ impl Owner<'_> {
     }
 }
 
-/// Removes the fields of an earlier version of the file. Its manager is the one that owns most fields of the file.
-/// Fields with further owners stay.
+/// Removes the fields of an earlier version of the file. Its manager is the manager that owns most fields of the
+/// file. Fields with further owners stay.
 fn remove_owned(live: &mut Value, owners: &[Owner<'_>], wanted: &Value) {
     let applied = owners.iter().enumerate().filter(|(_, it)| it.is_applied);
     let Some((position, owner)) = applied.max_by_key(|(_, it)| overlap(&it.fields, wanted)) else {

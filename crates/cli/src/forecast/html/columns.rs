@@ -2,7 +2,7 @@
 //!
 //! Most series repeat a few steps of a length, a value and a reason. Each distinct step is written once. The column
 //! lists the indexes of the steps, and contains each repetition once (see [`repeats`]). So a year of a thousand
-//! policies takes a few megabytes, and of a `CronJob` a few lines. Writers and reasons are written once for each
+//! policies needs a few megabytes, and of a `CronJob` a few lines. Writers and reasons are written once for each
 //! part, and so are their locations.
 
 use std::collections::BTreeMap;

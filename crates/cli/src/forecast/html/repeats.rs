@@ -1,7 +1,7 @@
 //! A column of numbers that stores a repetition once: most values repeat a week, and most `CronJobs` one step.
 //!
-//! A pair `[back, count]` among the numbers stands for `count` more numbers, each equal to the one `back` before it.
-//! [`super::columns`] defines the meaning of the numbers, and `page/data.js` reads the column.
+//! A pair `[back, count]` among the numbers stands for `count` more numbers, each equal to the number `back`
+//! positions before. [`super::columns`] defines the meaning of the numbers, and `page/data.js` reads the column.
 
 use std::collections::BTreeMap;
 

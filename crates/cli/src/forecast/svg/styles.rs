@@ -92,7 +92,7 @@ impl<'a> Styles<'a> {
         place.map_or_else(|| "nobody".to_owned(), |place| format!("rule{}", place % STYLES))
     }
 
-    /// The classes with the names of the rules, if there are several.
+    /// The classes with the names of the rules; empty for fewer than two classes.
     pub(super) fn legend(&self) -> Vec<(String, String)> {
         let policies = self.writers.iter().map(|it| &it.policy);
         let is_one = policies.clone().all(|it| Some(it) == policies.clone().next());

@@ -147,7 +147,7 @@ fn write_lanes(room: Room<'_>, block: &Block<'_>, output: &mut impl Write) -> io
     Ok(())
 }
 
-/// The labels of the marks, each beginning above the character in which its instant lies.
+/// The labels of the marks, each starting above the character that contains its instant.
 fn ruler(room: Room<'_>, margin: usize) -> String {
     let (period, columns) = (room.view.period, room.columns);
     let start = period.from().as_nanosecond();

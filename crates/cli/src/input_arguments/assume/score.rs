@@ -36,7 +36,7 @@ pub(super) struct AssumedScores {
 /// An assumption about an object.
 enum Assumption {
     Score(Score),
-    /// The instant at which its scores expire; `None` for never.
+    /// The expiry of the scores; `None` for never.
     ValidUntil(Option<Timestamp>),
 }
 
@@ -126,7 +126,7 @@ fn all_read<'s>(
     all
 }
 
-/// The objects of which a placement reads a score, by name. Expressions read all the scores of an object.
+/// The names of objects with a score that a placement reads. Expressions read all the scores of an object.
 fn resources_read(world: &World, _: &Subject, score: &str) -> BTreeSet<Arc<str>> {
     let placements = world.placement.policies.values().filter_map(|it| it.policy.as_deref());
     let read = placements

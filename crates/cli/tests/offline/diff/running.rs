@@ -39,7 +39,7 @@ pub(crate) fn shop() -> String {
     cron("shop-hours", "shop", &[("open", "0 8 * * *", 10), ("close", "0 20 * * *", 2)])
 }
 
-/// The same policy, but also busy at weekends.
+/// The policy of the shop that is also busy at weekends.
 pub(crate) fn weekend_shop() -> String {
     let rules = [
         ("open", "0 8 * * 2-5", 10),
